@@ -222,7 +222,7 @@ class DeviceMemory:
         """Note that an allocation has been written as a whole."""
         self._uncomputed.pop(allocation.address, None)
 
-    def why_uncomputed(self, allocation: Allocation) -> str:
+    def explain_uncomputed(self, allocation: Allocation) -> str:
         """Return why an allocation may hold what no workgroup has computed; empty if it does not."""
         return self._uncomputed.get(allocation.address, "")
 

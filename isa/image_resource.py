@@ -148,7 +148,7 @@ class ImageResource:
 
 
 @dataclass(frozen=True)
-class Sampler:
+class ImageSampler:
     """How an image is sampled: clamps in x, y, z, by a linear filter or the nearest texel, coordinates to 1 or not."""
 
     clamps: tuple[int, int, int]

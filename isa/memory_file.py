@@ -19,7 +19,7 @@ _ARGUMENTS, _CODE = "arguments", "code"
 
 
 @dataclass(frozen=True)
-class Piece:
+class AllocationContent:
     """An allocation's content: name and bytes (uint8)."""
 
     name: str
@@ -30,7 +30,7 @@ class Piece:
 class MemoryFile:
     """What the file holds. pieces: by address, ascending."""
 
-    pieces: Mapping[int, Piece] = field(default_factory=dict)
+    pieces: Mapping[int, AllocationContent] = field(default_factory=dict)
     arguments: bytes = b""
     code: int = 0
 
@@ -53,7 +53,7 @@ class MemoryFile:
             arguments, code = held.pop(_ARGUMENTS).tobytes(), int(held.pop(_CODE))
             for key, content in held.items():
                 address, _, name = key.partition(" ")
-                pieces[int(address, 16)] = Piece(name, content.astype(np.uint8, casting="no").ravel())
+                pieces[int(address, 16)] = AllocationContent(name, content.astype(np.uint8, casting="no").ravel())
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
         except MemoryError:
@@ -72,7 +72,7 @@ class MemoryFile:
         return placed
 
 
-def contents(memory: DeviceMemory, allocations: list[Allocation]) -> dict[int, Piece]:
+def contents(memory: DeviceMemory, allocations: list[Allocation]) -> dict[int, AllocationContent]:
     """Return copies of what some allocations hold, by address."""
     ordered = sorted(allocations, key=lambda one: one.address)
-    return {one.address: Piece(one.name, memory.view(one).copy()) for one in ordered}
+    return {one.address: AllocationContent(one.name, memory.view(one).copy()) for one in ordered}

@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Blocks:
+class CirculantBlocks:
     """A matrix of `outputs` rows and `inputs` columns in circulant blocks, and n vectors that it multiplies.
 
     Rows and columns that are no multiple of the block are filled with zeros. The source fills them up to powers of two;
@@ -72,7 +72,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Product:
+class CirculantProduct:
     """What a pass multiplies. shared, other: layouts of the two arrays, of which `shared` has no second index in the
     mappings; the other one's frequencies are conjugated if `conjugated` is set; result: the layout of the sums.
     """
@@ -96,11 +96,11 @@ class Product:
         return self.summed + second + third
 
 
-FORWARD = Product("bj", "ij", "bi", conjugated=False)  # (7.1)
-WEIGHTS = Product("bi", "bj", "ij", conjugated=True)  # (7.2)
-DATA = Product("bi", "ij", "bj", conjugated=True)  # (7.3)
+FORWARD = CirculantProduct("bj", "ij", "bi", conjugated=False)  # (7.1)
+WEIGHTS = CirculantProduct("bi", "bj", "ij", conjugated=True)  # (7.2)
+DATA = CirculantProduct("bi", "ij", "bj", conjugated=True)  # (7.3)
 # layouts of the arrays that O1 and O2 have reorganised
-_REORGANISED: Mapping[str, Mapping[Product, tuple[str, ...]]] = {
+_REORGANISED: Mapping[str, Mapping[CirculantProduct, tuple[str, ...]]] = {
     "o1": {FORWARD: (), WEIGHTS: ("bi", "bj"), DATA: ("ij",)},
     # printed as p x k x q, in which neighbouring work-items find no neighbours; DNNMark's code has q x p x k, of which
     # a workgroup reads one range
@@ -114,17 +114,17 @@ def mapping_of(flow: str) -> str:
     return way if way in _REORGANISED else ""
 
 
-def reorganised(flow: str, product: Product) -> tuple[str, ...]:
+def reorganised(flow: str, product: CirculantProduct) -> tuple[str, ...]:
     """Return the layouts of the arrays that a flow has reorganised: their two indices change places."""
     return _REORGANISED[mapping_of(flow)][product] if mapping_of(flow) else ()
 
 
-def products_layout(flow: str, product: Product) -> str:
+def products_layout(flow: str, product: CirculantProduct) -> str:
     """Return the layout of products that are stored: n x p x q, or with the summed index last."""
     return product.mapping[::-1] if flow.endswith("_sum") else "bij"
 
 
-def apart(blocks: Blocks, flow: str) -> int:
+def count_padding_blocks(blocks: CirculantBlocks, flow: str) -> int:
     """Return the blocks of zeros that follow each row of blocks of the weights' frequencies.
 
     Forward, the fused kernel reads as many rows at a time as a workgroup has. Where they lie an even number of a memory
@@ -137,13 +137,13 @@ def apart(blocks: Blocks, flow: str) -> int:
     return -(-CHANNEL_BYTES // bytes_of_block) if is_even else 0
 
 
-def kept(blocks: Blocks, flow: str, layout: str) -> Shape:
+def get_frequency_shape(blocks: CirculantBlocks, flow: str, layout: str) -> Shape:
     """Return the shape of an array's frequencies as passes hand them on: those of the weights with rows apart."""
     shape = blocks.shape(layout)
-    return shape if layout != "ij" else (shape[0], shape[1] + apart(blocks, flow), *shape[2:])
+    return shape if layout != "ij" else (shape[0], shape[1] + count_padding_blocks(blocks, flow), *shape[2:])
 
 
-def left(blocks: Blocks, flow: str, product: Product, windows: bool) -> dict[str, Shape]:
+def left(blocks: CirculantBlocks, flow: str, product: CirculantProduct, windows: bool) -> dict[str, Shape]:
     """Return the shapes of what a pass's launches leave for its later ones, by name.
 
     windows: the vectors are rows of im2col, which are made of maps and become maps.
@@ -181,15 +181,15 @@ def stage_of(kernel: str) -> str:
     return STAGES[0] if kernel.startswith(_FIRST) else STAGES[2] if kernel.startswith(_LAST) else STAGES[1]
 
 
-def _frequencies(blocks: Blocks, flow: str) -> dict[Product, dict[str, int]]:
+def _frequencies(blocks: CirculantBlocks, flow: str) -> dict[CirculantProduct, dict[str, int]]:
     """Return the bytes of frequencies that each pass makes, by layout."""
     made = {FORWARD: ("bj", "ij"), WEIGHTS: ("bi",), DATA: ()}
     if flow == BASELINE:
         made |= {WEIGHTS: ("bi", "bj"), DATA: ("bi", "ij")}
-    return {each: {one: 4 * prod(kept(blocks, flow, one)) for one in made[each]} for each in made}
+    return {each: {one: 4 * prod(get_frequency_shape(blocks, flow, one)) for one in made[each]} for each in made}
 
 
-def handed_on(blocks: Blocks, flow: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def compute_passed_bytes(blocks: CirculantBlocks, flow: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the bytes of each array that goes from stage to stage in an iteration: of frequencies, then of what is
     transformed back.
     """
@@ -198,12 +198,12 @@ def handed_on(blocks: Blocks, flow: str) -> tuple[tuple[int, ...], tuple[int, ..
     return made, tuple(4 * prod(blocks.shape(layout)) for layout in back)
 
 
-def stage_bytes(blocks: Blocks, flow: str) -> tuple[int, int, int]:
+def stage_bytes(blocks: CirculantBlocks, flow: str) -> tuple[int, int, int]:
     """Return the bytes that each stage holds: what an iteration keeps, and the most that a pass leaves between kernels.
 
     Arrays that go from one stage to the next one lie in the memory of both.
     """
-    frequencies, (_, back) = _frequencies(blocks, flow), handed_on(blocks, flow)
+    frequencies, (_, back) = _frequencies(blocks, flow), compute_passed_bytes(blocks, flow)
     vectors = 4 * blocks.vectors * (blocks.inputs + blocks.outputs)
     weights = 4 * prod(blocks.sizes[one] for one in "ij") * blocks.block
     spare: list[tuple[int, int, int]] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class ConvLayer:
+class ConvolutionShape:
     """A convolutional layer's forward pass: square filters of `filter_size`, maps of rows by columns."""
 
     name: str
@@ -62,7 +62,7 @@ def round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
-def output_size(layer: ConvLayer) -> tuple[int, int]:
+def output_size(layer: ConvolutionShape) -> tuple[int, int]:
     """Return the rows and columns of an output feature map."""
     height, width = (
         (size + 2 * layer.padding - layer.filter_size) // layer.stride + 1
@@ -71,48 +71,50 @@ def output_size(layer: ConvLayer) -> tuple[int, int]:
     return height, width
 
 
-def gemm_shape(layer: ConvLayer, batch: int) -> GemmShape:
+def gemm_shape(layer: ConvolutionShape, batch: int) -> GemmShape:
     """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel."""
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
 
 
 # Dong 2020, table 6.5 and its text; convolutions of VGGNet-11 counted from 0, as the filter sizes require.
-SPARTAN_LAYERS: Mapping[str, ConvLayer] = {
-    "A": ConvLayer("ResNet-10 block 4 conv 2", 512, 512, 4, 4),
-    "B": ConvLayer("VGGNet-11 conv 5", 512, 512, 4, 4),
-    "C": ConvLayer("VGGNet-11 conv 7", 512, 512, 2, 2),
+SPARTAN_LAYERS: Mapping[str, ConvolutionShape] = {
+    "A": ConvolutionShape("ResNet-10 block 4 conv 2", 512, 512, 4, 4),
+    "B": ConvolutionShape("VGGNet-11 conv 5", 512, 512, 4, 4),
+    "C": ConvolutionShape("VGGNet-11 conv 7", 512, 512, 2, 2),
 }
 
 # Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014): ImageNet, 224 x 224 images.
-ALEXNET: tuple[ConvLayer, ...] = (
-    ConvLayer("AlexNet conv1", 3, 64, 224, 224, filter_size=11, stride=4, padding=2),
-    ConvLayer("AlexNet conv2", 64, 192, 27, 27, filter_size=5, padding=2),
-    ConvLayer("AlexNet conv3", 192, 384, 13, 13),
-    ConvLayer("AlexNet conv4", 384, 256, 13, 13),
-    ConvLayer("AlexNet conv5", 256, 256, 13, 13),
+ALEXNET: tuple[ConvolutionShape, ...] = (
+    ConvolutionShape("AlexNet conv1", 3, 64, 224, 224, filter_size=11, stride=4, padding=2),
+    ConvolutionShape("AlexNet conv2", 64, 192, 27, 27, filter_size=5, padding=2),
+    ConvolutionShape("AlexNet conv3", 192, 384, 13, 13),
+    ConvolutionShape("AlexNet conv4", 384, 256, 13, 13),
+    ConvolutionShape("AlexNet conv5", 256, 256, 13, 13),
 )
 
 
-def _vgg16() -> tuple[ConvLayer, ...]:
+def _vgg16() -> tuple[ConvolutionShape, ...]:
     """Build the layers of Simonyan and Zisserman 2015, table 1, configuration D."""
     layers, channels, number = [], 3, 0
     for size, filters, repeats in ((224, 64, 2), (112, 128, 2), (56, 256, 3), (28, 512, 3), (14, 512, 3)):
         for _ in range(repeats):
             number += 1
-            layers.append(ConvLayer(f"VGGNet-16 conv{number}", channels, filters, size, size))
+            layers.append(ConvolutionShape(f"VGGNet-16 conv{number}", channels, filters, size, size))
             channels = filters
     return tuple(layers)
 
 
-def _resnet18() -> tuple[ConvLayer, ...]:
+def _resnet18() -> tuple[ConvolutionShape, ...]:
     """Build the layers of He et al. 2016, table 1, 18 layers, without projections; names are conv<block>_<layer>."""
-    layers = [ConvLayer("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
+    layers = [ConvolutionShape("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
     channels, size = 64, 56
     for block, filters in ((2, 64), (3, 128), (4, 256), (5, 512)):
         for number in range(1, 5):
             stride = 2 if number == 1 and block > 2 else 1
-            layers.append(ConvLayer(f"ResNet-18 conv{block}_{number}", channels, filters, size, size, stride=stride))
+            layers.append(
+                ConvolutionShape(f"ResNet-18 conv{block}_{number}", channels, filters, size, size, stride=stride)
+            )
             channels, size = filters, size // stride
     return tuple(layers)
 

@@ -24,8 +24,8 @@ class ProcessLostError(SimulationError):
 
 
 @contextlib.contextmanager
-def signals_held() -> Iterator[None]:
-    """Hold signals back while a process is started; in the new process they wait until `signals_taken`.
+def hold_signals() -> Iterator[None]:
+    """Hold signals back while a process is started; in the new process they wait until `deliver_signals`.
 
     In between, they could end neither process cleanly: if a handler raised in the new process before `multiprocessing`
     has it in hand, it would go on as a second copy of this one.
@@ -37,12 +37,12 @@ def signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def signals_taken() -> None:
+def deliver_signals() -> None:
     """Deliver the signals held back, now that the started process has its own handlers."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
 
-class Children:
+class ProcessPool:
     """At most `limit` processes at a time; the result of each, or its error, comes back by its key.
 
     nested: the processes may start others; what: names the thing that keys number, for messages: 'point'.
@@ -80,7 +80,7 @@ class Children:
         process = self._context.Process(
             target=_work, args=(theirs, work, os.getpid(), self._name(key)), daemon=not self._nested
         )
-        with signals_held():
+        with hold_signals():
             process.start()
         theirs.close()
         self._running[ours] = (key, process)
@@ -158,7 +158,7 @@ def _work(connection: Connection, work: Callable[[], Any], parent: int, name: st
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: signal.alarm(_LAST_S))
-    signals_taken()
+    deliver_signals()
     try:
         outcome: tuple[bool, Any] = (True, work())
     except GpusimError as error:

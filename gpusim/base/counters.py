@@ -79,7 +79,7 @@ class Counter:
         return int(values.max() if self.aggregation is MAX else values.sum())
 
 
-class NotCounted(AttributeError):
+class UnknownCountError(AttributeError):
     """A section of facts has no such count.
 
     The message is made when it is read, since metrics ask for missing counts thousands of times in a program of
@@ -101,7 +101,7 @@ class Counts(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise NotCounted(name, self) from None
+            raise UnknownCountError(name, self) from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]

@@ -46,7 +46,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
         ) from None
 
 
-class WholeFile:
+class AtomicFile:
     """A file that is written piece by piece into `stream`, next to its place, to which `keep` moves it.
 
     A device or a pipe is written to directly. Raises UserError where the file cannot be written.

@@ -54,7 +54,7 @@ def work() -> str:
 
 
 @contextmanager
-def followed_by(who: Follower) -> Iterator[None]:
+def attach_follower(who: Follower) -> Iterator[None]:
     """Have `who` follow within the block."""
     token = _follower.set(who)
     try:

@@ -76,7 +76,7 @@ def written(element: Element) -> str:
     return ElementTree.tostring(element, encoding="unicode", method="html")
 
 
-def beside(module: str, name: str) -> str:
+def read_asset(module: str, name: str) -> str:
     """Read the text of the file `name` in the folder of a module, given that module's `__file__`."""
     return Path(module).with_name(name).read_text(encoding="utf-8")
 

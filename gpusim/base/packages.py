@@ -19,7 +19,7 @@ BESIDE = ("isa", "memory", "spartan", "workloads")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 
-class _Beside:
+class _PackageFinder:
     """Finds the packages next to gpusim before Python's search through `sys.path` (importlib.abc.MetaPathFinder)."""
 
     @staticmethod
@@ -44,8 +44,8 @@ def claim() -> None:
                 f"gpusim has a package '{name}' of its own, but another module of that name has been imported, from"
                 f" {where}: the two cannot be used in one process; rename yours"
             )
-    if _Beside not in sys.meta_path:
-        sys.meta_path.insert(0, _Beside)
+    if _PackageFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _PackageFinder)
         for name, hidden in _hidden():
             import warnings
 

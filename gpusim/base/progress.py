@@ -61,7 +61,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02d}"
 
 
-class Rate:
+class ProgressRate:
     """Speed and time left, computed from the reports since the first one."""
 
     def __init__(self, unit: str = "workgroups") -> None:
@@ -144,7 +144,7 @@ class Reporter:
                 live.ended(work)
 
     def _lines(self, title: str, unit: str) -> Any:
-        rate = Rate(unit)
+        rate = ProgressRate(unit)
         last = time.monotonic()
 
         def update(p: Progress) -> None:
@@ -170,7 +170,7 @@ class Reporter:
         )
         with Bar(*columns, console=console(self.stream), transient=True, refresh_per_second=5) as bar:
             task = bar.add_task(title, total=None, text="")
-            rate, self._console = Rate(unit), bar.console
+            rate, self._console = ProgressRate(unit), bar.console
 
             def update(p: Progress) -> None:
                 bar.update(task, total=1.0, completed=p.done, text=rate.line(p))

@@ -1,7 +1,7 @@
 """A table as one value: shown on a terminal or a pipe, and written as Markdown, CSV, JSON, or a part of a page.
 
-A cell is a plain value or a `Cell`. Programs get values as they are (CSV, JSON, and on a pipe every value that has no
-text of its own); people get texts (terminal, Markdown, HTML), in which `MISSING` stands for None.
+A cell is a plain value or a `TableCell`. Programs get values as they are (CSV, JSON, and on a pipe every value that has
+no text of its own); people get texts (terminal, Markdown, HTML), in which `MISSING` stands for None.
 """
 
 import csv
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MISSING = "–"
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A value with its own text. short: the text on a narrow terminal, where there is one; style: of rich's, such as
     'dim', on a terminal."""
 
@@ -88,7 +88,7 @@ class Table:
             justify: Literal["left", "right"] = "right" if self._is_right(number) else "left"
             drawn.add_column(Text(head), justify=justify, overflow="fold", no_wrap=column.whole)
         for row, texts in zip(self.rows, shown[1:], strict=True):
-            styles = (cell.style if isinstance(cell, Cell) else "" for cell in row)
+            styles = (cell.style if isinstance(cell, TableCell) else "" for cell in row)
             drawn.add_row(*map(Text, texts, styles))
         if self.title:
             on_terminal.print(Text(self.title, "italic"))
@@ -175,12 +175,12 @@ def amount(value: Any) -> str:
 
 def value_of(cell: Any) -> Any:
     """Give the value of a cell without its text."""
-    return cell.value if isinstance(cell, Cell) else cell
+    return cell.value if isinstance(cell, TableCell) else cell
 
 
 def _text(column: Column, cell: Any, narrow: bool) -> str:
     """Write a cell for people."""
-    if isinstance(cell, Cell):
+    if isinstance(cell, TableCell):
         return cell.short if narrow and cell.short else cell.text
     if cell is None:
         return MISSING
@@ -191,7 +191,7 @@ def _text(column: Column, cell: Any, narrow: bool) -> str:
 
 def _exact(column: Column, cell: Any) -> str:
     """Write a cell for programs that read lines."""
-    if isinstance(cell, Cell):
+    if isinstance(cell, TableCell):
         return cell.text
     if cell is None:
         return ""

@@ -1,7 +1,7 @@
 """Texts for a terminal: control characters that names from files hold are shown, and do nothing.
 
-What a command prints goes through `Shown`, the standard streams while it runs, or through the `console` of rich, whose
-own sequences pass.
+What a command prints goes through `VisibleStream`, the standard streams while it runs, or through the `console` of
+rich, whose own sequences pass.
 """
 
 import re
@@ -19,7 +19,7 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-class Shown:
+class VisibleStream:
     """A stream that writes visible text to another one, `raw`, and is else as that."""
 
     def __init__(self, raw: TextIO) -> None:
@@ -36,13 +36,13 @@ class Shown:
 
 def raw(stream: TextIO) -> TextIO:
     """Return the stream itself of one that shows control characters."""
-    return stream.raw if isinstance(stream, Shown) else stream
+    return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
 @contextmanager
-def shown_streams(out: TextIO, err: TextIO) -> Iterator[None]:
+def make_streams_visible(out: TextIO, err: TextIO) -> Iterator[None]:
     """Send what is printed within the block to these streams, as visible text."""
-    with redirect_stdout(cast(TextIO, Shown(raw(out)))), redirect_stderr(cast(TextIO, Shown(raw(err)))):
+    with redirect_stdout(cast(TextIO, VisibleStream(raw(out)))), redirect_stderr(cast(TextIO, VisibleStream(raw(err)))):
         yield
 
 
@@ -51,9 +51,9 @@ def console(out: TextIO, **options: Any) -> Any:
     from rich.console import Console
     from rich.segment import Segment
 
-    class Visible(Console):
+    class VisibleConsole(Console):
         def render(self, renderable: Any, options: Any = None) -> Any:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text), style, control)
 
-    return Visible(file=raw(out), **options)
+    return VisibleConsole(file=raw(out), **options)

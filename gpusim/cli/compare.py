@@ -26,7 +26,7 @@ def compare(
 ) -> None:
     """Set runs, or whole sweeps, beside the first: times, what changed most, and what moved with it."""
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.study.compare import sweeps_text, text
     from gpusim.study.compare.comparison import compare as compared
     from gpusim.study.compare.sides import side
@@ -38,7 +38,7 @@ def compare(
     path = store_to_read(store)
     sweeps = _sweeps(runs, path)
     if sweeps:
-        with Results(path) as results:
+        with StoreReader(path) as results:
             of_sweeps = compare_sweeps(results, sweeps)
         _put(sweeps_text.document(of_sweeps), json_file, lambda: sweeps_text.show(of_sweeps, sys.stdout, everything))
         return
@@ -48,12 +48,12 @@ def compare(
 
 def _sweeps(names: Sequence[str], store: Path) -> list[int]:
     """Return the sweeps that the names mean, none where these are runs; raises UserError for runs among sweeps."""
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweeps import PREFIX, sweep_meant
 
     if not store.exists() and not any(name.startswith(PREFIX) for name in names):
         return []  # files need no store
-    with Results(store) as results:
+    with StoreReader(store) as results:
         meant = [(name, None if Path(name).is_file() else sweep_meant(results, name)) for name in names]
     numbers = [number for _, number in meant if number is not None]
     if numbers and len(numbers) < len(names):

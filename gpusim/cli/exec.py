@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import DrawOptions, JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import DrawOptions, JobCommandOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
     from gpusim.jobs.estimates.whole_runs import ByBounds
@@ -16,17 +16,17 @@ def exec_(
     config: Annotated[
         str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
     ],
-    options: JobOptions,
+    options: JobCommandOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
     draws: DrawOptions,
     live: LiveOptions,
 ) -> int:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
-    from gpusim.cli.outcome import JobAsked, overrides, run_job
+    from gpusim.cli.outcome import JobRequest, overrides, run_job
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
-    from gpusim.results.store.work import work_of_exec
+    from gpusim.results.store.work import describe_exec
 
     document = opened(config, EXAMPLE_FOLDER)
     execution, path = load_exec(
@@ -41,9 +41,9 @@ def exec_(
     inputs = [*document.files, *execution.inputs(path)]
 
     def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import job_by_bounds
+        from gpusim.jobs.estimates.whole_runs import estimate_job_by_bounds
 
-        return job_by_bounds(make(Reporter(quiet=True)))
+        return estimate_job_by_bounds(make(Reporter(quiet=True)))
 
-    asked = JobAsked(make, work_of_exec(execution, path), inputs, execution.outputs, by_bounds=by_bounds)
+    asked = JobRequest(make, describe_exec(execution, path), inputs, execution.outputs, by_bounds=by_bounds)
     return run_job(asked, options, storing, live)

@@ -64,23 +64,23 @@ def figure_files(names: Sequence[str], options: FigureOptions, store: str | None
     """Return the figure and its numbers by their files; none without --figure. Raises UserError."""
     if options.figure is None:
         return {}
-    from gpusim.results.report.page.figures import figure_of
-    from gpusim.results.report.sweeps.series import Choice
+    from gpusim.results.report.page.figures import draw_figure
+    from gpusim.results.report.sweeps.series import FigureChoice
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweep_points import swept
     from gpusim.results.store.sweeps import sweep_meant
 
-    with Results(store_to_read(store)) as results:
+    with StoreReader(store_to_read(store)) as results:
         number = sweep_meant(results, names[0]) if len(names) == 1 else None
         if number is None:
             raise UserError(f"--figure: is of one sweep, as in: gpusim report sweep:1 --figure {options.figure}")
         points = swept(results, number, options.metrics)
-    choice = Choice(
+    choice = FigureChoice(
         options.metrics, options.x, options.y, options.by, _values("--at", options.at),
         _values("--baseline", options.baseline), options.draw or "",
     )  # fmt: skip
-    picture = figure_of(points, choice, options.style, options.figure.stem)
+    picture = draw_figure(points, choice, options.style, options.figure.stem)
     kind = options.figure.suffix.lower()
     return {options.figure: picture.file(kind), options.figure.with_suffix(".csv"): picture.numbers.csv()}
 

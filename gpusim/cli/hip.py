@@ -10,7 +10,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.cli.options import (
     GpuOption,
-    JobOptions,
+    JobCommandOptions,
     LiveOptions,
     MarkdownOption,
     SamplingOptions,
@@ -75,7 +75,7 @@ class HipOptions:
 
 def hip(
     asked: HipOptions,
-    options: JobOptions,
+    options: JobCommandOptions,
     sampling: SamplingOptions,
     storing: StoreOptions,
     live: LiveOptions,
@@ -84,7 +84,7 @@ def hip(
     ] = None,
 ) -> int:
     """Run a HIP or OpenCL program, as it is, on the simulated GPU: its output and its exit code are its own."""
-    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
+    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobRequest, choose_timeline_kind, run_job
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
@@ -95,10 +95,14 @@ def hip(
     _check(asked, options, sampling)
     gpu_file = opened(asked.gpu, GPU_FOLDER)
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
-    if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
+    if (
+        settings.sampling is not None
+        and options.timeline is not None
+        and choose_timeline_kind("hip", options) == "cycles"
+    ):
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
     from gpusim.jobs.hip.job import HipJob
-    from gpusim.jobs.hip.supervisor import Program
+    from gpusim.jobs.hip.supervisor import HostProgram
     from gpusim.jobs.running.job import check_watched, launches
 
     check_watched("--every", options.every or 0, settings.sampling is not None)
@@ -107,7 +111,7 @@ def hip(
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     job = HipJob(
-        Program(program, asked.root),
+        HostProgram(program, asked.root),
         settings.gpu,
         settings.energy,
         asked.timing == "on" and not asked.check,
@@ -124,11 +128,11 @@ def hip(
 
     files = [*gpu_file.files, Path(program[0])]
     return run_job(
-        JobAsked(lambda _: job, job.work, files, markdown=asked.markdown, to_errors=True), options, storing, live
+        JobRequest(lambda _: job, job.work, files, markdown=asked.markdown, to_errors=True), options, storing, live
     )
 
 
-def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:
+def _check(asked: HipOptions, options: JobCommandOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
     if asked.timing == "off" or asked.check:
         timed = {

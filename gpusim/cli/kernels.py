@@ -37,7 +37,7 @@ def kernels_build(
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     interrupt_python()
     from isa.opcodes import ARCHITECTURES
-    from isa.opcodes.later import CDNA, RDNA, said_of
+    from isa.opcodes.later import CDNA, RDNA, describe_support
     from workloads.toolchain import build
     from workloads.toolchain.errors import OtherGpusInstructionError
 
@@ -51,7 +51,7 @@ def kernels_build(
         having = tuple(build.gpus_that_assemble(error.text, (*ARCHITECTURES, *CDNA, *RDNA)))
         if not having:
             raise
-        raise UserError(f"{error.where}: {said_of(error.text.split()[0], having, gpu)}") from None
+        raise UserError(f"{error.where}: {describe_support(error.text.split()[0], having, gpu)}") from None
     for path, how in built:
         print(f"{path}  ({how})")
 
@@ -83,7 +83,7 @@ def kernels_check(
 
 
 @dataclass
-class Verdict:
+class FileSupport:
     """What of a file can be executed.
 
     reasons: how many kernels each keeps out; marks: how many kernels have a mark of each fault of compilers;
@@ -113,7 +113,7 @@ def _check_files(files: list[Path], markdown: bool) -> int:
     return 0 if good else EXIT_DIFFERENT
 
 
-def examine(file: Path) -> Verdict:
+def examine(file: Path) -> FileSupport:
     """Decode and translate every kernel of a file, as a launch would."""
     from isa.encoding.decoder import DecodeError
     from isa.encoding.miscompiled import find_marks
@@ -121,7 +121,7 @@ def examine(file: Path) -> Verdict:
     from isa.object.code_object import CodeObjectError, load_code_object
     from isa.object.names import short
 
-    verdict = Verdict(file)
+    verdict = FileSupport(file)
     try:
         kernels = load_code_object(file).kernels
     except CodeObjectError as error:
@@ -168,7 +168,7 @@ def _is_binary(path: Path) -> bool:
         return file.read(4) in _BINARY_MAGICS
 
 
-def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+def _rows(verdict: FileSupport) -> Iterator[tuple[str, ...]]:
     from isa.encoding.miscompiled import FAULTS
 
     counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
@@ -179,7 +179,7 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         yield f"– miscompiled? {FAULTS[fault]}", str(count), "", ""
 
 
-def _lines(verdict: Verdict) -> Iterator[str]:
+def _lines(verdict: FileSupport) -> Iterator[str]:
     from isa.encoding.miscompiled import FAULTS
 
     if verdict.refused:

@@ -12,12 +12,12 @@ from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.table import Column, Table, columns
-from gpusim.cli.options import JsonOption, PhaseOption, SetOption, Source
+from gpusim.cli.options import JsonOption, NetworkSource, PhaseOption, SetOption
 
 if TYPE_CHECKING:
     from gpusim.config.network_run import NetworkSettings
     from gpusim.model.core.gpu_spec import GpuSpec
-    from workloads.networks.compared import Summary
+    from workloads.networks.compared import NetworkSummary
     from workloads.networks.figures import LayerFigures
     from workloads.networks.graph import Network
     from workloads.networks.kind import Gemm
@@ -50,7 +50,7 @@ class EstimateOptions:
 
 
 def layers(
-    source: Source,
+    source: NetworkSource,
     more: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NETWORK]...", help="Further ones: a row each, not their layers."),
@@ -84,10 +84,10 @@ def layers(
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
-    from gpusim.jobs.networks.circulant import with_circulant_layers
+    from gpusim.jobs.networks.circulant import make_layers_circulant
     from gpusim.model.core.gpu_spec import GpuSpec
     from gpusim.results.report.document import as_json
-    from workloads.networks.compared import summary_of
+    from workloads.networks.compared import summarize_network
     from workloads.networks.figures import document, layer_figures
     from workloads.networks.memory import MemoryPlan, plan
 
@@ -100,7 +100,7 @@ def layers(
         file = opened(gpu, GPU_FOLDER)
         settings = load_settings(file, asked.sets)
         spec = settings.gpu
-        network = with_circulant_layers(network, settings.block_circulant)
+        network = make_layers_circulant(network, settings.block_circulant)
         inputs += file.files
     elif asked.sets:
         raise UserError(f"--set {asked.sets[0]}: belongs to --estimate, or to --gpu")
@@ -116,7 +116,7 @@ def layers(
         _estimate(network, settings, batch if batch is not None else network.batch or 1, train, asked.fitted, json_file)
         return
     planned = plan_of(network, 1 if batch is None else batch, train)
-    from gpusim.jobs.networks.storage import check_room, launch_counts, network_plan
+    from gpusim.jobs.networks.storage import check_memory_capacity, launch_counts, network_plan
     from gpusim.jobs.running.operators import gpu_facts
 
     if spec is not None:
@@ -128,13 +128,13 @@ def layers(
             except UserError:  # no operator computes one of the layers, whose figures are shown all the same
                 return plan(schedule)
 
-        check_room(with_batch(planned.schedule.batch), spec, with_batch)
+        check_memory_capacity(with_batch(planned.schedule.batch), spec, with_batch)
 
     figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
     if json_file is not None:
         put(json_file, as_json(document(planned, figures, per_image=batch is None)))
     if picture is not None:
-        _draw(picture, [summary_of(planned, figures)])
+        _draw(picture, [summarize_network(planned, figures)])
     show(planned, figures, batch is None, spec, sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout)
 
 
@@ -157,12 +157,12 @@ def _estimate(
 
 
 def _compare(
-    source: Source, more: list[str], batch: int | None, train: bool, json_file: Path | None, picture: Path | None
+    source: NetworkSource, more: list[str], batch: int | None, train: bool, json_file: Path | None, picture: Path | None
 ) -> None:
     """Print, write and draw several networks side by side; raises UserError."""
     from gpusim.config.network import load_network
     from gpusim.results.report.document import as_json
-    from workloads.networks.compared import document, plain_table, summary_of, table
+    from workloads.networks.compared import document, plain_table, summarize_network, table
     from workloads.networks.figures import layer_figures
 
     networks = [source.load(), *map(load_network, more)]
@@ -170,7 +170,7 @@ def _compare(
     per_image, summaries = batch is None, []
     for network in networks:
         planned = plan_of(network, 1 if batch is None else batch, train)
-        summaries.append(summary_of(planned, layer_figures(planned)))
+        summaries.append(summarize_network(planned, layer_figures(planned)))
     if json_file is not None:
         put(json_file, as_json(document(summaries, train, per_image)))
     if picture is not None:
@@ -179,7 +179,7 @@ def _compare(
     (table(summaries, train, per_image) if out.isatty() else plain_table(summaries)).show(out)
 
 
-def _draw(file: Path, summaries: "list[Summary]") -> None:
+def _draw(file: Path, summaries: "list[NetworkSummary]") -> None:
     from workloads.networks.compared import picture
 
     write_whole(file, picture(summaries).file(file.suffix.lower()))
@@ -202,12 +202,12 @@ def show(
     planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", per_image: bool, gpu: "GpuSpec | None", out: TextIO
 ) -> None:
     """Print a table on a terminal, lines with tabs and exact figures on a pipe."""
-    from workloads.networks.tensor import shown
+    from workloads.networks.tensor import format_shape
 
     if not out.isatty():
         rows = [
             (
-                *(one.name, one.kind, shown(one.shape), _product(one.gemm), one.macs),
+                *(one.name, one.kind, format_shape(one.shape), _product(one.gemm), one.macs),
                 *(one.parameters, one.biases, one.memory_bytes, one.live_bytes),
             )
             for one in layers
@@ -219,7 +219,7 @@ def show(
     heads += [Column("parameters", _counted), Column("MiB", _digits)]
     lines = [
         (
-            *(one.name, shown(one.shape), _product(planned.schedule.network[one.name].gemm)),
+            *(one.name, format_shape(one.shape), _product(planned.schedule.network[one.name].gemm)),
             *((one.all_macs if train else one.macs) / 1e6, one.parameters + one.biases, one.memory_bytes / (1 << 20)),
         )
         for one in layers
@@ -253,11 +253,11 @@ def _closing(planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", gpu: "Gp
 
 def _product(gemm: "Gemm | None") -> str:
     """Write a product as '96×363×3025', several equal ones as '128 · 96×363×3025'."""
-    from workloads.networks.tensor import shown
+    from workloads.networks.tensor import format_shape
 
     if gemm is None:
         return ""
-    return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))
+    return (f"{gemm.count} · " if gemm.count > 1 else "") + format_shape((gemm.m, gemm.k, gemm.n))
 
 
 def _counted(count: int) -> str:

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from gpusim.cli.options import grouped
 
 
-class Command(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command of the table. place: its function, with its module; text: what the list of commands says of it."""
 
     place: str
@@ -24,19 +24,19 @@ class Command(NamedTuple):
         return typer.main.get_command(app)
 
 
-class Group(NamedTuple):
+class CommandGroup(NamedTuple):
     """Commands below a common name. text: what the list of commands says of them; help: what their own list begins."""
 
     text: str
     help: str
-    commands: Mapping[str, Command]
+    commands: Mapping[str, CommandEntry]
 
     def made(self, name: str) -> Any:
         """Return the group as Typer has it; none of its commands is imported."""
         app = typer.Typer(
             name=name,
             help=self.help,
-            cls=Listed,
+            cls=SectionedGroup,
             no_args_is_help=True,
             add_completion=False,
             rich_markup_mode=None,
@@ -45,10 +45,10 @@ class Group(NamedTuple):
         return filled(app, {"Commands": self.commands})
 
 
-Sections = Mapping[str, Mapping[str, Command | Group]]
+Sections = Mapping[str, Mapping[str, CommandEntry | CommandGroup]]
 
 
-class Made(MutableMapping[str, Any]):
+class CommandTable(MutableMapping[str, Any]):
     """A group's commands by name, each made when it is asked for."""
 
     def __init__(self, sections: Sections) -> None:
@@ -73,7 +73,7 @@ class Made(MutableMapping[str, Any]):
         return len(self._rows)
 
 
-class Listed(TyperGroup):
+class SectionedGroup(TyperGroup):
     """A group whose list of commands is the table's: in its sections and in its words."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -82,7 +82,7 @@ class Listed(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of the table, with one column for all names."""
-        assert isinstance(self.commands, Made)
+        assert isinstance(self.commands, CommandTable)
         width = max(map(len, self.commands))
         for title, rows in self.commands.sections.items():
             with formatter.section(title):
@@ -92,5 +92,5 @@ class Listed(TyperGroup):
 def filled(app: typer.Typer, sections: Sections) -> Any:
     """Return the group that Typer makes of an application, with the table's commands."""
     group: Any = typer.main.get_command(app)
-    group.commands = Made(sections)
+    group.commands = CommandTable(sections)
     return group

@@ -16,51 +16,53 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.extensions import command_modules
 from gpusim.base.version import __version__
-from gpusim.base.visible import shown_streams
-from gpusim.cli.lazy import Command, Group, Listed, Sections, filled
-from gpusim.cli.options import with_values
+from gpusim.base.visible import make_streams_visible
+from gpusim.cli.lazy import CommandEntry, CommandGroup, SectionedGroup, Sections, filled
+from gpusim.cli.options import add_empty_values
 
 # the commands in the order of the help: each its function, and what the list of commands says of it in one line
-RESULTS = Group(
+RESULTS = CommandGroup(
     "A store's runs, sweeps: list, show, name, delete, export.",
     "Results in a store: list runs and sweeps, show, name, delete, export them.",
     {
-        "list": Command("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),
-        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many have ended."),
-        "show": Command("gpusim.cli.results.show", "Show a run's result or a sweep's points again."),
-        "name": Command("gpusim.cli.results.name", "Give a run or a sweep a name, by which it is found."),
-        "delete": Command("gpusim.cli.results.delete", "Delete runs with all that is known of them."),
-        "export": Command("gpusim.cli.results.export", "Write runs with their metrics as CSV or Parquet."),
+        "list": CommandEntry("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),
+        "sweeps": CommandEntry("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many have ended."),
+        "show": CommandEntry("gpusim.cli.results.show", "Show a run's result or a sweep's points again."),
+        "name": CommandEntry("gpusim.cli.results.name", "Give a run or a sweep a name, by which it is found."),
+        "delete": CommandEntry("gpusim.cli.results.delete", "Delete runs with all that is known of them."),
+        "export": CommandEntry("gpusim.cli.results.export", "Write runs with their metrics as CSV or Parquet."),
     },
 )
-KERNELS = Group(
+KERNELS = CommandGroup(
     "Code objects: build them, check what can be executed.",
     "Code objects: build them from sources, check what of them can be executed.",
     {
-        "build": Command("gpusim.cli.kernels.kernels_build", "Compile kernels into code objects beside their sources."),
-        "check": Command("gpusim.cli.kernels.kernels_check", "Say which kernels of files can be executed."),
+        "build": CommandEntry(
+            "gpusim.cli.kernels.kernels_build", "Compile kernels into code objects beside their sources."
+        ),
+        "check": CommandEntry("gpusim.cli.kernels.kernels_check", "Say which kernels of files can be executed."),
     },
 )
 SECTIONS: Sections = {
     "Run things": {
-        "run": Command("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
-        "exec": Command("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
-        "check": Command("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
-        "hip": Command("gpusim.cli.hip.hip", "Run a HIP or OpenCL program on the simulated GPU."),
-        "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
-        "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
+        "run": CommandEntry("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
+        "exec": CommandEntry("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
+        "check": CommandEntry("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
+        "hip": CommandEntry("gpusim.cli.hip.hip", "Run a HIP or OpenCL program on the simulated GPU."),
+        "net": CommandEntry("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
+        "sweep": CommandEntry("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
     },
     "Results": {
-        "report": Command("gpusim.cli.report.report", "Make one HTML page of results that works offline."),
-        "compare": Command("gpusim.cli.compare.compare", "Set runs, or whole sweeps, beside the first."),
+        "report": CommandEntry("gpusim.cli.report.report", "Make one HTML page of results that works offline."),
+        "compare": CommandEntry("gpusim.cli.compare.compare", "Set runs, or whole sweeps, beside the first."),
         "results": RESULTS,
-        "query": Command("gpusim.cli.query.query", "Ask the store in SQL; nothing can be changed."),
+        "query": CommandEntry("gpusim.cli.query.query", "Ask the store in SQL; nothing can be changed."),
     },
     "Look without running": {
-        "show": Command("gpusim.cli.show.show", "Print the machine that a configuration describes."),
-        "layers": Command("gpusim.cli.layers.layers", "List a network's layers: shapes, work, memory."),
-        "metrics": Command("gpusim.cli.metrics.metrics", "List every reported metric with its definition."),
-        "disasm": Command("gpusim.cli.disasm.disasm", "Print a code object's kernels as assembly."),
+        "show": CommandEntry("gpusim.cli.show.show", "Print the machine that a configuration describes."),
+        "layers": CommandEntry("gpusim.cli.layers.layers", "List a network's layers: shapes, work, memory."),
+        "metrics": CommandEntry("gpusim.cli.metrics.metrics", "List every reported metric with its definition."),
+        "disasm": CommandEntry("gpusim.cli.disasm.disasm", "Print a code object's kernels as assembly."),
         "kernels": KERNELS,
     },
 }
@@ -80,7 +82,7 @@ def command_line() -> Any:
     app = typer.Typer(
         name="gpusim",
         help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
-        cls=Listed,
+        cls=SectionedGroup,
         no_args_is_help=True,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -107,13 +109,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
-    with shown_streams(sys.stdout, sys.stderr):
+    with make_streams_visible(sys.stdout, sys.stderr):
         return _invoke(arguments)
 
 
 def _invoke(arguments: list[str] | None) -> int:
     try:
-        given = with_values(sys.argv[1:] if arguments is None else arguments)
+        given = add_empty_values(sys.argv[1:] if arguments is None else arguments)
         result: Any = command_line().main(args=given, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0

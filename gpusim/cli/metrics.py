@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.base.table import Cell, Column, Table, columns
+from gpusim.base.table import Column, Table, TableCell, columns
 
 
 def metrics(
@@ -23,5 +23,5 @@ def metrics(
         rows = [[m.path, m.unit, m.definition] for m in METRICS]
         sys.stdout.write(Table(columns("path", "unit", "definition"), rows).tabbed(heads=False))
         return
-    cells = [[Cell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
+    cells = [[TableCell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
     Table([Column("path, unit", whole=True), Column("definition")], cells).show(sys.stdout)

@@ -13,14 +13,14 @@ from gpusim.cli.options import (
     DrawOptions,
     EngineChoice,
     GpuOption,
-    JobOptions,
+    JobCommandOptions,
     JobsOption,
     LiveOptions,
     MarkdownOption,
+    NetworkSource,
     NoVerifyOption,
     PhaseOption,
     SamplingOptions,
-    Source,
     StoreOptions,
 )
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
     from gpusim.jobs.estimates.whole_runs import ByBounds
-    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.networks.run import NetworkRunRequest
     from gpusim.jobs.running.job import Job
 
 
@@ -106,16 +106,16 @@ class NetOptions:
 
 
 def net(
-    source: Source,
+    source: NetworkSource,
     asked: NetOptions,
-    options: JobOptions,
+    options: JobCommandOptions,
     sampling: SamplingOptions,
     draws: DrawOptions,
     storing: StoreOptions,
     live: LiveOptions,
 ) -> int:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
-    from gpusim.cli.outcome import JobAsked, run_job
+    from gpusim.cli.outcome import JobRequest, run_job
 
     if asked.dnnmark:
         if draws.perturb is not None:
@@ -133,7 +133,7 @@ def net(
 
     if asked.monitor is not None:
         return job_command("monitored")(network, settings, wanted, gpu_file, asked, options, storing, live)
-    from gpusim.jobs.networks.job import NetworkJob, work_of_network  # imports what runs kernels: up to a second
+    from gpusim.jobs.networks.job import NetworkJob, describe_network_run  # imports what runs kernels: up to a second
     from gpusim.jobs.networks.values import load_arrays, write_arrays
 
     def make(_: Reporter) -> "Job":
@@ -144,7 +144,7 @@ def net(
         if asked.outputs is not None and isinstance(job, NetworkJob):
             write_arrays(asked.outputs, job.outputs)
 
-    work = work_of_network(network, settings, wanted, asked.inputs, asked.outputs is not None)
+    work = describe_network_run(network, settings, wanted, asked.inputs, asked.outputs is not None)
     read = [
         *gpu_file.files,
         Path(network.source),
@@ -153,17 +153,17 @@ def net(
     ]
 
     def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import network_by_bounds
+        from gpusim.jobs.estimates.whole_runs import estimate_network_by_bounds
 
-        return network_by_bounds(network, settings, wanted)
+        return estimate_network_by_bounds(network, settings, wanted)
 
     outputs = {"--outputs": asked.outputs}
-    job = JobAsked(make, work, read, outputs, asked.markdown, write_outputs, by_bounds=by_bounds)
+    job = JobRequest(make, work, read, outputs, asked.markdown, write_outputs, by_bounds=by_bounds)
     return run_job(job, options, storing, live)
 
 
 def load_network_settings(
-    asked: NetOptions, options: JobOptions, sampling: SamplingOptions
+    asked: NetOptions, options: JobCommandOptions, sampling: SamplingOptions
 ) -> "tuple[NetworkSettings, Document]":
     """Load the settings of a network's run, and the file of its GPU."""
     from gpusim.config.files import opened
@@ -177,16 +177,18 @@ def load_network_settings(
     return settings, gpu_file
 
 
-def network_request(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
+def network_request(
+    asked: NetOptions, options: JobCommandOptions, storing: StoreOptions, batch: int
+) -> "NetworkRunRequest":
     """Return what the options ask of a network's run."""
     from gpusim.base.processors import default_jobs
     from gpusim.cli.outcome import LISTED_HOTSPOTS
-    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.networks.run import NetworkRunRequest
     from gpusim.jobs.running.job import launches
     from gpusim.results.store.project import store_to_write
 
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
-    return Wanted(
+    return NetworkRunRequest(
         batch,
         asked.phase == "train",
         asked.layers,

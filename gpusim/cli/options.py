@@ -92,7 +92,7 @@ CsvOption = Annotated[
 
 
 @dataclass(frozen=True)
-class JobOptions:
+class JobCommandOptions:
     """What all commands that run a job share: how it is watched, when it is stopped, where its result goes.
 
     json_file: `-`: standard output; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
@@ -215,7 +215,7 @@ class LiveOptions:
 
 
 @dataclass(frozen=True)
-class Source:
+class NetworkSource:
     """Where a network comes from: a file's name, or `module:function` of PyTorch with an image's shape if need be."""
 
     name: Annotated[
@@ -356,7 +356,7 @@ _MAY_BE_ALONE: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-def with_values(arguments: Sequence[str]) -> list[str]:
+def add_empty_values(arguments: Sequence[str]) -> list[str]:
     """Add an empty value after each option that may stand alone and does: Typer knows no such options."""
     out: list[str] = []
     for place, argument in enumerate(arguments):

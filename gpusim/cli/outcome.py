@@ -15,22 +15,22 @@ from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.results.live.view import live_view
-from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
+from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, get_stop_reason
 from gpusim.results.report import terminal
 from gpusim.results.report.document import as_json, document
 from gpusim.results.store.project import store_to_write
-from gpusim.results.store.work import Work
-from gpusim.results.timeline.window import Window, parse_window
+from gpusim.results.store.work import RunDescription
+from gpusim.results.timeline.window import TimelineWindow, parse_window
 
 if TYPE_CHECKING:
     from gpusim.jobs.estimates.whole_runs import ByBounds
     from gpusim.jobs.running.job import Job
     from gpusim.results.records.record import RunRecord
     from gpusim.results.store.file import StoreError
-    from gpusim.results.store.keeper import Found, Keeper, Started
-    from gpusim.results.store.outcome import Outcome
+    from gpusim.results.store.keeper import MatchingRun, RunClock, StoreWriter
+    from gpusim.results.store.outcome import RunOutcome
     from gpusim.results.timeline.timeline import Timeline
 
 LISTED_HOTSPOTS = 25
@@ -38,7 +38,7 @@ KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 OF_MANY = ("net", "hip")  # kinds of many launches, whose timeline is of launches and not of cycles
 
 
-def overrides(options: JobOptions) -> list[str]:
+def overrides(options: JobCommandOptions) -> list[str]:
     """Return the values of `run:` of a configuration that the options say, each as `--set` takes it."""
     said = {
         "checked": "true" if options.checked else None,
@@ -50,7 +50,7 @@ def overrides(options: JobOptions) -> list[str]:
 
 
 @dataclass(frozen=True)
-class JobAsked:
+class JobRequest:
     """A job as a command has it.
 
     inputs: all files that it reads; outputs: what it writes, by what asks for them; markdown: its tables are printed
@@ -61,7 +61,7 @@ class JobAsked:
     """
 
     make: "Callable[[Reporter], Job]"
-    work: Work
+    work: RunDescription
     inputs: Sequence[Path]
     outputs: Mapping[str, Path | None] = field(default_factory=dict)
     markdown: bool = False
@@ -73,7 +73,7 @@ class JobAsked:
     by_bounds: "Callable[[], ByBounds] | None" = None
 
 
-def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
+def run_job(asked: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:
     """Run a job, or find what an equal one left in the store; returns the exit code."""
     _check_options(asked, options)
     if options.estimate:
@@ -88,9 +88,9 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
         folder(options.out)
         kept_files = {f"--out {options.out}: {name}": options.out / name for name in KEPT}
         check_outputs(written | kept_files, asked.inputs)
-    terminal.Wanted(options.sections, options.details).chosen()
-    cycles = window_of(options.timeline, options.window)
-    of_launches = timeline_of(asked.work.kind, options) == "launches"
+    terminal.PrintOptions(options.sections, options.details).chosen()
+    cycles = resolve_window(options.timeline, options.window)
+    of_launches = choose_timeline_kind(asked.work.kind, options) == "launches"
     reporter = Reporter(options.quiet)
     if asked.to_errors:
         reporter.on_terminal = False  # a bar would be drawn over what the program prints
@@ -102,27 +102,29 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
             return _run(asked, options, None if of_launches else cycles, reporter, keeper)
 
 
-def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper: "Keeper", found: "Found") -> int:
+def _show_found(
+    asked: JobRequest, options: JobCommandOptions, reporter: Reporter, keeper: "StoreWriter", found: "MatchingRun"
+) -> int:
     """Write and print the result of a run that the store has; returns the exit code."""
-    from gpusim.results.store.records import records_of
+    from gpusim.results.store.records import parse_records
 
     reporter.say(found.sentence(keeper.path))
-    records, variants, about = records_of(found.content, asked.work.kind)
+    records, variants, about = parse_records(found.content, asked.work.kind)
     _write(asked, records, variants, about, options)
     return exit_code(records)
 
 
-def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
+def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
-    from gpusim.results.store.costs import LikeRuns, cost_table
+    from gpusim.results.store.costs import SimilarRuns, cost_table
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
     path = store_to_write(storing.store) or store_to_read(None)
     cost, notes = None, list[str]()
     if path.exists():
-        with Results(path) as results:
-            like = LikeRuns(results, asked.work.kind)
+        with StoreReader(path) as results:
+            like = SimilarRuns(results, asked.work.kind)
             cost, notes = like.of(asked.work.configuration), like.notes()
     rows = [] if cost is None else [(f"{asked.work.title}, by like runs", cost)]
     if asked.by_bounds is not None:
@@ -135,7 +137,7 @@ def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
     cost_table(rows, notes).show(sys.stdout)
 
 
-def _check_options(asked: JobAsked, options: JobOptions) -> None:
+def _check_options(asked: JobRequest, options: JobCommandOptions) -> None:
     """Raise UserError for an option of launches, where a kind of job has no such launches."""
     given = {
         "--timeline": options.timeline,
@@ -149,7 +151,7 @@ def _check_options(asked: JobAsked, options: JobOptions) -> None:
             raise UserError(f"{option}: {asked.not_launched}")
 
 
-def timeline_of(kind: str, options: JobOptions) -> str:
+def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
     """Say what a timeline shows, 'cycles' or 'launches'; raises UserError for what a kind of job has not."""
     usual = "launches" if kind in OF_MANY and options.window is None else "cycles"
     wanted = options.timeline_of or usual
@@ -169,7 +171,11 @@ def timeline_of(kind: str, options: JobOptions) -> str:
 
 
 def _run(
-    asked: JobAsked, options: JobOptions, cycles: Window | None, reporter: Reporter, keeper: "Keeper | None"
+    asked: JobRequest,
+    options: JobCommandOptions,
+    cycles: TimelineWindow | None,
+    reporter: Reporter,
+    keeper: "StoreWriter | None",
 ) -> int:
     """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
     from gpusim.jobs.running import runner  # imports the simulator: half a second
@@ -182,11 +188,13 @@ def _run(
                 if keeper is not None and found is not None:
                     return _show_found(asked, options, reporter, keeper, found)
                 if keeper is not None:
-                    from gpusim.results.store.keeper import Started
+                    from gpusim.results.store.keeper import RunClock
 
-                    started = Started()
+                    started = RunClock()
                 job = asked.make(reporter)
-                with drawing(None if cycles is None else options.timeline, cycles or Window(), reporter) as drawn:
+                with drawing(
+                    None if cycles is None else options.timeline, cycles or TimelineWindow(), reporter
+                ) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
@@ -203,28 +211,28 @@ def _run(
                 reporter.say(line)
         problem = None
         if keeper is not None and started is not None:
-            from gpusim.results.store.outcome import of_records
+            from gpusim.results.store.outcome import build_outcome
 
-            outcome = of_records(records, variants, code, job.about)
+            outcome = build_outcome(records, variants, code, job.about)
             problem = _not_kept(keeper, asked.work, outcome, started, reporter)
         _write(asked, records, variants, job.about, options)
         if problem is not None:
             raise problem
-    stopped = stopped_by(records)
+    stopped = get_stop_reason(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
     return code
 
 
 def _write(
-    asked: JobAsked,
+    asked: JobRequest,
     records: "list[RunRecord]",
     variants: Sequence[str],
     about: Mapping[str, Any],
-    options: JobOptions,
+    options: JobCommandOptions,
 ) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
-    wanted = terminal.Wanted(options.sections, options.details)
+    wanted = terminal.PrintOptions(options.sections, options.details)
     configuration = dict(asked.work.configuration)
     result = document(configuration, records, variants, about)
     to_output = options.json_file == STANDARD_OUTPUT
@@ -255,7 +263,7 @@ def _write(
             print(finding["text"], file=sys.stderr)
 
 
-def _show(asked: JobAsked, result: Mapping[str, Any], out: TextIO, wanted: terminal.Wanted) -> None:
+def _show(asked: JobRequest, result: Mapping[str, Any], out: TextIO, wanted: terminal.PrintOptions) -> None:
     """Print a result as its kind is printed; sections and details as of any other."""
     if asked.shown is None or wanted.sections or wanted.details:
         terminal.show(result, out, wanted)
@@ -263,15 +271,15 @@ def _show(asked: JobAsked, result: Mapping[str, Any], out: TextIO, wanted: termi
         asked.shown(result, out, asked.markdown)
 
 
-def window_of(timeline: Path | None, window: str | None) -> Window:
+def resolve_window(timeline: Path | None, window: str | None) -> TimelineWindow:
     """Return the window that the options name; raises UserError if they do not fit together."""
     if window is not None and timeline is None:
         raise UserError(f"--window {window}: says what a timeline shows; --timeline FILE names its file")
-    return Window() if window is None else parse_window(window)
+    return TimelineWindow() if window is None else parse_window(window)
 
 
 @contextmanager
-def drawing(file: Path | None, window: Window, reporter: Reporter) -> Iterator["Timeline | None"]:
+def drawing(file: Path | None, window: TimelineWindow, reporter: Reporter) -> Iterator["Timeline | None"]:
     """Open the timeline to draw into, None without a file; at the end the reporter says what was written."""
     if file is None:
         yield None
@@ -288,7 +296,7 @@ def drawing(file: Path | None, window: Window, reporter: Reporter) -> Iterator["
 
 
 @contextmanager
-def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper | None"]:
+def opened_store(options: StoreOptions, again: bool = False) -> Iterator["StoreWriter | None"]:
     """Open the store that the options or `gpusim.toml` name, if any; raises UserError before any work is done.
 
     again: the work has to be done whatever is in the store.
@@ -299,14 +307,14 @@ def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper
             raise UserError("--fresh: says that equal work in a store does not count; --store FILE names a store")
         yield None
         return
-    from gpusim.results.store.keeper import Keeper  # where there is a store: most starts need none
+    from gpusim.results.store.keeper import StoreWriter  # where there is a store: most starts need none
 
-    with Keeper(path, options.fresh or again) as keeper:
+    with StoreWriter(path, options.fresh or again) as keeper:
         yield keeper
 
 
 def _not_kept(
-    keeper: "Keeper", work: Work, outcome: "Outcome", started: "Started", reporter: Reporter
+    keeper: "StoreWriter", work: RunDescription, outcome: "RunOutcome", started: "RunClock", reporter: Reporter
 ) -> "StoreError | None":
     """Keep what was run; returns the error of a store that fails, for when the result is written elsewhere."""
     from gpusim.results.store.file import StoreError

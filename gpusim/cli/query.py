@@ -18,11 +18,11 @@ def query(
 ) -> None:
     """Ask the store in SQL; nothing can be changed."""
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
     path = store_to_read(store)
     check_outputs({"--json": json_file, "--csv": csv_file}, [path])
-    with Results(path) as results:
+    with StoreReader(path) as results:
         found = results.query(sql)
     table = Table(columns(*found.columns), found.rows)
     if json_file is not None:

@@ -19,8 +19,8 @@ from gpusim.cli.options import QuietOption, StoreFile
 
 if TYPE_CHECKING:
     from gpusim.results.report.result import Result
-    from gpusim.results.report.sweeps.points import Swept
-    from gpusim.results.store.reading import Results
+    from gpusim.results.report.sweeps.points import SweepData
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweeps import SweepTable
 
 MOST_BYTES = 256 << 20  # of a result's file: read whole
@@ -107,11 +107,13 @@ def _page(
     reporter: Reporter,
 ) -> dict[Path, str | bytes]:
     """Return the page and its pictures, by their files."""
-    from gpusim.results.report.page.page import detailed_of, page, picture_files
+    from gpusim.results.report.page.page import page, picture_files, select_detailed
 
     found, swept = _read(names, store)
     if swept is None and len(found) > 1:
-        reporter.say(f"{html}: {len(found)} results are drawn, {len(detailed_of(found))} of them with their sections")
+        reporter.say(
+            f"{html}: {len(found)} results are drawn, {len(select_detailed(found))} of them with their sections"
+        )
     suffixes = [f".{one}" for one in kinds or ("svg",)]
     made = {} if pictures is None else picture_files(found, wanted, suffixes, swept)
     written: dict[Path, str | bytes] = {html: page(found, _lines(source), reporter.say, swept)}
@@ -131,20 +133,20 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
-def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], Swept | None]":
+def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], SweepData | None]":
     """Read results, by what the page calls them: files' names, with folders if two are the same, and runs.
 
     Of a sweep alone also its points, of which the results are the best.
     """
-    from gpusim.results.report.page.page import detailed_of
+    from gpusim.results.report.page.page import select_detailed
     from gpusim.results.report.result import read
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.records import stored_run
     from gpusim.results.store.sweeps import sweep_meant
 
     if len(names) == 1 and not _is_file(names[0]):
-        with Results(store_to_read(store)) as stored_results:
+        with StoreReader(store_to_read(store)) as stored_results:
             number = sweep_meant(stored_results, names[0])
             if number is not None:
                 return _read_sweep(stored_results, number)
@@ -158,12 +160,12 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
         found[label] = read(document, source)
 
     with ExitStack() as stack:
-        results: Results | None = None
+        results: StoreReader | None = None
         for name in names:
             if _is_file(name):
                 take(Path(name).name if short.count(Path(name).name) == 1 else name, name, _json(Path(name)))
                 continue
-            results = results or stack.enter_context(Results(store_to_read(store)))
+            results = results or stack.enter_context(StoreReader(store_to_read(store)))
             sweep = sweep_meant(results, name)
             if sweep is None:
                 stored = stored_run(results, name)
@@ -172,13 +174,13 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
             for label, run, document in _points(results, sweep):
                 take(label, label, document)
                 brief[label] = run
-        for label in brief.keys() & detailed_of(found).keys():
+        for label in brief.keys() & select_detailed(found).keys():
             assert results is not None
             found[label] = read(stored_run(results, brief[label]).document(), label)
     return found, None
 
 
-def _read_sweep(results: "Results", number: int) -> "tuple[dict[str, Result], Swept]":
+def _read_sweep(results: "StoreReader", number: int) -> "tuple[dict[str, Result], SweepData]":
     """Return a sweep's points, and the results of the best design's runs."""
     from gpusim.results.report.page.sweep import COMPARED, best_runs
     from gpusim.results.report.result import read
@@ -193,7 +195,7 @@ def _read_sweep(results: "Results", number: int) -> "tuple[dict[str, Result], Sw
     return {label: read(stored_run(results, run).document(), label) for label, run in runs.items()}, found
 
 
-def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
+def _points(results: "StoreReader", sweep: int) -> Iterator[tuple[str, str, Any]]:
     """Yield label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
 
     The object has what is compared, which the store has by metrics: that of a network is whole.

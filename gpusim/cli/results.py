@@ -18,8 +18,8 @@ from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, several
 
 if TYPE_CHECKING:
-    from gpusim.results.report.terminal import Wanted
-    from gpusim.results.store.reading import Results
+    from gpusim.results.report.terminal import PrintOptions
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.records import StoredRun
     from gpusim.results.store.sweeps import SweepTable
 
@@ -66,11 +66,11 @@ class ListOptions:
 def list_(options: ListOptions) -> None:
     """List runs: number, name, what was run, on what, how it ended, its time, when."""
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
     where, values = _conditions(options)
     source = f"FROM runs JOIN configurations ON hash = configuration WHERE {' AND '.join(where) or '1'}"
-    with Results(store_to_read(options.store)) as results:
+    with StoreReader(store_to_read(options.store)) as results:
         ((count,),) = results.rows(f"SELECT count(*) {source}", values).rows
         limit = options.last or count
         sql = f"SELECT {LISTED}, {_TIMES}, started {source} ORDER BY runs.id DESC LIMIT ?"
@@ -87,9 +87,9 @@ def list_(options: ListOptions) -> None:
 def sweeps(store: StoreFile = None) -> None:
     """List sweeps: number, name, title, axes, how many points it has, how many have ended and failed, when."""
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
-    with Results(store_to_read(store)) as results:
+    with StoreReader(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
     codes = {row["sources"] for row in found}
     heads = ["sweep", "name", "title", "axes", "points", "ended", "failed", "started", "code"]
@@ -115,18 +115,18 @@ def show(
     sections: SectionsOption,
 ) -> None:
     """Show a run's result or a sweep's points again, as the command did."""
-    from gpusim.results.report.terminal import Wanted
+    from gpusim.results.report.terminal import PrintOptions
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweeps import sweep_meant
 
-    wanted = Wanted(sections, details)
+    wanted = PrintOptions(sections, details)
     wanted.chosen()  # an unknown one is refused before anything is read
     check_outputs({"--json": json_file})
     from gpusim.results.report.document import as_json
     from gpusim.results.store.records import stored_run
 
-    with Results(store_to_read(store)) as results:
+    with StoreReader(store_to_read(store)) as results:
         sweep = sweep_meant(results, run)
         if sweep is not None:
             _show_sweep(results.sweep(sweep), json_file, wanted)
@@ -201,7 +201,7 @@ class ExportOptions:
 def export(options: ExportOptions) -> None:
     """Write runs with their metrics, a column each, or one table of the store, as CSV or Parquet."""
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
     outputs = {"--csv": options.csv_file, "--parquet": options.parquet}
     if not any(outputs.values()):
@@ -210,7 +210,7 @@ def export(options: ExportOptions) -> None:
         raise UserError(f"--metric {options.metrics[0]}: belongs to the wide table; --table names another")
     path = store_to_read(options.store)
     check_outputs(outputs, [path])
-    with Results(path) as results:
+    with StoreReader(path) as results:
         found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
     table = Table(columns(*found.columns), found.rows)
     if options.parquet is not None:
@@ -240,7 +240,7 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
     return where, values
 
 
-def _check_paths(results: "Results", having: Sequence[str]) -> None:
+def _check_paths(results: "StoreReader", having: Sequence[str]) -> None:
     """Raise UserError for a `--with` whose path no run's configuration has; it names the newest one's nearest."""
     from gpusim.results import metrics
 
@@ -266,7 +266,7 @@ def _path_and_value(text: str) -> tuple[str, Any]:
     return "$" + "".join(f'."{step}"' for step in steps), value
 
 
-def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -> None:
+def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "PrintOptions") -> None:
     """Print the sweep's points, as `gpusim sweep` does, and which is the best."""
     table = Table(columns(*sweep.columns), sweep.rows)
     if wanted.sections or wanted.details:
@@ -290,7 +290,7 @@ def _show_plain(text: str) -> None:
     Table(columns(*rows[0]), rows[1:], notes=[line for line in lines if "\t" not in line]).show(sys.stdout)
 
 
-def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
+def _show_result(stored: "StoredRun", wanted: "PrintOptions") -> None:
     """Print the run's result as the command that made it does."""
     from gpusim.results.report import terminal
 

@@ -9,7 +9,7 @@ from gpusim.cli.options import (
     ConfigArgument,
     DrawOptions,
     EngineChoice,
-    JobOptions,
+    JobCommandOptions,
     JobSamplingOptions,
     LiveOptions,
     NoVerifyOption,
@@ -29,32 +29,32 @@ def run(
     ] = None,
     no_verify: NoVerifyOption = False,
     *,
-    options: JobOptions,
+    options: JobCommandOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
     draws: DrawOptions,
     live: LiveOptions,
 ) -> int:
     """Simulate a layer and report what it cost."""
-    from gpusim.cli.outcome import JobAsked, overrides, run_job
+    from gpusim.cli.outcome import JobRequest, overrides, run_job
     from gpusim.config.files import opened
     from gpusim.config.run import load_run
-    from gpusim.results.store.work import work_of_run
+    from gpusim.results.store.work import describe_run
 
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * no_verify
     document = opened(config)
     held = load_run(document, [*options.sets, *own, *overrides(options), *sampling.overrides(), *draws.overrides()])
 
     def make(_: Reporter) -> "Job":
-        from gpusim.jobs.kinds import job_of
+        from gpusim.jobs.kinds import make_run_job
 
-        return job_of(held)
+        return make_run_job(held)
 
     def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import job_by_bounds
-        from gpusim.jobs.kinds import job_of
+        from gpusim.jobs.estimates.whole_runs import estimate_job_by_bounds
+        from gpusim.jobs.kinds import make_run_job
 
-        return job_by_bounds(job_of(held))
+        return estimate_job_by_bounds(make_run_job(held))
 
-    asked = JobAsked(make, work_of_run(held), [*document.files, *held.inputs], by_bounds=by_bounds)
+    asked = JobRequest(make, describe_run(held), [*document.files, *held.inputs], by_bounds=by_bounds)
     return run_job(asked, options, storing, live)

@@ -30,7 +30,7 @@ def show(
     from gpusim.model.core.gpu_spec import GpuSpec
 
     document = files.opened(config, GPU_FOLDER, also=(RUN_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER))
-    shelf = files.shelf_of(document)
+    shelf = files.find_config_folder(document)
     if shelf == ENGINE_FOLDER:
         sys.stdout.write(annotated(load_engine(document, sets)))
         return
@@ -60,7 +60,7 @@ def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
     topology.check_reach(graph)
     lines = [f"{gpu.name}: {gpu.cus} compute units at {gpu.clock_ghz:g} GHz, {gpu.memory_mib} MiB of memory"]
     for kind in ("cu", "l1", "crossbar", "l2", "engine", "dram"):
-        units = topology.of_kind(graph, kind)
+        units = topology.list_units(graph, kind)
         if not units:
             continue
         below = sorted({graph.nodes[b]["kind"] for u in units for b in graph.successors(u)})

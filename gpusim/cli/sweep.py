@@ -27,9 +27,9 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import SweepSpec
-    from gpusim.results.store.costs import Cost
-    from gpusim.results.store.reading import Results
-    from gpusim.results.store.table import Table as StoredTable
+    from gpusim.results.store.costs import RunCost
+    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.table import QueryTable
 
 EXIT_SOME_FAILED = 1
 
@@ -110,12 +110,12 @@ def sweep(
 ) -> int:
     """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
     from gpusim.base.axis_roles import PERTURBATION
-    from gpusim.config.sweep import Overrides, load_sweep
+    from gpusim.config.sweep import SweepOverrides, load_sweep
     from gpusim.results.live.view import live_view
     from gpusim.results.store.project import store_to_read
 
     _check_metrics(options.metrics)
-    overrides = Overrides(
+    overrides = SweepOverrides(
         tuple(options.sets),
         options.method,
         options.points,
@@ -143,16 +143,16 @@ def sweep(
 
 
 def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOptions, reporter: Reporter) -> int:
-    from gpusim.results.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.results.store.keeper import StoreWriter  # imports what runs kernels: up to a second
     from gpusim.study.sweep.executor import executor_for
-    from gpusim.study.sweep.running import Sweep
+    from gpusim.study.sweep.running import SweepRunner
 
     with Interrupt() as interrupt, ExitStack() as stack:
         executor = executor_for(options.jobs, options.cluster, reporter)
         stack.callback(executor.stop)
-        keeper = stack.enter_context(Keeper(store, options.fresh))
+        keeper = stack.enter_context(StoreWriter(store, options.fresh))
         interrupt.deferred = True
-        sweep = Sweep(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
+        sweep = SweepRunner(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
         progress = sweep.run()
         interrupt.deferred = False
         some_failed = sweep.any_failed
@@ -191,13 +191,13 @@ def _check_metrics(asked: Sequence[str]) -> None:
 
 
 def _list(spec: "SweepSpec") -> None:
-    from gpusim.study.sweep.points import points_of
+    from gpusim.study.sweep.points import list_points
     from gpusim.study.sweep.tasks import check_paths
 
     if spec.method == "search":
         raise UserError("--list: the points of method search follow from the results of those before")
     check_paths(spec)
-    rows = [(number, *point.values()) for number, point in enumerate(points_of(spec))]
+    rows = [(number, *point.values()) for number, point in enumerate(list_points(spec))]
     Table(columns("point", *spec.axes), rows).show(sys.stdout)
 
 
@@ -209,7 +209,7 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
 
     found = estimated(spec, document.path, store)
     roles = roles_of(spec.axes, spec.roles)
-    groups: dict[str, list[Cost]] = {}
+    groups: dict[str, list[RunCost]] = {}
     for point, cost in found.missing:
         name = ", ".join(str(value) for path, value in point.items() if roles[path] == "workload")
         groups.setdefault(f"points of {name}" if name else "points", []).append(cost)
@@ -220,12 +220,12 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     print(f"{found.there} of {found.points} points are in the store and cost nothing")
 
 
-def _together(costs: "Sequence[Cost]") -> "Cost":
+def _together(costs: "Sequence[RunCost]") -> "RunCost":
     from math import fsum
 
-    from gpusim.results.store.costs import Cost
+    from gpusim.results.store.costs import RunCost
 
-    return Cost(fsum(c.cpu_s for c in costs), fsum(c.cycles for c in costs), max(c.memory_mb for c in costs))
+    return RunCost(fsum(c.cpu_s for c in costs), fsum(c.cycles for c in costs), max(c.memory_mb for c in costs))
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
@@ -244,41 +244,44 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
 def _by_layer(number: int, spec: "SweepSpec", options: SweepOptions, loss: float) -> Table:
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
-    from gpusim.study.sweep.by_layer import check, places_of, table
+    from gpusim.results.store.reading import StoreReader
+    from gpusim.study.sweep.by_layer import check, load_layer_passes, table
 
     axis = check(spec)
-    with Results(store_to_read(options.storing)) as results:
-        return table(places_of(results, number, axis), axis, loss)
+    with StoreReader(store_to_read(options.storing)) as results:
+        return table(load_layer_passes(results, number, axis), axis, loss)
 
 
-def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[StoredTable, list[str]]":
+def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[QueryTable, list[str]]":
     """Return the points as a table, and lines about them.
 
     With objectives, both say what these come to and which points are on the front.
     """
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
-    with Results(store_to_read(options.storing)) as results:
+    with StoreReader(store_to_read(options.storing)) as results:
         known = results.known_metrics()
         told = _answers(results, number)
         metrics = [metric for metric in options.metrics if metric in known]
         said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
             return results.sweep(number, *metrics), [*said, *told]
-        from gpusim.study.sweep.objectives import with_front
+        from gpusim.study.sweep.objectives import add_objective_columns
 
-        table, more = with_front(results, number, spec, metrics)
+        table, more = add_objective_columns(results, number, spec, metrics)
         return table, [*said, *more, *told]
 
 
-def _answers(results: "Results", number: int) -> list[str]:
+def _answers(results: "StoreReader", number: int) -> list[str]:
     """Return in words what the sweep comes to; nothing of one whose points were not timed."""
-    from gpusim.results.report.sweeps.answers import answers, roles_line
+    from gpusim.results.report.sweeps.answers import describe_best_designs, roles_line
     from gpusim.results.store.sweep_points import swept
 
     found = swept(results, number)
     if len(found.places) < 2 or not found.metric:
         return []
-    return [*answers(found), *([roles_line(found)] if found.with_role("workload", "environment", "repeat") else [])]
+    return [
+        *describe_best_designs(found),
+        *([roles_line(found)] if found.with_role("workload", "environment", "repeat") else []),
+    ]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gpusim.base.errors import UserError, nearest
-from gpusim.config.models import Steps, all_paths, fields_at, keys, names_at
-from gpusim.config.tree import Tree
+from gpusim.config.models import Steps, all_paths, keys, list_fields, list_table_names
+from gpusim.config.tree import ConfigTree
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -49,7 +49,7 @@ _RENAMED = {  # keys of earlier versions, by the ends of their paths
 _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's misspelling, and not for one elsewhere
 
 
-def checked(model: type[M], tree: Tree) -> M:
+def checked(model: type[M], tree: ConfigTree) -> M:
     """Check the tree's data and return them as a `model`; raise UserError with a line for each problem.
 
     A line names source, path, value, what is allowed, and the nearest valid name. Types are strict (true is no number,
@@ -65,7 +65,7 @@ def checked(model: type[M], tree: Tree) -> M:
         raise UserError(*_problems(model, tree, error)) from None
 
 
-def _problems(model: type[BaseModel], tree: Tree, error: ValidationError) -> list[str]:
+def _problems(model: type[BaseModel], tree: ConfigTree, error: ValidationError) -> list[str]:
     # an unknown key explains a missing one, so it is reported first
     errors = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
     numbers = {e["loc"][:-1] for e in errors if e["loc"][-1:] == ("float",)}  # where a whole number would do, too
@@ -75,7 +75,7 @@ def _problems(model: type[BaseModel], tree: Tree, error: ValidationError) -> lis
     return lines if more <= 0 else [*lines[:MAX_PROBLEMS], f"and {more} more"]
 
 
-def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
+def _one_line(model: type[BaseModel], tree: ConfigTree, error: dict[str, Any]) -> str:
     # a union reports the name of the member it tried as a last path step: keep only steps that are keys
     path = keys(model, error["loc"], tree.data)
     while path and error["type"] not in ("extra_forbidden", "missing") and not _exists(tree, path):
@@ -89,7 +89,7 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
         # one of what it holds was set, and made it
         source, inside = next((tree.origin(p) for p in tree.origins if p[: len(path)] == path), (source, inside))
     if kind == "extra_forbidden":
-        valid = fields_at(model, path[:-1], tree.data)
+        valid = list_fields(model, path[:-1], tree.data)
         guess = _meant(model, path, tree, valid)
         what = "unknown key" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(valid)})" if valid else ""
@@ -122,7 +122,7 @@ def _allowed(kind: str, context: Mapping[str, Any], said: str) -> str:
     return _ALLOWED.get(kind, "").format(**context) or said[:1].lower() + said[1:]
 
 
-def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) -> str | None:
+def _meant(model: type[BaseModel], path: Steps, tree: ConfigTree, valid: list[str]) -> str | None:
     """Return the name that an unknown key was probably meant to be: a valid key in its place, or a whole path
     elsewhere.
 
@@ -136,7 +136,7 @@ def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) ->
     beside = nearest(path[-1], valid)
     if beside is not None and _likeness(path[-1], beside) >= _SURE:
         return beside
-    by_value = _key_that_takes(names_at(model, path[:-1], tree.data), value)
+    by_value = _key_that_takes(list_table_names(model, path[:-1], tree.data), value)
     if by_value is not None:
         return by_value
     whole = path
@@ -177,7 +177,7 @@ def _shared_end(a: Steps, b: Steps) -> int:
     return same
 
 
-def _exists(tree: Tree, path: Steps) -> bool:
+def _exists(tree: ConfigTree, path: Steps) -> bool:
     holder = tree.get(path[:-1]) if len(path) > 1 else tree.data
     return isinstance(holder, dict) and path[-1] in holder
 

@@ -8,7 +8,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.tree import Path_, Sets, Tree, assignments
+from gpusim.config.tree import ConfigTree, Path_, Sets, assignments
 from gpusim.model.core.gpu_spec import GpuSpec
 from spartan.engine_spec import EngineSpec
 
@@ -26,7 +26,7 @@ def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
     Paths in `sets` may leave out `engine.`.
     """
     document = files.opened(given, ENGINE_FOLDER, "engine")
-    tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
+    tree = ConfigTree(origins={(): (str(document.path), ())}, files=document.files)
     lay_engine(tree, document.data, str(document.path), (), document.path)
     for one in assignments(sets):
         path = one.path if one.path[:1] == ENGINE else (*ENGINE, *one.path)
@@ -34,7 +34,9 @@ def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
     return checked(_EngineOnly, tree).engine
 
 
-def lay_engine(tree: Tree, engine: Any, source: str, inside: Path_, beside: Path, seen: tuple[Path, ...] = ()) -> None:
+def lay_engine(
+    tree: ConfigTree, engine: Any, source: str, inside: Path_, beside: Path, seen: tuple[Path, ...] = ()
+) -> None:
     """Lay an engine into the tree: a name of a file, or a mapping over its `base`.
 
     inside: the engine's path in `source`; beside: the file next to which others are looked for; seen: the files that

@@ -195,7 +195,7 @@ class ExecConfig(Spec):
             names += [name for name in (self.recorded.before, self.recorded.after) if name is not None]
         for argument in self.arguments.values():
             names += [name for name in (argument.npy, argument.expected) if isinstance(name, str)]
-        return [file_beside(name, beside) for name in names]
+        return [resolve_path(name, beside) for name in names]
 
     @property
     def outputs(self) -> dict[str, Path]:
@@ -204,7 +204,7 @@ class ExecConfig(Spec):
         return {f"arguments.{name}.output": Path(output) for name, output in named if output is not None}
 
 
-def file_beside(name: str, beside: Path) -> Path:
+def resolve_path(name: str, beside: Path) -> Path:
     """Return the file that a path means: from here, else next to the execution's file; it need not exist."""
     try:
         asked = Path(name).expanduser()

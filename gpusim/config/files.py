@@ -17,7 +17,7 @@ MAX_BYTES = 1 << 18  # of a file: the largest shipped one has 8 KiB
 MAX_DEPTH = 50
 
 
-class NoSuchConfiguration(UserError):
+class ConfigurationNotFoundError(UserError):
     """No file of the user's has the name, and no shipped one on the shelf that was asked for."""
 
 
@@ -37,7 +37,7 @@ class Document:
 Given = str | Path | Mapping[str, Any] | Document
 
 
-class Shelf(NamedTuple):
+class ConfigFolder(NamedTuple):
     """A folder of shipped files: the kind of these files, and their use."""
 
     what: str
@@ -45,18 +45,18 @@ class Shelf(NamedTuple):
 
 
 SHELVES = {
-    "": Shelf("a run", "gpusim run {name}"),
-    "examples": Shelf("the execution of one kernel", "gpusim exec {name}"),
-    "gpus": Shelf("a GPU", "gpusim show {name}, or --set gpu={name} for a run"),
-    "engines": Shelf("a compaction engine", "gpusim show {name}, or --set engine={name} for a run"),
-    "dram": Shelf("a DRAM standard", "--set gpu.dram.standard={name}"),
-    "measured": Shelf("a table of measured points", "gpusim correlate {name}"),
-    "networks": Shelf("a network", "gpusim layers {name}"),
-    "reproductions": Shelf("a publication to reproduce", "gpusim reproduce {name}"),
-    "storage": Shelf("a storage", "--storage {name} of gpusim train-phase"),
-    "sweeps": Shelf("a sweep", "gpusim sweep {name}"),
-    "topologies": Shelf("a topology of GPUs", "--set topology={name} of gpusim train-phase"),
-    "trainings": Shelf("a training", "gpusim train-phase {name}"),
+    "": ConfigFolder("a run", "gpusim run {name}"),
+    "examples": ConfigFolder("the execution of one kernel", "gpusim exec {name}"),
+    "gpus": ConfigFolder("a GPU", "gpusim show {name}, or --set gpu={name} for a run"),
+    "engines": ConfigFolder("a compaction engine", "gpusim show {name}, or --set engine={name} for a run"),
+    "dram": ConfigFolder("a DRAM standard", "--set gpu.dram.standard={name}"),
+    "measured": ConfigFolder("a table of measured points", "gpusim correlate {name}"),
+    "networks": ConfigFolder("a network", "gpusim layers {name}"),
+    "reproductions": ConfigFolder("a publication to reproduce", "gpusim reproduce {name}"),
+    "storage": ConfigFolder("a storage", "--storage {name} of gpusim train-phase"),
+    "sweeps": ConfigFolder("a sweep", "gpusim sweep {name}"),
+    "topologies": ConfigFolder("a topology of GPUs", "--set topology={name} of gpusim train-phase"),
+    "trainings": ConfigFolder("a training", "gpusim train-phase {name}"),
 }
 # keys that only files of one shelf have, by which a file is recognised wherever it lies
 _TELLING = {
@@ -90,14 +90,14 @@ def opened(given: Given, folder: str = "", argument: str = "config", also: Seque
     return Document(path, read(path), [path])
 
 
-def shelf_of(document: Document) -> str | None:
+def find_config_folder(document: Document) -> str | None:
     """Return the one of SHELVES that the configuration would belong on; None where its keys do not tell."""
     return next((shelf for shelf, keys in _TELLING.items() if keys & set(document.data)), None)
 
 
 def require(document: Document, shelf: str) -> None:
     """Raise UserError that says what the configuration is and what to do with it, if it belongs on another shelf."""
-    found = shelf_of(document)
+    found = find_config_folder(document)
     if found not in (shelf, None):
         raise UserError(f"{document.path}: {_elsewhere(found, shelf, str(document.path))}")
 
@@ -136,12 +136,14 @@ def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence
             return place
     for other in SHELVES:
         if other not in folders and any(n.name in shipped(other) for n in names):
-            raise NoSuchConfiguration(f"{name}: {_elsewhere(other, folder, name)}")
+            raise ConfigurationNotFoundError(f"{name}: {_elsewhere(other, folder, name)}")
     ending = asked.suffix and ".yaml"
     stems = [n.removesuffix(".yaml") for each in folders for n in shipped(each)]
     guess = nearest(asked.name.removesuffix(asked.suffix), stems, cutoff=0.6)
     known, hint = [stem + ending for stem in stems], f"; did you mean '{guess}{ending}'?" if guess else ""
-    raise NoSuchConfiguration(f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})")
+    raise ConfigurationNotFoundError(
+        f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})"
+    )
 
 
 def _is_readable(place: Path) -> bool:

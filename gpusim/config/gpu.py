@@ -10,8 +10,8 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.engine import ENGINE, lay_engine
-from gpusim.config.models import kinds_in
-from gpusim.config.tree import Assignment, Sets, Tree, assignments
+from gpusim.config.models import collect_kinds
+from gpusim.config.tree import Assignment, ConfigTree, Sets, assignments
 from gpusim.model.core.gpu_spec import GpuSpec
 
 S = TypeVar("S", bound=Spec)
@@ -31,7 +31,7 @@ def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
 
     The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
     """
-    return over_gpu(files.opened(given, GPU_FOLDER, "gpu"), sets, _GpuOnly).gpu
+    return load_over_gpu(files.opened(given, GPU_FOLDER, "gpu"), sets, _GpuOnly).gpu
 
 
 def gpus_that_run(architectures: Iterable[str]) -> list[str]:
@@ -41,7 +41,7 @@ def gpus_that_run(architectures: Iterable[str]) -> list[str]:
     return [name for name in names if load_gpu(name).architecture in wanted]
 
 
-def over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool = True) -> S:
+def load_over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool = True) -> S:
     """Load settings that begin with a GPU over the GPU's file, which may be that of a run; raise UserError.
 
     prefixed: paths in `sets` that begin with no section of the settings are the GPU's own.
@@ -52,13 +52,13 @@ def over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool = True
     return checked(of, layered(replace(gpu, data={"gpu": gpu.data.get("gpu", gpu)}), laid, of))
 
 
-def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> Tree:
+def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> ConfigTree:
     """Lay a configuration's values over the GPU and engine that it names, then `laid_over` over them in order.
 
     of: the configuration's class; a section of it that the file leaves empty has its defaults. Raise UserError.
     """
     path = document.path
-    tree = Tree(origins={(): (str(path), ())}, files=document.files)
+    tree = ConfigTree(origins={(): (str(path), ())}, files=document.files)
     sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in document.data.items()}
     gpu, gpu_source, beside = sections.pop("gpu", None), str(path), path
     engine, engine_source, engine_beside = sections.pop("engine", None), str(path), path
@@ -91,7 +91,7 @@ def _is_file(standard: Any) -> bool:
     return isinstance(standard, str) and standard.endswith((".yaml", ".yml"))
 
 
-def _lay_standard(tree: Tree, gpu: dict[str, Any], beside: Path) -> None:
+def _lay_standard(tree: ConfigTree, gpu: dict[str, Any], beside: Path) -> None:
     """Lay the file that `dram.standard` names under the rest of `dram`: a standard, and values that replace its own."""
     dram = gpu.get("dram")
     if not isinstance(dram, Mapping) or not _is_file(dram.get("standard")):
@@ -110,10 +110,12 @@ def _lay_standard(tree: Tree, gpu: dict[str, Any], beside: Path) -> None:
 
 def _is_section(of: type[Spec], key: str) -> bool:
     kind = of.model_fields[key].annotation if key in of.model_fields else None
-    return (isinstance(kind, type) and issubclass(kind, Spec)) or bool(kinds_in(kind))
+    return (isinstance(kind, type) and issubclass(kind, Spec)) or bool(collect_kinds(kind))
 
 
-def _lay_gpu(tree: Tree, gpu: Any, source: str, inside: tuple[str, ...], beside: Path, seen: tuple[Path, ...]) -> None:
+def _lay_gpu(
+    tree: ConfigTree, gpu: Any, source: str, inside: tuple[str, ...], beside: Path, seen: tuple[Path, ...]
+) -> None:
     """Lay a GPU into the tree: a whole configuration, a name of a file, or a mapping over its `base`."""
     if isinstance(gpu, files.Document):
         _lay_gpu(tree, gpu.data, str(gpu.path), (), gpu.path, (*seen, gpu.path))

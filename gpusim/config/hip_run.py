@@ -2,7 +2,7 @@
 
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.gpu import over_gpu
+from gpusim.config.gpu import load_over_gpu
 from gpusim.config.tree import Sets
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
@@ -24,4 +24,4 @@ def load_hip(gpu: files.Document, sets: Sets = ()) -> HipSettings:
 
     Raises UserError.
     """
-    return over_gpu(gpu, sets, HipSettings)
+    return load_over_gpu(gpu, sets, HipSettings)

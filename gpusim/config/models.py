@@ -10,7 +10,7 @@ from pydantic import BaseModel, Discriminator, Tag
 Steps = tuple[str, ...]
 
 
-def fields_at(model: type[BaseModel], path: Steps, data: Any = None) -> list[str]:
+def list_fields(model: type[BaseModel], path: Steps, data: Any = None) -> list[str]:
     """List the names allowed inside the model that `path` leads to; empty where there is none.
 
     data: the values under judgement, which name the kind of a part that has several kinds.
@@ -19,8 +19,8 @@ def fields_at(model: type[BaseModel], path: Steps, data: Any = None) -> list[str
     return list(found.model_fields) if found is not None else []
 
 
-def names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[str]]:
-    """Return, for those keys of `fields_at` whose values come from a table of names, the names: key → names."""
+def list_table_names(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[str]]:
+    """Return, for those keys of `list_fields` whose values come from a table of names, the names: key → names."""
     found = _model_at(model, path, data)
     names: dict[str, list[str]] = {}
     for key, field in found.model_fields.items() if found is not None else ():
@@ -32,7 +32,7 @@ def names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[s
     return names
 
 
-def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
+def collect_kinds(annotation: Any) -> dict[str, type[BaseModel]]:
     """Return kind → model of an annotation whose values name their kind; empty for any other."""
     tagged = (typing.get_args(member) for member in typing.get_args(annotation))
     return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
@@ -44,7 +44,7 @@ def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
         path = (*prefix, name)
         yield path
         annotation = field.annotation
-        for inside in (*kinds_in(annotation).values(), *filter(None, (_model_in(annotation),))):
+        for inside in (*collect_kinds(annotation).values(), *filter(None, (_model_in(annotation),))):
             yield from all_paths(inside, path)
 
 
@@ -63,7 +63,7 @@ def keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> Steps
         data = data.get(step) if isinstance(data, dict) else None
         annotation = _annotation_in(here, str(step))
         here = _chosen(annotation, data)
-        skip = here is not annotation and bool(kinds_in(typing.get_args(annotation)[0]))
+        skip = here is not annotation and bool(collect_kinds(typing.get_args(annotation)[0]))
     return tuple(path)
 
 
@@ -91,7 +91,7 @@ def _chosen(annotation: Any, value: Any) -> Any:
         return annotation
     bare, *more = typing.get_args(annotation)
     naming = next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
-    return kinds_in(bare).get(str(naming(value))) if callable(naming) else bare
+    return collect_kinds(bare).get(str(naming(value))) if callable(naming) else bare
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -13,10 +13,17 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.network_blocks import expanded
-from gpusim.config.tree import Tree
-from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
-from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
-from workloads.networks.gemm_list import described_by_gemm_list
+from gpusim.config.tree import ConfigTree
+from workloads.networks.described import (
+    MAX_BATCH,
+    MAX_INPUT,
+    MAX_LAYERS,
+    MOST_INPUT_AXES,
+    LayerDescription,
+    NetworkDescription,
+)
+from workloads.networks.dnnmark import SECTIONS, read_dnnmark
+from workloads.networks.gemm_list import read_gemm_list
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
 from workloads.networks.tensor import Shape
@@ -50,7 +57,7 @@ def load_network(given: files.Given, skip_unsupported: bool = False) -> Network:
 
     skip_unsupported: leave out nodes of an ONNX file that no kind of layer has.
     """
-    return network_of(_described(given, skip_unsupported))
+    return build_network(_described(given, skip_unsupported))
 
 
 def load_torch(text: str, input_shape: str | None, skip_unsupported: bool = False) -> Network:
@@ -59,42 +66,42 @@ def load_torch(text: str, input_shape: str | None, skip_unsupported: bool = Fals
     text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example;
     skip_unsupported: leave out what no kind of layer has.
     """
-    from workloads.networks.torch_module import described_by_torch
+    from workloads.networks.torch_module import read_torch
 
     if input_shape is None:
-        return network_of(described_by_torch(text, None, skip_unsupported))
+        return build_network(read_torch(text, None, skip_unsupported))
     sizes = input_shape.split(",")
     if not all(size.strip().isascii() and size.strip().isdigit() for size in sizes):
         raise UserError(f"--input-shape {input_shape}: expected channels,rows,columns or features, such as 3,224,224")
     shape = _inputs("--input-shape", [int(size) for size in sizes])["input"]
-    return network_of(described_by_torch(text, shape, skip_unsupported))
+    return build_network(read_torch(text, shape, skip_unsupported))
 
 
-def network_of(described: Described) -> Network:
+def build_network(described: NetworkDescription) -> Network:
     """Build the network with every layer's kind and values checked; raise UserError."""
     kinds = []
     for layer in described.layers:
         where = f"{described.source}: layer '{layer.name}'"
         if layer.kind not in KINDS:
             raise UserError(f"{where}: kind: {unknown_name('kind', layer.kind, KINDS)}")
-        kinds.append(checked(KINDS[layer.kind], Tree(dict(layer.values), {(): (where, ())})))
+        kinds.append(checked(KINDS[layer.kind], ConfigTree(dict(layer.values), {(): (where, ())})))
     return build(described, kinds)
 
 
-def _described(given: files.Given, skip_unsupported: bool) -> Described:
+def _described(given: files.Given, skip_unsupported: bool) -> NetworkDescription:
     if isinstance(given, str | Path):
         path = files.find(str(given), NETWORK_FOLDER)
         form, contents = _form(path)
         if form == ONNX:
-            from workloads.networks.onnx_file import described_by_onnx
+            from workloads.networks.onnx_file import read_onnx
 
-            return described_by_onnx(contents, str(path), skip_unsupported)
+            return read_onnx(contents, str(path), skip_unsupported)
         if skip_unsupported:
             raise UserError(f"--skip-unsupported: belongs to ONNX files and --torch; {path} is {form}")
         if form == DNNMARK:
-            return described_by_dnnmark(_text(path, contents), str(path))
+            return read_dnnmark(_text(path, contents), str(path))
         if form == GEMMS:
-            return described_by_gemm_list(_text(path, contents), str(path))
+            return read_gemm_list(_text(path, contents), str(path))
         given = files.Document(path, files.read(path), [path])
     document = files.opened(given, NETWORK_FOLDER, "network")
     files.require(document, NETWORK_FOLDER)
@@ -137,10 +144,10 @@ def _text(path: Path, contents: bytes) -> str:
         raise UserError(f"{path}: cannot be read: {error}") from None
 
 
-def _described_by_yaml(document: files.Document) -> Described:
+def _described_by_yaml(document: files.Document) -> NetworkDescription:
     """Read the description in YAML's values; each layer reads the one before it where it names no inputs."""
     source = str(document.path)
-    tree = Tree(dict(document.data), {(): (source, ())})
+    tree = ConfigTree(dict(document.data), {(): (source, ())})
     file = checked(NetworkFile, tree)
     inputs = _inputs(source, file.input)
     before, layers = next(iter(inputs)), []
@@ -159,10 +166,10 @@ def _described_by_yaml(document: files.Document) -> Described:
         if not isinstance(read, list) or not all(isinstance(one, str) for one in read):
             raise UserError(f"{where}: inputs: must be the name of a layer or of an input, or a list of such names")
         rest = {key: value for key, value in values.items() if key not in _LAYER_KEYS}
-        layers.append(DescribedLayer(name, kind, tuple(read), rest))
+        layers.append(LayerDescription(name, kind, tuple(read), rest))
         before = name
     name = file.name or document.path.stem
-    return Described(name, source, inputs, tuple(layers), file.batch, file.input_gradients)
+    return NetworkDescription(name, source, inputs, tuple(layers), file.batch, file.input_gradients)
 
 
 def _inputs(source: str, given: Any) -> dict[str, Shape]:

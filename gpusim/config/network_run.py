@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.gpu import over_gpu
+from gpusim.config.gpu import load_over_gpu
 from gpusim.config.monitor import MonitorSpec
 from gpusim.config.tree import Sets
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -150,7 +150,7 @@ class NetworkSettings(Spec):
         """Return the share of zeros of synthetic input maps of a layer; None where values are real."""
         return self.layer_sparsity.get(layer, self.sparsity)
 
-    def l1_bypass_of(self, layer: str, what: str) -> bool:
+    def bypasses_l1(self, layer: str, what: str) -> bool:
         """Tell whether the loads of a layer's pass go past L1."""
         said = self.layer_l1_bypass.get(layer, self.gpu.l1.bypass)
         return said.get(what, self.gpu.l1.bypass) if isinstance(said, dict) else said
@@ -165,4 +165,4 @@ def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
 
     Raise UserError.
     """
-    return over_gpu(gpu, sets, NetworkSettings, prefixed=False)
+    return load_over_gpu(gpu, sets, NetworkSettings, prefixed=False)

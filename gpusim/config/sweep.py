@@ -13,7 +13,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.tree import Tree, parse_set
+from gpusim.config.tree import ConfigTree, parse_set
 from gpusim.config.yaml_values import parse_value
 
 SWEEP_FOLDER = "sweeps"
@@ -158,7 +158,7 @@ class SweepSpec(Spec):
 
 
 @dataclass(frozen=True)
-class Overrides:
+class SweepOverrides:
     """Options that change a sweep; None and empty values leave what its file says.
 
     sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: axes and fixed values by path; minimize, maximize:
@@ -175,13 +175,13 @@ class Overrides:
     maximize: Sequence[str] = ()
 
 
-def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[SweepSpec, files.Document]:
+def load_sweep(name: str | Mapping[str, Any], overrides: SweepOverrides) -> tuple[SweepSpec, files.Document]:
     """Load a sweep's file, or make a sweep over another configuration with the axes of `overrides`; raise UserError.
 
     name: of the file, or a mapping such as a sweep's file holds. Return the sweep and its document.
     """
     document = _document(name) if isinstance(name, str) else files.opened(name, SWEEP_FOLDER)
-    tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
+    tree = ConfigTree(origins={(): (str(document.path), ())}, files=document.files)
     tree.merge(document.data, str(document.path))
     for text in overrides.sets:
         path, values = _values(text)
@@ -204,7 +204,7 @@ def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[Swe
     return checked(SweepSpec, tree), document
 
 
-def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
+def _lay(tree: ConfigTree, key: str, path: str, value: Any, origin: str) -> None:
     """Put an axis or a fixed value in place of the axis or fixed value that the file has for this path."""
     held = tree.data.get("sets" if key == "axes" else "axes")
     if isinstance(held, dict):
@@ -220,7 +220,7 @@ def _document(name: str) -> files.Document:
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
     found = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
-    shelf = files.shelf_of(found)
+    shelf = files.find_config_folder(found)
     if shelf == SWEEP_FOLDER:
         return found
     kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")

@@ -20,7 +20,7 @@ Path_ = tuple[str, ...]
 
 
 @dataclass
-class Tree:
+class ConfigTree:
     """Nested values `data` and, by path prefix, the (source, path inside that source) that each value was read from.
 
     files: collects the files that are read for it.

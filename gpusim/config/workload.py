@@ -20,7 +20,7 @@ from workloads.operators.gemm_kernels import (
     SPARSE_CHOICES,
     SPARSE_KERNELS,
 )
-from workloads.shapes import ConvLayer, gemm_shape, output_size
+from workloads.shapes import ConvolutionShape, gemm_shape, output_size
 from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
@@ -69,9 +69,9 @@ class LayerSpec(Spec):
     padding: int = param(1, "zeros around an input feature map", "the network", ge=0, le=64)
 
     @property
-    def shape(self) -> ConvLayer:
+    def shape(self) -> ConvolutionShape:
         """The layer as workloads take it."""
-        return ConvLayer(**self.model_dump())
+        return ConvolutionShape(**self.model_dump())
 
     @model_validator(mode="after")
     def _fits(self) -> "LayerSpec":
@@ -181,7 +181,7 @@ class GemmWorkload(Spec):
         return f"{self.name}, M = {self.m}, N = {self.n}, K = {self.k}"
 
 
-def kind_of(workload: Any) -> str:
+def get_workload_kind(workload: Any) -> str:
     """Return the kind that a workload's values name; without a name it is a layer, as before there were kinds."""
     if isinstance(workload, Mapping):
         kind = workload.get("kind", DEFAULT_KIND)
@@ -193,7 +193,7 @@ Workload = Annotated[
     Annotated[LayerWorkload, Tag("layer")]
     | Annotated[ConvolutionWorkload, Tag("convolution")]
     | Annotated[GemmWorkload, Tag("gemm")],
-    Discriminator(kind_of),
+    Discriminator(get_workload_kind),
 ]
 
 

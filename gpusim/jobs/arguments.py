@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import UserError
-from gpusim.config.exec import ArgumentSpec, file_beside
+from gpusim.config.exec import ArgumentSpec, resolve_path
 from gpusim.jobs.api.device import Device
 from gpusim.jobs.api.device_array import DeviceArray
 from isa.kernarg import Local
-from workloads.operators.verify import Expected
+from workloads.operators.verify import ReferencePart
 
 
-def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
+def build_argument(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
     """Return what a launch passes for the argument: an array, an image, a sampler, a number, Local or None.
 
     path: the execution's file.
@@ -28,7 +28,7 @@ def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
     if spec.sampler is not None:
         return device.sampler(**spec.sampler.model_dump(), name=name)
     if spec.npy is not None:
-        values = _loaded(file_beside(spec.npy, path))
+        values = _loaded(resolve_path(spec.npy, path))
         return device.array(values, name=name) if spec.image is None else _image(device, name, spec, values)
     shape = spec.shape or ()
     if spec.fill is not None:
@@ -52,11 +52,11 @@ def _image(device: Device, name: str, spec: ArgumentSpec, values: np.ndarray) ->
     return device.image(values, spec.image or "", fractions=spec.fractions, name=name)
 
 
-def expected_of(array: DeviceArray, spec: ArgumentSpec, path: Path) -> Expected:
+def load_expected(array: DeviceArray, spec: ArgumentSpec, path: Path) -> ReferencePart:
     """Return the values that the array should have after the kernel, with the allowed difference."""
     wanted = _wanted(array, spec.expected, path)
     bound = spec.absolute + spec.relative * np.abs(np.nan_to_num(wanted.astype(np.float64)))
-    return Expected(array.name, (slice(None),) * wanted.ndim, wanted, bound)
+    return ReferencePart(array.name, (slice(None),) * wanted.ndim, wanted, bound)
 
 
 def _wanted(array: DeviceArray, expected: str | int | float | None, path: Path) -> np.ndarray:
@@ -64,7 +64,7 @@ def _wanted(array: DeviceArray, expected: str | int | float | None, path: Path) 
         raise UserError(f"{path}: arguments.{array.name}: elements of type {array.dtype} cannot be compared")
     if not isinstance(expected, str):
         return np.broadcast_to(np.asarray(expected), array.shape)
-    where = file_beside(expected, path)
+    where = resolve_path(expected, path)
     values = _loaded(where)
     if values.shape != array.shape:
         raise UserError(f"{where}: has shape {values.shape}, the array '{array.name}' has {array.shape}")

@@ -28,7 +28,7 @@ HOST_BYTES = 3 << 30
 LAUNCH_BYTES = 1 << 14  # of a kernel's arguments, packet and queue, and of what aligns its code
 
 
-def check_room_for_code(operator: GemmOperator, memory: DeviceMemory) -> None:
+def check_code_memory(operator: GemmOperator, memory: DeviceMemory) -> None:
     """Raise DeviceMemoryError if `memory` has no room for the code and arguments of the operator's launches."""
     images = {launch.kernel.name: launch.kernel.image for launch in operator.launches}.values()
     taken: list[Allocation] = []
@@ -51,7 +51,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
         part = replace(shape, n=columns)
         memory = DeviceMemory(gpu.memory_mib << 20, architecture=gpu.architecture)
         try:
-            check_room_for_code(gemm(kernel, GemmBuffers.allocate(part, memory), gpu_facts(gpu)), memory)
+            check_code_memory(gemm(kernel, GemmBuffers.allocate(part, memory), gpu_facts(gpu)), memory)
         except DeviceMemoryError:
             return False
         return sum(each.size_bytes for each in memory.allocations) + copies * 4 * part.ldb * columns <= HOST_BYTES
@@ -126,7 +126,7 @@ class ColumnBlocks(CommandTask):
 
     def _take(self, block: range) -> None:
         """Take the block's columns of C out of device memory, and compare them where that is wanted."""
-        uncomputed = any(self._memory.why_uncomputed(each) for each in self._memory.allocations)
+        uncomputed = any(self._memory.explain_uncomputed(each) for each in self._memory.allocations)
         if self._compared and not uncomputed:  # of a sampled launch: the run is then not verified
             self._found.append((block.start, verify(self._operator)))
 

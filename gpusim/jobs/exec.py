@@ -11,11 +11,11 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
-from gpusim.config.exec import ExecConfig, RecordedSpec, file_beside
+from gpusim.config.exec import ExecConfig, RecordedSpec, resolve_path
 from gpusim.jobs.api.device import Device
 from gpusim.jobs.api.device_array import DeviceArray
 from gpusim.jobs.api.module import KernelFunction, Module
-from gpusim.jobs.arguments import expected_of, value_of
+from gpusim.jobs.arguments import build_argument, load_expected
 from gpusim.jobs.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
 from isa.device_memory import Allocation
@@ -23,7 +23,7 @@ from isa.execution.launch_setup import adopt_image
 from isa.kernarg import pack_undescribed
 from isa.memory_file import MemoryFile
 from isa.object.names import listed
-from workloads.operators.verify import Expected, Verification, compare
+from workloads.operators.verify import ReferencePart, Verification, compare
 
 
 class ExecJob(Job):
@@ -55,7 +55,7 @@ class ExecJob(Job):
 
     @cached_property
     def _module(self) -> Module:
-        return self._device.load(file_beside(self._config.code_object, self._path))
+        return self._device.load(resolve_path(self._config.code_object, self._path))
 
     @cached_property
     def _kernel_name(self) -> str:
@@ -74,9 +74,9 @@ class ExecJob(Job):
         kernel = self._module[self._kernel_name]
         if config.recorded is not None:
             return self._recorded(config.recorded, kernel)
-        arguments = {name: value_of(device, name, spec, path) for name, spec in config.arguments.items()}
+        arguments = {name: build_argument(device, name, spec, path) for name, spec in config.arguments.items()}
         expected = [
-            expected_of(arguments[name], spec, path)
+            load_expected(arguments[name], spec, path)
             for name, spec in config.arguments.items()
             if spec.expected is not None
         ]
@@ -100,8 +100,8 @@ class ExecJob(Job):
     def _recorded(self, recorded: RecordedSpec, kernel: KernelFunction) -> Task:
         """Prepare a recorded launch: the device memory of the program, each allocation at its address."""
         config, device = self._config, self._device
-        before = MemoryFile.read(file_beside(recorded.before, self._path))
-        after = None if recorded.after is None else MemoryFile.read(file_beside(recorded.after, self._path))
+        before = MemoryFile.read(resolve_path(recorded.before, self._path))
+        after = None if recorded.after is None else MemoryFile.read(resolve_path(recorded.after, self._path))
         allocations = before.place(device.memory)
         adopt_image(device.memory, kernel.kernel, before.code)
         command = device.command(
@@ -141,7 +141,7 @@ class _RecordedTask(CommandTask):
             name = f"{one.address:#x} {one.name}"
             wanted = self._after.pieces.get(one.address, self._before.pieces[one.address]).content
             found[name] = self._device.memory.view(one)
-            expected.append(Expected(name, (slice(None),), wanted, 0.0))
+            expected.append(ReferencePart(name, (slice(None),), wanted, 0.0))
         return compare(found, expected)
 
 
@@ -152,7 +152,7 @@ class _ExecTask(CommandTask):
         self,
         command: LaunchCommand,
         arguments: Mapping[str, Any],
-        expected: Sequence[Expected],
+        expected: Sequence[ReferencePart],
         outputs: Mapping[str, str],
     ) -> None:
         self._command = command

@@ -10,7 +10,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, ENGINE_WAYS, FASTEST, ConvolutionWorkload, GemmWorkload, LayerWorkload
-from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
+from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_code_memory
 from gpusim.jobs.running.choice import Candidate, choose
 from gpusim.jobs.running.dense_choice import choose_dense, likely_dense
 from gpusim.jobs.running.job import Job, JobOptions, Task, Variant, launch_options
@@ -219,7 +219,7 @@ class GemmJob(Job):
         """
         memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
         operator = build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
-        check_room_for_code(operator, memory)
+        check_code_memory(operator, memory)
         return operator
 
 

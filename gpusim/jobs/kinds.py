@@ -17,6 +17,6 @@ def make_job(kind: str, *arguments: Any) -> Job:
     return job
 
 
-def job_of(config: RunConfig) -> Job:
+def make_run_job(config: RunConfig) -> Job:
     """Make the job of a run's configuration, whose workload says its kind."""
     return make_job(config.workload.kind, config)

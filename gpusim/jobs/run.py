@@ -9,12 +9,12 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.outputs import check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
-from gpusim.config.files import Document, NoSuchConfiguration, opened, shelf_of
+from gpusim.config.files import ConfigurationNotFoundError, Document, find_config_folder, opened
 from gpusim.config.run import RUN_FOLDER, load_run
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running.script import RunResult, ran
 from gpusim.model.core.recording import Watcher
 
@@ -48,8 +48,8 @@ def run(
     overrides = {f"run.{name}": value for name, value in options.items() if value is not None}
     laid_over = [*assignments(sets), *assignments(overrides)]
     reporter = Reporter(quiet)
-    if shelf_of(given) != EXAMPLE_FOLDER:
-        return RunResult(*ran(job_of(load_run(given, laid_over)), reporter, timeline))
+    if find_config_folder(given) != EXAMPLE_FOLDER:
+        return RunResult(*ran(make_run_job(load_run(given, laid_over)), reporter, timeline))
     for name in ("engine", "verify"):
         if options[name] is not None:
             raise UserError(f"{name}: {given.path} is the execution of one kernel, for which there is no such choice")
@@ -62,7 +62,7 @@ def _opened(config: str | Path | Mapping[str, Any]) -> Document:
     """Open a run's configuration, or an execution's."""
     try:
         return opened(config, RUN_FOLDER)
-    except NoSuchConfiguration as error:
-        with contextlib.suppress(NoSuchConfiguration):
+    except ConfigurationNotFoundError as error:
+        with contextlib.suppress(ConfigurationNotFoundError):
             return opened(config, EXAMPLE_FOLDER)
         raise error from None

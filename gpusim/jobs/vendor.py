@@ -19,13 +19,13 @@ from isa.launch import Launch
 from workloads.data.operands import Operands
 from workloads.data.patterns import sparsity_of, zero_lines_of
 from workloads.operators.gemm import GemmBuffers, gemm_reference
-from workloads.operators.operator import Work
-from workloads.operators.verify import Expected
+from workloads.operators.operator import OperatorCost
+from workloads.operators.verify import ReferencePart
 from workloads.shapes import GemmShape
 from workloads.vendor.libraries import VendorProduct
 
 if TYPE_CHECKING:
-    from gpusim.jobs.hip.recording import Recording
+    from gpusim.jobs.hip.recording import ProgramRecording
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LibraryProduct:
 
     product: VendorProduct
     buffers: GemmBuffers
-    recording: "Recording"
+    recording: "ProgramRecording"
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class LibraryProduct:
         return {"C": stored[:, : shape.m]}
 
     @property
-    def work(self) -> Work:
+    def work(self) -> OperatorCost:
         """The work of the product's definition; a sparse product needs a multiply-accumulate per row of A for each
         non-zero of B.
 
@@ -76,14 +76,14 @@ class LibraryProduct:
         """
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         needed = m * int(np.count_nonzero(self.inputs["B"])) if self.product.sparse else m * n * k
-        return Work(m * n * k, needed, 4 * (m * k + k * n), 4 * m * n, 4 * m * n)
+        return OperatorCost(m * n * k, needed, 4 * (m * k + k * n), 4 * m * n, 4 * m * n)
 
     def zero_fractions(self) -> tuple[float, float]:
         """Return the shares of zeros in the elements of B, and in its lines of 16 elements of a column."""
         held, k = self.buffers.b_stored, self.buffers.shape.k
         return sparsity_of(held, k), zero_lines_of(held, k)
 
-    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[ReferencePart]:
         """Yield A·B computed in FP64 as the expected result; libraries compute in FP32."""
         return gemm_reference(inputs["A"], inputs["B"], half_precision_b=False)
 

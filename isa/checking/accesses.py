@@ -41,7 +41,7 @@ from isa.checking.state import (
     Check,
     CheckRow,
 )
-from isa.execution.codes import PRIVATE_SEGMENT, Access, Kind, ScalarForm, Texels
+from isa.execution.codes import PRIVATE_SEGMENT, Access, InstructionKind, ScalarForm, Texels
 from isa.execution.memory_access import PRIVATE_ELEMENT_BYTES, private_place, private_start
 from isa.execution.program_table import ProgramRow
 from isa.execution.segment_access import lane_part, segment_base
@@ -284,12 +284,12 @@ def lane_address(context: Context, wave: Wavefront, row: ProgramRow, lane, offse
 
     Of SCRATCH instructions that is an offset within the work-item's private memory.
     """
-    if row.kind == Kind.SEGMENT:
+    if row.kind == InstructionKind.SEGMENT:
         return segment_base(wave, row) + lane_part(wave.vectors + row.address, row.addressing, lane)
     low = ld_u32(wave.vectors + row.address, lane)
-    if row.kind == Kind.LDS:
+    if row.kind == InstructionKind.LDS:
         return (low + offset) & 0xFFFF_FFFF
-    if row.kind == Kind.FLAT:
+    if row.kind == InstructionKind.FLAT:
         return ld_u32(wave.vectors + row.address + ROW_BYTES, lane) << 32 | low
     return work_at(context.work, 0).address[lane]
 
@@ -300,8 +300,8 @@ def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow
 
     Neighbours that read the same word are one reader: they go together.
     """
-    lds = row.kind == Kind.LDS
-    segment = row.kind == Kind.SEGMENT
+    lds = row.kind == InstructionKind.LDS
+    segment = row.kind == InstructionKind.SEGMENT
     start = segment_base(wave, row) if segment else 0
     words = check.lds_bytes >> 2
     shadows = check.lds + wave.workgroup_slot * words * SHADOW_BYTES if lds else check.memory
@@ -355,8 +355,8 @@ def watch_lanes(
     destination = row.destination // ROW_BYTES + part * dwords
     loads = row.access == Access.LOAD
     synchronises = SYNCHRONISES if watched.synchronises else 0
-    private = row.kind == Kind.SEGMENT and row.addressing & PRIVATE_SEGMENT
-    quick = 0 if synchronises or row.size < 4 or row.kind == Kind.BUFFER or private else 1
+    private = row.kind == InstructionKind.SEGMENT and row.addressing & PRIVATE_SEGMENT
+    quick = 0 if synchronises or row.size < 4 or row.kind == InstructionKind.BUFFER or private else 1
     for d in range(dwords):
         held = -1
         if not loads:
@@ -370,13 +370,13 @@ def watch_lanes(
             address = lane_address(context, wave, row, lane, offset)
             space = SHARED
             step = 4
-            if row.kind == Kind.FLAT or row.kind == Kind.SEGMENT:
+            if row.kind == InstructionKind.FLAT or row.kind == InstructionKind.SEGMENT:
                 space = PRIVATE if row.addressing & PRIVATE_SEGMENT else _flat_space(context, address)
                 if space == SHARED:
                     address &= 0xFFFF_FFFF
                 elif space == PRIVATE:
                     address = _private_place(context, wave, lane, address & 0xFFFF_FFFF)
-            elif row.kind == Kind.BUFFER:
+            elif row.kind == InstructionKind.BUFFER:
                 space = PRIVATE if 0 <= address - context.scratch < context.scratch_bytes else MEMORY
             if space == PRIVATE:
                 step = LANES * PRIVATE_ELEMENT_BYTES

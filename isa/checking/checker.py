@@ -12,7 +12,7 @@ from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import compiling
 from gpusim.base.progress import Progress
-from isa.checking.findings import Finding, findings_of
+from isa.checking.findings import CheckFinding, collect_findings
 from isa.checking.producer import produce_checked, start_checked
 from isa.checking.state import CHECK, FINDING_WORDS, MOST_FINDINGS, SCALAR_CODES, SHADOW_BYTES
 from isa.checking.table import check_table_of
@@ -28,7 +28,7 @@ _ENTRY_POINTS = (start_checked, produce_checked)
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What came of a launch under watch.
 
     findings: what was found, a fault that ended it included; fault: that; finished: whether it ran to its end;
@@ -36,7 +36,7 @@ class Checked:
     execution, and of compilation.
     """
 
-    findings: list[Finding]
+    findings: list[CheckFinding]
     fault: ExecutionFault | None
     finished: bool
     workgroups: int
@@ -67,7 +67,7 @@ def checked(
     observer: Callable[[Progress], bool] | None = None,
     serve: Callable[[], None] | None = None,
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
-) -> Checked:
+) -> CheckResult:
     """Execute a launch under watch.
 
     observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
@@ -95,9 +95,9 @@ def checked(
     seconds = time.thread_time() - begin
     context.note_strays()
     workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
-    found = findings_of(watch.noted(), context, fault)
+    found = collect_findings(watch.noted(), context, fault)
     executed = context.executed_instructions
-    return Checked(found, fault, finished, workgroups, wavefronts, executed, seconds, compile_s)
+    return CheckResult(found, fault, finished, workgroups, wavefronts, executed, seconds, compile_s)
 
 
 class _Watch:

@@ -46,7 +46,7 @@ _KIND = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """Something that a kernel does wrong.
 
     kind: of KINDS; text: a sentence; kernel: its name; address: of the instruction, as linked; source: its line; other:
@@ -68,16 +68,16 @@ class Finding:
         return f"{self.kind}: {self.text}{often}"
 
 
-def findings_of(noted: np.ndarray, context: FunctionalContext, fault: ExecutionFault | None) -> list[Finding]:
+def collect_findings(noted: np.ndarray, context: FunctionalContext, fault: ExecutionFault | None) -> list[CheckFinding]:
     """Return what was noted, in the order in which it was first seen; a fault that ended the launch is the last."""
     found = [_finding([int(word) for word in row], context) for row in noted]
     if fault is not None:
         kernel, address = fault.kernel, fault.program_counter
-        found.append(Finding(FAULT, str(fault), kernel, address, fault.source, None, 1))
+        found.append(CheckFinding(FAULT, str(fault), kernel, address, fault.source, None, 1))
     return found
 
 
-def _finding(row: list[int], context: FunctionalContext) -> Finding:
+def _finding(row: list[int], context: FunctionalContext) -> CheckFinding:
     kernel = context.launch.kernel
     kind = row[F_KIND]
     at = context.instructions[row[F_PC]].address
@@ -85,7 +85,7 @@ def _finding(row: list[int], context: FunctionalContext) -> Finding:
     beside = None
     if _KIND[kind] == RACE or kind == BARRIER_MISSED or 0 <= other < ORIGIN_REGISTER:
         beside = kernel.source_line(context.instructions[other].address) if other >= 0 else None
-    return Finding(_KIND[kind], _text(row, context), kernel.name, at, kernel.source_line(at), beside, row[F_COUNT])
+    return CheckFinding(_KIND[kind], _text(row, context), kernel.name, at, kernel.source_line(at), beside, row[F_COUNT])
 
 
 def _text(row: list[int], context: FunctionalContext) -> str:
@@ -146,7 +146,7 @@ def _origin(origin: int, context: FunctionalContext) -> str:
     return f"loaded at {_place(origin, context)}" if origin >= 0 else "its origin is not known"
 
 
-def described(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+def described(findings: Iterable[CheckFinding]) -> list[dict[str, Any]]:
     """Return findings as plain data: kind, text, kernel, address, file and line where they are known, count."""
     return [
         {
@@ -161,7 +161,7 @@ def described(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def counts(findings: Iterable[Finding]) -> dict[str, int]:
+def counts(findings: Iterable[CheckFinding]) -> dict[str, int]:
     """Return how many findings there are of each kind; those that did not occur are left out."""
     held = [one.kind for one in findings]
     return {kind: held.count(kind) for kind in KINDS if kind in held}

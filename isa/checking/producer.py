@@ -28,7 +28,7 @@ from isa.checking.state import (
     check_row_at,
 )
 from isa.execution.buffer_access import find_buffer_addresses
-from isa.execution.codes import Access, Kind
+from isa.execution.codes import Access, InstructionKind
 from isa.execution.interpreter import run_slice
 from isa.execution.producer import enter_float_mode, leave_float_mode
 from isa.execution.program_table import row_at
@@ -152,23 +152,25 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
     lanes = active if watched.vector else -1
     known = -1
     origin = -1
-    if kind == Kind.LDS or kind == Kind.FLAT or kind == Kind.SEGMENT:
+    if kind == InstructionKind.LDS or kind == InstructionKind.FLAT or kind == InstructionKind.SEGMENT:
         watch_lanes(context, check, wave, row, watched, what, active, 0)
-        if kind == Kind.LDS and row.paired:
+        if kind == InstructionKind.LDS and row.paired:
             watch_lanes(context, check, wave, row, watched, what, active, 1)
-    elif kind == Kind.BUFFER and row.access == Access.STORE:  # before it has written what it is compared with
+    elif (
+        kind == InstructionKind.BUFFER and row.access == Access.STORE
+    ):  # before it has written what it is compared with
         find_buffer_addresses(context, wave, row, active)
         watch_lanes(context, check, wave, row, watched, what, work_at(context.work, 0).active, 0)
-    elif kind == Kind.SMEM:
+    elif kind == InstructionKind.SMEM:
         known = watch_scalar(context, check, wave, row, what)
         origin = pc
-    elif kind == Kind.BARRIER:
+    elif kind == InstructionKind.BARRIER:
         _pass_barrier(check, wave, slot, pc, active)
-    elif kind == Kind.GRID_BARRIER:  # what its workgroup has done is known to all that pass it
+    elif kind == InstructionKind.GRID_BARRIER:  # what its workgroup has done is known to all that pass it
         st_i64(check.released, wave.workgroup, max(ld_i64(check.released, wave.workgroup), context.executed + 1))
-    elif kind == Kind.END:
+    elif kind == InstructionKind.END:
         _end(check, wave, slot, pc)
-    elif kind != Kind.BUFFER and kind != Kind.IMAGE:
+    elif kind != InstructionKind.BUFFER and kind != InstructionKind.IMAGE:
         known = sources_known(check, wave, watched)
         if lanes & ~known:
             origin = origin_of_sources(check, wave, watched, lanes)
@@ -176,18 +178,23 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
     status = run_slice(context, slot)
     if status < 0:
         return status
-    if kind == Kind.VALU_INDEXED or kind == Kind.VECTOR_MOVE_RELATIVE:
+    if kind == InstructionKind.VALU_INDEXED or kind == InstructionKind.VECTOR_MOVE_RELATIVE:
         for register in range(check.vectors):  # which one is written is known at run time alone: it may be any
             set_known_lanes(check, wave, register, active, -1, -1)
-    elif kind == Kind.BUFFER:
+    elif kind == InstructionKind.BUFFER:
         inside = work_at(context.work, 0).active
         if row.access != Access.STORE:
             watch_lanes(context, check, wave, row, watched, what, inside, 0)
         for k in range(watched.vector_writes):  # lanes out of range get zeros
             set_known_lanes(check, wave, watched.vector_written[k], active & ~inside, -1, -1)
-    elif kind == Kind.IMAGE:
+    elif kind == InstructionKind.IMAGE:
         watch_texels(context, check, wave, row, watched, what, active)
-    elif kind != Kind.LDS and kind != Kind.FLAT and kind != Kind.SEGMENT and kind != Kind.END:
+    elif (
+        kind != InstructionKind.LDS
+        and kind != InstructionKind.FLAT
+        and kind != InstructionKind.SEGMENT
+        and kind != InstructionKind.END
+    ):
         set_results(check, wave, watched, lanes, known, origin)
     return status
 

@@ -10,7 +10,7 @@ from isa.architecture import EXEC, FIRST_VGPR, M0, SCALAR_REGISTERS, SCC, VCC
 from isa.checking.state import ALL_KNOWN, ANY_KNOWN, CHECK_ROW, KNOWN, MOST, MOVED, SELECTED
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import address_registers, image_address_guessed, registers
-from isa.execution.codes import Kind
+from isa.execution.codes import InstructionKind
 from isa.execution.executor import program_of
 from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, VALU, VMEM
@@ -29,8 +29,13 @@ _ANY = (
     "s_set_gpr_idx",
 )
 _PLAIN = {
-    *(Kind.VALU, Kind.VALU_LANE_MASK, Kind.VALU_ONE_SCALAR, Kind.VALU_GENERAL),
-    *(Kind.SALU, Kind.SALU_STATUS, Kind.NO_OPERATION),
+    *(
+        InstructionKind.VALU,
+        InstructionKind.VALU_LANE_MASK,
+        InstructionKind.VALU_ONE_SCALAR,
+        InstructionKind.VALU_GENERAL,
+    ),
+    *(InstructionKind.SALU, InstructionKind.SALU_STATUS, InstructionKind.NO_OPERATION),
 }
 _STATUS = {SCC: SCC, 251: VCC, 252: EXEC}  # VCCZ and EXECZ are of these registers
 

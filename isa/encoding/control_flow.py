@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.instruction import Instruction
-from isa.encoding.jumps import Followed, follow
+from isa.encoding.jumps import JumpAnalysis, follow
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
@@ -27,7 +27,7 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     """
     reader = _Reader(kernel)
     reader.explore([kernel.code_address + kernel.entry])
-    followed = Followed()
+    followed = JumpAnalysis()
     swept = False
     while reader.has_jump:
         before = len(reader.found)
@@ -46,7 +46,7 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
     return reader.in_order()
 
 
-def _follow_constants(reader: "_Reader", followed: Followed) -> None:
+def _follow_constants(reader: "_Reader", followed: JumpAnalysis) -> None:
     """Add the code that jumps with targets from constants lead to, and follow the jumps in it in turn.
 
     A target outside the code is a fault only when the jump is executed, as the path to it may never be taken.
@@ -61,7 +61,7 @@ def _follow_constants(reader: "_Reader", followed: Followed) -> None:
             reader.explore([target for target in targets if target not in reader.found], jumped=True)
 
 
-def _has_open_jump(reader: "_Reader", followed: Followed) -> bool:
+def _has_open_jump(reader: "_Reader", followed: JumpAnalysis) -> bool:
     """Tell whether some jump may go elsewhere than to the targets that were followed."""
     found = reader.found
     before: dict[int, list[int]] = defaultdict(list)

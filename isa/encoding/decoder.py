@@ -9,7 +9,7 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import DPP, LITERAL, SDWA, Format
-from isa.opcodes.later import later_instruction, said_of
+from isa.opcodes.later import describe_support, later_instruction
 from isa.opcodes.opcode import Opcode
 
 _SOURCES = ("ssrc0", "ssrc1", "src0")
@@ -111,9 +111,11 @@ def _elsewhere(code: bytes, offset: int, end: int, architecture: Architecture) -
             found[other] = decode_one(code, 0, offset, end, ARCHITECTURES[other]).opcode.mnemonic
     if found:
         mnemonic = next(iter(found.values()))
-        return said_of(mnemonic, tuple(gpu for gpu, name in found.items() if name == mnemonic), architecture.name)
+        return describe_support(
+            mnemonic, tuple(gpu for gpu, name in found.items() if name == mnemonic), architecture.name
+        )
     later = later_instruction(int.from_bytes(code[offset : offset + 4], "little"))
-    return said_of(*later, architecture.name) if later else ""
+    return describe_support(*later, architecture.name) if later else ""
 
 
 def _extract(layout: Format, bits: int) -> dict[str, int]:

@@ -30,7 +30,7 @@ Values = dict[int, int]
 
 
 @dataclass
-class Followed:
+class JumpAnalysis:
     """Results of following constants; all addresses as linked.
 
     targets: where each jump goes that was reached with a known target; unknown: jumps that were reached without;
@@ -48,7 +48,7 @@ class Followed:
     complete: bool = True
 
 
-def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: Followed) -> None:
+def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: JumpAnalysis) -> None:
     """Follow the paths from the s_getpc_b64 `counter` as long as any value is known; results go to `found`.
 
     at: the instruction at an address, if there is one.
@@ -77,7 +77,7 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], found:
         pending.extend((way, values) for way in following)
 
 
-def _following(instruction: Instruction, values: Values, found: Followed) -> list[int]:
+def _following(instruction: Instruction, values: Values, found: JumpAnalysis) -> list[int]:
     """Return the addresses where control flow may continue; the target of a jump is noted in `found`."""
     address, mnemonic = instruction.address, instruction.opcode.mnemonic
     following = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
@@ -108,7 +108,7 @@ def _taken(mnemonic: str, values: Values) -> bool | None:
     return None
 
 
-def _after(instruction: Instruction, values: Values, found: Followed) -> Values:
+def _after(instruction: Instruction, values: Values, found: JumpAnalysis) -> Values:
     """Return the values that are known after an instruction; addresses that it completes are noted in `found`."""
     written = registers(instruction)[1]
     known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}

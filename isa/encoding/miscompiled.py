@@ -26,7 +26,7 @@ FAULTS = {
 }
 
 
-class Mark(NamedTuple):
+class MiscompiledInstruction(NamedTuple):
     """An instruction that a compiler's fault explains. fault: one of FAULTS."""
 
     fault: str
@@ -38,10 +38,10 @@ class Mark(NamedTuple):
         return f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {FAULTS[self.fault]}"
 
 
-def find_marks(instructions: Sequence[Instruction]) -> list[Mark]:
+def find_marks(instructions: Sequence[Instruction]) -> list[MiscompiledInstruction]:
     """Find the marks of compilers' faults among a kernel's instructions, in address order."""
-    found = [Mark("lost-clamp", one) for one in instructions if _subtracts_literal(one)]
-    found += [Mark("early-reload", one) for one in _early_reloads(instructions)]
+    found = [MiscompiledInstruction("lost-clamp", one) for one in instructions if _subtracts_literal(one)]
+    found += [MiscompiledInstruction("early-reload", one) for one in _early_reloads(instructions)]
     return sorted(found, key=lambda mark: mark.instruction.address)
 
 

@@ -31,11 +31,11 @@ _INLINE_2PI = {16: 0x3118, 32: 0x3E22F983, 64: 0x3FC45F306DC9C882}
 _TYPE = re.compile(r"([buif])(\d+)(?:x(\d+))?")
 
 
-class Unsupported(Exception):
+class UnsupportedInstructionError(Exception):
     """An instruction, or a form of it, that the interpreter does not implement; the message says what."""
 
 
-class Operand(NamedTuple):
+class EncodedOperand(NamedTuple):
     """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table).
 
     parts: numbers that it holds side by side, `bits` together.
@@ -53,17 +53,17 @@ class Operand(NamedTuple):
 
 
 @cache
-def parse_operands(text: str) -> tuple[Operand, ...]:
+def parse_operands(text: str) -> tuple[EncodedOperand, ...]:
     """Parse the operand signature of an opcode; operands without a type get letter '' and 0 bits."""
     out = []
     for token in text.split():
         field, _, kind = token.partition(":")
         typed = _TYPE.fullmatch("f32" if kind == "mix" else kind)
         if typed is None:
-            out.append(Operand(field, "", 0))
+            out.append(EncodedOperand(field, "", 0))
         else:
             parts = int(typed[3] or 1)
-            out.append(Operand(field, typed[1], int(typed[2]) * parts, parts))
+            out.append(EncodedOperand(field, typed[1], int(typed[2]) * parts, parts))
     return tuple(out)
 
 
@@ -73,7 +73,7 @@ def float_bits(value: float, bits: int) -> int:
     return int(struct.unpack(whole, struct.pack(kind, value))[0])
 
 
-def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
+def constant_of(code: int, operand: EncodedOperand, literal: int | None) -> int | None:
     """Return the bits of a constant operand as its type reads them, None if `code` is no constant.
 
     GCN3 ISA manual, section 3.1.4 and 4.5: integers extend by their sign, inline floats take the operand's width, a
@@ -125,7 +125,7 @@ def _last_of_image(instruction: Instruction, field: str) -> int:
     return -1
 
 
-def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
+def highest_vgpr(instruction: Instruction, operands: Sequence[EncodedOperand]) -> int:
     """Return the highest vector register number among the operands with a field of their own, or -1."""
     top = -1
     for operand in operands:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from isa.architecture import HW_MODE
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Unsupported
+from isa.encoding.operands import UnsupportedInstructionError
 from isa.encoding.registers import M0, registers
 
 OFF = -1  # an instruction's vector registers are those that it names
@@ -23,8 +23,8 @@ def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[in
     """Return, for each instruction, OFF or the vector operands that M0 is added to (SRC0, ... DST).
 
     instructions: in address order, as decode_kernel gives them; entry: address of the first one executed. Raises
-    Unsupported where the mode depends on the path taken, lasts across a jump through a register, or where another
-    instruction writes M0 while it is on.
+    UnsupportedInstructionError where the mode depends on the path taken, lasts across a jump through a register, or
+    where another instruction writes M0 while it is on.
     """
     modes: list[int | None] = [None] * len(instructions)
     if not any(i.opcode.mnemonic == _ON for i in instructions):
@@ -38,7 +38,7 @@ def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[in
         k, mode = pending.pop()
         if modes[k] is not None:
             if modes[k] != mode:
-                raise Unsupported(f"at {instructions[k].address:#x} it depends on the way taken")
+                raise UnsupportedInstructionError(f"at {instructions[k].address:#x} it depends on the way taken")
             continue
         modes[k] = mode
         following = _mode_after(instructions[k], mode)
@@ -47,7 +47,7 @@ def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[in
 
 
 def _mode_after(instruction: Instruction, mode: int) -> int:
-    """Return the mode after an instruction that is executed in `mode`; raises Unsupported."""
+    """Return the mode after an instruction that is executed in `mode`; raises UnsupportedInstructionError."""
     name, fields = instruction.opcode.mnemonic, instruction.fields
     if name == _ON:
         return fields["ssrc1"] & _ALL
@@ -57,11 +57,11 @@ def _mode_after(instruction: Instruction, mode: int) -> int:
         return fields["simm16"] & _ALL
     where = f"at {instruction.address:#x}, while vector registers are indexed,"
     if name != _INDEX and registers(instruction)[1] & M0:
-        raise Unsupported(f"{where} {name} writes M0")
+        raise UnsupportedInstructionError(f"{where} {name} writes M0")
     if "jump" in instruction.opcode.flags:
-        raise Unsupported(f"{where} {name} jumps through a register")
+        raise UnsupportedInstructionError(f"{where} {name} jumps through a register")
     if name == "s_getreg_b32" and fields["simm16"] & 63 == HW_MODE:
-        raise Unsupported(f"{where} {name} reads MODE")
+        raise UnsupportedInstructionError(f"{where} {name} reads MODE")
     return mode
 
 

@@ -12,7 +12,7 @@ from isa import architecture
 from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
 from isa.encoding.images import image_address_dwords, image_data_dwords
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, Operand, address_dwords, parse_operands
+from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, EncodedOperand, address_dwords, parse_operands
 from isa.opcodes.opcode import LDS, Opcode
 
 VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
@@ -192,7 +192,7 @@ def _offset_register(fields: dict[str, int]) -> int:
 
 
 @cache
-def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool, bool]:
+def _plan(opcode: Opcode) -> tuple[tuple[EncodedOperand, ...], int, int, bool, bool, bool]:
     """Return what an opcode reads and writes.
 
     That is: its operands, what is read and written without being named, whether the destination is read, whether it is

@@ -4,7 +4,7 @@ from enum import IntEnum, auto, unique
 
 
 @unique
-class Kind(IntEnum):
+class InstructionKind(IntEnum):
     """Cases of the interpreter, one for each program row."""
 
     VALU = 0  # vector arithmetic: vector and constant sources, no lane masks, no modifiers
@@ -64,7 +64,7 @@ class Access(IntEnum):
     ATOMIC = auto()
 
 
-class Atomic(IntEnum):
+class AtomicOperation(IntEnum):
     """Atomic operations: the new value of a memory word, from the old one and the instruction's data.
 
     From FLOAT_COMPARE_SWAP on the values are floating-point numbers.

@@ -12,7 +12,7 @@ import numpy as np
 
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
-from isa.execution.codes import Condition, Kind
+from isa.execution.codes import Condition, InstructionKind
 from isa.execution.program import Program
 from isa.execution.wanted import mark
 from isa.object.code_object import Kernel
@@ -25,7 +25,7 @@ _AT_RUN_TIME = "s_set_gpr_idx"
 _CLOCKS = ("s_memtime", "s_memrealtime", "s_getreg")
 
 
-class NotSliced(Exception):
+class ControlSliceError(Exception):
     """What a kernel executes depends on more than its slice can know; says why."""
 
 
@@ -43,13 +43,13 @@ class ControlSlice:
     block: np.ndarray
     read: int
 
-    def by_block(self) -> np.ndarray:
+    def count_by_block(self) -> np.ndarray:
         """Return the prefix that counts instructions by basic block, these being dealt out to the columns in turn."""
         counted = np.zeros((len(self.passed), BLOCKS), np.int64)
         counted[np.arange(len(counted)), self.block % BLOCKS] = self.passed
         return prefix(counted)
 
-    def by_kind(self, kinds: np.ndarray) -> np.ndarray:
+    def count_by_kind(self, kinds: np.ndarray) -> np.ndarray:
         """Return the prefix that counts, of each of the kernel's instructions, what `kinds` says: int64 [instructions,
         BLOCKS].
         """
@@ -63,7 +63,7 @@ def prefix(counted: np.ndarray) -> np.ndarray:
 
 
 def control_slice(program: Program) -> ControlSlice:
-    """Return the slice of a kernel's program that decides its control flow; raises NotSliced."""
+    """Return the slice of a kernel's program that decides its control flow; raises ControlSliceError."""
     instructions = program.instructions
     refuse(program.kernel, instructions)
     after = successors(instructions)
@@ -92,30 +92,30 @@ def pass_needless(table: np.ndarray, needed: Sequence[bool], entered: Set[int]) 
         end = k
         while end < len(table) and not needed[end] and (end == k or end not in entered):
             end += 1
-        table["kind"][k:end] = Kind.NO_OPERATION
+        table["kind"][k:end] = InstructionKind.NO_OPERATION
         if end - k >= _LEAST_PASSED and end < len(table):
-            table["kind"][k], table["condition"][k], table["target"][k] = Kind.BRANCH, Condition.ALWAYS, end
+            table["kind"][k], table["condition"][k], table["target"][k] = InstructionKind.BRANCH, Condition.ALWAYS, end
             passed[k] = end - k
         k = max(end, k + 1)
     return passed
 
 
 def refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
-    """Raise NotSliced for what a slice cannot follow."""
+    """Raise ControlSliceError for what a slice cannot follow."""
     if kernel.private_segment_bytes:
-        raise NotSliced("it has private memory")
+        raise ControlSliceError("it has private memory")
     for instruction in instructions:
         name = instruction.opcode.mnemonic
         if name.startswith(_AT_RUN_TIME):
-            raise NotSliced(f"{name} at {instruction.address:#x} chooses registers while it runs")
+            raise ControlSliceError(f"{name} at {instruction.address:#x} chooses registers while it runs")
         if "jump" in instruction.opcode.flags and not instruction.jump_targets:
-            raise NotSliced(f"{name} at {instruction.address:#x} may go anywhere")
+            raise ControlSliceError(f"{name} at {instruction.address:#x} may go anywhere")
 
 
 def needed_instructions(
     instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int] = ()
 ) -> list[bool]:
-    """Tell of each instruction whether control flow may depend on it; raises NotSliced.
+    """Tell of each instruction whether control flow may depend on it; raises ControlSliceError.
 
     after: the instructions that may follow each; asked: of each the registers that are to be known where it stands,
     though it need not be executed; none: those that control flow depends on are.
@@ -139,7 +139,7 @@ def _needed(
     for need, instruction in zip(needed, instructions, strict=True):
         opcode = instruction.opcode
         if need and (opcode.mnemonic.startswith(_CLOCKS) or ("atomic" in opcode.flags and opcode.unit != LDS)):
-            raise NotSliced(f"{opcode.mnemonic} at {instruction.address:#x} decides what is executed")
+            raise ControlSliceError(f"{opcode.mnemonic} at {instruction.address:#x} decides what is executed")
     return needed, wanted
 
 

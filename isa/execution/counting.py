@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from gpusim.base.jit import address_of
-from isa.execution.control_slice import BLOCKS, ControlSlice, NotSliced, control_slice, prefix
+from isa.execution.control_slice import BLOCKS, ControlSlice, ControlSliceError, control_slice, prefix
 from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
 from isa.execution.program import Program
@@ -16,7 +16,7 @@ from isa.object.code_object import Kernel
 
 @cache
 def slice_of(kernel: Kernel) -> ControlSlice:
-    """Return the slice of a kernel that decides its control flow, which is made once; raises NotSliced."""
+    """Return the slice of a kernel that decides its control flow, which is made once; raises ControlSliceError."""
     return control_slice(program_of(kernel))
 
 
@@ -32,18 +32,18 @@ def executed_blocks(
     numbers alone that nothing depends on, one is executed; where all are alike, the rows share memory. shadows,
     max_instructions: as of `run_functional`.
 
-    Raises NotSliced, ExecutionFault.
+    Raises ControlSliceError, ExecutionFault.
     """
     sliced = slice_of(launch.kernel)
     x, y, z = launch.workgroups
     told = _told_apart(launch, sliced.read)
     if not any(told):
-        one = _counted(launch, sliced.program, sliced.by_block(), [range(1)], shadows, max_instructions)
+        one = _counted(launch, sliced.program, sliced.count_by_block(), [range(1)], shadows, max_instructions)
         return np.broadcast_to(one, (x * y * z, BLOCKS))
     # one row of the grid, or one plane of it, where nothing tells it from the others
     last = max(axis for axis in range(3) if told[axis])
     size = (x, x * y, x * y * z)[last]
-    found = _counted(launch, sliced.program, sliced.by_block(), [range(size)], shadows, max_instructions)
+    found = _counted(launch, sliced.program, sliced.count_by_block(), [range(size)], shadows, max_instructions)
     return np.tile(found, (x * y * z // size, 1)) if size < x * y * z else found
 
 
@@ -66,9 +66,9 @@ def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarra
     """
     try:
         sliced = slice_of(kernel)
-    except NotSliced:
+    except ControlSliceError:
         return program_of(kernel), prefix(kinds)
-    return sliced.program, sliced.by_kind(kinds)
+    return sliced.program, sliced.count_by_kind(kinds)
 
 
 def executed_kinds(

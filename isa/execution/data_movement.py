@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.base.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
-from isa.execution.codes import SIGNED, UPPER_HALF, Atomic
+from isa.execution.codes import SIGNED, UPPER_HALF, AtomicOperation
 from isa.execution.state import Work
 
 _SIGN = -(1 << 63)
@@ -56,48 +56,48 @@ def atomic_result(operation, size, old, data, data1):
     The arguments `old`, `data` and `data1` are zero-extended (size 4) or whole words (8). The compare-and-swap forms
     swap `data` in where memory equals `data1`.
     """
-    if operation == Atomic.ADD:
+    if operation == AtomicOperation.ADD:
         return old + data
-    if operation == Atomic.SWAP:
+    if operation == AtomicOperation.SWAP:
         return data
-    if operation == Atomic.COMPARE_SWAP:
+    if operation == AtomicOperation.COMPARE_SWAP:
         return data if old == data1 else old
-    if operation == Atomic.SUB:
+    if operation == AtomicOperation.SUB:
         return old - data
-    if operation == Atomic.REVERSE_SUB:
+    if operation == AtomicOperation.REVERSE_SUB:
         return data - old
-    if operation == Atomic.AND:
+    if operation == AtomicOperation.AND:
         return old & data
-    if operation == Atomic.OR:
+    if operation == AtomicOperation.OR:
         return old | data
-    if operation == Atomic.XOR:
+    if operation == AtomicOperation.XOR:
         return old ^ data
-    if operation == Atomic.MASKED_OR:
+    if operation == AtomicOperation.MASKED_OR:
         return (old & ~data) | data1
-    if operation >= Atomic.FLOAT_COMPARE_SWAP:
-        if operation == Atomic.FLOAT_ADD:
+    if operation >= AtomicOperation.FLOAT_COMPARE_SWAP:
+        if operation == AtomicOperation.FLOAT_ADD:
             return single_sum(old, data)
         x = float_value(old, size)
-        if operation == Atomic.FLOAT_COMPARE_SWAP:
+        if operation == AtomicOperation.FLOAT_COMPARE_SWAP:
             return data if x == float_value(data1, size) else old
         y = float_value(data, size)
-        if operation == Atomic.FLOAT_MIN:
+        if operation == AtomicOperation.FLOAT_MIN:
             return data if y < x else old
         return data if y > x else old
     below = (old ^ _SIGN) < (data ^ _SIGN)  # unsigned
-    if operation == Atomic.UNSIGNED_MIN:
+    if operation == AtomicOperation.UNSIGNED_MIN:
         return old if below else data
-    if operation == Atomic.UNSIGNED_MAX:
+    if operation == AtomicOperation.UNSIGNED_MAX:
         return data if below else old
-    if operation == Atomic.INCREMENT:
+    if operation == AtomicOperation.INCREMENT:
         return old + 1 if below else 0
-    if operation == Atomic.DECREMENT:
+    if operation == AtomicOperation.DECREMENT:
         return data if old == 0 or not (below or old == data) else old - 1
     if size == 4:
         signed_below = (old ^ 0x8000_0000) < (data ^ 0x8000_0000)
     else:
         signed_below = old < data
-    if operation == Atomic.SIGNED_MIN:
+    if operation == AtomicOperation.SIGNED_MIN:
         return old if signed_below else data
     return data if signed_below else old
 

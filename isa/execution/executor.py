@@ -122,7 +122,7 @@ def check_workgroup(launch: "Launch") -> None:
         )
 
 
-class Resident(NamedTuple):
+class ResidentWavefronts(NamedTuple):
     """Wavefronts: their slots, the numbers of their workgroups, the instructions that each has executed."""
 
     slots: np.ndarray
@@ -381,11 +381,11 @@ class FunctionalContext:
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
 
     @property
-    def resident_wavefronts(self) -> "Resident":
+    def resident_wavefronts(self) -> "ResidentWavefronts":
         """The wavefronts that have begun and not ended, by slot."""
         held = self._keep["wavefronts"]
         slots = np.flatnonzero(held["register_file"] > 0)
-        return Resident(slots, held["workgroup"][slots], held["executed"][slots])
+        return ResidentWavefronts(slots, held["workgroup"][slots], held["executed"][slots])
 
     @property
     def slices(self) -> np.ndarray:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
-from isa.execution.resident import WavefrontGroup, in_brackets
+from isa.execution.resident import WavefrontGroup, format_source
 from isa.object.line_table import SourceLine
 from isa.object.names import short
 
@@ -126,7 +126,9 @@ class ExecutionFault(UserError):
         self.size_bytes = size_bytes
         self.source = source
         self.resident: Sequence[WavefrontGroup] = ()
-        text = f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}){in_brackets(source)}: {_TEXT[code]}"
+        text = (
+            f"kernel '{short(kernel)}', pc {program_counter:#x} ({instruction}){format_source(source)}: {_TEXT[code]}"
+        )
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"

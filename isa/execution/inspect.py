@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.base.jit import record_text, views
 from isa.architecture import EXEC, FLAT_SCRATCH, LANES, M0, ROW_BYTES, VCC
 from isa.encoding.disassembler import disassemble
-from isa.execution.codes import Kind
+from isa.execution.codes import InstructionKind
 from isa.execution.executor import FunctionalContext
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.state import MODE, SCALAR_FILE_BYTES, WAVEFRONT
@@ -71,7 +71,7 @@ def instruction_text(context: FunctionalContext, index: int) -> str:
     """Describe an instruction of the program, with the fields of its row that are not 0."""
     row = views(context.program.table)[index]
     head = f"{index}: {disassemble(context.instructions[index])}"
-    return "\n".join([head, f"{'case':<24}{Kind(row.kind).name}", record_text(PROGRAM_ROW, row)])
+    return "\n".join([head, f"{'case':<24}{InstructionKind(row.kind).name}", record_text(PROGRAM_ROW, row)])
 
 
 def _with_registers(context: FunctionalContext, slot: int):  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from isa.execution.arithmetic import (
     vector_general,
 )
 from isa.execution.buffer_access import buffer_access
-from isa.execution.codes import Condition, Kind
+from isa.execution.codes import Condition, InstructionKind
 from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END, FAULT_UNMAPPED
 from isa.execution.flat_access import flat_access
 from isa.execution.lds_access import lane_exchange, lds_access
@@ -105,23 +105,23 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
     wave = wavefront_at(context.wavefronts, slot)
     active = ld_i64(wave.scalars, EXEC_WORD)
     kind = row.kind
-    if kind == Kind.LDS:
+    if kind == InstructionKind.LDS:
         words = lds_access(context, wave, row, active, out)
-    elif kind == Kind.FLAT:
+    elif kind == InstructionKind.FLAT:
         words = flat_access(context, slot, wave, row, active, out)
-    elif kind == Kind.SMEM:
+    elif kind == InstructionKind.SMEM:
         words = scalar_access(context, wave.scalars, row, out)
         if context.strays:
             _note_stray(context, slot, row_address)
         return words
-    elif kind == Kind.BUFFER:
+    elif kind == InstructionKind.BUFFER:
         words = buffer_access(context, slot, wave, row, active, out)
         active = work_at(context.work, 0).active
-    elif kind == Kind.SEGMENT:
+    elif kind == InstructionKind.SEGMENT:
         words = segment_access(context, slot, wave, row, active, out)
-    elif kind == Kind.LANE_EXCHANGE:
+    elif kind == InstructionKind.LANE_EXCHANGE:
         return lane_exchange(context, wave, row, active, out)
-    elif kind == Kind.IMAGE:
+    elif kind == InstructionKind.IMAGE:
         words = call_i64_4(context.image_function, context_address, slot, row_address, out)
         if context.strays:
             _note_stray(context, slot, row_address)
@@ -193,13 +193,13 @@ def run_slice(context: Context, slot):
     while n < limit:
         row = row_at(program, pc)
         kind = row.kind
-        if kind == Kind.VALU:
+        if kind == InstructionKind.VALU:
             a = source_address(row, 0, vectors)
             b = source_address(row, 1, vectors)
             c = source_address(row, 2, vectors)
             call_lane_op(row.function, vectors + row.destination, a, b, c, active, mode)
-        elif kind == Kind.VALU_LANE_MASK or kind == Kind.VALU_ONE_SCALAR:
-            if kind == Kind.VALU_ONE_SCALAR:
+        elif kind == InstructionKind.VALU_LANE_MASK or kind == InstructionKind.VALU_ONE_SCALAR:
+            if kind == InstructionKind.VALU_ONE_SCALAR:
                 scalar = scalars + row.scalar
                 fill_row(scratch, ld_u32(scalar, 0))
                 if row.scalar_dwords == 2:
@@ -211,29 +211,29 @@ def run_slice(context: Context, slot):
             mask = call_lane_op(row.function, vectors + row.destination, a, b, c, active, mask_in)
             st_i64(scalars + row.mask_out, 0, mask)
             active = ld_i64(scalars, EXEC_WORD)
-        elif kind == Kind.VALU_GENERAL:
+        elif kind == InstructionKind.VALU_GENERAL:
             vector_general(context, vectors, scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)
-        elif kind == Kind.VALU_INDEXED:
+        elif kind == InstructionKind.VALU_INDEXED:
             code = vector_indexed(context, vectors, scalars, row)
             if code < 0:
                 break
-        elif kind == Kind.SALU:
+        elif kind == InstructionKind.SALU:
             scalar_arithmetic(scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)
-        elif kind == Kind.SALU_STATUS:
+        elif kind == InstructionKind.SALU_STATUS:
             status_sources(scalars, wave)
             scalar_arithmetic(scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)
-        elif kind == Kind.SAVE_EXEC:
+        elif kind == InstructionKind.SAVE_EXEC:
             save_exec(scalars, wave, row)
             active = ld_i64(scalars, EXEC_WORD)
-        elif kind == Kind.BRANCH or kind == Kind.SET_PC or kind == Kind.SWAP_PC:
+        elif kind == InstructionKind.BRANCH or kind == InstructionKind.SET_PC or kind == InstructionKind.SWAP_PC:
             if segments >= MAX_SEGMENTS - 1:
                 break
             target = pc + 1
             taken = 1
-            if kind == Kind.BRANCH:
+            if kind == InstructionKind.BRANCH:
                 taken = branch_taken(context, scalars, wave, row, row.condition)
                 if taken:
                     target = row.target
@@ -242,7 +242,7 @@ def run_slice(context: Context, slot):
                 if target < 0:
                     code = target
                     break
-                if kind == Kind.SWAP_PC:
+                if kind == InstructionKind.SWAP_PC:
                     st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
             n += 1
             if taken:
@@ -256,16 +256,16 @@ def run_slice(context: Context, slot):
             pc = target
             continue
         elif (  # one by one: all cases together become a jump table
-            kind == Kind.LDS
-            or kind == Kind.FLAT
-            or kind == Kind.SMEM
-            or kind == Kind.BUFFER
-            or kind == Kind.SEGMENT
-            or kind == Kind.LANE_EXCHANGE
-            or kind == Kind.IMAGE
-            or kind == Kind.CACHE_CONTROL
+            kind == InstructionKind.LDS
+            or kind == InstructionKind.FLAT
+            or kind == InstructionKind.SMEM
+            or kind == InstructionKind.BUFFER
+            or kind == InstructionKind.SEGMENT
+            or kind == InstructionKind.LANE_EXCHANGE
+            or kind == InstructionKind.IMAGE
+            or kind == InstructionKind.CACHE_CONTROL
         ):
-            if memory > MAX_MEMORY_WORDS - (MAX_IMAGE_WORDS if kind == Kind.IMAGE else MAX_RECORD_WORDS):
+            if memory > MAX_MEMORY_WORDS - (MAX_IMAGE_WORDS if kind == InstructionKind.IMAGE else MAX_RECORD_WORDS):
                 break
             out = trace + 8 * (MEMORY_0 + memory)
             context.executed = clock + n
@@ -274,20 +274,20 @@ def run_slice(context: Context, slot):
                 code = words
                 break
             memory += words
-        elif kind == Kind.NO_OPERATION:
+        elif kind == InstructionKind.NO_OPERATION:
             pass
-        elif kind == Kind.BARRIER:
+        elif kind == InstructionKind.BARRIER:
             n += 1
             pc += 1
             status = BARRIER
             break
-        elif kind == Kind.GRID_BARRIER:
+        elif kind == InstructionKind.GRID_BARRIER:
             context.executed = clock + n
             status = arrive_at_grid_barrier(context, slot, wave, row, trace)
             n += 1
             pc += 1
             break
-        elif kind == Kind.END:
+        elif kind == InstructionKind.END:
             n += 1
             pc += 1
             status = END

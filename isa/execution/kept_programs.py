@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpusim.base.jit import JIT_DISABLED, layout_of
-from gpusim.base.jit.cache import domain_hash, keep, kept
+from gpusim.base.jit.cache import domain_hash, keep, read_cached
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.constants import ConstantValues
 from isa.execution.program import Program, build_program, lay_out
@@ -35,7 +35,7 @@ def program(kernel: Kernel) -> Program:
     if _code_bytes(kernel) < LEAST_CODE_BYTES or JIT_DISABLED:
         return build_program(kernel)
     name = f"programs-{domain_hash('isa')}/{_identity(kernel)}"
-    content = kept(name)
+    content = read_cached(name)
     if content is not None:
         return lay_out(kernel, unpacked(content))
     instructions = decode_kernel(kernel)

@@ -9,8 +9,8 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.operands import (
     NO_SCALAR_ADDRESS,
     SEGMENTS,
-    Operand,
-    Unsupported,
+    EncodedOperand,
+    UnsupportedInstructionError,
     address_dwords,
     constant_of,
     segment_offset,
@@ -32,14 +32,14 @@ from isa.execution.codes import (
     UPPER_HALF,
     WIDE_ADDRESS,
     Access,
-    Atomic,
-    Kind,
+    AtomicOperation,
+    InstructionKind,
     LaneExchange,
     ScalarForm,
     Texels,
 )
 from isa.execution.constants import Constants, vgpr
-from isa.execution.operations import Operations
+from isa.execution.operations import OperationTable
 
 _VECTOR_TRANSFER = re.compile(
     r"(?:flat|global|scratch|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
@@ -56,41 +56,41 @@ _VECTOR_BYTES = {
     **{"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16},
 }
 _VECTOR_ATOMICS = {
-    "swap": Atomic.SWAP,
-    "cmpswap": Atomic.COMPARE_SWAP,
-    "add": Atomic.ADD,
-    "sub": Atomic.SUB,
-    "smin": Atomic.SIGNED_MIN,
-    "umin": Atomic.UNSIGNED_MIN,
-    "smax": Atomic.SIGNED_MAX,
-    "umax": Atomic.UNSIGNED_MAX,
-    "and": Atomic.AND,
-    "or": Atomic.OR,
-    "xor": Atomic.XOR,
-    "inc": Atomic.INCREMENT,
-    "dec": Atomic.DECREMENT,
+    "swap": AtomicOperation.SWAP,
+    "cmpswap": AtomicOperation.COMPARE_SWAP,
+    "add": AtomicOperation.ADD,
+    "sub": AtomicOperation.SUB,
+    "smin": AtomicOperation.SIGNED_MIN,
+    "umin": AtomicOperation.UNSIGNED_MIN,
+    "smax": AtomicOperation.SIGNED_MAX,
+    "umax": AtomicOperation.UNSIGNED_MAX,
+    "and": AtomicOperation.AND,
+    "or": AtomicOperation.OR,
+    "xor": AtomicOperation.XOR,
+    "inc": AtomicOperation.INCREMENT,
+    "dec": AtomicOperation.DECREMENT,
 }
 _DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")
 _DS_ATOMICS = {
-    "add": Atomic.ADD,
-    "sub": Atomic.SUB,
-    "rsub": Atomic.REVERSE_SUB,
-    "inc": Atomic.INCREMENT,
-    "dec": Atomic.DECREMENT,
-    "and": Atomic.AND,
-    "or": Atomic.OR,
-    "xor": Atomic.XOR,
-    "mskor": Atomic.MASKED_OR,
-    "wrxchg": Atomic.SWAP,
-    "cmpst": Atomic.COMPARE_SWAP,
-    "min i": Atomic.SIGNED_MIN,
-    "min u": Atomic.UNSIGNED_MIN,
-    "max i": Atomic.SIGNED_MAX,
-    "max u": Atomic.UNSIGNED_MAX,
-    "min f": Atomic.FLOAT_MIN,
-    "max f": Atomic.FLOAT_MAX,
-    "cmpst f": Atomic.FLOAT_COMPARE_SWAP,
+    "add": AtomicOperation.ADD,
+    "sub": AtomicOperation.SUB,
+    "rsub": AtomicOperation.REVERSE_SUB,
+    "inc": AtomicOperation.INCREMENT,
+    "dec": AtomicOperation.DECREMENT,
+    "and": AtomicOperation.AND,
+    "or": AtomicOperation.OR,
+    "xor": AtomicOperation.XOR,
+    "mskor": AtomicOperation.MASKED_OR,
+    "wrxchg": AtomicOperation.SWAP,
+    "cmpst": AtomicOperation.COMPARE_SWAP,
+    "min i": AtomicOperation.SIGNED_MIN,
+    "min u": AtomicOperation.UNSIGNED_MIN,
+    "max i": AtomicOperation.SIGNED_MAX,
+    "max u": AtomicOperation.UNSIGNED_MAX,
+    "min f": AtomicOperation.FLOAT_MIN,
+    "max f": AtomicOperation.FLOAT_MAX,
+    "cmpst f": AtomicOperation.FLOAT_COMPARE_SWAP,
 }
 _DS_SPECIAL = {
     "ds_swizzle_b32": LaneExchange.SWIZZLE,
@@ -102,14 +102,16 @@ _DS_SPECIAL = {
     "ds_read_addtid_b32": LaneExchange.READ_BY_LANE,
     "ds_write_addtid_b32": LaneExchange.WRITE_BY_LANE,
 }
-_GRID = {"ds_gws_barrier": Kind.GRID_BARRIER, "ds_gws_init": Kind.GRID_INIT}
+_GRID = {"ds_gws_barrier": InstructionKind.GRID_BARRIER, "ds_gws_init": InstructionKind.GRID_INIT}
 _SCALAR_TRANSFER = re.compile(r"s_(buffer_)?(load|store)_dword(?:x(\d+))?")
 _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
 _ST64 = 64
 
 
-def memory_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
-    """Fill the program row of a memory instruction; raises Unsupported."""
+def memory_row(
+    row: Any, instruction: Instruction, constants: Constants, library: OperationTable, mode: int | None
+) -> None:
+    """Fill the program row of a memory instruction; raises UnsupportedInstructionError."""
     encoding = instruction.opcode.encoding
     if encoding == "smem":
         _scalar(row, instruction)
@@ -126,7 +128,7 @@ def memory_row(row: Any, instruction: Instruction, constants: Constants, library
 
 def _scalar(row: Any, instruction: Instruction) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
-    row.kind = Kind.SMEM
+    row.kind = InstructionKind.SMEM
     row.destination = 4 * fields["sdata"]
     if name in ("s_memtime", "s_memrealtime"):
         row.scalar_form = ScalarForm.CLOCK
@@ -136,7 +138,7 @@ def _scalar(row: Any, instruction: Instruction) -> None:
         return
     match = _SCALAR_TRANSFER.fullmatch(name)
     if match is None:
-        raise Unsupported("it has no semantics")
+        raise UnsupportedInstructionError("it has no semantics")
     row.scalar_form = ScalarForm.BUFFER if match[1] else ScalarForm.PLAIN
     row.access = Access.LOAD if match[2] == "load" else Access.STORE
     row.size = 4 * int(match[3] or 1)
@@ -155,7 +157,7 @@ def _vector(row: Any, instruction: Instruction) -> None:
     """Fill in what rows of FLAT and MUBUF instructions share: class, size, atomic operation."""
     name = instruction.opcode.mnemonic
     if instruction.fields.get("tfe") or instruction.fields.get("lds"):
-        raise Unsupported("its TFE or LDS bit is set")
+        raise UnsupportedInstructionError("its TFE or LDS bit is set")
     transfer = _VECTOR_TRANSFER.fullmatch(name)
     if transfer:
         row.access = Access.LOAD if transfer[1] == "load" else Access.STORE
@@ -166,7 +168,7 @@ def _vector(row: Any, instruction: Instruction) -> None:
         return
     atomic = _VECTOR_ATOMIC.fullmatch(name)
     if atomic is None or atomic[1] not in _VECTOR_ATOMICS:
-        raise Unsupported("it has no semantics")
+        raise UnsupportedInstructionError("it has no semantics")
     row.access = Access.ATOMIC
     row.atomic = _VECTOR_ATOMICS[atomic[1]]
     row.size = 8 if atomic[2] else 4
@@ -175,14 +177,14 @@ def _vector(row: Any, instruction: Instruction) -> None:
 
 def _flat(row: Any, instruction: Instruction) -> None:
     fields, encoding = instruction.fields, instruction.opcode.encoding
-    row.kind = Kind.FLAT
+    row.kind = InstructionKind.FLAT
     row.address = vgpr(fields["addr"])
     row.data = vgpr(fields["data"]) + _upper_half(instruction)
     row.offset, row.scalar_offset = segment_offset(instruction), -1
     if encoding in SEGMENTS and fields["saddr"] != NO_SCALAR_ADDRESS:
         row.scalar_offset = 4 * fields["saddr"]
     if row.offset or row.scalar_offset >= 0 or encoding == "scratch":
-        row.kind = Kind.SEGMENT
+        row.kind = InstructionKind.SEGMENT
         row.addressing = (0, LANE_OFFSET, WIDE_ADDRESS)[address_dwords(instruction)]
         row.addressing |= PRIVATE_SEGMENT if encoding == "scratch" else 0
     row.data1 = row.data + row.size // 4 * ROW_BYTES
@@ -199,17 +201,17 @@ def _upper_half(instruction: Instruction) -> int:
 def _buffer(row: Any, instruction: Instruction) -> None:
     fields = instruction.fields
     if instruction.opcode.mnemonic in ("buffer_wbinvl1", "buffer_wbinvl1_vol"):
-        row.kind = Kind.CACHE_CONTROL
+        row.kind = InstructionKind.CACHE_CONTROL
         return
     formatted = _BUFFER_FORMAT.fullmatch(instruction.opcode.mnemonic)
     if formatted and not (fields["tfe"] or fields["lds"]):
-        row.kind, row.texels = Kind.IMAGE, Texels.BUFFER
+        row.kind, row.texels = InstructionKind.IMAGE, Texels.BUFFER
         row.access = Access.LOAD if formatted[1] == "load" else Access.STORE
         row.components = (1 << len(formatted[2])) - 1
         row.size = 4 * len(formatted[2])
     else:
         _vector(row, instruction)
-        row.kind = Kind.BUFFER
+        row.kind = InstructionKind.BUFFER
     row.address = vgpr(fields["vaddr"])
     row.data = row.destination = vgpr(fields["vdata"])
     row.data += _upper_half(instruction)
@@ -219,35 +221,35 @@ def _buffer(row: Any, instruction: Instruction) -> None:
     row.resource = 16 * fields["srsrc"]
     row.scalar_offset = -1
     code = fields["soffset"]
-    constant = constant_of(code, Operand("soffset", "u", 32), None)
+    constant = constant_of(code, EncodedOperand("soffset", "u", 32), None)
     if constant is not None:
         row.offset1 = constant
     elif code < SCALAR_REGISTERS and code != LITERAL_CODE:
         row.scalar_offset = 4 * code
     else:
-        raise Unsupported(f"scalar offset operand {code} is not implemented")
+        raise UnsupportedInstructionError(f"scalar offset operand {code} is not implemented")
 
 
 def _image(row: Any, instruction: Instruction) -> None:
     fields, form = instruction.fields, image_form(instruction.opcode)
     if form.packed or form.kind == "get_lod":
-        raise Unsupported("it has no semantics")
+        raise UnsupportedInstructionError("it has no semantics")
     for bit in ("tfe", "lwe", "d16", "r128", "a16"):
         if fields.get(bit):
-            raise Unsupported(f"its {bit.upper()} bit is set")
+            raise UnsupportedInstructionError(f"its {bit.upper()} bit is set")
     mask = fields["dmask"]
-    row.kind, row.components = Kind.IMAGE, mask
+    row.kind, row.components = InstructionKind.IMAGE, mask
     row.texels = _TEXELS[form.kind]
     row.access = Access.STORE if form.kind == "store" else Access.LOAD
     if form.kind == "atomic":
         row.access, row.atomic, row.returns = Access.ATOMIC, _VECTOR_ATOMICS[form.what], fields["glc"]
         if mask != (3 if form.what == "cmpswap" else 1):
-            raise Unsupported(f"an atomic with dmask 0x{mask:x} (one of 32 bits has 0x1, cmpswap 0x3)")
+            raise UnsupportedInstructionError(f"an atomic with dmask 0x{mask:x} (one of 32 bits has 0x1, cmpswap 0x3)")
     elif form.kind == "gather4":
         if mask not in (1, 2, 4, 8):
-            raise Unsupported(f"dmask 0x{mask:x} (it takes one component)")
+            raise UnsupportedInstructionError(f"dmask 0x{mask:x} (it takes one component)")
     elif not mask:
-        raise Unsupported("dmask 0x0 (it names no component)")
+        raise UnsupportedInstructionError("dmask 0x0 (it names no component)")
     row.size = 4
     row.address = vgpr(fields["vaddr"])
     row.data = row.destination = vgpr(fields["vdata"])
@@ -272,17 +274,17 @@ def _lds(row: Any, instruction: Instruction) -> None:
         row.kind, row.address, row.offset = _GRID[name], vgpr(fields["addr"]), fields["offset0"]
         return
     if fields["gds"] or "gds_only" in instruction.opcode.flags:
-        raise Unsupported("the global data share is not implemented")
+        raise UnsupportedInstructionError("the global data share is not implemented")
     row.address = vgpr(fields["addr"])
     row.data, row.data1 = vgpr(fields["data0"]) + _upper_half(instruction), vgpr(fields["data1"])
     row.destination = vgpr(fields["vdst"])
     row.offset = fields["offset0"] | fields["offset1"] << 8
     if name in _DS_SPECIAL:
-        row.kind, row.exchange = Kind.LANE_EXCHANGE, _DS_SPECIAL[name]
+        row.kind, row.exchange = InstructionKind.LANE_EXCHANGE, _DS_SPECIAL[name]
         if name == "ds_swizzle_b32":
             row.data = row.address
         return
-    row.kind = Kind.LDS
+    row.kind = InstructionKind.LDS
     transfer = _DS_TRANSFER.fullmatch(name)
     atomic = _DS_ATOMIC.fullmatch(name)
     if transfer:
@@ -295,17 +297,20 @@ def _lds(row: Any, instruction: Instruction) -> None:
     elif atomic:
         operation = _DS_ATOMICS.get(f"{atomic[1]} {atomic[4]}", _DS_ATOMICS.get(atomic[1]))
         if name in ("ds_add_f32", "ds_add_rtn_f32"):
-            operation = Atomic.FLOAT_ADD
-        if operation is None or (atomic[4] == "f" and operation < Atomic.FLOAT_COMPARE_SWAP):
-            raise Unsupported("it has no semantics")
+            operation = AtomicOperation.FLOAT_ADD
+        if operation is None or (atomic[4] == "f" and operation < AtomicOperation.FLOAT_COMPARE_SWAP):
+            raise UnsupportedInstructionError("it has no semantics")
         row.access, row.atomic = Access.ATOMIC, operation
         row.returns = 1 if "_rtn_" in name else 0
         size = int(atomic[5]) // 8
         paired, spread = atomic[2], atomic[3]
-        if operation in (Atomic.COMPARE_SWAP, Atomic.FLOAT_COMPARE_SWAP):  # DS compares with data0, stores data1
+        if operation in (
+            AtomicOperation.COMPARE_SWAP,
+            AtomicOperation.FLOAT_COMPARE_SWAP,
+        ):  # DS compares with data0, stores data1
             row.data, row.data1 = vgpr(fields["data1"]), vgpr(fields["data0"])
     else:
-        raise Unsupported("it has no semantics")
+        raise UnsupportedInstructionError("it has no semantics")
     row.size = size
     if paired:
         scale = size * (_ST64 if spread else 1)

@@ -5,7 +5,7 @@ from isa.lanes import LaneLibrary
 Operation = tuple[str, int | None]  # its name, and MODE where that never changes (LaneLibrary.address)
 
 
-class Operations:
+class OperationTable:
     """The lane library as rows refer to it: by numbers, which can be kept, in place of addresses."""
 
     def __init__(self, lanes: LaneLibrary) -> None:

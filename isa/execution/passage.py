@@ -16,9 +16,9 @@ from gpusim.base.jit import address_of, records, views
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
 from isa.encoding.registers import address_registers
-from isa.execution.codes import Kind
+from isa.execution.codes import InstructionKind
 from isa.execution.control_slice import (
-    NotSliced,
+    ControlSliceError,
     entered_instructions,
     needed_instructions,
     pass_needless,
@@ -55,7 +55,7 @@ class Loop:
     iterations: int
 
 
-class Passage:
+class LoopFastForward:
     """What wavefronts of a running context pass over of a loop.
 
     wanted: int64 by wavefront slot, iterations to pass over before its next slice. Where a wavefront's loop ends
@@ -80,36 +80,37 @@ class _Programs:
     def __init__(self, context: FunctionalContext, stop: int, needed: Sequence[bool]) -> None:
         instructions, table = context.instructions, context.table
         self.plain, self.fast = table.copy(), table.copy()
-        self.plain["kind"][~np.array(needed)] = Kind.NO_OPERATION
+        self.plain["kind"][~np.array(needed)] = InstructionKind.NO_OPERATION
         pass_needless(self.fast, needed, entered_instructions(instructions) | {stop, stop + 1})
         self.exact = self.plain.copy()
         for stopping in (self.exact, self.fast):
-            stopping["kind"][stop] = Kind.BARRIER
+            stopping["kind"][stop] = InstructionKind.BARRIER
 
 
 def find_loop(launch: Launch) -> Loop:
-    """Find the loop that a launch's first wavefront spends most instructions in; raises NotSliced."""
+    """Find the loop that a launch's first wavefront spends most instructions in; raises ControlSliceError."""
     kernel = launch.kernel
     instructions = program_of(kernel).instructions
     needed = needed_of(kernel)
     stops = _stops(instructions, needed)
     if not stops:
-        raise NotSliced("it has no loop whose accesses follow from registers alone")
+        raise ControlSliceError("it has no loop whose accesses follow from registers alone")
     context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, shared_trace=True)
     found, why = [], "no loop of it has an instruction that neither addresses nor control flow need"
     for stop in stops:
         try:
             found.append(_measured(context, stop, needed))
-        except NotSliced as refused:
+        except ControlSliceError as refused:
             why = str(refused)
     if not found:
-        raise NotSliced(why)
+        raise ControlSliceError(why)
     return max(found, key=lambda one: one.length * one.iterations)
 
 
 @cache
 def needed_of(kernel: Kernel) -> tuple[bool, ...]:
-    """Tell of each instruction whether an address or control flow depends on it, found out once; raises NotSliced."""
+    """Tell of each instruction whether an address or control flow depends on it, found out once; raises
+    ControlSliceError."""
     instructions = program_of(kernel).instructions
     refuse(kernel, instructions)
     after = successors(instructions)
@@ -117,7 +118,7 @@ def needed_of(kernel: Kernel) -> tuple[bool, ...]:
     for need, one in zip(needed, instructions, strict=True):
         opcode = one.opcode
         if need and opcode.unit == LDS and opcode.flags & {"load", "atomic"}:
-            raise NotSliced(f"{opcode.mnemonic} at {one.address:#x} decides what is accessed")
+            raise ControlSliceError(f"{opcode.mnemonic} at {one.address:#x} decides what is accessed")
     barrier = [one.opcode.mnemonic == "s_barrier" for one in instructions]
     return tuple(need and not waits for need, waits in zip(needed, barrier, strict=True))
 
@@ -159,22 +160,22 @@ def _met_once(instructions: Sequence[Instruction], index: Mapping[int, int], beg
 
 
 def _measured(context: FunctionalContext, stop: int, needed: tuple[bool, ...]) -> Loop:
-    """Go through a loop with a launch's first wavefront; raises NotSliced if iterations differ, or are few."""
+    """Go through a loop with a launch's first wavefront; raises ControlSliceError if iterations differ, or are few."""
     programs = _Programs(context, stop, needed)
     start(context.address, 0, 0, 0)
     first, *lengths = (_to_the_stop(context, programs.exact) for _ in range(_LEAST_ITERATIONS))
     steps, iterations, length = 0, _LEAST_ITERATIONS, lengths[0]
     if set(lengths) != {length}:
-        raise NotSliced(f"iterations of its loop differ: {lengths[0]} and {lengths[-1]} instructions")
+        raise ControlSliceError(f"iterations of its loop differ: {lengths[0]} and {lengths[-1]} instructions")
     if not length:
-        raise NotSliced("its loop has few iterations")
+        raise ControlSliceError("its loop has few iterations")
     while taken := _to_the_stop(context, programs.fast):
         steps = steps or taken
         iterations += 1
         if taken != steps:
-            raise NotSliced("iterations of its loop differ")
+            raise ControlSliceError("iterations of its loop differ")
         if iterations > _MOST_ITERATIONS:
-            raise NotSliced("its loop does not end")
+            raise ControlSliceError("its loop does not end")
     context.state.program = address_of(context.table)
     return Loop(stop, needed, first, length, steps, iterations)
 

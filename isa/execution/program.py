@@ -11,7 +11,7 @@ import numpy as np
 from isa.architecture import ROW_BYTES
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.instruction import Instruction
-from isa.execution.codes import Kind
+from isa.execution.codes import InstructionKind
 from isa.execution.program_table import BROADCAST_ROWS
 from isa.execution.translation import Translation, translate
 from isa.lanes import library
@@ -62,7 +62,7 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
     for column in ("function", "source_sign", "output"):
         table[column] = addresses[table[column]]
     keep = translation.constants.lay_out(table)
-    with_scalar = np.isin(table["kind"], (Kind.VALU_ONE_SCALAR, Kind.VALU_INDEXED))
+    with_scalar = np.isin(table["kind"], (InstructionKind.VALU_ONE_SCALAR, InstructionKind.VALU_INDEXED))
     broadcast = with_scalar[:, None] & (table["source"] == BROADCAST_ROWS)
     table["source"][broadcast] = translation.vgprs * ROW_BYTES
     units = np.zeros((len(table) + 1, len(UNIT_NAMES)), np.int64)

@@ -31,11 +31,12 @@ class WavefrontGroup:
     def __str__(self) -> str:
         """Write the group as '412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""
         return (
-            f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{in_brackets(self.source)}: {self.state}"
+            f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{format_source(self.source)}:"
+            f" {self.state}"
         )
 
 
-def in_brackets(source: SourceLine | None) -> str:
+def format_source(source: SourceLine | None) -> str:
     """Write a source line as ' [vadd.cl:12]', or '' where none is known."""
     return "" if source is None else f" [{source}]"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, HW_TRAPSTS, M0, MODE_BITS, SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Operand, Unsupported, parse_operands
-from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, Kind
+from isa.encoding.operands import EncodedOperand, UnsupportedInstructionError, parse_operands
+from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, InstructionKind
 from isa.execution.constants import Constants
-from isa.execution.operations import Operations
+from isa.execution.operations import OperationTable
 from isa.execution.state import SINK
 from isa.execution.vector_program import scalar_operand
 
@@ -48,53 +48,62 @@ _MOVES = {
 }
 
 
-def scalar_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
-    """Fill the program row of a SOP instruction; branch targets are filled in by the caller. Raises Unsupported."""
+def scalar_row(
+    row: Any, instruction: Instruction, constants: Constants, library: OperationTable, mode: int | None
+) -> None:
+    """Fill the program row of a SOP instruction; branch targets are filled in by the caller. Raises
+    UnsupportedInstructionError."""
     name = instruction.opcode.mnemonic
     fields = instruction.fields
     operands = parse_operands(instruction.opcode.operands)
     if name in _NOTHING:
-        row.kind = Kind.NO_OPERATION
+        row.kind = InstructionKind.NO_OPERATION
     elif name == "s_barrier":
-        row.kind = Kind.BARRIER
+        row.kind = InstructionKind.BARRIER
     elif name == "s_endpgm":
-        row.kind = Kind.END
+        row.kind = InstructionKind.END
     elif name == "s_trap":
         number = fields["simm16"]
         if number not in (_TRAP_ABORT, _TRAP_DEBUG):
-            raise Unsupported(f"nothing handles trap {number}")
-        row.kind = Kind.TRAP if number == _TRAP_ABORT else Kind.NO_OPERATION  # no debugger: its trap returns at once
+            raise UnsupportedInstructionError(f"nothing handles trap {number}")
+        row.kind = (
+            InstructionKind.TRAP if number == _TRAP_ABORT else InstructionKind.NO_OPERATION
+        )  # no debugger: its trap returns at once
     elif name == "s_call_b64":
-        row.kind, row.condition, row.destination = Kind.BRANCH, Condition.CALL, 4 * fields["sdst"]
+        row.kind, row.condition, row.destination = InstructionKind.BRANCH, Condition.CALL, 4 * fields["sdst"]
     elif name in _BRANCHES:
-        row.kind, row.condition = Kind.BRANCH, _BRANCHES[name]
+        row.kind, row.condition = InstructionKind.BRANCH, _BRANCHES[name]
     elif name == "s_getpc_b64":
-        row.kind, row.destination = Kind.GET_PC, 4 * fields["sdst"]
+        row.kind, row.destination = InstructionKind.GET_PC, 4 * fields["sdst"]
     elif name in ("s_setpc_b64", "s_swappc_b64"):
         if fields["ssrc0"] >= SCALAR_REGISTERS:
-            raise Unsupported("its target is not a register")
-        row.kind = Kind.SET_PC if name == "s_setpc_b64" else Kind.SWAP_PC
+            raise UnsupportedInstructionError("its target is not a register")
+        row.kind = InstructionKind.SET_PC if name == "s_setpc_b64" else InstructionKind.SWAP_PC
         row.source[0], row.destination = 4 * fields["ssrc0"], 4 * fields["sdst"]
     elif name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
         _hardware_register(row, instruction, constants, name)
     elif name in _MOVES:
-        row.kind, row.relative = Kind.SCALAR_MOVE_RELATIVE, _MOVES[name]
+        row.kind, row.relative = InstructionKind.SCALAR_MOVE_RELATIVE, _MOVES[name]
         row.destination, row.destination_dwords = 4 * fields["sdst"], operands[0].dwords
         if scalar_operand(row, 0, fields["ssrc0"], operands[1], instruction.literal, constants):
-            raise Unsupported("its source is a status bit")
+            raise UnsupportedInstructionError("its source is a status bit")
         if _MOVES[name] == RELATIVE_SOURCE and not row.source_relative[0]:
-            raise Unsupported("its source is a constant")
+            raise UnsupportedInstructionError("its source is a constant")
     else:
         _arithmetic(row, instruction, operands, constants, library)
 
 
 def _arithmetic(
-    row: Any, instruction: Instruction, operands: Sequence[Operand], constants: Constants, library: Operations
+    row: Any,
+    instruction: Instruction,
+    operands: Sequence[EncodedOperand],
+    constants: Constants,
+    library: OperationTable,
 ) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
     if not library.has(name):
-        raise Unsupported("it has no semantics")
-    row.kind = Kind.SALU
+        raise UnsupportedInstructionError("it has no semantics")
+    row.kind = InstructionKind.SALU
     row.function = library.address(name)
     row.destination = 4 * SINK
     if name in _SET_INDEX:
@@ -113,15 +122,15 @@ def _arithmetic(
         elif operand.field in ("ssrc0", "ssrc1"):
             row.source_dwords[k] = operand.dwords
             if scalar_operand(row, k, fields[operand.field], operand, instruction.literal, constants):
-                row.kind = Kind.SALU_STATUS
+                row.kind = InstructionKind.SALU_STATUS
             k = 1
         else:
-            raise Unsupported(f"operand {operand.field} is not implemented")
+            raise UnsupportedInstructionError(f"operand {operand.field} is not implemented")
     for k in (0, 1):
         if not row.source_dwords[k]:  # no such source: anything readable
             constants.scalar(row, k, 0)
     if "saveexec" in name or "wrexec" in name:
-        row.kind = Kind.SAVE_EXEC
+        row.kind = InstructionKind.SAVE_EXEC
         row.returns = 1 if "wrexec" in name else 0
 
 
@@ -137,14 +146,14 @@ def _hardware_register(row: Any, instruction: Instruction, constants: Constants,
     if name == "s_getreg_b32":
         apertures = number == HW_SH_MEM_BASES and "hwreg9" in instruction.opcode.operands
         if number not in _READABLE and not apertures:
-            raise Unsupported(f"hardware register {number} cannot be read")
-        row.kind, row.destination = Kind.GET_REGISTER, 4 * fields["sdst"]
+            raise UnsupportedInstructionError(f"hardware register {number} cannot be read")
+        row.kind, row.destination = InstructionKind.GET_REGISTER, 4 * fields["sdst"]
         return
     if number == HW_MODE and offset + size > MODE_BITS:
-        raise Unsupported("it writes MODE bits other than rounding, denormals, DX10_CLAMP and IEEE")
+        raise UnsupportedInstructionError("it writes MODE bits other than rounding, denormals, DX10_CLAMP and IEEE")
     if number not in (HW_MODE, HW_TRAPSTS):
-        raise Unsupported(f"hardware register {number} cannot be written")
-    row.kind = Kind.SET_REGISTER
+        raise UnsupportedInstructionError(f"hardware register {number} cannot be written")
+    row.kind = InstructionKind.SET_REGISTER
     if name == "s_setreg_imm32_b32":
         constants.scalar(row, 0, instruction.literal or 0)
     else:

@@ -3,7 +3,7 @@
 from gpusim.base.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, LANES, M0, ROW_BYTES, SCALAR_REGISTERS
 from isa.execution.arithmetic import fill_row, source_address
-from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind
+from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, InstructionKind
 from isa.execution.faults import FAULT_BRANCH, FAULT_GRID_BARRIER, FAULT_REGISTER, FAULT_TRAP
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow
@@ -207,41 +207,41 @@ def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
     """Execute a rare instruction, one of those with a `kind` of their own; returns 0, or a fault."""
     vectors = wave.vectors
     scalars = wave.scalars
-    if kind == Kind.READ_FIRST_LANE:
+    if kind == InstructionKind.READ_FIRST_LANE:
         active = ld_i64(scalars, EXEC_WORD)
         value = ld_u32(source_address(row, 0, vectors), ctz(active) if active else 0)
         st_i32(scalars + row.destination, 0, value)
-    elif kind == Kind.READ_LANE:
+    elif kind == InstructionKind.READ_LANE:
         lane = ld_u32(source_address(row, 1, scalars), 0) & 63
         st_i32(scalars + row.destination, 0, ld_u32(source_address(row, 0, vectors), lane))
-    elif kind == Kind.WRITE_LANE:
+    elif kind == InstructionKind.WRITE_LANE:
         lane = ld_u32(source_address(row, 1, scalars), 0) & 63
         st_i32(vectors + row.destination, lane, ld_u32(source_address(row, 0, scalars), 0))
-    elif kind == Kind.GET_PC:
+    elif kind == InstructionKind.GET_PC:
         st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
-    elif kind == Kind.GET_REGISTER:
+    elif kind == InstructionKind.GET_REGISTER:
         selector = row.hardware_register
         value = hardware_register(context, slot, scalars, wave, selector & SELECTOR_NUMBER)
         value >>= (selector >> SELECTOR_OFFSET_SHIFT) & SELECTOR_OFFSET
         st_i32(scalars + row.destination, 0, value & selected_bits(selector))
-    elif kind == Kind.SET_REGISTER:
+    elif kind == InstructionKind.SET_REGISTER:
         if row.hardware_register & SELECTOR_NUMBER == HW_MODE:
             set_mode(context, scalars, row.hardware_register, ld_u32(source_address(row, 0, scalars), 0))
-    elif kind == Kind.VECTOR_MOVE_RELATIVE:
+    elif kind == InstructionKind.VECTOR_MOVE_RELATIVE:
         return vector_move_relative(context, vectors, scalars, row)
-    elif kind == Kind.SCALAR_MOVE_RELATIVE:
+    elif kind == InstructionKind.SCALAR_MOVE_RELATIVE:
         return scalar_move_relative(context, scalars, row)
-    elif kind == Kind.GRID_INIT:
+    elif kind == InstructionKind.GRID_INIT:
         resource = _grid_resource(scalars, row)
         context.grid_left[resource] = _first_lane(wave, row)
         context.grid_waiters[resource] = context.grid_left[resource] + 1
-    elif kind == Kind.SWAP_REGISTERS:
+    elif kind == InstructionKind.SWAP_REGISTERS:
         active = ld_i64(scalars, EXEC_WORD)
         for i in range(LANES):
             if (active >> i) & 1:
                 value = ld_u32(vectors + row.destination, i)
                 st_i32(vectors + row.destination, i, ld_u32(vectors + row.source[0], i))
                 st_i32(vectors + row.source[0], i, value)
-    elif kind == Kind.TRAP:
+    elif kind == InstructionKind.TRAP:
         return fault(context, FAULT_TRAP, -1, 0, 0)
     return 0

@@ -13,12 +13,12 @@ import numpy as np
 from gpusim.base.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
+from isa.encoding.operands import UnsupportedInstructionError, highest_vgpr, parse_operands
 from isa.encoding.register_index import indexed_operands
-from isa.execution.codes import Condition, Kind
+from isa.execution.codes import Condition, InstructionKind
 from isa.execution.constants import Constants, ConstantValues
 from isa.execution.memory_program import memory_row
-from isa.execution.operations import Operation, Operations
+from isa.execution.operations import Operation, OperationTable
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.scalar_program import scalar_row
 from isa.execution.state import PATTERN_WAYS
@@ -33,7 +33,7 @@ BUILDERS = {  # the encodings that are executed
     **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
     **dict.fromkeys(("smem", "ds", "flat", "global", "scratch", "mubuf", "mimg"), memory_row),
 }
-_WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER, Kind.SEGMENT)
+_WITH_PATTERNS = (InstructionKind.LDS, InstructionKind.FLAT, InstructionKind.BUFFER, InstructionKind.SEGMENT)
 
 
 class ProgramError(CodeObjectError):
@@ -67,7 +67,7 @@ def _writes_mode(instruction: Instruction) -> bool:
 
 def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translation:
     """Translate a kernel's instructions into rows; raises ProgramError naming what is not implemented and where."""
-    lanes = Operations(library())
+    lanes = OperationTable(library())
     constants = Constants()
     index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)
     addresses = np.array([instruction.address for instruction in instructions], np.int64)
@@ -92,7 +92,9 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
             contents[i] = contents[first]
             constants.repeat(first)
         kind = row.kind
-        if kind in (Kind.GET_PC, Kind.SWAP_PC) or (kind == Kind.BRANCH and row.condition == Condition.CALL):
+        if kind in (InstructionKind.GET_PC, InstructionKind.SWAP_PC) or (
+            kind == InstructionKind.BRANCH and row.condition == Condition.CALL
+        ):
             row.next_byte = instruction.address + instruction.size - kernel.code_address
         if instruction.branch_target is not None:
             row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])
@@ -100,7 +102,7 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
             row.patterns = patterns
             with_patterns.append(i)
             patterns += PATTERN_WAYS
-    ends = np.flatnonzero(table["kind"] == Kind.END)
+    ends = np.flatnonzero(table["kind"] == InstructionKind.END)
     if not len(ends):
         raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
     return Translation(
@@ -119,7 +121,7 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
 def _indexed_operands(kernel: Kernel, instructions: Sequence[Instruction]) -> list[int]:
     try:
         return indexed_operands(instructions, kernel.code_address + kernel.entry)
-    except Unsupported as reason:
+    except UnsupportedInstructionError as reason:
         raise ProgramError(
             f"kernel '{kernel.name}': indexing of vector registers is not implemented: {reason}"
         ) from None
@@ -129,7 +131,7 @@ def _fill(
     row: Any,
     instruction: Instruction,
     constants: Constants,
-    lanes: Operations,
+    lanes: OperationTable,
     kernel: Kernel,
     mode: int | None,
     indexed: int,
@@ -138,13 +140,13 @@ def _fill(
     try:
         builder = BUILDERS.get(opcode.encoding)
         if builder is None:
-            raise Unsupported("this encoding is not implemented")
+            raise UnsupportedInstructionError("this encoding is not implemented")
         builder(row, instruction, constants, lanes, mode)
         bits, operations = float_operations(opcode.mnemonic)
         row.flops = operations << FLOPS_BITS * list(PRECISIONS).index(bits)
         if indexed > 0 and builder is vector_row:
             index_registers(row, instruction, indexed)
-    except Unsupported as reason:
+    except UnsupportedInstructionError as reason:
         raise ProgramError(
             f"kernel '{kernel.name}': {opcode.mnemonic} ({opcode.encoding.upper()}) at {instruction.address:#x}"
             f" is not implemented: {reason}"

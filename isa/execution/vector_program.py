@@ -15,12 +15,12 @@ from isa.architecture import (
     VCC,
 )
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Operand, Unsupported, constant_of, parse_operands
+from isa.encoding.operands import EncodedOperand, UnsupportedInstructionError, constant_of, parse_operands
 from isa.encoding.register_index import DST, SRC2
 from isa.encoding.register_index import SOURCES as INDEXED_SOURCES
-from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind, Saturation
+from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, InstructionKind, Saturation
 from isa.execution.constants import Constants, vgpr
-from isa.execution.operations import Operations
+from isa.execution.operations import OperationTable
 from isa.execution.program_table import BROADCAST_ROWS, SOURCES
 from isa.execution.state import MODE, SINK
 from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, Signature, dpp_lanes
@@ -29,7 +29,11 @@ _SDWA_LOWER_WORD, _SDWA_UPPER_WORD, _SDWA_DWORD, _SDWA_PRESERVE = 4, 5, 6, 2
 _FLOAT_BITS = (16, 32, 64)
 _CARRIES = ("v_add_u32", "v_addc_u32")
 _BORROWS = ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
-_VECTOR_SOURCES = {Kind.READ_LANE: (0,), Kind.READ_FIRST_LANE: (0,), Kind.WRITE_LANE: ()}  # others may have any
+_VECTOR_SOURCES = {
+    InstructionKind.READ_LANE: (0,),
+    InstructionKind.READ_FIRST_LANE: (0,),
+    InstructionKind.WRITE_LANE: (),
+}  # others may have any
 _NOTHING = ("v_nop", "v_clrexcp")
 _RELATIVE = {
     "v_movrels_b32": RELATIVE_SOURCE,
@@ -38,14 +42,17 @@ _RELATIVE = {
 }
 
 
-def vector_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
-    """Fill the program row of a VOP instruction; raises Unsupported. mode: MODE where it is known, else None."""
+def vector_row(
+    row: Any, instruction: Instruction, constants: Constants, library: OperationTable, mode: int | None
+) -> None:
+    """Fill the program row of a VOP instruction; raises UnsupportedInstructionError. mode: MODE where it is known, else
+    None."""
     name = instruction.opcode.operation
     if name in _NOTHING:
-        row.kind = Kind.NO_OPERATION
+        row.kind = InstructionKind.NO_OPERATION
         return
     if name == "v_swap_b32":
-        row.kind, row.destination = Kind.SWAP_REGISTERS, vgpr(instruction.fields["vdst"])
+        row.kind, row.destination = InstructionKind.SWAP_REGISTERS, vgpr(instruction.fields["vdst"])
         row.source[0] = vgpr(instruction.fields["src0"] - FIRST_VGPR)
         return
     if name in ("v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32"):
@@ -59,7 +66,7 @@ def vector_row(row: Any, instruction: Instruction, constants: Constants, library
     if clamp and name not in _CARRIES + _BORROWS and library.has(f"{operation}.clamp"):
         operation, clamp = f"{operation}.clamp", 0
     if not library.has(operation):
-        raise Unsupported("it has no semantics")
+        raise UnsupportedInstructionError("it has no semantics")
     signature = library.signature(operation)
     fields = instruction.fields
     row.source_scalar = (-1, -1, -1)
@@ -84,32 +91,35 @@ def vector_row(row: Any, instruction: Instruction, constants: Constants, library
         general = True
     if moves:
         if (general and row.source_scalar[0] < 0) or (moves & RELATIVE_SOURCE and not row.source_relative[0]):
-            raise Unsupported("its modifiers or its constant source are not implemented")
-        row.kind = Kind.VECTOR_MOVE_RELATIVE
+            raise UnsupportedInstructionError("its modifiers or its constant source are not implemented")
+        row.kind = InstructionKind.VECTOR_MOVE_RELATIVE
         row.relative = moves
     elif general and _one_scalar(row):
-        row.kind = Kind.VALU_ONE_SCALAR
+        row.kind = InstructionKind.VALU_ONE_SCALAR
     elif general:
-        row.kind = Kind.VALU_GENERAL
+        row.kind = InstructionKind.VALU_GENERAL
     else:
         masks = signature.reads_mask or signature.returns_mask
-        row.kind = Kind.VALU_LANE_MASK if masks else Kind.VALU
+        row.kind = InstructionKind.VALU_LANE_MASK if masks else InstructionKind.VALU
 
 
 def index_registers(row: Any, instruction: Instruction, indexed: int) -> None:
-    """Have M0 added to those operands of a vector instruction (isa.encoding.register_index); raises Unsupported."""
+    """Have M0 added to those operands of a vector instruction (isa.encoding.register_index); raises
+    UnsupportedInstructionError."""
     name = instruction.opcode.operation
     vector_sources = _VECTOR_SOURCES.get(row.kind, range(SOURCES))
     sources = [k for k in vector_sources if row.source_relative[k] and row.source[k] != BROADCAST_ROWS]
     chosen = [k for k in sources if indexed & INDEXED_SOURCES[k]]
     writes = "vdst" in instruction.fields and bool(indexed & DST)
-    if not (chosen or writes) or row.kind == Kind.NO_OPERATION:
+    if not (chosen or writes) or row.kind == InstructionKind.NO_OPERATION:
         return
-    if row.kind not in (Kind.VALU, Kind.VALU_ONE_SCALAR):
-        raise Unsupported("its lane mask, modifiers or access to a lane are not implemented for indexed registers")
+    if row.kind not in (InstructionKind.VALU, InstructionKind.VALU_ONE_SCALAR):
+        raise UnsupportedInstructionError(
+            "its lane mask, modifiers or access to a lane are not implemented for indexed registers"
+        )
     if name.startswith(("v_mac_", "v_fmac_")) and bool(indexed & SRC2) != writes:
-        raise Unsupported("its sum would be read from another register than it is written to")
-    row.kind = Kind.VALU_INDEXED
+        raise UnsupportedInstructionError("its sum would be read from another register than it is written to")
+    row.kind = InstructionKind.VALU_INDEXED
     row.destination_indexed = -1 if writes else 0
     for k in chosen:
         row.source_indexed[k] = -1
@@ -130,7 +140,7 @@ def _one_scalar(row: Any) -> bool:
     return True
 
 
-def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> list[Operand]:
+def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> list[EncodedOperand]:
     """Return the operands that are sources of values; notes in the row where the lane mask is read."""
     out = []
     for position, operand in enumerate(parse_operands(instruction.opcode.operands)):
@@ -140,7 +150,7 @@ def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> li
         if reads_mask and promoted_mask and position > 1:
             code = instruction.fields["src2"]
             if code >= SCALAR_REGISTERS:
-                raise Unsupported("its lane mask is a constant")
+                raise UnsupportedInstructionError("its lane mask is a constant")
             row.mask_in = 4 * code
             continue
         out.append(operand)
@@ -148,13 +158,15 @@ def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> li
 
 
 def _sources(
-    row: Any, instruction: Instruction, constants: Constants, library: Operations, signature: Signature
+    row: Any, instruction: Instruction, constants: Constants, library: OperationTable, signature: Signature
 ) -> bool:
     """Fill in the sources; returns whether VALU_GENERAL is needed."""
     fields = instruction.fields
     operands = _source_operands(instruction, signature.reads_mask, row)
     if len(operands) != len(signature.sources):
-        raise Unsupported(f"it has {len(operands)} sources where its semantics takes {len(signature.sources)}")
+        raise UnsupportedInstructionError(
+            f"it has {len(operands)} sources where its semantics takes {len(signature.sources)}"
+        )
     general = False
     for k, (operand, dwords) in enumerate(zip(operands, signature.source_dwords, strict=True)):
         row.source_dwords[k] = dwords
@@ -170,18 +182,20 @@ def _sources(
             constants.vector(row, k, constant, dwords)
         elif code < SCALAR_REGISTERS or code in STATUS_CODES:
             if dwords > 2:
-                raise Unsupported("a source of four registers is scalar")
+                raise UnsupportedInstructionError("a source of four registers is scalar")
             row.source_scalar[k] = 4 * code
             if code in STATUS_CODES:
                 row.reads_status = 1
             general = True
         else:
-            raise Unsupported(f"source operand {code} is not implemented")
+            raise UnsupportedInstructionError(f"source operand {code} is not implemented")
         general |= _source_modifiers(row, k, instruction, operand, library)
     return general
 
 
-def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: Operations) -> bool:
+def _source_modifiers(
+    row: Any, k: int, instruction: Instruction, operand: EncodedOperand, library: OperationTable
+) -> bool:
     """Fill in the modifiers of source `k`; returns whether it has any."""
     fields = instruction.fields
     number = 1 if operand.field == "vsrc1" else int(operand.field[-1]) if operand.field.startswith("src") else 3
@@ -196,19 +210,19 @@ def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     select, extend = fields.get(f"src{number}_sel", _SDWA_DWORD), fields.get(f"src{number}_sext", 0)
     if fields.get("op_sel", 0) >> number & 1:
         if operand.bits != 16:
-            raise Unsupported("it selects half of a source of 32 bits")
+            raise UnsupportedInstructionError("it selects half of a source of 32 bits")
         select = _SDWA_UPPER_WORD
     if select != _SDWA_DWORD or extend:
         row.source_sdwa[k], row.source_select[k], row.source_extend[k] = 1, select, extend
     if negate or absolute:
         if operand.letter not in ("f", "b") or operand.bits not in _FLOAT_BITS:
-            raise Unsupported("it negates an integer source")
+            raise UnsupportedInstructionError("it negates an integer source")
         flags = (NEG_FLAG if negate else 0) | (ABS_FLAG if absolute else 0)
         row.source_sign[k], row.source_sign_flags[k] = library.address(f"row_sign_f{operand.bits}"), flags
     return bool(row.source_sdwa[k] or row.source_sign[k])
 
 
-def _is_half(instruction: Instruction, operand: Operand) -> bool:
+def _is_half(instruction: Instruction, operand: EncodedOperand) -> bool:
     """Tell whether a source of mixed precision is in FP16."""
     if ":mix" not in instruction.opcode.operands:
         return False
@@ -216,7 +230,9 @@ def _is_half(instruction: Instruction, operand: Operand) -> bool:
     return bool((fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) >> number & 1)
 
 
-def _packed_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: Operations) -> bool:
+def _packed_modifiers(
+    row: Any, k: int, instruction: Instruction, operand: EncodedOperand, library: OperationTable
+) -> bool:
     """Fill in which halves of a source VOP3P takes, and their signs; returns whether it changes the source."""
     fields, number = instruction.fields, int(operand.field[-1])
     upper = (fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) >> number & 1
@@ -226,9 +242,9 @@ def _packed_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     elif operand.parts == 2:
         helper, flags, usual = "row_packed", lower | upper << 1 | negate << 2 | negate_upper << 3, 2
         if (negate or negate_upper) and operand.letter != "f":
-            raise Unsupported("it negates an integer source")
+            raise UnsupportedInstructionError("it negates an integer source")
     elif lower or negate_upper or (negate and operand.letter != "f"):
-        raise Unsupported("it selects halves of a source that has none, or negates one")
+        raise UnsupportedInstructionError("it selects halves of a source that has none, or negates one")
     else:
         helper, flags, usual = "row_sign_f32", NEG_FLAG if negate else 0, 0
     if flags != usual:
@@ -236,7 +252,7 @@ def _packed_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     return flags != usual
 
 
-def _result(row: Any, instruction: Instruction, library: Operations, writes: bool, clamp: int) -> bool:
+def _result(row: Any, instruction: Instruction, library: OperationTable, writes: bool, clamp: int) -> bool:
     """Fill in output modifiers and the SDWA destination; returns whether VALU_GENERAL is needed.
 
     clamp: the clamp bit, unless the operation itself saturates.
@@ -259,7 +275,7 @@ def _result(row: Any, instruction: Instruction, library: Operations, writes: boo
         elif name in _BORROWS and not omod:
             row.saturation = Saturation.BORROW
         else:
-            raise Unsupported("clamp or output modifier of an integer result")
+            raise UnsupportedInstructionError("clamp or output modifier of an integer result")
         general = True
     chosen = _half_written(instruction, bool(row.output))
     if chosen is not None:
@@ -281,7 +297,7 @@ def _half_written(instruction: Instruction, limited: bool) -> int | None:
         return _SDWA_UPPER_WORD if "_mixhi_" in opcode.mnemonic else _SDWA_LOWER_WORD
     if instruction.fields.get("op_sel", 0) >> 3:
         if not opcode.operands.startswith(("vdst:f16", "vdst:u16", "vdst:i16")):
-            raise Unsupported("it selects half of a result of 32 bits")
+            raise UnsupportedInstructionError("it selects half of a result of 32 bits")
         return _SDWA_UPPER_WORD
     keeps = opcode.operation.endswith(("_keep_f16", "_keep_u16", "_keep_i16")) or "op_sel" in opcode.flags
     return _SDWA_LOWER_WORD if keeps and limited and opcode.operands.startswith("vdst:f16") else None
@@ -291,21 +307,23 @@ def _lane_access(row: Any, instruction: Instruction, constants: Constants, name:
     """Fill the row of v_readlane, v_readfirstlane or v_writelane."""
     fields = instruction.fields
     source = fields["src0"]
-    word32 = Operand("src0", "b", 32)
+    word32 = EncodedOperand("src0", "b", 32)
     if name == "v_writelane_b32":
-        row.kind, row.destination = Kind.WRITE_LANE, vgpr(fields["vdst"])
+        row.kind, row.destination = InstructionKind.WRITE_LANE, vgpr(fields["vdst"])
         scalar_operand(row, 0, source, word32, instruction.literal, constants)
     else:
         if source < FIRST_VGPR:
-            raise Unsupported("its source is not a vector register")
-        row.kind = Kind.READ_LANE if name == "v_readlane_b32" else Kind.READ_FIRST_LANE
+            raise UnsupportedInstructionError("its source is not a vector register")
+        row.kind = InstructionKind.READ_LANE if name == "v_readlane_b32" else InstructionKind.READ_FIRST_LANE
         row.destination = 4 * fields["sdst"]
         row.source[0], row.source_relative[0] = vgpr(source - FIRST_VGPR), -1
     if name != "v_readfirstlane_b32":
         scalar_operand(row, 1, fields["src1"], word32, instruction.literal, constants)
 
 
-def scalar_operand(row: Any, k: int, code: int, operand: Operand, literal: int | None, constants: Constants) -> bool:
+def scalar_operand(
+    row: Any, k: int, code: int, operand: EncodedOperand, literal: int | None, constants: Constants
+) -> bool:
     """Fill in scalar source `k`; returns whether it is SCC, VCCZ or EXECZ."""
     constant = constant_of(code, operand, literal)
     if constant is not None:
@@ -313,6 +331,6 @@ def scalar_operand(row: Any, k: int, code: int, operand: Operand, literal: int |
         return False
     aperture = code in (SHARED_BASE, PRIVATE_BASE) and operand.dwords == 2
     if code >= SCALAR_REGISTERS and code not in STATUS_CODES and not aperture:
-        raise Unsupported(f"scalar source operand {code} is not implemented")
+        raise UnsupportedInstructionError(f"scalar source operand {code} is not implemented")
     row.source[k], row.source_relative[k] = 4 * code, -1
     return code in STATUS_CODES

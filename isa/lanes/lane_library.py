@@ -14,7 +14,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gpusim.base.jit import JIT_DISABLED
-from gpusim.base.jit.cache import hash_of_sources, keep, kept
+from gpusim.base.jit.cache import hash_of_sources, keep, read_cached
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import begin, compiling
 from gpusim.base.jit.machine_code import LoadedCode, target_machine
@@ -130,9 +130,9 @@ def _load_compiled(start: float) -> LaneLibrary:
         raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
     name = file_name()
     compile_seconds = 0.0
-    if (code := kept(name)) is None:
+    if (code := read_cached(name)) is None:
         with compile_lock():
-            if (code := kept(name)) is None:  # no other process has compiled it by now
+            if (code := read_cached(name)) is None:  # no other process has compiled it by now
                 with compiling("the lane operations", _COMPILING_BYTES):
                     begin(_COMPILING_BYTES)
                     code = compile_object(module_text())

@@ -4,7 +4,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from isa.architecture import LANES, ROW_BYTES
-from isa.lanes.values import BITS, Maker, Value, is_float
+from isa.lanes.values import BITS, LaneBackend, LaneValue, is_float
 
 if TYPE_CHECKING:
     from isa.lanes.llvm_module import ModuleText
@@ -22,7 +22,7 @@ def element(kind: str) -> str:
     return _ELEMENT.get(kind, f"i{BITS[kind]}")
 
 
-class LlvmMaker(Maker):
+class LlvmBackend(LaneBackend):
     """Emits instructions into `lines`; `width` lanes a value, 0 for scalars."""
 
     def __init__(self, width: int, module: "ModuleText") -> None:
@@ -50,7 +50,7 @@ class LlvmMaker(Maker):
         scalar = _SUFFIX.get(kind, element(kind))
         return f"v{self.width}{scalar}" if self.width else scalar
 
-    def constant(self, kind: str, number: Any) -> Value:
+    def constant(self, kind: str, number: Any) -> LaneValue:
         if kind == "b":
             text = "true" if number else "false"
         elif kind == "f16":
@@ -61,7 +61,7 @@ class LlvmMaker(Maker):
             text = f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
         else:
             text = str(int(number) & ((1 << BITS[kind]) - 1))
-        return Value(self, kind, f"splat ({element(kind)} {text})" if self.width else text)
+        return LaneValue(self, kind, f"splat ({element(kind)} {text})" if self.width else text)
 
     def splat(self, kind: str, scalar: str) -> str:
         """Put a scalar into every lane; returns the value's name."""
@@ -107,7 +107,7 @@ class LlvmMaker(Maker):
         elif is_float(kind):
             return self._saturated(kind, to, a)
         elif is_float(to):
-            return self._rounded(Value(self, kind, a), to).raw
+            return self._rounded(LaneValue(self, kind, a), to).raw
         elif BITS[to] == BITS[kind]:
             return a
         elif BITS[to] < BITS[kind]:
@@ -116,7 +116,7 @@ class LlvmMaker(Maker):
             name = "sext" if kind[0] == "i" else "zext"
         return self.emit(f"{name} {self.type(kind)} {a} to {self.type(to)}")
 
-    def _rounded(self, a: Value, to: str) -> Value:
+    def _rounded(self, a: LaneValue, to: str) -> LaneValue:
         """Convert an integer to float, rounded once as the host's mode says; 0 becomes +0 in every mode.
 
         Only signed 32-bit words are converted by the host. What LLVM makes of the others depends on the host: without
@@ -140,7 +140,7 @@ class LlvmMaker(Maker):
         halved = self.select(large, (a >> 1) | (a & 1), a)  # the bit that is lost still says "a little more"
         return self._of_signed_words(halved.as_("i32"), to) * self.select(large, self.f32(2.0), 1.0)
 
-    def _of_signed_words(self, a: Value, to: str) -> Value:
+    def _of_signed_words(self, a: LaneValue, to: str) -> LaneValue:
         """Convert i32 to f32 or f64 by an intrinsic that makes no assumption about rounding.
 
         LLVM turns its plain instruction into an unsigned conversion where it sees that no word is negative.
@@ -149,18 +149,18 @@ class LlvmMaker(Maker):
         head = f"{self.type(to)} @{name}({self.type('i32')}"
         self.module.declare(f"declare {head}, metadata, metadata)")
         call = f'call {head} {a.raw}, metadata !"round.dynamic", metadata !"fpexcept.ignore")'
-        return Value(self, to, self.emit(call))
+        return LaneValue(self, to, self.emit(call))
 
     def _saturated(self, kind: str, to: str, a: str) -> str:
         """Convert float to integer, with saturation at both ends, and 0 for NaN.
 
         The code is shorter than what LLVM makes of its own operation.
         """
-        value, signed = Value(self, kind, a), to[0] == "i"
+        value, signed = LaneValue(self, kind, a), to[0] == "i"
         low, high = (-(2.0 ** (BITS[to] - 1)), 2.0 ** (BITS[to] - 1)) if signed else (0.0, 2.0 ** BITS[to])
         inside = self.select(value > low, self.select(value < high, value, low), low)  # NaN becomes low
         name = "fptosi" if signed else "fptoui"
-        number = Value(self, to, self.emit(f"{name} {self.type(kind)} {inside.raw} to {self.type(to)}"))
+        number = LaneValue(self, to, self.emit(f"{name} {self.type(kind)} {inside.raw} to {self.type(to)}"))
         number = self.select(value >= high, (1 << (BITS[to] - signed)) - 1, number)
         return self.select(value.is_nan(), 0, number).raw
 
@@ -171,14 +171,14 @@ class LlvmMaker(Maker):
         kind_type = self.type(kind)
         return self.call(f"llvm.fma.{self._mangled(kind)}", kind_type, *((kind_type, v) for v in (a, b, c)))
 
-    def lane(self) -> Value:
+    def lane(self) -> LaneValue:
         numbers = ", ".join(f"i32 {i}" for i in range(self.width))
         base = "0"
         if self.width != LANES:
             base = self.emit("trunc i64 %lane0 to i32")
-        return Value(self, "u32", self.emit(f"add {self.type('u32')} <{numbers}>, {self.splat('u32', base)}"))
+        return LaneValue(self, "u32", self.emit(f"add {self.type('u32')} <{numbers}>, {self.splat('u32', base)}"))
 
-    def _load_each(self, base: str, index: Value) -> Value:
+    def _load_each(self, base: str, index: LaneValue) -> LaneValue:
         result = "poison"
         for i in range(self.width):
             lane = self.emit(f"extractelement {self.type('u32')} {index.raw}, i32 {i}")
@@ -186,31 +186,31 @@ class LlvmMaker(Maker):
             pointer = self.emit(f"getelementptr i32, ptr {base}, i64 {word}")
             loaded = self.emit(f"load i32, ptr {pointer}, align 4")
             result = self.emit(f"insertelement {self.type('u32')} {result}, i32 {loaded}, i32 {i}")
-        return Value(self, "u32", result)
+        return LaneValue(self, "u32", result)
 
-    def gather(self, argument: str, index: Value) -> Value:
+    def gather(self, argument: str, index: LaneValue) -> LaneValue:
         return self._load_each(self.emit(f"inttoptr i64 %{argument} to ptr"), index)
 
-    def mask_lane(self, argument: str, index: Value) -> Value:
-        word = Value(self, "u64", self.splat("u64", f"%{argument}"))
+    def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:
+        word = LaneValue(self, "u64", self.splat("u64", f"%{argument}"))
         return ((word >> index.to("u64")) & 1) != 0
 
-    def lookup(self, table: tuple[int, ...], index: Value) -> Value:
+    def lookup(self, table: tuple[int, ...], index: LaneValue) -> LaneValue:
         return self._load_each(self.module.table(table), index)
 
-    def load(self, argument: str, kind: str, row: int = 0) -> Value:
+    def load(self, argument: str, kind: str, row: int = 0) -> LaneValue:
         """Load the lanes of the row (or pair) that is `row` rows after the one at an argument's address."""
         base = self.emit(f"add i64 %{argument}, %offset")
         words = []
         for i in range(2 if BITS[kind] == 64 else 1):
             address = self.emit(f"add i64 {base}, {(row + i) * ROW_BYTES}")
             pointer = self.emit(f"inttoptr i64 {address} to ptr")
-            words.append(Value(self, "u32", self.emit(f"load {self.type('u32')}, ptr {pointer}, align 64")))
+            words.append(LaneValue(self, "u32", self.emit(f"load {self.type('u32')}, ptr {pointer}, align 64")))
         if BITS[kind] == 64:
             return (words[0].to("u64") | (words[1].to("u64") << 32)).as_(kind)
         return words[0].to(f"u{BITS[kind]}").as_(kind)
 
-    def store_words(self, value: Value) -> list[str]:
+    def store_words(self, value: LaneValue) -> list[str]:
         """Return the 32-bit words of a result, low word first; narrow results are zero-extended."""
         bits = value.bits()
         if BITS[value.kind] == 64:

@@ -9,9 +9,9 @@ from typing import Any
 
 from isa.architecture import LANES, ROW_BYTES
 from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
-from isa.lanes.llvm_backend import LlvmMaker
+from isa.lanes.llvm_backend import LlvmBackend
 from isa.lanes.table import HALF, HALF_NEAREST, Operation, rows_of
-from isa.lanes.values import BITS, Value
+from isa.lanes.values import BITS, LaneValue
 
 CHUNK_LANES = 16
 MAX_STRAIGHT_LINES = 48  # assumed: above this a 64-lane body spills more than a loop costs
@@ -120,7 +120,7 @@ class ModuleText:
             text += "  %flushed = " + flush.format(d="%d", a="%d", keep="%results")
         return text + "  ret i64 %result\n}\n"
 
-    def _lane_bits(self, x: LlvmMaker, argument: str) -> str:
+    def _lane_bits(self, x: LlvmBackend, argument: str) -> str:
         if x.width == LANES:
             return x.emit(f"bitcast i64 %{argument} to <64 x i1>")
         shifted = x.emit(f"lshr i64 %{argument}, %lane0")
@@ -129,21 +129,21 @@ class ModuleText:
 
     def _vector_body(self, operation: Operation, width: int) -> str:
         signature = operation.signature
-        x = LlvmMaker(width, self)
+        x = LlvmBackend(width, self)
         exec_lanes = self._lane_bits(x, "exec")
         arguments = iter("abc")
         operands: list[Any] = []
         for token in signature.operands:
             if token == "mask":
-                operands.append(Value(x, "b", self._lane_bits(x, "mask")))
+                operands.append(LaneValue(x, "b", self._lane_bits(x, "mask")))
             elif token == "exec":
-                operands.append(Value(x, "b", exec_lanes))
+                operands.append(LaneValue(x, "b", exec_lanes))
             elif token == "mode":
-                operands.append(Value(x, "u32", x.splat("u32", x.emit("trunc i64 %mask to i32"))))
+                operands.append(LaneValue(x, "u32", x.splat("u32", x.emit("trunc i64 %mask to i32"))))
             elif token.startswith("old:"):
                 operands.append(x.load("d", token[4:]))
             elif token == "imm":
-                operands.append(Value(x, "u32", x.splat("u32", x.emit(f"trunc i64 %{next(arguments)} to i32"))))
+                operands.append(LaneValue(x, "u32", x.splat("u32", x.emit(f"trunc i64 %{next(arguments)} to i32"))))
             elif token == "row":
                 next(arguments)
             else:
@@ -186,7 +186,7 @@ class ModuleText:
             x.lines.append("  br i1 %done, label %finish, label %loop\nfinish:\n  ret i64 %collected")
         return "\n".join(x.lines) + "\n"
 
-    def _store(self, x: LlvmMaker, words: list[str], exec_lanes: str) -> None:
+    def _store(self, x: LlvmBackend, words: list[str], exec_lanes: str) -> None:
         if not words:
             return
         pointers = []
@@ -206,16 +206,16 @@ class ModuleText:
     def add_scalar(self, operation: Operation) -> None:
         """Emit a scalar operation: an int64 function of (a, b, old_d, scc, out)."""
         signature = operation.signature
-        x = LlvmMaker(0, self)
+        x = LlvmBackend(0, self)
         arguments = iter("ab")
         operands = []
         for token in signature.operands:
             if token == "scc":
-                operands.append(Value(x, "b", x.emit("icmp ne i64 %scc, 0")))
+                operands.append(LaneValue(x, "b", x.emit("icmp ne i64 %scc, 0")))
                 continue
             kind = token.removeprefix("old:")
             argument = "old_d" if token.startswith("old:") else next(arguments)
-            operands.append(Value(x, "u64", f"%{argument}").to(f"u{BITS[kind]}").as_(kind))
+            operands.append(LaneValue(x, "u64", f"%{argument}").to(f"u{BITS[kind]}").as_(kind))
         results = operation.function(x, *operands)
         if not isinstance(results, tuple):
             results = (results,)

@@ -15,7 +15,7 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.lanes import exact_rounding as exact
 from isa.lanes.host_mode import FP32_INPUTS, FP32_RESULTS, FP32_ROUND, HALF_INPUTS, HALF_RESULTS, wanted_fields
 from isa.lanes.table import HALF, HALF_NEAREST, HOST_MODE, Operation, rows_of
-from isa.lanes.values import BITS, Maker, Value, is_float
+from isa.lanes.values import BITS, LaneBackend, LaneValue, is_float
 
 _ALL = (1 << 64) - 1
 _DTYPE = {"b": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64}
@@ -43,7 +43,7 @@ _TINY_F32 = 2.0**-126 * (1 - 2.0**-25)  # below this a number rounded to 24 bits
 _ROUND = {"sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
 
 
-class NumpyMaker(Maker):
+class NumpyBackend(LaneBackend):
     """Computes results at once, on arrays.
 
     `flush_inputs`, `flush_results`: whether FP32 and FP64 denormals become zeros, as on the host.
@@ -56,9 +56,9 @@ class NumpyMaker(Maker):
         self.rows: dict[str, int] = {}
         self.masks: dict[str, np.ndarray] = {}
 
-    def value(self, kind: str, array: np.ndarray) -> Value:
+    def value(self, kind: str, array: np.ndarray) -> LaneValue:
         """Wrap an array as a value."""
-        return Value(self, kind, array)
+        return LaneValue(self, kind, array)
 
     def _in(self, kind: str, a: np.ndarray) -> np.ndarray:
         return _flushed(a) if self.flush_inputs and kind in ("f32", "f64") else a
@@ -80,11 +80,11 @@ class NumpyMaker(Maker):
             return a
         return np.where(np.abs(a if wide is None else wide) < _TINY_F32, np.copysign(np.float32(0), a), a)
 
-    def constant(self, kind: str, number: Any) -> Value:
+    def constant(self, kind: str, number: Any) -> LaneValue:
         if not is_float(kind) and kind != "b":
             bits = int(number) & ((1 << BITS[kind]) - 1)
-            return Value(self, kind, np.full(self.lanes, bits, f"u{BITS[kind] // 8}").view(_DTYPE[kind]))
-        return Value(self, kind, np.full(self.lanes, number, _DTYPE[kind]))
+            return LaneValue(self, kind, np.full(self.lanes, bits, f"u{BITS[kind] // 8}").view(_DTYPE[kind]))
+        return LaneValue(self, kind, np.full(self.lanes, number, _DTYPE[kind]))
 
     def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
         if is_float(kind):
@@ -141,17 +141,17 @@ class NumpyMaker(Maker):
             return self._out(kind, wide.astype(np.float32), wide)
         return np.array([_fused_f64(p, q, r) for p, q, r in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
 
-    def lane(self) -> Value:
-        return Value(self, "u32", np.arange(self.lanes, dtype=np.uint32))
+    def lane(self) -> LaneValue:
+        return LaneValue(self, "u32", np.arange(self.lanes, dtype=np.uint32))
 
-    def gather(self, argument: str, index: Value) -> Value:
-        return Value(self, "u32", _row(self.rows[argument])[index.raw])
+    def gather(self, argument: str, index: LaneValue) -> LaneValue:
+        return LaneValue(self, "u32", _row(self.rows[argument])[index.raw])
 
-    def mask_lane(self, argument: str, index: Value) -> Value:
-        return Value(self, "b", self.masks[argument][index.raw])
+    def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:
+        return LaneValue(self, "b", self.masks[argument][index.raw])
 
-    def lookup(self, table: tuple[int, ...], index: Value) -> Value:
-        return Value(self, "u32", np.array(table, np.uint32)[index.raw])
+    def lookup(self, table: tuple[int, ...], index: LaneValue) -> LaneValue:
+        return LaneValue(self, "u32", np.array(table, np.uint32)[index.raw])
 
 
 def _flushed(a: np.ndarray) -> np.ndarray:
@@ -182,7 +182,7 @@ def _fused_f64(a: float, b: float, c: float) -> float:
         return float("inf") if exact > 0 else float("-inf")
 
 
-def _flushed_half(a: Value) -> Value:
+def _flushed_half(a: LaneValue) -> LaneValue:
     bits = a.bits()
     return a.x.select((bits & 0x7C00) == 0, bits & 0x8000, bits).as_("f16")
 
@@ -233,7 +233,7 @@ class NumpyMode:
         self.mode = int(mode)
         return 0
 
-    def apply(self, x: NumpyMaker, operation: Operation, mode: int) -> None:
+    def apply(self, x: NumpyBackend, operation: Operation, mode: int) -> None:
         """Set a maker's rounding and flushing as an operation needs them. mode: MODE as given to the operation."""
         wants = operation.host_mode
         fields = wanted_fields(wants, self.mode if wants == HOST_MODE else mode)
@@ -246,7 +246,7 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
     signature = operation.signature
 
     def run(d: int, a: int, b: int, c: int, exec_mask: int, mask_in: int) -> int:
-        x = NumpyMaker(LANES)
+        x = NumpyBackend(LANES)
         mode = int(d) & 0xFF if operation.mode_with_destination else int(mask_in)
         if operation.mode_with_destination:
             d = int(d) & ~0xFF
@@ -261,11 +261,11 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
         operands: list[Any] = []
         for token in signature.operands:
             if token in ("mask", "exec"):
-                operands.append(Value(x, "b", x.masks[token]))
+                operands.append(LaneValue(x, "b", x.masks[token]))
             elif token == "mode":
                 operands.append(x.constant("u32", mode))
             elif token.startswith("old:"):
-                operands.append(Value(x, token[4:], _load(int(d), token[4:])))
+                operands.append(LaneValue(x, token[4:], _load(int(d), token[4:])))
             elif token == "imm":
                 operands.append(x.constant("u32", next(arguments)))
             elif token == "row":
@@ -274,10 +274,10 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                 kind, _, count = token.partition("x")
                 base = next(arguments)
                 stride = ROW_BYTES * rows_of(kind)
-                values = [Value(x, kind, _load(base + i * stride, kind)) for i in range(int(count or 1))]
+                values = [LaneValue(x, kind, _load(base + i * stride, kind)) for i in range(int(count or 1))]
                 operands.append(tuple(values) if count else values[0])
         if flush_half_inputs:
-            operands = [_flushed_half(v) if isinstance(v, Value) and v.kind == "f16" else v for v in operands]
+            operands = [_flushed_half(v) if isinstance(v, LaneValue) and v.kind == "f16" else v for v in operands]
         with np.errstate(all="ignore"):
             results = operation.function(x, *operands)
         produced = iter(results if isinstance(results, tuple) else (results,))
@@ -305,12 +305,12 @@ def scalar_callable(operation: Operation) -> Callable[..., int]:
     signature = operation.signature
 
     def run(a: int, b: int, old_d: int, scc: int, out: int) -> int:
-        x = NumpyMaker(1)
+        x = NumpyBackend(1)
         arguments = iter((a, b))
         operands = []
         for token in signature.operands:
             if token == "scc":
-                operands.append(Value(x, "b", np.array([bool(scc)])))
+                operands.append(LaneValue(x, "b", np.array([bool(scc)])))
                 continue
             kind = token.removeprefix("old:")
             operands.append(x.constant(kind, old_d if token.startswith("old:") else next(arguments)))

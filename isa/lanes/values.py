@@ -1,7 +1,7 @@
 """Abstract lane values: what an instruction's semantics is written with.
 
-A semantics function receives a *maker* `x` and one `Value` per operand and returns `Value`s. A back end gives the
-operations: LLVM IR text (`llvm_backend`) or NumPy arrays (`numpy_backend`). Operators follow the value's kind:
+A semantics function receives a *maker* `x` and one `LaneValue` per operand and returns `LaneValue`s. A back end gives
+the operations: LLVM IR text (`llvm_backend`) or NumPy arrays (`numpy_backend`). Operators follow the value's kind:
 `>>` is arithmetic for signed kinds, `<` compares as the kind says, integer arithmetic wraps. A Python number next to
 a value takes the value's kind. Kinds: `u8 u16 u32 u64 i8 i16 i32 i64 f16 f32 f64` and `b` (one bit a lane).
 """
@@ -23,135 +23,135 @@ def unsigned(kind: str) -> str:
     return f"u{BITS[kind]}"
 
 
-class Value:
+class LaneValue:
     """Lanes of one kind; `raw` belongs to the back end `x`."""
 
     __slots__ = ("kind", "raw", "x")
 
-    def __init__(self, x: "Maker", kind: str, raw: Any) -> None:
+    def __init__(self, x: "LaneBackend", kind: str, raw: Any) -> None:
         self.x, self.kind, self.raw = x, kind, raw
 
-    def _other(self, other: Any) -> "Value":
-        if isinstance(other, Value):
+    def _other(self, other: Any) -> "LaneValue":
+        if isinstance(other, LaneValue):
             if other.kind != self.kind:
                 raise TypeError(f"operands of kinds {self.kind} and {other.kind}")
             return other
         return self.x.constant(self.kind, other)
 
-    def _binary(self, operation: str, other: Any, swapped: bool = False) -> "Value":
+    def _binary(self, operation: str, other: Any, swapped: bool = False) -> "LaneValue":
         b = self._other(other)
         a, b = (b, self) if swapped else (self, b)
-        return Value(self.x, self.kind, self.x.binary(operation, self.kind, a.raw, b.raw))
+        return LaneValue(self.x, self.kind, self.x.binary(operation, self.kind, a.raw, b.raw))
 
-    def _compare(self, operation: str, other: Any) -> "Value":
+    def _compare(self, operation: str, other: Any) -> "LaneValue":
         b = self._other(other)
-        return Value(self.x, "b", self.x.compare(operation, self.kind, self.raw, b.raw))
+        return LaneValue(self.x, "b", self.x.compare(operation, self.kind, self.raw, b.raw))
 
-    def __add__(self, o: Any) -> "Value":
+    def __add__(self, o: Any) -> "LaneValue":
         return self._binary("add", o)
 
-    def __radd__(self, o: Any) -> "Value":
+    def __radd__(self, o: Any) -> "LaneValue":
         return self._binary("add", o, True)
 
-    def __sub__(self, o: Any) -> "Value":
+    def __sub__(self, o: Any) -> "LaneValue":
         return self._binary("sub", o)
 
-    def __rsub__(self, o: Any) -> "Value":
+    def __rsub__(self, o: Any) -> "LaneValue":
         return self._binary("sub", o, True)
 
-    def __mul__(self, o: Any) -> "Value":
+    def __mul__(self, o: Any) -> "LaneValue":
         return self._binary("mul", o)
 
-    def __rmul__(self, o: Any) -> "Value":
+    def __rmul__(self, o: Any) -> "LaneValue":
         return self._binary("mul", o, True)
 
-    def __truediv__(self, o: Any) -> "Value":
+    def __truediv__(self, o: Any) -> "LaneValue":
         return self._binary("div", o)
 
-    def __rtruediv__(self, o: Any) -> "Value":
+    def __rtruediv__(self, o: Any) -> "LaneValue":
         return self._binary("div", o, True)
 
-    def __and__(self, o: Any) -> "Value":
+    def __and__(self, o: Any) -> "LaneValue":
         return self._binary("and", o)
 
-    def __or__(self, o: Any) -> "Value":
+    def __or__(self, o: Any) -> "LaneValue":
         return self._binary("or", o)
 
-    def __xor__(self, o: Any) -> "Value":
+    def __xor__(self, o: Any) -> "LaneValue":
         return self._binary("xor", o)
 
-    def __lshift__(self, o: Any) -> "Value":
+    def __lshift__(self, o: Any) -> "LaneValue":
         """Shift left; the amount must be below the width (mask it as the instruction says)."""
         return self._binary("shl", o)
 
-    def __rshift__(self, o: Any) -> "Value":
+    def __rshift__(self, o: Any) -> "LaneValue":
         """Shift right, arithmetic for signed kinds; the amount must be below the width."""
         return self._binary("shr", o)
 
-    def __invert__(self) -> "Value":
+    def __invert__(self) -> "LaneValue":
         return self._binary("xor", True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
 
-    def __neg__(self) -> "Value":
+    def __neg__(self) -> "LaneValue":
         """Negate: two's complement for integers; for floats only the sign bit flips (NaN included)."""
         if is_float(self.kind):
             return (self.bits() ^ (1 << (BITS[self.kind] - 1))).as_(self.kind)
         return self._binary("sub", 0, True)
 
-    def __abs__(self) -> "Value":
+    def __abs__(self) -> "LaneValue":
         if is_float(self.kind):
             return (self.bits() & ((1 << (BITS[self.kind] - 1)) - 1)).as_(self.kind)
         return self.x.select(self < 0, -self, self)
 
-    def __lt__(self, o: Any) -> "Value":
+    def __lt__(self, o: Any) -> "LaneValue":
         return self._compare("lt", o)
 
-    def __le__(self, o: Any) -> "Value":
+    def __le__(self, o: Any) -> "LaneValue":
         return self._compare("le", o)
 
-    def __gt__(self, o: Any) -> "Value":
+    def __gt__(self, o: Any) -> "LaneValue":
         return self._compare("gt", o)
 
-    def __ge__(self, o: Any) -> "Value":
+    def __ge__(self, o: Any) -> "LaneValue":
         return self._compare("ge", o)
 
-    def __eq__(self, o: Any) -> "Value":  # type: ignore[override]
+    def __eq__(self, o: Any) -> "LaneValue":  # type: ignore[override]
         return self._compare("eq", o)
 
-    def __ne__(self, o: Any) -> "Value":  # type: ignore[override]
+    def __ne__(self, o: Any) -> "LaneValue":  # type: ignore[override]
         """Compare for inequality; for floats true when unordered, as in C."""
         return self._compare("ne", o)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def as_(self, kind: str) -> "Value":
+    def as_(self, kind: str) -> "LaneValue":
         """Return the same bits as another kind of the same width."""
         if kind == self.kind:
             return self
         if BITS[kind] != BITS[self.kind]:
             raise TypeError(f"{self.kind} seen as {kind}")
-        return Value(self.x, kind, self.x.reinterpret(self.kind, kind, self.raw))
+        return LaneValue(self.x, kind, self.x.reinterpret(self.kind, kind, self.raw))
 
-    def bits(self) -> "Value":
+    def bits(self) -> "LaneValue":
         """Return the same bits as an unsigned integer."""
         return self.as_(unsigned(self.kind))
 
-    def to(self, kind: str) -> "Value":
+    def to(self, kind: str) -> "LaneValue":
         """Convert the number: integers widen by their own signedness and truncate, floats round by the host's
         mode, float to integer truncates, saturates and takes NaN to 0."""
         if kind == self.kind:
             return self
-        return Value(self.x, kind, self.x.convert(self.kind, kind, self.raw))
+        return LaneValue(self.x, kind, self.x.convert(self.kind, kind, self.raw))
 
-    def is_nan(self) -> "Value":
+    def is_nan(self) -> "LaneValue":
         """Tell whether a float is NaN, decided on the bits."""
         return abs(self).bits() > self.x.infinity_bits(self.kind)
 
 
-class Maker(ABC):
+class LaneBackend(ABC):
     """Base of both back ends: constants and operations made of the basic ones."""
 
     @abstractmethod
-    def constant(self, kind: str, number: Any) -> Value:
+    def constant(self, kind: str, number: Any) -> LaneValue:
         """Return a value with the same number in every lane."""
 
     @abstractmethod
@@ -183,19 +183,19 @@ class Maker(ABC):
         """Return a * b + c, rounded once."""
 
     @abstractmethod
-    def lane(self) -> Value:
+    def lane(self) -> LaneValue:
         """Return the lane's number as u32."""
 
     @abstractmethod
-    def gather(self, argument: str, index: Value) -> Value:
+    def gather(self, argument: str, index: LaneValue) -> LaneValue:
         """Read u32 lanes of the row at argument `a`, `b` or `c`. index: of each lane, a u32 lane number below 64."""
 
     @abstractmethod
-    def mask_lane(self, argument: str, index: Value) -> Value:
+    def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:
         """Return the bit of the argument `exec` or `mask` at a u32 lane number below 64."""
 
     @abstractmethod
-    def lookup(self, table: tuple[int, ...], index: Value) -> Value:
+    def lookup(self, table: tuple[int, ...], index: LaneValue) -> LaneValue:
         """Return u32 words of a constant table at a u32 index within it."""
 
     def __getattr__(self, kind: str) -> Any:
@@ -203,62 +203,62 @@ class Maker(ABC):
             raise AttributeError(kind)
         return lambda number: self.constant(kind, number)
 
-    def select(self, condition: Value, a: Any, b: Any) -> Value:
+    def select(self, condition: LaneValue, a: Any, b: Any) -> LaneValue:
         """Return the lanes of a where the condition holds, else of b; one of them may be a Python number."""
-        if not isinstance(a, Value):
+        if not isinstance(a, LaneValue):
             a = b._other(a)
         b = a._other(b)
-        return Value(self, a.kind, self.choose(a.kind, condition.raw, a.raw, b.raw))
+        return LaneValue(self, a.kind, self.choose(a.kind, condition.raw, a.raw, b.raw))
 
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
+    def fma(self, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
         """Return a * b + c, rounded once."""
-        return Value(self, a.kind, self.fused(a.kind, a.raw, b.raw, c.raw))
+        return LaneValue(self, a.kind, self.fused(a.kind, a.raw, b.raw, c.raw))
 
-    def _unary(self, operation: str, a: Value) -> Value:
-        return Value(self, a.kind, self.unary(operation, a.kind, a.raw))
+    def _unary(self, operation: str, a: LaneValue) -> LaneValue:
+        return LaneValue(self, a.kind, self.unary(operation, a.kind, a.raw))
 
-    def ctlz(self, a: Value) -> Value:
+    def ctlz(self, a: LaneValue) -> LaneValue:
         """Count leading zeros; the width for 0."""
         return self._unary("ctlz", a)
 
-    def cttz(self, a: Value) -> Value:
+    def cttz(self, a: LaneValue) -> LaneValue:
         """Count trailing zeros; the width for 0."""
         return self._unary("cttz", a)
 
-    def popcount(self, a: Value) -> Value:
+    def popcount(self, a: LaneValue) -> LaneValue:
         """Count set bits."""
         return self._unary("popcount", a)
 
-    def bitreverse(self, a: Value) -> Value:
+    def bitreverse(self, a: LaneValue) -> LaneValue:
         """Reverse the order of the bits."""
         return self._unary("bitreverse", a)
 
-    def sqrt(self, a: Value) -> Value:
+    def sqrt(self, a: LaneValue) -> LaneValue:
         """Return the correctly rounded square root."""
         return self._unary("sqrt", a)
 
-    def floor(self, a: Value) -> Value:
+    def floor(self, a: LaneValue) -> LaneValue:
         """Round towards minus infinity."""
         return self._unary("floor", a)
 
-    def ceil(self, a: Value) -> Value:
+    def ceil(self, a: LaneValue) -> LaneValue:
         """Round towards plus infinity."""
         return self._unary("ceil", a)
 
-    def trunc(self, a: Value) -> Value:
+    def trunc(self, a: LaneValue) -> LaneValue:
         """Round towards zero."""
         return self._unary("trunc", a)
 
-    def rint(self, a: Value) -> Value:
+    def rint(self, a: LaneValue) -> LaneValue:
         """Round to nearest, ties to even."""
         return self._unary("rint", a)
 
-    def min(self, a: Value, b: Any) -> Value:
+    def min(self, a: LaneValue, b: Any) -> LaneValue:
         """Return the smaller of two integers."""
         b = a._other(b)
         return self.select(a < b, a, b)
 
-    def max(self, a: Value, b: Any) -> Value:
+    def max(self, a: LaneValue, b: Any) -> LaneValue:
         """Return the larger of two integers."""
         b = a._other(b)
         return self.select(a > b, a, b)

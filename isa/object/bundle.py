@@ -31,7 +31,7 @@ _ZLIB, _ZSTD = 0, 1
 _SIZES = {1: ("<I", 0), 2: ("<II", 1), 3: ("<QQ", 1)}
 
 
-class Entry(NamedTuple):
+class BundleEntry(NamedTuple):
     """An entry of a bundle: its target, and where it lies in the bytes that hold the bundle."""
 
     target: str
@@ -103,9 +103,9 @@ def _chosen(data: memoryview, alignment: int, gpu: str | None) -> list[bytes]:
     return next(found[name] for name in ARCHITECTURES if name in found)
 
 
-def _by_gpu(listed: list[Entry]) -> dict[str, Entry]:
+def _by_gpu(listed: list[BundleEntry]) -> dict[str, BundleEntry]:
     """Return one entry for each GPU: of several, one without page faults that are replayed (xnack+), which none has."""
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, BundleEntry] = {}
     for entry in listed:
         if entry.gpu and entry.size and (entry.gpu not in chosen or "xnack+" in chosen[entry.gpu].target):
             chosen[entry.gpu] = entry
@@ -129,7 +129,7 @@ def _bundles(data: memoryview, alignment: int) -> Iterator[memoryview]:
         at += -(-size // alignment) * alignment
 
 
-def entries(bundle: memoryview) -> list[Entry]:
+def entries(bundle: memoryview) -> list[BundleEntry]:
     """List the entries that a bundle's header names; MalformedError where they lie outside it."""
     at = len(BUNDLE_MAGIC)
     count = _unpack("<Q", bundle, at)[0]
@@ -146,7 +146,7 @@ def entries(bundle: memoryview) -> list[Entry]:
         at += length
         if start + size > len(bundle):
             raise MalformedError(f"truncated: the bundle's entry '{target}' ends after the end of the file")
-        found.append(Entry(target, start, size))
+        found.append(BundleEntry(target, start, size))
     return found
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from isa.object.bundle import code_objects
-from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, MalformedError, Symbol, read_image
+from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, ElfImage, MalformedError, Symbol, read_image
 from isa.object.kernel_descriptor import (
     DESCRIPTOR_BYTES,
     KERNEL_CODE_BYTES,
@@ -152,20 +152,20 @@ def _together(objects: list[dict[str, Kernel]]) -> dict[str, Kernel]:
     return together
 
 
-def _kernels_if_any(image: Image) -> dict[str, Kernel]:
+def _kernels_if_any(image: ElfImage) -> dict[str, Kernel]:
     """Read kernels as `_kernels` does, but allow a translation unit of device functions or variables alone."""
     has = any(s.kind == STT_KERNEL or (s.kind == STT_OBJECT and s.name.endswith(".kd")) for s in image.symbols)
     return _kernels(image) if has else {}
 
 
-def _kernels(image: Image) -> dict[str, Kernel]:
+def _kernels(image: ElfImage) -> dict[str, Kernel]:
     return dict(Kernels(image))
 
 
 class Kernels(Mapping[str, Kernel]):
     """The kernels of an image by name, each read when it is asked for; raises MalformedError."""
 
-    def __init__(self, image: Image) -> None:
+    def __init__(self, image: ElfImage) -> None:
         version = _VERSIONS.get(image.abi_version)
         if version is None:
             raise MalformedError(f"code object ABI version {image.abi_version}, not one of {sorted(_VERSIONS)}")
@@ -202,7 +202,7 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._found)
 
 
-def kernels_in(data: bytes, gpu: str | None = None) -> Kernels:
+def load_kernels(data: bytes, gpu: str | None = None) -> Kernels:
     """Return the kernels of one code object in memory, or in a bundle there; each is read when it is asked for.
 
     gpu: as of `load_code_object`.
@@ -216,7 +216,7 @@ def kernels_in(data: bytes, gpu: str | None = None) -> Kernels:
         return Kernels(read_image(found[0]))
 
 
-def _version_2(image: Image, symbol: Symbol) -> Descriptor:
+def _version_2(image: ElfImage, symbol: Symbol) -> Descriptor:
     contents = image.read(symbol.address, KERNEL_CODE_BYTES, f"the header of kernel '{symbol.name}'")
     return _named(symbol, read_kernel_code, contents, image.architecture)
 
@@ -233,7 +233,7 @@ def _named(
         raise MalformedError(f"kernel '{symbol.name.removesuffix('.kd')}': {error}") from None
 
 
-def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
+def _functions(image: ElfImage, entries: set[int]) -> tuple[int, ...]:
     """Return the offsets in the text at which functions begin that kernels may call."""
     return _in_text(
         image,
@@ -245,13 +245,13 @@ def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
     )
 
 
-def _in_text(image: Image, addresses: set[int]) -> tuple[int, ...]:
+def _in_text(image: ElfImage, addresses: set[int]) -> tuple[int, ...]:
     """Return the offsets in the text, ascending, of those addresses that lie there at a multiple of 4 bytes."""
     offsets = (address - image.text_address for address in addresses)
     return tuple(sorted(offset for offset in offsets if 0 <= offset < len(image.text) and offset % 4 == 0))
 
 
-def _code_ends(image: Image) -> Callable[[int], int]:
+def _code_ends(image: ElfImage) -> Callable[[int], int]:
     """Return a function from a kernel's entry to the offset in the text at which its code ends.
 
     That is the end of its symbol, else the next symbol, else the end of the text.
@@ -282,7 +282,7 @@ def _arguments(name: str, described: Metadata) -> tuple[KernelArgument, ...]:
 
 def _kernel(
     name: str,
-    image: Image,
+    image: ElfImage,
     symbol: Symbol,
     descriptor: Descriptor,
     metadata: dict[str, Metadata],

@@ -31,7 +31,7 @@ class MalformedError(Exception):
     """A code object that cannot be used; the message says what is wrong, not in which file."""
 
 
-class Section(NamedTuple):
+class ElfSection(NamedTuple):
     """A section of an ELF file. kind, flags: of the values of ELF's sh_type and sh_flags; link: another section."""
 
     name: str
@@ -53,7 +53,7 @@ class Symbol(NamedTuple):
     section: int | None
 
 
-class Image(NamedTuple):
+class ElfImage(NamedTuple):
     """The parts of an ELF file that code objects use. relocations: (offset in image, addend): add the load base."""
 
     architecture: Architecture
@@ -76,7 +76,7 @@ class Image(NamedTuple):
         return self.image[start : start + size]
 
 
-def read_image(data: bytes) -> Image:
+def read_image(data: bytes) -> ElfImage:
     """Parse an ELF file. Raises MalformedError, or IndexError, ValueError or struct.error on broken structures."""
     if data[:4] != b"\x7fELF":
         raise MalformedError("not an ELF file")
@@ -96,7 +96,7 @@ def read_image(data: bytes) -> Image:
         raise MalformedError("the text section lies outside the loaded segments")
     relocations = _relocate(sections, image, image_address)
     start = text.address - image_address
-    return Image(
+    return ElfImage(
         architecture,
         data[8],
         bytes(image[start : start + text.size]),
@@ -111,7 +111,7 @@ def read_image(data: bytes) -> Image:
     )
 
 
-def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> list[Section]:
+def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> list[ElfSection]:
     if at + size * count > len(data):
         raise MalformedError("truncated: the table of sections ends after the end of the file")
     rows = [struct.unpack_from(_SECTION, data, at + size * number) for number in range(count)]
@@ -119,12 +119,14 @@ def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> lis
     whole, sections = memoryview(data), []
     for name, kind, flags, address, offset, bytes_, link, *_ in rows:
         sections.append(
-            Section(_text(data, names_at + name), kind, flags, address, bytes_, link, whole[offset : offset + bytes_])
+            ElfSection(
+                _text(data, names_at + name), kind, flags, address, bytes_, link, whole[offset : offset + bytes_]
+            )
         )
     return sections
 
 
-def _target(data: bytes, sections: list[Section]) -> Architecture:
+def _target(data: bytes, sections: list[ElfSection]) -> Architecture:
     """Return the architecture of the GPU that the file is for; MalformedError for another machine."""
     if data[4] != 2 or data[5] != 1:
         raise MalformedError("not a 64-bit little-endian ELF file")
@@ -164,7 +166,7 @@ def _segments(data: bytes, at: int, size: int, count: int) -> list[tuple[int, by
     return segments
 
 
-def _text_section(sections: list[Section]) -> tuple[int, Section]:
+def _text_section(sections: list[ElfSection]) -> tuple[int, ElfSection]:
     found = [
         (index, section)
         for index, section in enumerate(sections)
@@ -175,7 +177,7 @@ def _text_section(sections: list[Section]) -> tuple[int, Section]:
     return next((one for one in found if one[1].name == ".text"), found[0])
 
 
-def _symbols(sections: list[Section]) -> tuple[Symbol, ...]:
+def _symbols(sections: list[ElfSection]) -> tuple[Symbol, ...]:
     named = {section.name: section for section in sections if section.kind in (_SHT_SYMTAB, _SHT_DYNSYM)}
     table = named.get(".symtab") or named.get(".dynsym")
     if table is None:
@@ -201,7 +203,7 @@ def _text(names: bytes, at: int) -> str:
     return names[at : names.index(b"\0", at)].decode("utf-8", "replace")
 
 
-def _notes(sections: list[Section]) -> tuple[tuple[str, int, bytes], ...]:
+def _notes(sections: list[ElfSection]) -> tuple[tuple[str, int, bytes], ...]:
     notes = []
     for section in sections:
         if section.kind != _SHT_NOTE:
@@ -219,7 +221,7 @@ def _notes(sections: list[Section]) -> tuple[tuple[str, int, bytes], ...]:
     return tuple(notes)
 
 
-def _relocate(sections: list[Section], image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
+def _relocate(sections: list[ElfSection], image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
     """Apply the dynamic relocations for a load at the linked addresses; returns where and what they wrote."""
     written = []
     for section in sections:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 import yaml
 
-from isa.object.elf_image import Image, MalformedError
+from isa.object.elf_image import ElfImage, MalformedError
 
 NT_AMDGPU_METADATA = ("AMDGPU", 32)
 NT_AMD_HSA_METADATA = ("AMD", 10)
@@ -43,7 +43,7 @@ class Metadata(NamedTuple):
     kernarg_bytes: int | None = None
 
 
-def read_metadata(image: Image) -> dict[str, Metadata]:
+def read_metadata(image: ElfImage) -> dict[str, Metadata]:
     """Return the metadata by kernel name; empty for an object without metadata. Raises MalformedError.
 
     An object that was linked from several has the note of each.

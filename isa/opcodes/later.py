@@ -65,7 +65,7 @@ def later_instruction(word: int) -> tuple[str, tuple[str, ...]] | None:
     return _rows().get((free.name, free.number(word))) if free else None
 
 
-def said_of(mnemonic: str, gpus: tuple[str, ...], architecture: str) -> str:
+def describe_support(mnemonic: str, gpus: tuple[str, ...], architecture: str) -> str:
     """Say which GPUs have an instruction, where the GPU `architecture` has not: 'NAME: gfx908 (CDNA) and later; ...'.
 
     gpus: those that have it, in the order in which they came, at least one.

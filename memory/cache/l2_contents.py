@@ -28,7 +28,7 @@ class L2Contents:
         """Sets and ways of a channel that hold the lines."""
         return self.shape[1], self.shape[2]
 
-    def same_but_for_its_part(self, m: Any) -> bool:
+    def matches_machine(self, m: Any) -> bool:
         """Tell whether the machine's L2 is the one that the lines are from.
 
         Other sets or ways of it may cache lines.

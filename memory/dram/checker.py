@@ -34,14 +34,14 @@ from memory.dram.constants import (
     WRITE_PAIRS,
     WRITES,
 )
-from memory.dram.constraints import RULES, Rule, in_force
-from memory.dram.timing import Timing
+from memory.dram.constraints import RULES, TimingRule, in_force
+from memory.dram.timing import DramTiming
 
 MAX_POSTPONED_REFRESHES = 1  # intervals by which a refresh may be late
 MAX_EARLY_REFRESHES = 1  # refreshes of a bank before they are due
 
 
-class Command(NamedTuple):
+class DramCommand(NamedTuple):
     """An issued command; `bank`, `row` and `column` (burst of the row) are 0 where it has none.
 
     The bank of a command that covers several is the first of them, that of a precharge-all the first of its rank.
@@ -68,7 +68,7 @@ def record_commands(m: Any, capacity: int) -> np.ndarray:
     return buffer
 
 
-def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
+def recorded_commands(m: Any, buffer: np.ndarray) -> list[DramCommand]:
     """Return the commands recorded so far, in order of issue.
 
     OverflowError if the buffer was too small for all.
@@ -76,10 +76,10 @@ def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
     count = int(m.dram.record_count)
     if count > len(buffer):
         raise OverflowError(f"{count} commands were issued, the buffer holds {len(buffer)}")
-    return [Command(*map(int, row)) for row in buffer[:count]]
+    return [DramCommand(*map(int, row)) for row in buffer[:count]]
 
 
-class _Seen(NamedTuple):
+class _CheckedCommand(NamedTuple):
     """A command together with the banks, groups and rank that it covers."""
 
     clock: int
@@ -95,7 +95,7 @@ class _Channel:
     """State of a channel after a prefix of its command stream."""
 
     open_rows: dict[int, int] = field(default_factory=dict)
-    recent: deque[_Seen] = field(default_factory=deque)
+    recent: deque[_CheckedCommand] = field(default_factory=deque)
     windows: dict[tuple[str, int], list[int]] = field(default_factory=dict)  # rule's name, rank -> clocks
     bus_clock: dict[bool, int] = field(default_factory=dict)  # row bus or not -> its last command
     bus_free: dict[bool, int] = field(default_factory=dict)  # and when it takes the next
@@ -104,7 +104,7 @@ class _Channel:
     refreshed: dict[int, int] = field(default_factory=dict)  # bank -> clock of the last
 
 
-def check_commands(commands: Iterable[Command], timing: Timing, rules: tuple[Rule, ...] = RULES) -> int:
+def check_commands(commands: Iterable[DramCommand], timing: DramTiming, rules: tuple[TimingRule, ...] = RULES) -> int:
     """Replay `commands` (each channel's in order of issue, from the first command on); returns how many there were.
 
     Raises ProtocolError naming the rule, the command and the clocks for the first violation.
@@ -118,7 +118,7 @@ def check_commands(commands: Iterable[Command], timing: Timing, rules: tuple[Rul
     return count
 
 
-def _covered(c: Command, timing: Timing) -> frozenset[int]:
+def _covered(c: DramCommand, timing: DramTiming) -> frozenset[int]:
     """Return the banks that a command covers."""
     first = c.bank // timing.rank_banks * timing.rank_banks
     if c.command in (PRECHARGE_ALL, REFRESH):
@@ -132,7 +132,7 @@ def _covered(c: Command, timing: Timing) -> frozenset[int]:
     return frozenset({c.bank})
 
 
-def _command_clocks(command: int, timing: Timing) -> int:
+def _command_clocks(command: int, timing: DramTiming) -> int:
     """Return the clocks for which a command occupies its command bus."""
     taken = {ACTIVATE: timing.act, WRITE_PAIRS: timing.wdm, WRITE_BYTES: timing.wsm}.get(command)
     if taken is None and command in COLUMN_COMMANDS:
@@ -145,7 +145,7 @@ def _kinds(command: int) -> frozenset[int]:
     return frozenset({command, WRITE_BURST} if command in WRITES else {command})
 
 
-def _share(level: int, one: _Seen, other: _Seen) -> bool:
+def _share(level: int, one: _CheckedCommand, other: _CheckedCommand) -> bool:
     """Tell whether a rule of a level holds between two commands of a channel."""
     if level == BANK:
         return not one.banks.isdisjoint(other.banks)
@@ -158,7 +158,7 @@ def _share(level: int, one: _Seen, other: _Seen) -> bool:
     return level == CHANNEL
 
 
-def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, int]]) -> None:
+def _check(state: _Channel, c: DramCommand, timing: DramTiming, rules: list[tuple[TimingRule, int]]) -> None:
     def fail(what: str) -> None:
         name = COMMAND_NAMES.get(c.command, c.command)
         raise ProtocolError(f"channel {c.channel}, clock {c.clock}, {name} bank {c.bank} row {c.row}: {what}")
@@ -173,7 +173,7 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
     banks = _covered(c, timing)
     rank = c.bank // timing.rank_banks
     groups = frozenset(rank * timing.bank_groups + bank % timing.bank_groups for bank in banks)
-    seen = _Seen(c.clock, c.command, _kinds(c.command), rank, groups, banks)
+    seen = _CheckedCommand(c.clock, c.command, _kinds(c.command), rank, groups, banks)
     longest = max(clocks for _, clocks in rules)
     while state.recent and state.recent[0].clock <= c.clock - longest:
         state.recent.popleft()
@@ -192,7 +192,7 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
     state.recent.append(seen)
 
 
-def _check_window(state: _Channel, seen: _Seen, rule: Rule, clocks: int, fail: Any) -> None:
+def _check_window(state: _Channel, seen: _CheckedCommand, rule: TimingRule, clocks: int, fail: Any) -> None:
     """Check that the n-th last of the commands counted by a window rule lies at least `clocks` back."""
     last = state.windows.setdefault((rule.name, seen.rank), [])
     if seen.command in rule.following and len(last) >= rule.window and seen.clock < last[-rule.window] + clocks:
@@ -204,7 +204,7 @@ def _check_window(state: _Channel, seen: _Seen, rule: Rule, clocks: int, fail: A
         last.append(seen.clock)
 
 
-def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[int], fail: Any) -> None:
+def _check_state(state: _Channel, c: DramCommand, timing: DramTiming, banks: frozenset[int], fail: Any) -> None:
     """Check bank states, the data bus and the refresh rate, and update them."""
     rank = c.bank // timing.rank_banks
     if c.command == ACTIVATE:
@@ -240,7 +240,7 @@ def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[i
             fail(f"tREFI: {fewest} refreshes so far, {due} were due")
 
 
-def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: Any) -> None:
+def _check_data(state: _Channel, c: DramCommand, timing: DramTiming, rank: int, fail: Any) -> None:
     """Check that bursts do not overlap on the data bus.
 
     Idle clocks are needed where reads change to writes, or the rank changes.
@@ -257,7 +257,7 @@ def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: An
     state.data[bus] = (c.command, rank, start + timing.burst_clocks)
 
 
-def _check_refresh(state: _Channel, clock: int, timing: Timing, bank: int, fail: Any) -> None:
+def _check_refresh(state: _Channel, clock: int, timing: DramTiming, bank: int, fail: Any) -> None:
     """Check that a bank's refresh is neither too late after the last one nor too early, and count it."""
     count = state.refreshes.get(bank, 0) + 1
     gap = clock - state.refreshed.get(bank, 0)

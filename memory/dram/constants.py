@@ -54,7 +54,7 @@ WHOLE_LINE = -1  # mask of all 64 bytes
 EVEN_BYTES = 0x5555_5555_5555_5555  # mask of every other byte
 
 
-class Policy(NamedTuple):
+class DramPolicy(NamedTuple):
     """A policy that a configuration names: its number in compiled code, what it does, where it comes from."""
 
     number: int

@@ -2,7 +2,7 @@
 
 A rule says: at a level, a command of `following` comes at least `latency` clocks after each command of `preceding`.
 With a window of n commands, it comes that long after the n-th last of them (the four-activate window: n = 4).
-`latency` is a sum of timing names (fields of `memory.dram.timing.Timing`) and numbers. A rule that names a timing
+`latency` is a sum of timing names (fields of `memory.dram.timing.DramTiming`) and numbers. A rule that names a timing
 that a standard does not have is not one of that standard's.
 
 A command that covers several banks (precharge all, the refreshes) counts at level `BANK` for each bank it covers, as
@@ -44,7 +44,7 @@ from memory.dram.constants import (
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)|([a-z_0-9]+))")
 
 
-class Rule(NamedTuple):
+class TimingRule(NamedTuple):
     """A timing constraint between commands, as described in the module's docstring."""
 
     name: str
@@ -75,46 +75,46 @@ _PRECHARGES = (PRECHARGE, PRECHARGE_ALL)
 _OPENS = (ACTIVATE, REFRESH, REFRESH_BANK)  # what needs a precharged bank
 _COLUMNS = (READ_BURST, WRITE_BURST)
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[TimingRule, ...] = (
     # a bank's way from row to row
-    Rule("tRCD read", BANK, _ACT, _RD, "trcd_read"),
-    Rule("tRCD write", BANK, _ACT, _WR, "trcd_write"),
-    Rule("tRAS", BANK, _ACT, _PRECHARGES, "tras"),
-    Rule("tRC", BANK, _ACT, _OPENS, "trc"),
-    Rule("tRTP", BANK, _RD, _PRECHARGES, "trtp"),
-    Rule("tWR", BANK, _WR, _PRECHARGES, "tcwl + burst_clocks + twr"),
-    Rule("tRP", BANK, (PRECHARGE,), _OPENS, "trp"),
-    Rule("tRP all", BANK, (PRECHARGE_ALL,), _OPENS, "trp_all"),
+    TimingRule("tRCD read", BANK, _ACT, _RD, "trcd_read"),
+    TimingRule("tRCD write", BANK, _ACT, _WR, "trcd_write"),
+    TimingRule("tRAS", BANK, _ACT, _PRECHARGES, "tras"),
+    TimingRule("tRC", BANK, _ACT, _OPENS, "trc"),
+    TimingRule("tRTP", BANK, _RD, _PRECHARGES, "trtp"),
+    TimingRule("tWR", BANK, _WR, _PRECHARGES, "tcwl + burst_clocks + twr"),
+    TimingRule("tRP", BANK, (PRECHARGE,), _OPENS, "trp"),
+    TimingRule("tRP all", BANK, (PRECHARGE_ALL,), _OPENS, "trp_all"),
     # power: how fast rows may be opened and closed
-    Rule("tRRD_S", RANK, _ACT, (ACTIVATE, REFRESH_BANK), "trrd_short"),
-    Rule("tRRD_L", GROUP, _ACT, (ACTIVATE, REFRESH_BANK), "trrd_long"),
-    Rule("tFAW", RANK, _ACT, _ACT, "tfaw", window=4),
-    Rule("t32AW", RANK, _ACT, _ACT, "t32aw", window=32),
-    Rule("tPPD", RANK, _PRECHARGES, _PRECHARGES, "tppd"),
+    TimingRule("tRRD_S", RANK, _ACT, (ACTIVATE, REFRESH_BANK), "trrd_short"),
+    TimingRule("tRRD_L", GROUP, _ACT, (ACTIVATE, REFRESH_BANK), "trrd_long"),
+    TimingRule("tFAW", RANK, _ACT, _ACT, "tfaw", window=4),
+    TimingRule("t32AW", RANK, _ACT, _ACT, "t32aw", window=32),
+    TimingRule("tPPD", RANK, _PRECHARGES, _PRECHARGES, "tppd"),
     # column commands: the data bus, and what the banks of a group share
-    Rule("tCCD_S", RANK, _COLUMNS, _COLUMNS, "tccd_short"),
-    Rule("tCCD_L", GROUP, _COLUMNS, _COLUMNS, "tccd_long"),
-    Rule("tCCD_L_WR", GROUP, _WR, _WR, "tccd_long_write"),
-    Rule("tWTR_S", RANK, _WR, _RD, "tcwl + burst_clocks + twtr_short"),
-    Rule("tWTR_L", GROUP, _WR, _RD, "tcwl + burst_clocks + twtr_long"),
-    Rule("tRTW", RANK, _RD, _WR, "tcl + burst_clocks + turnaround - tcwl"),
+    TimingRule("tCCD_S", RANK, _COLUMNS, _COLUMNS, "tccd_short"),
+    TimingRule("tCCD_L", GROUP, _COLUMNS, _COLUMNS, "tccd_long"),
+    TimingRule("tCCD_L_WR", GROUP, _WR, _WR, "tccd_long_write"),
+    TimingRule("tWTR_S", RANK, _WR, _RD, "tcwl + burst_clocks + twtr_short"),
+    TimingRule("tWTR_L", GROUP, _WR, _RD, "tcwl + burst_clocks + twtr_long"),
+    TimingRule("tRTW", RANK, _RD, _WR, "tcl + burst_clocks + turnaround - tcwl"),
     # ranks on one data bus: the strobe changes hands between two bursts
-    Rule("tRTRS", OTHER_RANK, _RD, _RD, "burst_clocks + trtrs"),
-    Rule("tRTRS write", OTHER_RANK, _WR, _WR, "burst_clocks + trtrs"),
-    Rule("tRTRS read to write", OTHER_RANK, _RD, _WR, "tcl + burst_clocks + trtrs - tcwl"),
-    Rule("tRTRS write to read", OTHER_RANK, _WR, _RD, "tcwl + burst_clocks + trtrs - tcl"),
+    TimingRule("tRTRS", OTHER_RANK, _RD, _RD, "burst_clocks + trtrs"),
+    TimingRule("tRTRS write", OTHER_RANK, _WR, _WR, "burst_clocks + trtrs"),
+    TimingRule("tRTRS read to write", OTHER_RANK, _RD, _WR, "tcl + burst_clocks + trtrs - tcwl"),
+    TimingRule("tRTRS write to read", OTHER_RANK, _WR, _RD, "tcwl + burst_clocks + trtrs - tcl"),
     # refresh
-    Rule("tRFC", BANK, (REFRESH,), _OPENS, "trfc"),
-    Rule("tRFC bank", BANK, (REFRESH_BANK,), _OPENS, "trfc_bank"),
-    Rule("tRREFD", RANK, (REFRESH_BANK,), _ACT, "trrefd"),
-    Rule("tREFB to REFB", RANK, (REFRESH_BANK,), (REFRESH_BANK,), "trefb_to_refb"),
+    TimingRule("tRFC", BANK, (REFRESH,), _OPENS, "trfc"),
+    TimingRule("tRFC bank", BANK, (REFRESH_BANK,), _OPENS, "trfc_bank"),
+    TimingRule("tRREFD", RANK, (REFRESH_BANK,), _ACT, "trrefd"),
+    TimingRule("tREFB to REFB", RANK, (REFRESH_BANK,), (REFRESH_BANK,), "trefb_to_refb"),
     # commands that take several clocks of a command bus
-    Rule("ACT on the row bus", CHANNEL, _ACT, ROW_COMMANDS, "act"),
-    Rule("ACT on a shared bus", CHANNEL, _ACT, _COLUMNS, "act_shared"),
-    Rule("RD, WR on the column bus", CHANNEL, _COLUMNS, _COLUMNS, "column"),
-    Rule("RD, WR on a shared bus", CHANNEL, _COLUMNS, ROW_COMMANDS, "column_shared"),
-    Rule("WDM on a shared bus", CHANNEL, (WRITE_PAIRS,), (*_COLUMNS, *ROW_COMMANDS), "wdm"),
-    Rule("WSM on a shared bus", CHANNEL, (WRITE_BYTES,), (*_COLUMNS, *ROW_COMMANDS), "wsm"),
+    TimingRule("ACT on the row bus", CHANNEL, _ACT, ROW_COMMANDS, "act"),
+    TimingRule("ACT on a shared bus", CHANNEL, _ACT, _COLUMNS, "act_shared"),
+    TimingRule("RD, WR on the column bus", CHANNEL, _COLUMNS, _COLUMNS, "column"),
+    TimingRule("RD, WR on a shared bus", CHANNEL, _COLUMNS, ROW_COMMANDS, "column_shared"),
+    TimingRule("WDM on a shared bus", CHANNEL, (WRITE_PAIRS,), (*_COLUMNS, *ROW_COMMANDS), "wdm"),
+    TimingRule("WSM on a shared bus", CHANNEL, (WRITE_BYTES,), (*_COLUMNS, *ROW_COMMANDS), "wsm"),
 )
 
 
@@ -128,21 +128,21 @@ REACH: dict[int, tuple[tuple[int, int], ...]] = {
 }
 
 
-class Window(NamedTuple):
+class ActivateWindow(NamedTuple):
     """A compiled window rule: `distance` clocks after the `size`-th last activate of a rank."""
 
     size: int
     distance: np.ndarray  # by following command; -NEVER: no rule
 
 
-class Compiled(NamedTuple):
+class CompiledConstraints(NamedTuple):
     """The arrays and windows that the scheduler needs of a table of rules."""
 
     least: np.ndarray  # level, preceding command, following command: clocks, 0 where there is no rule
-    windows: tuple[Window, ...]
+    windows: tuple[ActivateWindow, ...]
 
 
-def in_force(timing: Any, rules: tuple[Rule, ...] = RULES) -> Iterator[tuple[Rule, int]]:
+def in_force(timing: Any, rules: tuple[TimingRule, ...] = RULES) -> Iterator[tuple[TimingRule, int]]:
     """Yield the rules that a standard has, with their latencies in clocks."""
     for rule in rules:
         clocks = rule.clocks(timing)
@@ -150,7 +150,7 @@ def in_force(timing: Any, rules: tuple[Rule, ...] = RULES) -> Iterator[tuple[Rul
             yield rule, clocks
 
 
-def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
+def compiled(timing: Any, rules: tuple[TimingRule, ...] = RULES) -> CompiledConstraints:
     """Compile the rules to arrays: for each pair of commands and level the longest distance.
 
     ValueError for more windows than the scheduler has room for, and for rules that it cannot represent.
@@ -169,10 +169,10 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
                     least[level, before, after] = max(least[level, before, after], clocks)
     if len(windows) > MAX_WINDOWS:
         raise ValueError(f"{len(windows)} rules over a window of commands, at most {MAX_WINDOWS} are supported")
-    return Compiled(least, tuple(windows))
+    return CompiledConstraints(least, tuple(windows))
 
 
-def reaches_further(table: Compiled, command: int) -> bool:
+def reaches_further(table: CompiledConstraints, command: int) -> bool:
     """Tell whether a busy command holds back commands of its own rank that `REACH` does not name.
 
     For commands that are not busy, all rules are applied.
@@ -186,11 +186,11 @@ def reaches_further(table: Compiled, command: int) -> bool:
     return bool(beyond.any())
 
 
-def _window(rule: Rule, clocks: int) -> Window:
+def _window(rule: TimingRule, clocks: int) -> ActivateWindow:
     if (rule.level, rule.preceding) != (RANK, (ACTIVATE,)) or rule.window > MAX_WINDOW:
         raise ValueError(f"rule {rule.name}: a window is of at most {MAX_WINDOW} activates of a rank")
     if min(rule.following) < HALF:
         raise ValueError(f"rule {rule.name}: a window may hold back activates and refreshes")
     distance = np.full(COMMANDS, -NEVER, np.int64)
     distance[list(rule.following)] = clocks
-    return Window(rule.window, distance)
+    return ActivateWindow(rule.window, distance)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from isa.trace import LINE_BYTES
 from memory.address_map import check_masks, check_places, own_channel_bits, plain_masks
-from memory.dram.timing import Timing, resolve
+from memory.dram.timing import DramTiming, resolve
 
 if TYPE_CHECKING:
     from memory.dram.spec import DramSpec
@@ -14,7 +14,7 @@ def _bits(number: int) -> int:
     return number.bit_length() - 1
 
 
-def _own_bits(spec: "DramSpec", timing: Timing, interleave_bytes: int) -> tuple[list[int], list[int]]:
+def _own_bits(spec: "DramSpec", timing: DramTiming, interleave_bytes: int) -> tuple[list[int], list[int]]:
     """Return the address bits that a bank's number has to itself, and the lowest ones of the row, one for each."""
 
     def address_bit(local: int) -> int:
@@ -42,7 +42,7 @@ def plain_bank_masks(spec: "DramSpec", interleave_bytes: int = 256) -> tuple[int
     return plain_masks(_own_bits(spec, resolve(spec), interleave_bytes)[0])
 
 
-def bank_masks(spec: "DramSpec", timing: Timing, interleave_bytes: int) -> tuple[int, ...]:
+def bank_masks(spec: "DramSpec", timing: DramTiming, interleave_bytes: int) -> tuple[int, ...]:
     """Return the address bits of a bank's number; where none are given, the row's low bits are added to its own."""
     if spec.bank_masks is not None:
         return spec.bank_masks

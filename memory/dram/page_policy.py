@@ -5,15 +5,17 @@ add a policy: its number, a row of `PAGE_POLICIES`, its answer in `_close_from`,
 """
 
 from gpusim.base.jit import ctz, jit
-from memory.dram.constants import NEVER, PRECHARGE, RANK_ROW, READ, WRITE, Policy
+from memory.dram.constants import NEVER, PRECHARGE, RANK_ROW, READ, WRITE, DramPolicy
 
 OPEN_PAGE, CLOSED_PAGE, TIMEOUT, OPEN_ADAPTIVE = range(4)
 
-PAGE_POLICIES: dict[str, Policy] = {
-    "open": Policy(OPEN_PAGE, "rows stay open until a conflict or a refresh", "gem5 MemCtrl, GPGPU-Sim"),
-    "closed": Policy(CLOSED_PAGE, "a row is closed when no queued request hits it", "gem5: close_adaptive"),
-    "timeout": Policy(TIMEOUT, "as closed, page_timeout_clocks after the last access", "Ramulator 2: ClosedRowPolicy"),
-    "open_adaptive": Policy(
+PAGE_POLICIES: dict[str, DramPolicy] = {
+    "open": DramPolicy(OPEN_PAGE, "rows stay open until a conflict or a refresh", "gem5 MemCtrl, GPGPU-Sim"),
+    "closed": DramPolicy(CLOSED_PAGE, "a row is closed when no queued request hits it", "gem5: close_adaptive"),
+    "timeout": DramPolicy(
+        TIMEOUT, "as closed, page_timeout_clocks after the last access", "Ramulator 2: ClosedRowPolicy"
+    ),
+    "open_adaptive": DramPolicy(
         OPEN_ADAPTIVE, "as closed, if a queued read or write needs another row of the bank", "gem5: open_adaptive"
     ),
 }

@@ -6,14 +6,14 @@ its answers in the second function of each question, and a test.
 """
 
 from gpusim.base.jit import ctz, jit
-from memory.dram.constants import ALL_BANKS, NEVER, Policy
+from memory.dram.constants import ALL_BANKS, NEVER, DramPolicy
 
 FR_FCFS, FCFS, FR_FCFS_CAP = range(3)
 
-SCHEDULERS: dict[str, Policy] = {
-    "fr_fcfs": Policy(FR_FCFS, "row hits first, then oldest", "Rixner et al., ISCA 2000"),
-    "fcfs": Policy(FCFS, "oldest only", "Rixner et al., ISCA 2000"),
-    "fr_fcfs_cap": Policy(
+SCHEDULERS: dict[str, DramPolicy] = {
+    "fr_fcfs": DramPolicy(FR_FCFS, "row hits first, then oldest", "Rixner et al., ISCA 2000"),
+    "fcfs": DramPolicy(FCFS, "oldest only", "Rixner et al., ISCA 2000"),
+    "fr_fcfs_cap": DramPolicy(
         FR_FCFS_CAP, "as fr_fcfs, with at most hit_cap hits before an older request", "Mutlu and Moscibroda, MICRO 2007"
     ),
 }

@@ -10,7 +10,7 @@ from memory.dram.constants import MAX_QUEUE, MAX_RANKS
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
 from memory.dram.standards import STANDARDS
-from memory.dram.timing import Timing, resolve
+from memory.dram.timing import DramTiming, resolve
 
 _TABLE = "the standard's table"
 
@@ -223,4 +223,4 @@ class DramSpec(Spec):
         return self.channels * resolve(self).channel_bytes_per_s
 
 
-__all__ = ["DramSpec", "OrganizationOverrides", "Timing", "TimingOverrides", "resolve"]
+__all__ = ["DramSpec", "OrganizationOverrides", "DramTiming", "TimingOverrides", "resolve"]

@@ -31,13 +31,13 @@ from memory.dram.constants import (
     WRITE,
     WRITES,
 )
-from memory.dram.constraints import RULES, Rule, compiled, reaches_further
+from memory.dram.constraints import RULES, TimingRule, compiled, reaches_further
 from memory.dram.counters import DRAM_COUNTERS, DRAM_SPAN
 from memory.dram.mapping import bank_masks
 from memory.dram.page_policy import OPEN_PAGE, PAGE_POLICIES
 from memory.dram.scheduler import FR_FCFS, SCHEDULERS
 from memory.dram.spec import DramSpec
-from memory.dram.timing import Timing, resolve
+from memory.dram.timing import DramTiming, resolve
 
 SLOTS = 2 * MAX_QUEUE
 BUCKETS = 256
@@ -187,7 +187,7 @@ CHANNEL = State(
 DRAM = State("dram", _TIMING | _SETTINGS | {"channel": Field((CHANNELS,), "the channels", CHANNEL.dtype())})
 
 
-def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Rule, ...] = RULES) -> None:
+def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[TimingRule, ...] = RULES) -> None:
     """Set up `m.dram` for `spec`, all rows closed and all counters 0; the address map must be configured before.
 
     core_clock_hz: the clock that the machine's cycles count; rules: the timing constraints, all of them by default.
@@ -218,7 +218,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Ru
     _reset_channels(dram, timing)
 
 
-def _configure_rules(dram: Any, timing: Timing, rules: tuple[Rule, ...]) -> None:
+def _configure_rules(dram: Any, timing: DramTiming, rules: tuple[TimingRule, ...]) -> None:
     table = compiled(timing, rules)
     dram.least[...] = table.least.reshape(dram.least.shape)
     dram.reaches_further[...] = [timing.units > 1 or reaches_further(table, command) for command in range(COMMANDS)]
@@ -236,7 +236,7 @@ def _configure_rules(dram: Any, timing: Timing, rules: tuple[Rule, ...]) -> None
     dram.refreshes_everything = int(timing.refresh_covers == "all" and timing.units == 1)
 
 
-def _configure_organization(dram: Any, spec: DramSpec, timing: Timing) -> None:
+def _configure_organization(dram: Any, spec: DramSpec, timing: DramTiming) -> None:
     dram.read_data_end = timing.tcl + timing.burst_clocks
     dram.burst_clocks, dram.bursts = timing.burst_clocks, timing.bursts_per_line
     dram.burst_bytes = LINE_BYTES // timing.bursts_per_line
@@ -265,7 +265,7 @@ def _configure_clocks(dram: Any, spec: DramSpec, clock_hz: float, core_clock_hz:
         dram.ideal_line_microcycles = max(1, round(MICRO / lines_per_cycle))
 
 
-def _reset_channels(dram: Any, timing: Timing) -> None:
+def _reset_channels(dram: Any, timing: DramTiming) -> None:
     channels = dram.channel
     for rank in range(timing.units):  # ranks take turns, so that not all are refreshed at once
         channels["refresh_at"][:, rank] = dram.refresh_interval * (rank + 1) // timing.units

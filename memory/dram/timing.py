@@ -18,7 +18,7 @@ ORGANIZATION = (  # fields of a standard that a configuration's `organization` m
 )
 
 
-class Timing(NamedTuple):
+class DramTiming(NamedTuple):
     """All timings of the protocol, in command clocks, with the organization that they apply to.
 
     A timing that is None is not in the standard: rules that name it do not hold.
@@ -114,7 +114,7 @@ class Timing(NamedTuple):
         return self.banks * self.rows * self.row_bytes
 
 
-def resolve(spec: "DramSpec") -> Timing:
+def resolve(spec: "DramSpec") -> DramTiming:
     """Return the standard's table with the specification's overrides, in command clocks.
 
     Raises ValueError for what makes no sense and for what the model cannot represent.
@@ -136,7 +136,7 @@ def resolve(spec: "DramSpec") -> Timing:
         raise ValueError(f"refresh: per_bank: the standard '{spec.standard}' has none; give timing.trfc_bank_ns")
     if spec.ranks > 1 and clocks["trtrs"] is None:
         raise ValueError(f"ranks: {spec.ranks}: timing.trtrs_clocks of '{spec.standard}' is not given")
-    timing = Timing(
+    timing = DramTiming(
         clock_hz=clock_hz,
         burst_clocks=organization["burst_length"] // organization["transfers_per_clock"],
         bursts_per_line=LINE_BYTES // burst_bytes,
@@ -220,7 +220,7 @@ def _check_organization(spec: "DramSpec", organization: dict) -> None:
         raise ValueError("organization.per_bank_refresh: pair: there is one bank only")
 
 
-def _check_timing(timing: Timing) -> None:
+def _check_timing(timing: DramTiming) -> None:
     """Raise ValueError for timings that contradict one another."""
     if timing.trc < timing.tras:
         raise ValueError(f"trc ({timing.trc} clocks) must not be below tras ({timing.tras} clocks)")

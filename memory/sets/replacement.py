@@ -18,7 +18,7 @@ from memory.sets.rows import NO_TAG, OLD, is_filling, oldest_way, order_of, set_
 LRU, FIFO, PLRU, RANDOM = range(4)
 
 
-class Policy(NamedTuple):
+class ReplacementPolicy(NamedTuple):
     """A row of the table: number in the machine record, which way goes, whether the ways must be a power of two."""
 
     number: int
@@ -27,11 +27,11 @@ class Policy(NamedTuple):
 
 
 POLICIES = {
-    "lru": Policy(LRU, "least recently used"),
-    "fifo": Policy(FIFO, "filled first"),
+    "lru": ReplacementPolicy(LRU, "least recently used"),
+    "fifo": ReplacementPolicy(FIFO, "filled first"),
     # a bit in each node of a binary tree over the ways points to the half that was not used last (gem5: TreePLRURP)
-    "plru": Policy(PLRU, "a binary tree of bits in place of LRU", power_of_two=True),
-    "random": Policy(RANDOM, "any, drawn"),
+    "plru": ReplacementPolicy(PLRU, "a binary tree of bits in place of LRU", power_of_two=True),
+    "random": ReplacementPolicy(RANDOM, "any, drawn"),
 }
 
 if TYPE_CHECKING:

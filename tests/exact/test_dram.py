@@ -9,7 +9,7 @@ import pytest
 from gpusim.model.core.gpu_spec import GpuSpec
 from memory.cache.l2_state import L2Spec
 from memory.dram.mapping import plain_bank_masks
-from memory.dram.spec import DramSpec, Timing, resolve
+from memory.dram.spec import DramSpec, DramTiming, resolve
 from tests.exact.machine import (
     BUFFER_LOW,
     END,
@@ -51,7 +51,7 @@ def gpu(request: pytest.FixtureRequest) -> GpuSpec:
     return DRAMS[request.param]
 
 
-def timing(gpu: GpuSpec) -> Timing:
+def timing(gpu: GpuSpec) -> DramTiming:
     return resolve(gpu.dram)
 
 

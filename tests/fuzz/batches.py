@@ -114,7 +114,7 @@ def run(kind: Kind, seed: int, first: int, count: int, processes: int, progress:
 def _has_checked_cache() -> bool:
     from gpusim.base.jit import cache
 
-    return hasattr(cache, "kept") and hasattr(cache, "keep")
+    return hasattr(cache, "read_cached") and hasattr(cache, "keep")
 
 
 def made(kind: Kind, seed: int, number: int) -> object:

@@ -149,7 +149,7 @@ def try_cache(seed: int, number: int) -> str:
             file.write_bytes(b"")
         case _:
             file.write_bytes(damaged(file.read_bytes(), choose, spread=choose.random() < 0.5))
-    found = cache.kept(name)  # type: ignore[attr-defined]
+    found = cache.read_cached(name)  # type: ignore[attr-defined]
     if file.is_dir():
         file.rmdir()
     if found not in (None, content):
@@ -209,7 +209,7 @@ def _without_work() -> None:
     from gpusim.base.errors import SimulationError
     from gpusim.jobs.running import runner
     from gpusim.lab.checks.bench import bench
-    from workloads.data import capture
+    from gpusim.lab.capture import capture
     from workloads.toolchain import build
 
     def left_out(*_: Any, **__: Any) -> Any:

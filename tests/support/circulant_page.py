@@ -15,15 +15,15 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
-from gpusim.config.network import network_of
+from gpusim.config.network import build_network
 from gpusim.config.network_run import load_settings
-from gpusim.jobs.networks.run import Wanted, run_iteration
+from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
 from gpusim.model.core.facts import RunFacts
 from tests.support.launch_costs import costs_table
 from tests.support.pages import renewed, table
 from tests.vendor.programs import VARIABLE, built_calls, run_call
 from workloads.circulant import BLOCKS
-from workloads.networks.dnnmark import described_by_dnnmark
+from workloads.networks.dnnmark import read_dnnmark
 
 PAGE = Path(__file__).parents[2] / "docs/block-circulant.md"
 COSTS = PAGE.parent / "block-circulant-costs.json"
@@ -43,10 +43,10 @@ num_output=4096
 @cache
 def launched(block: int) -> list[tuple[str, str, RunFacts]]:
     """Pass, kernel and facts of each launch of layer A by the fused flow."""
-    network = network_of(described_by_dnnmark(LAYER_A, "layer A"))
+    network = build_network(read_dnnmark(LAYER_A, "layer A"))
     sets = [f"block_circulant.block={block}", "training.update=none"]
     settings = load_settings(opened("mi6", GPU_FOLDER), sets)
-    wanted = Wanted(BATCH, train=True, data="synthetic")
+    wanted = NetworkRunRequest(BATCH, train=True, data="synthetic")
     found = run_iteration(network, settings, wanted, Reporter(quiet=True), Interrupt())
     return [
         (str(step.step.what).replace("_", " "), one.kernel, found.of_class[one])

@@ -15,10 +15,10 @@ from gpusim.lab.microbench.launches import full_load
 from gpusim.lab.microbench.references import published
 from gpusim.lab.microbench.table import deviation_text
 from gpusim.lab.silicon import report
-from gpusim.lab.silicon.compare import KINDS, Compared, groups, kind_of
+from gpusim.lab.silicon.compare import KINDS, CorrelationPoint, classify_kernel, groups
 from gpusim.lab.silicon.kernels import KernelSource, kernel_files
-from gpusim.lab.silicon.measured import Point, load_measured, read_points
-from gpusim.lab.silicon.picture import of_tables
+from gpusim.lab.silicon.measured import ProductPoint, load_measured, read_points
+from gpusim.lab.silicon.picture import draw_tables
 from gpusim.lab.silicon.predict import Conditions, predict
 from tests.support.pages import table
 
@@ -126,7 +126,7 @@ def vega() -> str:
         off = [abs(ratio - 1) for ratio in ratios]
         kinds: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for row in held:
-            kinds[kind_of(row)].append(abs(row.ratio - 1))
+            kinds[classify_kernel(row)].append(abs(row.ratio - 1))
         points = len(_points(name))
         launch, hip = measured.launches
         rank = groups(held)["all"].rank_correlation
@@ -160,7 +160,7 @@ def beyond() -> str:
                 others = f"{median(time[of] for time in times[1:]):.0f}" if near else "–"
                 cells += [f"{times[0][of]:.0f}", others]
             said = _said_of_row(row, near, times)
-            rows.append([name, row.prediction.point.label, f"{row.ratio:.2f}", kind_of(row), *cells, said])
+            rows.append([name, row.prediction.point.label, f"{row.ratio:.2f}", classify_kernel(row), *cells, said])
     heads = ["table", "product", "ratio", "kernel", "ratios of its tile", "measured, µs a round", "others of its tile"]
     return table([*heads, "modelled, µs a round", "others of its tile", "what tells it from them"], rows)
 
@@ -170,23 +170,23 @@ def hashed() -> str:
     that move, and how far off all are.
     """
     rows: list[Sequence[str]] = []
-    both: list[tuple[str, Compared, Compared]] = []
+    both: list[tuple[str, CorrelationPoint, CorrelationPoint]] = []
     moved: dict[bool, list[str]] = {True: [], False: []}
     for name in ("vega10-sgemm", "vega10-hgemm"):
         shipped = _rows("", name)
         both += [(name, row, shipped[label]) for label, row in _rows(UNHASHED, name).items()]
     for name, before, row in both:
         point = row.prediction.point
-        assert isinstance(point, Point)
+        assert isinstance(point, ProductPoint)
         if abs(row.ratio / before.ratio - 1) > MOVED:
             moved[abs(row.ratio - 1) < abs(before.ratio - 1)].append(point.label)
             apart = " and ".join(f"{one:,}" for one in _strides_bytes(point))
             ratios = (f"{one.ratio:.2f}" for one in (before, row))
-            rows.append([name, point.label, kind_of(row), apart, *ratios])
+            rows.append([name, point.label, classify_kernel(row), apart, *ratios])
     sums = []
     for name in dict.fromkeys(name for name, *_ in both):
         for kind in KINDS:
-            of_kind = [(before, row) for held, before, row in both if held == name and kind_of(row) == kind]
+            of_kind = [(before, row) for held, before, row in both if held == name and classify_kernel(row) == kind]
             ratios_of = [[pair[of].ratio for pair in of_kind] for of in (0, 1)]
             means = (f"{100 * mean(abs(ratio - 1) for ratio in one):.1f} %" for one in ratios_of)
             ranges = (f"{min(one):.2f} to {max(one):.2f}" for one in ratios_of)
@@ -199,29 +199,29 @@ def hashed() -> str:
     )
 
 
-def _strides_bytes(point: Point) -> tuple[int, int]:
+def _strides_bytes(point: ProductPoint) -> tuple[int, int]:
     """Return how far the rows of A and B lie apart."""
     strides = (point.m if point.transposes[0] == "N" else point.k, point.k if point.transposes[1] == "N" else point.n)
     return strides[0] * point.element_bytes, strides[1] * point.element_bytes
 
 
-def _tile_of(row: Compared) -> tuple[str | int, ...]:
+def _tile_of(row: CorrelationPoint) -> tuple[str | int, ...]:
     """Return what rows have in common whose workgroups do the same work: kind, operands, tile, K."""
     point = row.prediction.point
-    assert isinstance(point, Point)
+    assert isinstance(point, ProductPoint)
     tile = next(part for part in point.kernel.split("_") if part.startswith("MT"))
-    return kind_of(row), point.transposes, tile, point.k
+    return classify_kernel(row), point.transposes, tile, point.k
 
 
-def _of_a_round(row: Compared, units: int) -> tuple[float, float]:
+def _of_a_round(row: CorrelationPoint, units: int) -> tuple[float, float]:
     p, rounds = row.prediction, -(-row.prediction.workgroups // units)
     return (p.point.time_us - row.launch_us) / rounds, p.time_us / rounds
 
 
-def _said_of_row(row: Compared, near: Sequence[Compared], times: Sequence[tuple[float, float]]) -> str:
+def _said_of_row(row: CorrelationPoint, near: Sequence[CorrelationPoint], times: Sequence[tuple[float, float]]) -> str:
     """Say by predicates what is particular to a row."""
     said, point = [], row.prediction.point
-    assert isinstance(point, Point)
+    assert isinstance(point, ProductPoint)
     if near:
         slower = [times[0][of] / median(time[of] for time in times[1:]) for of in (0, 1)]
         said.append(f"a round takes {slower[0]:.1f} times theirs on the card, {slower[1]:.1f} times in the model")
@@ -239,7 +239,7 @@ def cards() -> str:
     tables = {
         load_measured(name)[0].title.removeprefix("rocBLAS "): list(_rows("", name).values()) for name in (TABLE, *VEGA)
     }
-    made = of_tables(tables)
+    made = draw_tables(tables)
     (RESULTS / f"{made.name}.svg").write_bytes(made.file(".svg"))
     return f"![{made.alt}](correlation/{made.name}.svg)"
 
@@ -296,13 +296,18 @@ def bandwidths() -> str:
     return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)
 
 
-def _is_busy(row: Compared) -> bool:
+def _is_busy(row: CorrelationPoint) -> bool:
     """Whether vector ALUs or LDS take an assembly kernel's time, of which its launch is a small part."""
     p = row.prediction
-    return kind_of(row) == KINDS[0] and p.bound in ("valu", "lds") and p.utilization >= 0.8 and p.point.time_us >= 200
+    return (
+        classify_kernel(row) == KINDS[0]
+        and p.bound in ("valu", "lds")
+        and p.utilization >= 0.8
+        and p.point.time_us >= 200
+    )
 
 
-def _points(name: str) -> list[Point]:
+def _points(name: str) -> list[ProductPoint]:
     measured, document = load_measured(name)
     return read_points(document.path.parent / measured.points, general=measured.general)
 
@@ -321,7 +326,7 @@ def _in_both() -> str:
     )
 
 
-def _rows(suffix: str, name: str = TABLE) -> dict[str, Compared]:
+def _rows(suffix: str, name: str = TABLE) -> dict[str, CorrelationPoint]:
     contents = (RESULTS / f"{name}{suffix}.json").read_text(encoding="utf-8")
     return {row.prediction.point.label: row for row in report.restored(json.loads(contents)).rows}
 

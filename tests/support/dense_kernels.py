@@ -4,7 +4,7 @@ from itertools import product
 
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.jobs.running.dense_choice import choose_dense, cycles_of
+from gpusim.jobs.running.dense_choice import choose_dense, measure_cycles
 from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from workloads.operators.gemm_kernels import DENSE_KERNELS
@@ -32,7 +32,7 @@ def choices_table() -> str:
 
 def _row(shape: GemmShape, name: str, gpu: GpuSpec) -> list[str]:
     choice = choose_dense(shape, gpu, Reporter(quiet=True))
-    cycles = {kernel: cycles_of(kernel, shape, gpu) for kernel in WIDE}
+    cycles = {kernel: measure_cycles(kernel, shape, gpu) for kernel in WIDE}
     cells = [f"{shape.m} × {shape.n} × {shape.k}", name, *(f"{n:,}" for n in cycles.values())]
     ratio = cycles[choice.kernel] / min(cycles.values())
     return [*cells, f"`{choice.kernel}`", "measurement" if choice.cycles else "estimate", f"{ratio:.3f}"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, Policy
-from memory.dram.constraints import RULES, Rule
+from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, DramPolicy
+from memory.dram.constraints import RULES, TimingRule
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
@@ -76,17 +76,17 @@ def rules() -> str:
     return table(["rule", "level", "after", "before", "clocks"], rows)
 
 
-def _policies(policies: dict[str, Policy]) -> str:
+def _policies(policies: dict[str, DramPolicy]) -> str:
     return table(["name", "what it does", "source"], [[f"`{n}`", p.meaning, p.source] for n, p in policies.items()])
 
 
-def _rate(spec: DramSpec, lines: list[int], rules: tuple[Rule, ...] = RULES) -> float:
+def _rate(spec: DramSpec, lines: list[int], rules: tuple[TimingRule, ...] = RULES) -> float:
     """Bytes a second."""
     out = run(spec, [(1, READ, line) for line in lines], CORE_CLOCK_HZ, rules=rules)
     return 64 * len(lines) * resolve(spec).clock_hz / (out.commands[-1].clock - out.commands[0].clock)
 
 
-def random_rate(standard: str, rules: tuple[Rule, ...] = RULES) -> float:
+def random_rate(standard: str, rules: tuple[TimingRule, ...] = RULES) -> float:
     """Bytes a second of random lines, by all timing rules or some."""
     lines = np.random.default_rng(1).integers(0, 1 << 22, RANDOM_LINES).tolist()
     return _rate(DramSpec(standard=standard, channels=1, read_queue=64), lines, rules)

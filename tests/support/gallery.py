@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.results.report.page.figures import Style, figure_of
-from gpusim.results.report.sweeps.points import Swept
-from gpusim.results.report.sweeps.series import Choice
+from gpusim.results.report.page.figures import Style, draw_figure
+from gpusim.results.report.sweeps.points import SweepData
+from gpusim.results.report.sweeps.series import FigureChoice
 from tests.support.pages import renewed
 from tests.support.swept_csv import swept_of
 
@@ -26,7 +26,7 @@ class Figure:
 
     name: str
     source: str
-    choice: Choice
+    choice: FigureChoice
     style: Style = "paper"
 
     @property
@@ -42,23 +42,29 @@ class Figure:
 
 
 FIGURES = (
-    Figure("l2-hit-rate", "sizes/sgemm_dib_tiled", Choice(["l2.hit_rate"], x=SIB, by="config", at={SHARE: 0.5})),
-    Figure("sib-speed-up", "sizes/sgemm_dib_tiled", Choice(x=SIB, by=SHARE, baseline={SIB: 16}), "wide"),
-    Figure("sizes", "sizes/sgemm_dib_tiled", Choice(x=SIB, y=BUFFER, at={SHARE: 0.5}), "wide"),
-    Figure("share-of-l2", "sizes/sgemm_dib_tiled", Choice(x=SHARE, baseline={SHARE: 0.5}, kind="bars")),
-    Figure("front", "sizes/sgemm_dib_tiled", Choice(kind="front"), "wide"),
-    Figure("front-of-a-search", "sizes/search", Choice(["kernel.cycles"], kind="front"), "wide"),
-    Figure("entries-lost", "sizes/sgemm_dib_tiled", Choice(["engine.sib_evictions"], x=SIB, by=SHARE), "wide"),
+    Figure("l2-hit-rate", "sizes/sgemm_dib_tiled", FigureChoice(["l2.hit_rate"], x=SIB, by="config", at={SHARE: 0.5})),
+    Figure("sib-speed-up", "sizes/sgemm_dib_tiled", FigureChoice(x=SIB, by=SHARE, baseline={SIB: 16}), "wide"),
+    Figure("sizes", "sizes/sgemm_dib_tiled", FigureChoice(x=SIB, y=BUFFER, at={SHARE: 0.5}), "wide"),
+    Figure("share-of-l2", "sizes/sgemm_dib_tiled", FigureChoice(x=SHARE, baseline={SHARE: 0.5}, kind="bars")),
+    Figure("front", "sizes/sgemm_dib_tiled", FigureChoice(kind="front"), "wide"),
+    Figure("front-of-a-search", "sizes/search", FigureChoice(["kernel.cycles"], kind="front"), "wide"),
+    Figure("entries-lost", "sizes/sgemm_dib_tiled", FigureChoice(["engine.sib_evictions"], x=SIB, by=SHARE), "wide"),
     Figure(
-        "workgroups", "gallery/workgroups", Choice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib"), "wide"
+        "workgroups",
+        "gallery/workgroups",
+        FigureChoice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib"),
+        "wide",
     ),
     Figure(
-        "zeros", "gallery/zeros", Choice(x="workload.sparsity", by="variant", baseline={"variant": "dense"}), "wide"
+        "zeros",
+        "gallery/zeros",
+        FigureChoice(x="workload.sparsity", by="variant", baseline={"variant": "dense"}),
+        "wide",
     ),
     Figure(
         "sampled",
         "gallery/sampled",
-        Choice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib", baseline={"local_size": "[64]"}),
+        FigureChoice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib", baseline={"local_size": "[64]"}),
     ),
 )
 TITLES = {
@@ -68,21 +74,21 @@ TITLES = {
 }  # fmt: skip
 
 
-def sweep(source: str) -> Swept:
+def sweep(source: str) -> SweepData:
     """The points of a stored sweep."""
     return swept_of(DOCS / f"{source}.csv", TITLES[source], **{"kernel.cycles": "minimize"})
 
 
 def files() -> dict[str, bytes]:
     """All figures by the names of their files."""
-    return {f"{one.name}.svg": figure_of(sweep(one.source), one.choice, one.style).file(".svg") for one in FIGURES}
+    return {f"{one.name}.svg": draw_figure(sweep(one.source), one.choice, one.style).file(".svg") for one in FIGURES}
 
 
 def listed() -> str:
     """The figures with their commands and what they show, in words that follow from their points."""
     parts = []
     for one in FIGURES:
-        picture = figure_of(sweep(one.source), one.choice, one.style)
+        picture = draw_figure(sweep(one.source), one.choice, one.style)
         parts.append(
             f"### {one.name}\n\n`{one.command}`\n\n![{picture.title}](gallery/{one.name}.svg)\n\n{picture.alt}"
         )

@@ -11,7 +11,7 @@ from isa.image_resource import (
     MIRROR_ONCE,
     MIRROR_ONCE_BORDER,
     WRAP,
-    Sampler,
+    ImageSampler,
     TexelFormat,
 )
 
@@ -65,7 +65,7 @@ def taken(index: np.ndarray, size: int, clamp: int) -> np.ndarray:
     return np.where(folded >= size, -1, folded)
 
 
-def sampled(texels: np.ndarray, form: TexelFormat, coordinates: list[np.ndarray], sampler: Sampler) -> np.ndarray:
+def sampled(texels: np.ndarray, form: TexelFormat, coordinates: list[np.ndarray], sampler: ImageSampler) -> np.ndarray:
     """A sample of texels [z, y, x, channels] at x, y, z, by definition; float32 [lanes, 4]."""
     values = as_registers(texels, form).view(np.float32).astype(np.float64)
     sizes, lanes = texels.shape[2::-1], len(coordinates[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpusim.base.jit import records, views
 from isa.encoding.decoder import DecodeError, decode
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Unsupported
+from isa.encoding.operands import UnsupportedInstructionError
 from isa.execution.constants import Constants
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import BUILDERS
@@ -83,7 +83,7 @@ def refusal(instruction: Instruction) -> str | None:
         return "this encoding is not implemented"
     try:
         builder(views(records(PROGRAM_ROW))[0], instruction, Constants(), library(), None)
-    except Unsupported as reason:
+    except UnsupportedInstructionError as reason:
         return str(reason)
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.lab.papers.specs.figure import ComparedFigure
+from gpusim.lab.papers.specs.figure import ComparisonFigure
 from gpusim.lab.papers.specs.reproduction import load_reproduction
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ FIGURE = "6.19"
 def together() -> dict[str, str]:
     """Return the figure's name by the network's layer: `conv2_1 to 4` of four layers from `conv2_1` on."""
     figure = load_reproduction("spartan").figures[FIGURE]
-    assert isinstance(figure, ComparedFigure)
+    assert isinstance(figure, ComparisonFigure)
     found: dict[str, str] = {}
     for name, case in figure.cases.items():
         assert case.layer is not None

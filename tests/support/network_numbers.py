@@ -12,7 +12,7 @@ from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Step
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 Arrays = Mapping[str, np.ndarray]
 RATE, MOMENTUM = 0.1, 0.9
@@ -27,7 +27,7 @@ class Machine:
         self.plan, self.schedule, self.rate = plan, plan.schedule, rate
         self.slots = np.full(plan.bytes, np.nan)
         for name, tensor in self.schedule.tensors.items():
-            if name in plan.buffer_of and tensor.role is Role.STATE:
+            if name in plan.buffer_of and tensor.role is TensorRole.STATE:
                 self.array(name)[...] = 0
         for name, value in values.items():
             if name in plan.buffer_of:

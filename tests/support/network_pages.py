@@ -13,7 +13,7 @@ from workloads.networks.memory import MemoryPlan, plan
 from workloads.networks.onnx_nodes import READERS
 from workloads.networks.onnx_recurrent import GATES
 from workloads.networks.schedule import inference, training
-from workloads.networks.tensor import shown
+from workloads.networks.tensor import format_shape
 
 BATCH = 128
 
@@ -32,7 +32,7 @@ def kinds() -> str:
 
 def _default(value: object) -> str:
     if isinstance(value, tuple):
-        return str(value[0]) if len(set(value)) == 1 else shown(value)
+        return str(value[0]) if len(set(value)) == 1 else format_shape(value)
     if value is None or isinstance(value, bool):
         return "–" if value is None else str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -54,7 +54,7 @@ def totals() -> str:
         rows.append(
             [
                 f"`{file.removesuffix('.yaml')}`",
-                ", ".join(shown(shape) for shape in network.inputs.values()),
+                ", ".join(format_shape(shape) for shape in network.inputs.values()),
                 str(len(network.layers)),
                 f"{sums[0] / 1e6:,.1f}",
                 f"{sums[1]:,}",
@@ -77,8 +77,8 @@ def _row(one: LayerFigures, image: LayerFigures, planned: MemoryPlan) -> list[st
     return [
         one.name,
         one.kind,
-        shown(one.shape),
-        groups + shown((product.m, product.k, product.n)) if product else "",
+        format_shape(one.shape),
+        groups + format_shape((product.m, product.k, product.n)) if product else "",
         f"{image.macs / 1e6:,.1f}" if image.macs else "",
         *(f"{value / 1e9:,.1f}" if value else "" for value in counts.values()),
         f"{one.parameters + one.biases:,}" if one.parameters else "",
@@ -120,8 +120,8 @@ def utilization() -> str:
         rows.append(
             [
                 f"{row.layer}, {row.library}",
-                shown(row.result),
-                shown(row.tile),
+                format_shape(row.result),
+                format_shape(row.tile),
                 str(row.block_size),
                 str(row.registers),
                 f"{row.grid:,}",

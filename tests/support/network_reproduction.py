@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kept_network import WORK, KeptLaunch, KeptNetwork, KeptRow
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kept_network import WORK, NetworkLaunchRecord, NetworkPointRecord, NetworkRowRecord
 from gpusim.lab.papers.network_points import NetworkPoint, network_points
 from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
 
@@ -75,16 +75,18 @@ def loaded(folder: Path, index: str = INDEX, **figures: str) -> Reproduction:
     return load_reproduction(str(written(folder, index, **figures)))
 
 
-def row(layer: str, kind: str, part: str, us: float, by: str = "pass", width: float = 0.0, images: int = 1) -> KeptRow:
+def row(
+    layer: str, kind: str, part: str, us: float, by: str = "pass", width: float = 0.0, images: int = 1
+) -> NetworkRowRecord:
     """A row that takes so many microseconds, with a half-width."""
     work = {**dict.fromkeys(WORK, 1), "images": images}
     counts = {"kernel.time_us": us, "kernel.cycles": 1e3 * us, "roofline.valu": 500 * us, "stalls.issued": us}
-    return KeptRow(
+    return NetworkRowRecord(
         by, layer, kind, part, work, {**counts, "stalls.idle": 3 * us}, {"kernel.time_us": width} if width else {}
     )
 
 
-def network(conv: float, relu: float, images: int = 1, width: float = 0.0) -> KeptNetwork:
+def network(conv: float, relu: float, images: int = 1, width: float = 0.0) -> NetworkPointRecord:
     """A run of a convolution and a ReLU, forward and backward, whose backward passes take twice as long."""
     rows = [
         row("conv1", "convolution", "forward", conv, images=images, width=width),
@@ -98,13 +100,17 @@ def network(conv: float, relu: float, images: int = 1, width: float = 0.0) -> Ke
         row("fc1", "fully_connected", "backward", relu, "direction"),
         row("", "", "all", 3 * (conv + relu), "network", images=images),
     ]
-    return KeptNetwork(rows, [KeptLaunch("conv1", "forward", "k", conv)], 1.0, 0.0, 1.0)
+    return NetworkPointRecord(rows, [NetworkLaunchRecord("conv1", "forward", "k", conv)], 1.0, 0.0, 1.0)
 
 
-def results_of(reproduction: Reproduction, of: Callable[[NetworkPoint], KeptNetwork | None]) -> Results:
+def results_of(
+    reproduction: Reproduction, of: Callable[[NetworkPoint], NetworkPointRecord | None]
+) -> ReproductionResults:
     """Results of all points of all figures, as a function makes them; None for one that has not been run."""
     points: dict[str, NetworkPoint] = {}
     for figure in reproduction.figures.values():
         points |= {one.key: one for one in network_points(reproduction, figure)}  # type: ignore[arg-type]
-    made: Mapping[str, KeptNetwork | None] = {key: of(one) for key, one in points.items()}
-    return Results(reproduction.name, {}, networks={key: one for key, one in made.items() if one is not None})
+    made: Mapping[str, NetworkPointRecord | None] = {key: of(one) for key, one in points.items()}
+    return ReproductionResults(
+        reproduction.name, {}, networks={key: one for key, one in made.items() if one is not None}
+    )

@@ -14,11 +14,11 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place
-from gpusim.jobs.networks.execution import Execution, How
+from gpusim.jobs.networks.execution import Execution, ExecutionOptions
 from gpusim.jobs.networks.job import NetworkJob
-from gpusim.jobs.networks.run import NetworkRecord, Wanted
+from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.networks.values import checked_arrays, fill
 from gpusim.jobs.running import runner
@@ -64,7 +64,7 @@ class Ran:
         """How algorithms were chosen, by layer and pass."""
         found = {}
         for step in self.last.schedule.steps:
-            choice = self.job.choice_of((step.layer, step.what))
+            choice = self.job.get_choice((step.layer, step.what))
             if choice is not None:
                 found[step.layer, step.what] = choice
         return found
@@ -73,7 +73,7 @@ class Ran:
 def run_job(described: Mapping[str, Any], settings: Mapping[str, Any] | None = None, **wanted: Any) -> Ran:
     """Run a network's iteration as a job."""
     held = NetworkSettings(**{"gpu": GPU, **(settings or {})})
-    job = NetworkJob(load_network(described), held, Wanted(**wanted))
+    job = NetworkJob(load_network(described), held, NetworkRunRequest(**wanted))
     with Interrupt() as interrupt:
         return Ran(job, runner.run(job, Reporter(quiet=True), interrupt))
 
@@ -109,10 +109,12 @@ def executed(
     """
     settings = NetworkSettings(gpu=load_gpu("mi6"), **more)
     schedule = inference(network, batch)
-    storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
+    storage = Storage.allocate(network_plan(schedule, IterationSettings.under(settings)), settings.gpu)
     fill(storage, settings.seed, checked_arrays(schedule, given, "given"))
     with Interrupt() as interrupt:
-        how = How(timing=False, verified=True)
-        results = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt).run(Iteration.under(settings))
+        how = ExecutionOptions(timing=False, verified=True)
+        results = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt).run(
+            IterationSettings.under(settings)
+        )
     wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
     return {layer.name: storage.array(schedule.outputs[layer.name]).copy() for layer in network.outputs}, wrong

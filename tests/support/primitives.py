@@ -35,7 +35,7 @@ from workloads.operators.fully_connected import (
     FullyConnectedForward,
 )
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
-from workloads.operators.move import Cut, CutBackward, Permute, Repeat, Stored
+from workloads.operators.move import Permute, Repeat, StoredParameter, StridedSlice, StridedSliceBackward
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.permuted_diagonal import (
@@ -208,10 +208,10 @@ PERMUTATIONS = (
     ((2, 3, 4), (0, 1, 2)),
 )
 CUTS = (
-    Cut((2, 5, 8), (0, 1, 4), (1, 1, 1), (2, 3, 4)),
-    Cut((2, 5, 9), (0, 4, 1), (1, -2, 3), (2, 3, 2)),
-    Cut((2, 3, 4), (0, -1, -2), (1, 1, 1), (2, 6, 7), 1.5),
-    Cut((2, 3, 8), (0, 0, -4), (1, 1, 1), (2, 2, 16)),
+    StridedSlice((2, 5, 8), (0, 1, 4), (1, 1, 1), (2, 3, 4)),
+    StridedSlice((2, 5, 9), (0, 4, 1), (1, -2, 3), (2, 3, 2)),
+    StridedSlice((2, 3, 4), (0, -1, -2), (1, 1, 1), (2, 6, 7), 1.5),
+    StridedSlice((2, 3, 8), (0, 0, -4), (1, 1, 1), (2, 2, 16)),
 )
 # rows of a wavefront and of a workgroup, longer than what is held; channels of one and of more elements; sums in parts
 ROW_NORMS: tuple[dict[str, Any], ...] = (
@@ -256,11 +256,11 @@ CASES: tuple[Primitive, ...] = (
     *(made(op, *pair) for op in OPERATIONS for pair in PAIRS for made in (CombineForward, CombineBackward)),
     *(Permute(*case) for case in PERMUTATIONS),
     Permute((2, 3, 4, 5), (0, 3, 1, 2), True),
-    *(made for cut in CUTS for made in (cut, CutBackward(cut))),
+    *(made for cut in CUTS for made in (cut, StridedSliceBackward(cut))),
     Repeat((2, 3, 1, 1), (2, 3, 4, 8), 0.25),
     Repeat((2, 1, 3), (2, 5, 3)),
     Repeat((2, 1, 3), (2, 5, 3), 0.5, True),
-    Stored((2, 3, 4)),
+    StoredParameter((2, 3, 4)),
     Sum((2, 3, 5, 70), (2, 3), 1 / 350),
     Sum((2, 3, 5, 7), (1, 3)),
     Sum((2, 3000, 2), (1,)),

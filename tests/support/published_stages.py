@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.lab.training.measure import Measured, measure
+from gpusim.lab.training.measure import TrainingMeasurement, measure
 from gpusim.lab.training.spec import load_training
 
 TRAINING = "alexnet-2018"
@@ -38,7 +38,7 @@ class Claim:
 
 def both(
     training: str = TRAINING, store: Path = Path("gpusim.db"), sets: Mapping[str, object] | None = None
-) -> dict[str, Measured]:
+) -> dict[str, TrainingMeasurement]:
     """Measure a training on the array and on the disk; raises UserError, also where the store has no times for it.
 
     sets: values by their paths, as after --set.
@@ -49,7 +49,7 @@ def both(
     }
 
 
-def stage_times(found: Mapping[str, Measured]) -> Table:
+def stage_times(found: Mapping[str, TrainingMeasurement]) -> Table:
     """Return figure 4 as a table: times of an iteration by stage and storage, in milliseconds."""
     rows = []
     for one in found.values():
@@ -62,7 +62,7 @@ def stage_times(found: Mapping[str, Measured]) -> Table:
     return Table([Column("storage"), *shown], rows, "figure_4")
 
 
-def claims(found: Mapping[str, Measured]) -> list[Claim]:
+def claims(found: Mapping[str, TrainingMeasurement]) -> list[Claim]:
     """Return the claims on figures 3 to 5, with ours."""
     array, disk = found[ARRAY], found[DISK]
     given = array.asked.spec.compute.total is not None or array.asked.spec.compute.layers is not None
@@ -91,5 +91,5 @@ def claims(found: Mapping[str, Measured]) -> list[Claim]:
     ]
 
 
-def _work_ms(found: Measured, stage: str) -> float:
+def _work_ms(found: TrainingMeasurement, stage: str) -> float:
     return next(one.work_ms for one in found.stages if one.stage == stage)

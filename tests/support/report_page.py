@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.rules import RULES
-from gpusim.results.report.sections import SECTIONS, paths_of
+from gpusim.results.report.sections import SECTIONS, list_section_paths
 from tests.support.pages import renewed, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +16,8 @@ PAGE, README = ROOT / "docs" / "report.md", ROOT / "README.md"
 def sections() -> str:
     """The sections, and how many metrics each shows."""
     rows = [
-        [f"`{section.key}`", section.title, section.tells, str(len(paths_of(section)) or "–")] for section in SECTIONS
+        [f"`{section.key}`", section.title, section.tells, str(len(list_section_paths(section)) or "–")]
+        for section in SECTIONS
     ]
     return table(["`--section`", "heading", "tells", "metrics"], rows)
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.plan import plan_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.plan import plan_points
 from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
 
 INDEX = """
@@ -99,23 +99,23 @@ def loaded(folder: Path, index: str = INDEX, **figures: str) -> Reproduction:
     return load_reproduction(str(written(folder, index, **figures)))
 
 
-def made_up(cycles: int, zeros: float | None = None, **metrics: Any) -> Kept:
+def made_up(cycles: int, zeros: float | None = None, **metrics: Any) -> PointRecord:
     """A run of so many cycles, at 1 GHz."""
     held: dict[str, Any] = {"kernel.cycles": cycles, "kernel.time_us": cycles / 1e3, **metrics}
     if zeros is not None:
         held["data.zero_fraction"] = zeros
-    return Kept(held, 0.0, 1.0, [("kernel", cycles)], 1.0)
+    return PointRecord(held, 0.0, 1.0, [("kernel", cycles)], 1.0)
 
 
-def results_of(reproduction: Reproduction, cycles: Mapping[str, int], **by_point: Kept) -> Results:
+def results_of(reproduction: Reproduction, cycles: Mapping[str, int], **by_point: PointRecord) -> ReproductionResults:
     """Results of all points: cycles by way; some points as they are given."""
-    plan = plan_of(reproduction, reproduction.figures)
+    plan = plan_points(reproduction, reproduction.figures)
     points = {}
     for key, planned in plan.points.items():
         labels = planned.point.labels
         zeros = {"half": 0.5, "most": 0.9}.get(labels["data"])
         points[key] = made_up(cycles[labels["path"]] * int(labels["batch"]), zeros, **_memory(labels["path"]))
-    return Results("test", {**points, **by_point})
+    return ReproductionResults("test", {**points, **by_point})
 
 
 def _memory(path: str) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from pathlib import Path
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.run import load_run
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running import runner
 from gpusim.results.store.file import writable
-from gpusim.results.store.keeper import Keeper, Took
-from gpusim.results.store.outcome import of_records
-from gpusim.results.store.reading import Results
-from gpusim.results.store.work import work_of_run
+from gpusim.results.store.keeper import RunTiming, StoreWriter
+from gpusim.results.store.outcome import build_outcome
+from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import describe_run
 from gpusim.study.compare.rules import RULES
 from tests.support.pages import renewed, table
 
@@ -48,12 +48,12 @@ def speed() -> str:
     """What a point of a sweep costs, and what asking for POINTS of them does."""
     config = load_run("layerB", ["workload.batch=1"])
     with Interrupt() as interrupt:
-        records = runner.run(job_of(config), Reporter(quiet=True), interrupt)
-    base = work_of_run(config)
+        records = runner.run(make_run_job(config), Reporter(quiet=True), interrupt)
+    base = describe_run(config)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.db"
         points = [{"engine.sib_kib": 1 + n % 100, "engine.prefetch_buffer_kib": 1 + n // 100} for n in range(POINTS)]
-        with Keeper(path) as keeper:
+        with StoreWriter(path) as keeper:
             sweep = keeper.sweep("speed", "speed", {"axes": points[0]}, len(points))
             keeper.choose(sweep, 0, points)
             start = time.process_time()
@@ -62,7 +62,11 @@ def speed() -> str:
                 work = replace(base, configuration={**base.configuration, "engine": engine})
                 keeper.found(work)
                 keeper.keep(
-                    work, of_records(records, [""], 0), Took("2026-01-01T00:00:00Z", 1.0, "host"), sweep, [number]
+                    work,
+                    build_outcome(records, [""], 0),
+                    RunTiming("2026-01-01T00:00:00Z", 1.0, "host"),
+                    sweep,
+                    [number],
                 )
             stored_ms = (time.process_time() - start) / STORED * 1e3
         _multiply(path)
@@ -70,7 +74,7 @@ def speed() -> str:
             ["looking for a point and storing it", f"{stored_ms:.1f} ms"],
             ["a point in the file", f"{path.stat().st_size / POINTS / 1024:.1f} KiB"],
         ]
-        with Results(path) as results:
+        with StoreReader(path) as results:
             for what, sql in QUERIES.items():
                 rows.append([what, _timed(lambda sql=sql: results.query(sql))])
             rows.append(["`wide(...)` of two metrics", _timed(lambda: results.wide("kernel.cycles", "l2.hit_rate"))])

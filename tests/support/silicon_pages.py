@@ -10,12 +10,12 @@ import numpy as np
 
 from gpusim.config.network import load_network
 from gpusim.lab.silicon import report
-from gpusim.lab.silicon.compare import PASS_TITLES, Compared, of_an_image, totals
+from gpusim.lab.silicon.compare import PASS_TITLES, CorrelationPoint, reduce_to_one_image, totals
 from gpusim.lab.silicon.measured import load_measured, read_table
 from gpusim.lab.silicon.measured_convolutions import BY_IMAGE, GEMM_SOLVERS, ConvolutionPoint
 from tests.support.correlation_pages import RESULTS
 from tests.support.pages import table
-from workloads.networks.convolution import Convolution as ConvolutionKind
+from workloads.networks.convolution import ConvolutionLayer
 from workloads.operators.convolution import Convolution
 
 SAME, OWN = "miopen-vega20", "miopen-vega20-own"
@@ -35,8 +35,8 @@ class Row:
     network: str
     layers: tuple[str, ...]
     direction: str
-    same: tuple[Compared, ...]  # one, or one for each batch
-    own: tuple[Compared, ...]
+    same: tuple[CorrelationPoint, ...]  # one, or one for each batch
+    own: tuple[CorrelationPoint, ...]
 
     @property
     def where(self) -> list[str]:
@@ -45,12 +45,12 @@ class Row:
         return [first if not others else f"{first} (×{len(self.layers)})", PASS_TITLES[self.direction]]
 
 
-def _rows(name: str) -> list[Compared]:
+def _rows(name: str) -> list[CorrelationPoint]:
     file = RESULTS / f"{name}.json"
     return report.restored(json.loads(file.read_text(encoding="utf-8"))).rows if file.exists() else []
 
 
-def _point(row: Compared) -> ConvolutionPoint:
+def _point(row: CorrelationPoint) -> ConvolutionPoint:
     assert isinstance(row.prediction.point, ConvolutionPoint)
     return row.prediction.point
 
@@ -61,12 +61,12 @@ def _fit() -> tuple[float, float]:
     return low, high
 
 
-def _left(same: Sequence[Compared]) -> list[float]:
+def _left(same: Sequence[CorrelationPoint]) -> list[float]:
     """Return what of the measured time no simulated kernel takes, of the points with the shortest kernels first."""
     return [row.prediction.point.time_us - row.prediction.time_us for row in _shortest_first(same)]
 
 
-def _shortest_first(same: Sequence[Compared]) -> list[Compared]:
+def _shortest_first(same: Sequence[CorrelationPoint]) -> list[CorrelationPoint]:
     return sorted(same, key=lambda row: row.prediction.time_us)
 
 
@@ -84,18 +84,18 @@ def rows() -> list[Row]:
     return found
 
 
-def _by_pass(held: Sequence[Compared]) -> dict[tuple[Convolution, str], list[Compared]]:
-    found: dict[tuple[Convolution, str], list[Compared]] = {}
+def _by_pass(held: Sequence[CorrelationPoint]) -> dict[tuple[Convolution, str], list[CorrelationPoint]]:
+    found: dict[tuple[Convolution, str], list[CorrelationPoint]] = {}
     for row in held:
         found.setdefault(_place(_point(row)), []).append(row)
     return found
 
 
 def _place(point: ConvolutionPoint) -> tuple[Convolution, str]:
-    return of_an_image(point.convolution), point.direction
+    return reduce_to_one_image(point.convolution), point.direction
 
 
-def _images(row: Compared) -> int:
+def _images(row: CorrelationPoint) -> int:
     return _point(row).convolution.shape[0]
 
 
@@ -106,7 +106,7 @@ def _layers(network: str) -> dict[Convolution, list[str]]:
     for layer in graph.layers:
         if layer.kind_name != "convolution":
             continue
-        (shape,), kind = layer.input_shapes, cast(ConvolutionKind, layer.kind)
+        (shape,), kind = layer.input_shapes, cast(ConvolutionLayer, layer.kind)
         sizes = (kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups)
         found.setdefault(Convolution((1, *shape), kind.filters, *sizes), []).append(layer.name)
     return found
@@ -198,7 +198,7 @@ def ours() -> str:
     return table([*heads, "our fastest", "simulated", "ratio", "bound"], cells)
 
 
-def _an_image(held: Sequence[Compared]) -> tuple[float, float]:
+def _an_image(held: Sequence[CorrelationPoint]) -> tuple[float, float]:
     """Return the measured and the simulated time of an image, the mean of those with several batches."""
     return (
         mean(row.prediction.point.time_us / _images(row) for row in held),
@@ -340,7 +340,7 @@ def _sentences() -> Iterator[str]:
     yield from _of_ours(_rows(OWN))
 
 
-def _of_ours(own: Sequence[Compared]) -> Iterator[str]:
+def _of_ours(own: Sequence[CorrelationPoint]) -> Iterator[str]:
     if not own:
         return
     ratios = np.array(sorted(row.ratio for row in own))
@@ -364,7 +364,7 @@ def _of_ours(own: Sequence[Compared]) -> Iterator[str]:
             yield f"Of these {title}: {len(held)}, {median(held):.2f} in the median, {every}."
 
 
-def _is_awkward(row: Compared) -> bool:
+def _is_awkward(row: CorrelationPoint) -> bool:
     c = _point(row).convolution
     return c.stride != (1, 1) or c.shape[1] <= 3
 

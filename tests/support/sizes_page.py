@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpusim.results.report.sweeps.answers import answers, best_of
-from gpusim.results.report.sweeps.effects import effects_on
-from gpusim.results.report.sweeps.points import Design, Place, Swept, names, said
+from gpusim.results.report.sweeps.answers import describe_best_designs, find_best_design
+from gpusim.results.report.sweeps.effects import compute_effects
+from gpusim.results.report.sweeps.points import Design, SweepData, SweepPoint, format_axis_value, names
 from tests.support.pages import renewed, table
 from tests.support.swept_csv import swept_of
 
@@ -23,7 +23,7 @@ DEFAULT_SHARE = 0.5
 CONSTRAINT = f"{SIB} + {BUFFER} <= 2048 * {SHARE}"
 
 
-def sweep(name: str) -> Swept:
+def sweep(name: str) -> SweepData:
     """One of the stored sweeps."""
     found = swept_of(PAGE.parent / "sizes" / f"{name}.csv", name, (CONSTRAINT,), **{CYCLES: "minimize"})
     return replace(found, method="search" if name == "search" else "grid")
@@ -41,7 +41,7 @@ def cycles_table(name: str) -> str:
         apart = max(max(cycles) / min(cycles) - 1 for cycles in there.values())
         lost = max(p.measured[LOST][0] for p in held if p.values[SIB] == SIZES_KIB[0])
         cells = [f"{min(there[kib]) / 1000:,.0f}" if kib in there else "" for kib in SIZES_KIB]
-        rows.append([layer, said(share), *cells, f"{apart:.1%}", f"{lost:,.0f}"])
+        rows.append([layer, format_axis_value(share), *cells, f"{apart:.1%}", f"{lost:,.0f}"])
     return table(HEAD, rows)
 
 
@@ -51,7 +51,7 @@ def conclusions(name: str) -> str:
     return "\n".join(f"- {line}" for line in (*_sib(found), *_buffer(found), *_share(found)))
 
 
-def _sib(found: Swept) -> Iterator[str]:
+def _sib(found: SweepData) -> Iterator[str]:
     """The least SIB from which on a larger one changes nothing, and whether entries are lost below."""
     enough: dict[object, list[str]] = {}
     for layer in found.axes["config"]:
@@ -62,12 +62,15 @@ def _sib(found: Swept) -> Iterator[str]:
         one = [place for place in found.places if place.values["config"] in layers]
         where, losses = f"on {_listed(layers)}", _losses(one, kib)
         if kib == found.axes[SIB][-1]:
-            yield f"{where} the SIB matters up to the largest that was run, {said(kib)} KiB{losses}"
+            yield f"{where} the SIB matters up to the largest that was run, {format_axis_value(kib)} KiB{losses}"
         else:
-            yield f"{where} a SIB of more than {said(kib)} KiB changes nothing, whatever else is chosen{losses}"
+            yield (
+                f"{where} a SIB of more than {format_axis_value(kib)} KiB changes nothing, whatever else is"
+                f" chosen{losses}"
+            )
 
 
-def _losses(places: Sequence[Place], enough: object) -> str:
+def _losses(places: Sequence[SweepPoint], enough: object) -> str:
     below = [p.measured[LOST][0] for p in places if p.values[SIB] < enough]
     above = [p.measured[LOST][0] for p in places if p.values[SIB] >= enough]
     if below and min(below) > 0 == max(above):
@@ -75,7 +78,7 @@ def _losses(places: Sequence[Place], enough: object) -> str:
     return ": no size loses an entry" if not any(below + above) else ""
 
 
-def _as_the_largest(swept: Swept, kib: object) -> bool:
+def _as_the_largest(swept: SweepData, kib: object) -> bool:
     """Whether cycles are the same at this SIB and at all larger ones, with all else equal."""
     larger = [p for p in swept.places if p.values[SIB] >= kib]
     groups: dict[tuple[object, ...], set[float]] = {}
@@ -84,7 +87,7 @@ def _as_the_largest(swept: Swept, kib: object) -> bool:
     return all(len(cycles) == 1 for cycles in groups.values())
 
 
-def _buffer(found: Swept) -> Iterator[str]:
+def _buffer(found: SweepData) -> Iterator[str]:
     lossless = [p for p in found.places if p.measured[LOST][0] == 0]
     lossy = [p for p in found.places if p.measured[LOST][0] > 0]
     for places, where in ((lossless, "where no entry is lost"), (lossy, "where entries are lost")):
@@ -97,7 +100,7 @@ def _buffer(found: Swept) -> Iterator[str]:
             yield f"{where} the largest prefetch buffer {how} at most {most:.1%} beside the smallest"
 
 
-def _share(found: Swept) -> Iterator[str]:
+def _share(found: SweepData) -> Iterator[str]:
     if SHARE not in found.axes:
         return
     by_layer = {
@@ -117,9 +120,9 @@ def _share(found: Swept) -> Iterator[str]:
         yield f"on {_listed(others)} a larger share of L2 does not always cost"
 
 
-def _changes(places: Sequence[Place], axis: str) -> list[tuple[float, float]]:
+def _changes(places: Sequence[SweepPoint], axis: str) -> list[tuple[float, float]]:
     """Cycles at the smallest and the largest value of an axis, of points that differ in it alone."""
-    groups: dict[tuple[object, ...], list[Place]] = {}
+    groups: dict[tuple[object, ...], list[SweepPoint]] = {}
     for p in places:
         groups.setdefault(tuple(v for path, v in p.values.items() if path != axis), []).append(p)
     held = [sorted(group, key=lambda p: p.values[axis]) for group in groups.values() if len(group) > 1]
@@ -132,7 +135,7 @@ def _listed(layers: Sequence[str]) -> str:
 
 def said_by(name: str) -> str:
     """The answers of the product itself."""
-    return "\n".join(f"- {line}" for line in answers(sweep(name)))
+    return "\n".join(f"- {line}" for line in describe_best_designs(sweep(name)))
 
 
 def agreement() -> str:
@@ -149,14 +152,14 @@ def agreement() -> str:
     if best.memory_kib != found.memory_kib:
         sizes = f"{best.memory_kib:g} KiB, and {found.memory_kib:g} KiB by the search"
         lines.append(f"They do not agree about the least memory for it: {sizes}.")
-    orders = [[one.axis for one in effects_on(one, CYCLES).axes] for one in (grid, search)]
+    orders = [[one.axis for one in compute_effects(one, CYCLES).axes] for one in (grid, search)]
     if orders[0] == orders[1]:
         lines.append(f"Both say that {orders[0][0]} matters most, then {', then '.join(orders[0][1:])}.")
     else:
         said = [", ".join(one) for one in orders]
         lines.append(f"They do not agree about what matters most: {said[0]}, and by the search {said[1]}.")
     none = [
-        sorted(one.axis for one in effects_on(swept, CYCLES).axes if one.by_workload.get(("layerC",)) == 0)
+        sorted(one.axis for one in compute_effects(swept, CYCLES).axes if one.by_workload.get(("layerC",)) == 0)
         for swept in (grid, search)
     ]
     if none[0] == none[1] and none[0]:
@@ -166,8 +169,8 @@ def agreement() -> str:
     return " ".join(lines)
 
 
-def _best(swept: Swept) -> tuple[Design, float]:
-    best = best_of([one for one in swept.designs(CYCLES) if one.mean is not None], least=True)
+def _best(swept: SweepData) -> tuple[Design, float]:
+    best = find_best_design([one for one in swept.designs(CYCLES) if one.mean is not None], least=True)
     assert best.mean is not None
     return best, best.mean[0]
 

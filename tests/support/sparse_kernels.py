@@ -15,7 +15,7 @@ from tests.support.pages import table
 from workloads.data.patterns import im2col_non_zeros
 from workloads.operators.gemm_kernels import SPARSE_CHOICES, sparse_estimates
 from workloads.operators.sparse_tiling import LDS_CYCLES, WAVEFRONT, choose_sparse, dense_cycles
-from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, gemm_shape
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape, GemmShape, gemm_shape
 
 GPU = "mi6"
 GAINS = Path(__file__).resolve().parents[2] / "docs" / "kernels" / "sparse_gains.csv"  # `gpusim sweep sparse_gains`
@@ -232,12 +232,12 @@ def shapes_table() -> str:
     return table([*head, "`auto` takes", "gain", "of the fastest one's time"], rows)
 
 
-def _layers() -> Iterator[tuple[ConvLayer, int, Sequence[float]]]:
+def _layers() -> Iterator[tuple[ConvolutionShape, int, Sequence[float]]]:
     for layers, batch, levels in NETWORKS.values():
         yield from ((layer, batch, levels) for layer in layers if layer.input_channels > 3)
 
 
-def matrix_zeros(layer: ConvLayer, of_maps: float) -> float:
+def matrix_zeros(layer: ConvolutionShape, of_maps: float) -> float:
     """Zeros of im2col of maps with uniformly random zeros: those of the padding are more."""
     ones = np.ones((1, 1, layer.input_height, layer.input_width), np.float32)
     held, elements = im2col_non_zeros(ones, replace(layer, input_channels=1))
@@ -263,7 +263,7 @@ def networks_table() -> str:
     return table(["layer", "M × N × K", *level, *level], rows)
 
 
-def _taken_gain(layer: ConvLayer, batch: int, zeros: float, kernel: str) -> str:
+def _taken_gain(layer: ConvolutionShape, batch: int, zeros: float, kernel: str) -> str:
     if not kernel:
         return "dense, 1.00×"
     images = min(batch, max(PART_IMAGES, -(-PART_COLUMNS // gemm_shape(layer, 1).n)))

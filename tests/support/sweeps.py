@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import Measured, Outcome, Value, failed
-from gpusim.results.store.work import Work
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import MetricSet, MetricValue, RunOutcome, failed
+from gpusim.results.store.work import RunDescription
 
 TIME = "kernel.time_us"
 Metrics = Mapping[str, float | tuple[float, float]]  # a tuple: value and half-width
@@ -25,14 +25,14 @@ def stored_sweep(
         for path, value in values.items():
             axes.setdefault(path, []).append(value)
     specification = {"run": "layerB", "sets": dict(sets or {}), "axes": axes}
-    with Keeper(store) as keeper:
+    with StoreWriter(store) as keeper:
         number = keeper.sweep(title, title, specification, len(points))
         keeper.choose(number, 0, [values for values, _ in points])
         for place, (values, metrics) in enumerate(points):
             held = nested({**(configuration or {}), **(sets or {}), **values})
-            work = Work("run", title, {**held, "of": title}, (), "MI6")
+            work = RunDescription("run", title, {**held, "of": title}, (), "MI6")
             outcome = failed(metrics) if isinstance(metrics, str) else _outcome(metrics)
-            keeper.keep(work, outcome, Started(), number, [place])
+            keeper.keep(work, outcome, RunClock(), number, [place])
     return number
 
 
@@ -48,14 +48,14 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _outcome(variants: Mapping[str, Metrics]) -> Outcome:
+def _outcome(variants: Mapping[str, Metrics]) -> RunOutcome:
     measured = [
-        Measured([_value(path, value) for path, value in metrics.items()], variant)
+        MetricSet([_value(path, value) for path, value in metrics.items()], variant)
         for variant, metrics in variants.items()
     ]
-    return Outcome({"document": {}}, "done", 0, measured)
+    return RunOutcome({"document": {}}, "done", 0, measured)
 
 
-def _value(path: str, value: float | tuple[float, float]) -> Value:
+def _value(path: str, value: float | tuple[float, float]) -> MetricValue:
     number, width = value if isinstance(value, tuple) else (value, None)
-    return Value(path, "us" if path == TIME else "", "d", number, width)
+    return MetricValue(path, "us" if path == TIME else "", "d", number, width)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.axis_roles import roles_of
-from gpusim.results.report.sweeps.points import VARIANT, Place, Swept, ordered
+from gpusim.results.report.sweeps.points import VARIANT, SweepData, SweepPoint, ordered
 
 _BEFORE, _AFTER = "point", "run"  # columns between which the axes stand
 _WIDTH = "_half_width"
 
 
-def swept_of(path: Path, title: str, constraints: tuple[str, ...] = (), **objectives: str) -> Swept:
+def swept_of(path: Path, title: str, constraints: tuple[str, ...] = (), **objectives: str) -> SweepData:
     """The points that have ended, with every column behind the variant as a metric."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -23,9 +23,9 @@ def swept_of(path: Path, title: str, constraints: tuple[str, ...] = (), **object
     for row in rows:
         values = {head: _number(row[head]) for head in (*paths, *[VARIANT] * several)}
         found = {m: (float(row[m]), float(row.get(m + _WIDTH) or 0)) for m in metrics if _is_number(row[m])}
-        places.append(Place(int(row["point"]), values, found, f"run {row['run']}"))
+        places.append(SweepPoint(int(row["point"]), values, found, f"run {row['run']}"))
     axes = {path: ordered(one.values[path] for one in places) for path in (*paths, *[VARIANT] * several)}
-    return Swept(
+    return SweepData(
         title, path.stem, axes, roles_of(axes, {}), places, objectives=objectives, constraints=constraints,
         planned=len(places),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpusim.base.errors import SimulationError, UserError
 from gpusim.model.core.facts import RunFacts
 from gpusim.results.records.record import RunRecord
-from gpusim.results.store.outcome import Outcome, of_records
+from gpusim.results.store.outcome import RunOutcome, build_outcome
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Odd:
     note: Path | None = None
     files: Sequence[Path] = ()
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         if self.how == "killed" or (self.how == "killed once" and not self._been_here()):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.how == "wrong":
@@ -37,7 +37,7 @@ class Odd:
             self.note.write_text(str(os.getpid()))
             time.sleep(600)
         facts = RunFacts.of(kernel={"name": "k", "cycles": 1, "clock_ghz": 1.0})
-        return of_records([RunRecord(False, "k", [facts])], [""], 0)
+        return build_outcome([RunRecord(False, "k", [facts])], [""], 0)
 
     def _been_here(self) -> bool:
         assert self.note is not None

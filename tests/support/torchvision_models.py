@@ -22,9 +22,9 @@ import numpy as np
 
 from gpusim.base.errors import GpusimError
 from gpusim.config.gpu import load_gpu
-from gpusim.config.network import network_of
+from gpusim.config.network import build_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.lab.training.iterations import Training
+from gpusim.lab.training.iterations import NetworkTraining
 from tests.support.network_runs import executed
 from workloads.networks.graph import Network
 from workloads.networks.schedule import training
@@ -84,10 +84,10 @@ def exported(name: str, size: int, values: bool) -> tuple[Network, Any]:
     """The network as it is read, and the module."""
     import torch
 
-    from workloads.networks.torch_module import described_by_module
+    from workloads.networks.torch_module import read_torch_module
 
     module = module_of(name, size, values)
-    return network_of(described_by_module(torch, module, torch.zeros((1, 3, size, size)), name)), module.eval()
+    return build_network(read_torch_module(torch, module, torch.zeros((1, 3, size, size)), name)), module.eval()
 
 
 def trained(network: Network, module: Any, image: np.ndarray) -> str:
@@ -95,12 +95,12 @@ def trained(network: Network, module: Any, image: np.ndarray) -> str:
     settings = NetworkSettings(gpu=load_gpu("mi6"))
     images = 1
     try:
-        iteration = Training(network, settings, images)
+        iteration = NetworkTraining(network, settings, images)
     except GpusimError as error:
         if "must be at least 2" not in str(error):
             return f"no: {error}"
         images = 2
-        iteration = Training(network, settings, images)
+        iteration = NetworkTraining(network, settings, images)
     labels = np.arange(images, dtype=np.uint32) % 1000
     batch = np.concatenate([image] * images)
     loss = iteration.step({next(iter(network.inputs)): batch, "labels": labels}, compared=True)

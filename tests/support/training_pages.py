@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.config import files
 from gpusim.lab.training import report
-from gpusim.lab.training.measure import Measured, measure
+from gpusim.lab.training.measure import TrainingMeasurement, measure
 from gpusim.lab.training.spec import FOLDER, load_training
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.report.layout import PIPE_WIDTH
@@ -33,7 +33,7 @@ def layer_times() -> dict[str, dict[str, float]]:
     return found
 
 
-def alexnet(**sets: Any) -> Measured:
+def alexnet(**sets: Any) -> TrainingMeasurement:
     """The shipped training of AlexNet, with the page's times."""
     given = {**files.read(files.SHIPPED / FOLDER / "alexnet.yaml"), "compute": {"layers": layer_times()}}
     return measure(load_training(given, {**sets, "compute.strong": "proportional"}), NO_STORE)
@@ -83,7 +83,7 @@ def claims() -> str:
 
 
 @cache
-def _published() -> dict[str, Measured]:
+def _published() -> dict[str, TrainingMeasurement]:
     return published.both("alexnet-2018-given", NO_STORE)
 
 

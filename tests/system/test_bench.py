@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.cli.main import invoke
 from gpusim.lab.checks.bench import bench
-from gpusim.lab.checks.bench.cases import CASES, BenchCase, Prepared
+from gpusim.lab.checks.bench.cases import CASES, BenchCase, BenchLaunch
 from gpusim.lab.cli import bench as command
 
 ROOFLINES = {"valu", "salu", "lds", "l1", "l2", "dram"}
@@ -45,7 +45,7 @@ def test_a_wrong_result_ends_the_benchmark(config, capfd, tmp_path: Path, monkey
     case = CASES[NAMES.index("relu")]
 
     def build(config, size):  # type: ignore[no-untyped-def]
-        return Prepared(case.build(config, size).launch, lambda: "one element is wrong")
+        return BenchLaunch(case.build(config, size).launch, lambda: "one element is wrong")
 
     false = BenchCase(case.name, case.bound, case.what, build, case.small, case.small)
     monkeypatch.setattr(bench, "CASES", (false,))
@@ -103,7 +103,7 @@ def test_a_default_history_that_cannot_be_written_is_said(monkeypatch, capfd, tm
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setattr("platformdirs.user_data_dir", lambda *_, **__: str(tmp_path / "file" / "gpusim"))
     assert invoke(["bench"]) == 2
-    assert "gpusim/lab/checks/bench.jsonl: cannot be written: " in capfd.readouterr().err
+    assert "gpusim/bench.jsonl: cannot be written: " in capfd.readouterr().err
 
 
 def test_a_history_in_a_folder_that_is_not_there_is_refused_before_measuring(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -12,15 +12,15 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks import dnnmark
-from gpusim.jobs.networks.run import Wanted
+from gpusim.lab.papers import dnnmark
+from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.jobs.running.script import ran
 from gpusim.lab.papers.dnnmark import (
     BENCHMARKS,
     FIGURES,
     BenchmarksJob,
     Claim,
-    Measured,
+    DnnmarkMeasurement,
     benchmark,
     claims,
     reduction,
@@ -29,7 +29,7 @@ from gpusim.lab.papers.dnnmark_tables import NAMES
 from gpusim.results.report.many import as_markdown
 from gpusim.results.report.page.parts import fragment
 from gpusim.results.report.result import read
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.study.compare.sides import side
 from tests.support.network_runs import piped, shown
 from workloads.networks.graph import Network
@@ -61,7 +61,7 @@ def test_fewer_images_and_rows_are_said() -> None:
         benchmark("lrn", 4, 300)
 
 
-def made_up(**changed: float) -> list[Measured]:
+def made_up(**changed: float) -> list[DnnmarkMeasurement]:
     """Figures with which all claims hold, with some changed: 'relu_backward_DRAM=0.1'."""
     values = {}
     for name in BENCHMARKS:
@@ -74,7 +74,7 @@ def made_up(**changed: float) -> list[Measured]:
             for figure in FIGURES:
                 one[figure.name] = changed.get(f"{name}_{what}_{figure.name}", one[figure.name])
             values[name, backward] = one
-    return [Measured(name, backward, ("k",), 10, 1.0, one) for (name, backward), one in values.items()]
+    return [DnnmarkMeasurement(name, backward, ("k",), 10, 1.0, one) for (name, backward), one in values.items()]
 
 
 def failing(**changed: float) -> list[str]:
@@ -94,7 +94,7 @@ def test_each_claim_is_judged_by_its_own_figures() -> None:
 def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
     monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
-    job = BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 32, Wanted())
+    job = BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 32, NetworkRunRequest())
     tree, (record,) = ran(job, Reporter(quiet=True))
     found = tree["benchmarks"]
     assert [(one["name"], one["pass"]) for one in found] == [
@@ -113,7 +113,7 @@ def test_figures_and_claims_are_shown_wherever_a_result_is(monkeypatch: pytest.M
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
     said = [Claim("(a) one", False, "why"), Claim("(b) other", True, "so")]
     monkeypatch.setattr(dnnmark, "claims", lambda measured: said)
-    tree, _ = ran(BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 16, Wanted()), Reporter(quiet=True))
+    tree, _ = ran(BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 16, NetworkRunRequest()), Reporter(quiet=True))
     text = piped(tree)
     head = "\t".join(["benchmark", "pass", "time us", *(figure.name for figure in FIGURES)])
     lines = text[text.index(head) :].splitlines()
@@ -172,7 +172,7 @@ def test_it_is_kept_and_found_as_other_networks_are(pointwise: None, capfd: pyte
     second = capfd.readouterr()
     assert "found in gpusim.db: run 1" in second.err and second.out == first.out
     assert invoke([*again, "--store", "--size", "8"]) == 0
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         assert [(r["id"], r["kind"], r["state"], r["batch"]) for r in results.table("runs")] == [
             (1, "net", "done", 1),
             (2, "net", "done", 1),
@@ -199,7 +199,7 @@ def test_what_was_finished_before_an_interrupt_is_kept(pointwise: None, monkeypa
 
     monkeypatch.setattr(dnnmark, "run_iteration", stopped)
     assert invoke([*COMMAND, "--store"]) == 130
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         (run,) = results.table("runs")
         assert (run["state"], run["exit_code"]) == ("partial", 130)
         assert {row["layer"] for row in results.table("metrics", run=1)} == {None, "pooling"}

@@ -22,7 +22,7 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.hip.building import COMPILERS
 from gpusim.jobs.hip.recording import HostWrite, record
-from gpusim.jobs.hip.supervisor import Program
+from gpusim.jobs.hip.supervisor import HostProgram
 from gpusim.jobs.vendor import library_product
 from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
@@ -30,7 +30,7 @@ from tests.support.bundles import HOST, bundle, compressed, entry
 from tests.support.invoked import invoked
 from workloads.data.operands import SyntheticOperands
 from workloads.shapes import GemmShape
-from workloads.toolchain.compilers import for_hip, without_library
+from workloads.toolchain.compilers import find_hip_tools, without_library
 from workloads.toolchain.errors import KernelBuildError
 from workloads.vendor.libraries import VENDOR_PRODUCTS
 
@@ -152,7 +152,7 @@ def test_a_forked_process_cannot_use_the_gpu_and_one_it_starts_can() -> None:
 
 def test_programs_are_compiled_while_they_run() -> None:
     try:
-        for_hip()
+        find_hip_tools()
     except KernelBuildError as missing:
         done = run(["--timing", "off"], PROGRAMS / "runtime", "compile")
         assert done.returncode == 1 and str(missing).split(";")[0] in done.stdout
@@ -280,7 +280,7 @@ GFX9_CASES = [
 def test_a_program_of_gfx9_computes(program: str, name: str, gpu: str, told: str) -> None:
     if name == "compile":
         try:
-            for_hip("gfx906")
+            find_hip_tools("gfx906")
         except KernelBuildError as missing:
             pytest.skip(str(missing))
     assert case(name, "--gpu", gpu, program=program).startswith(told)
@@ -576,7 +576,7 @@ def test_two_programs_at_once_share_neither_memory_nor_simulator(tmp_path: Path)
 @pytest.mark.parametrize("execute", [True, False])
 def test_what_was_recorded_runs_again(execute: bool) -> None:
     gpu = load_gpu("mi6", ["memory_mib=64"])
-    program = Program([str(PROGRAMS / "runtime"), "rewrite"])
+    program = HostProgram([str(PROGRAMS / "runtime"), "rewrite"])
     recording = record(program, gpu, Reporter(quiet=True), execute)
     assert len(recording.launches) == 2 and recording.memory is not None
     assert recording.code_of_exit == (0 if execute else 1)  # it looks at what was not computed

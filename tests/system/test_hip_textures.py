@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isa.image_resource import CLAMP_BORDER, LAST_TEXEL, MIRROR, WRAP, Sampler, TexelFormat
+from isa.image_resource import CLAMP_BORDER, LAST_TEXEL, MIRROR, WRAP, ImageSampler, TexelFormat
 from tests.support.images import sampled
 from tests.system.test_hip import PROGRAMS, pytestmark, run
 
@@ -40,13 +40,13 @@ def test_textures_and_surfaces(gpu: str, tmp_path: Path) -> None:
     def equal(what: int, expected: np.ndarray) -> None:
         np.testing.assert_array_equal(parts[what], expected)
 
-    equal(10, sampled(image, one, [x, y], Sampler((WRAP, MIRROR, WRAP), True, normalised=True))[:, 0])
-    in_texels = Sampler((LAST_TEXEL,) * 3, True, normalised=False)
+    equal(10, sampled(image, one, [x, y], ImageSampler((WRAP, MIRROR, WRAP), True, normalised=True))[:, 0])
+    in_texels = ImageSampler((LAST_TEXEL,) * 3, True, normalised=False)
     equal(11, sampled(bytes_, byte, [parts[6], parts[6]], in_texels)[:, 0])
-    equal(12, sampled(volume, one, [x, y, z], Sampler((LAST_TEXEL,) * 3, True, normalised=True))[:, 0])
+    equal(12, sampled(volume, one, [x, y, z], ImageSampler((LAST_TEXEL,) * 3, True, normalised=True))[:, 0])
     # of the nearest texel AMD's device library makes the coordinate that it begins at
     held = [np.floor(u * np.float32(n)) for u, n in ((x, image.shape[2]), (y, H))]
-    border = Sampler((CLAMP_BORDER,) * 3, False, normalised=False)
+    border = ImageSampler((CLAMP_BORDER,) * 3, False, normalised=False)
     layers = np.stack([sampled(volume[k : k + 1], one, held, border)[:, 0] for k in range(D)])
     equal(13, layers[np.arange(len(x)) % D, np.arange(len(x))])
     index = np.arange(len(x)) * 5 % len(x)

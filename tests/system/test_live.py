@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from tests.support.live import Client, running
 
 pytestmark = pytest.mark.compiled_tier
@@ -114,7 +114,7 @@ def test_the_points_of_a_sweep_are_followed_in_their_processes(tmp_path: Path) -
         assert process.wait() == 0
     assert works == {"point 0", "point 1"}
     assert [(part["work"], part["done"], part["total"]) for part in last["overall"]] == [("", 2, 2)]
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         assert [row["state"] for row in results.sweep(1, "kernel.cycles")] == ["done", "done"]
 
 

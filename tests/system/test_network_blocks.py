@@ -12,7 +12,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config import files
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.run import Wanted, run_iteration
+from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
 from gpusim.model.core.gpu_spec import GpuSpec
 
 ENDS = [{"name": "fc", "kind": "fully_connected", "outputs": 3}, {"name": "softmax", "kind": "softmax"}]
@@ -55,7 +55,7 @@ def test_an_lstm_cell_is_that_of_its_equations(tmp_path: Path) -> None:
     shapes |= {"output_fc.weight": (61, nodes), "output_fc.bias": (61,)}
     given: Arrays = {name: random.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
     given["labels"] = np.array([1, 60, 7])
-    wanted, settings = Wanted(batch=3, train=True, data="real", timing=False), NetworkSettings(gpu=GpuSpec())
+    wanted, settings = NetworkRunRequest(batch=3, train=True, data="real", timing=False), NetworkSettings(gpu=GpuSpec())
     with Interrupt() as interrupt:
         found = run_iteration(
             load_network(str(file)), settings, wanted, Reporter(quiet=True), interrupt, given, keep_outputs=True
@@ -81,7 +81,7 @@ def test_an_lstm_cell_is_that_of_its_equations(tmp_path: Path) -> None:
 def test_blocks_of_shipped_networks(name: str, entries: list[dict[str, Any]]) -> None:
     blocks = yaml.safe_load(files.find(name, NETWORK_FOLDER).read_text())["blocks"]
     network = {"input": [3, 6, 5], "blocks": blocks, "layers": [*entries, *ENDS]}
-    wanted = Wanted(batch=2, train=True, data="real", timing=False)
+    wanted = NetworkRunRequest(batch=2, train=True, data="real", timing=False)
     with Interrupt() as interrupt:
         found = run_iteration(
             load_network(network), NetworkSettings(gpu=GpuSpec()), wanted, Reporter(quiet=True), interrupt

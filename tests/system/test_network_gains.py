@@ -12,7 +12,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks.script import NetworkResult
-from gpusim.lab.training.iterations import Training
+from gpusim.lab.training.iterations import NetworkTraining
 from gpusim.results.report import terminal
 from tests.support.small_networks import layer
 
@@ -54,7 +54,7 @@ def shown(result: NetworkResult) -> str:
 @pytest.mark.parametrize("algorithm", DENSE)
 def test_training_with_fusion_computes_the_same_bits(algorithm: str) -> None:
     apart, fused = (
-        Training(
+        NetworkTraining(
             load_network(NETWORK), NetworkSettings(gpu=load_gpu("mi6"), convolution=algorithm, fusion=fusion), batch=3
         )
         for fusion in (False, True)

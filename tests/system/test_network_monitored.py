@@ -14,12 +14,12 @@ from gpusim.cli.main import invoke
 from gpusim.config.monitor import MonitorSpec
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.jobs.running import runner
 from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, SPARSE
 from gpusim.lab.monitor.curves import Curves
 from gpusim.lab.monitor.job import MonitoredJob
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.kinds import closed_loop
 from gpusim.lab.papers.specs.figure import ClosedLoopFigure
 from gpusim.lab.papers.specs.reproduction import load_reproduction
@@ -45,7 +45,7 @@ def curves() -> Curves:
 
 def job_of(settings: dict[str, Any] | None = None, held: Curves | None = None, **wanted: Any) -> MonitoredJob:
     spec = NetworkSettings(**{"gpu": GPU, "monitor": MONITOR, **HOW, **(settings or {})})
-    asked = Wanted(**{"batch": BATCH, "train": True, **wanted})
+    asked = NetworkRunRequest(**{"batch": BATCH, "train": True, **wanted})
     return MonitoredJob(load_network(NETWORK), spec, asked, held or curves())
 
 
@@ -115,8 +115,10 @@ def test_a_figure_judges_by_what_was_simulated(ran: dict[str, Any], tmp_path: Pa
         figure = ClosedLoopFigure(
             title="", source="", trainings={"small": str(file)}, settings=MONITOR.model_dump(mode="json")
         )
-        found = list(closed_loop.values(load_reproduction("spartan"), figure, Results("spartan", {})))
-        assert len(list(closed_loop.tables(load_reproduction("spartan"), figure, Results("spartan", {})))) == 2
+        found = list(closed_loop.values(load_reproduction("spartan"), figure, ReproductionResults("spartan", {})))
+        assert (
+            len(list(closed_loop.tables(load_reproduction("spartan"), figure, ReproductionResults("spartan", {})))) == 2
+        )
         return {one.labels["policy"]: one.value for one in found if one.measure == "speedup"}
 
     fast, slow = speedups(0.5), speedups(2.0)

@@ -27,11 +27,11 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks import steps as steps_module
-from gpusim.jobs.networks.case import Iteration
-from gpusim.jobs.networks.job import fill, work_of_network
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.case import IterationSettings
+from gpusim.jobs.networks.job import describe_network_run, fill
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import NetworkRecord, Wanted, run_iteration
+from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, run_iteration
 from gpusim.jobs.networks.steps import run_synthetic
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.running.job import launches
@@ -39,16 +39,16 @@ from gpusim.jobs.running.operators import gpu_facts
 from gpusim.model.core.facts import combined
 from gpusim.results import metrics
 from gpusim.results.metrics import describe
-from gpusim.results.metrics.metric import known_of
+from gpusim.results.metrics.metric import collect_formula_inputs
 from gpusim.results.records.record import RunRecord
 from gpusim.results.report.document import as_json, document
 from gpusim.results.report.rows import LEGEND
 from gpusim.results.store.file import StoreError
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import of_records
-from gpusim.results.store.reading import Results
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import build_outcome
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import stored_run
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
@@ -56,9 +56,9 @@ from tests.support.utilization import compute_efficiency
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.memory import plan
 from workloads.networks.schedule import inference, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 from workloads.operators.activation import ActivationForward
-from workloads.operators.primitive import Value
+from workloads.operators.primitive import ReferenceValue
 
 GPU = load_gpu("mi6")
 BATCH = 3
@@ -68,7 +68,7 @@ def record_of(described: list[dict[str, Any]], **values: Any) -> NetworkRecord:
     options = {"batch": BATCH, "train": True, **{k: v for k, v in values.items() if k not in ("inputs", "outputs")}}
     with Interrupt() as interrupt:
         return run_iteration(
-            network(described), NetworkSettings(gpu=GPU), Wanted(**options), Reporter(quiet=True), interrupt,
+            network(described), NetworkSettings(gpu=GPU), NetworkRunRequest(**options), Reporter(quiet=True), interrupt,
             values.get("inputs"), values.get("outputs", False),
         )  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_loss_and_gradients_are_those_of_numpy_in_fp64(name: str) -> None:
     rng = np.random.default_rng(5)
     inputs = {"labels": np.array([0, 3, 2])}
     for tensor in schedule.tensors.values():
-        if tensor.role in (Role.INPUT, Role.PARAMETER) and tensor.name != "labels":
+        if tensor.role in (TensorRole.INPUT, TensorRole.PARAMETER) and tensor.name != "labels":
             inputs[tensor.name] = rng.normal(size=tensor.shape).astype(np.float32)
         elif tensor.name.endswith("variance"):
             inputs[tensor.name] = np.ones(tensor.shape)
@@ -132,7 +132,7 @@ def test_loss_and_gradients_are_those_of_numpy_in_fp64(name: str) -> None:
         machine.step(step)
         expected |= {name: machine.array(name).copy() for name in step.writes.values()}
     for name, array in found.outputs.items():
-        if schedule.tensors[name].role is not Role.PARAMETER:
+        if schedule.tensors[name].role is not TensorRole.PARAMETER:
             np.testing.assert_allclose(array, expected[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
@@ -161,7 +161,7 @@ CONVOLUTION = [layer("c", "convolution", filters=8, kernel=3, padding=1)]
 def test_what_made_up_results_take_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = inference(load_network({"input": [64, 128, 128], "layers": [layer("t", "tanh")]}), 8)
     storage = Storage.allocate(network_plan(schedule), GPU)
-    (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), Iteration())
+    (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), IterationSettings())
     asked: list[Any] = []
     size = operator.work.stored_bytes
 
@@ -181,7 +181,7 @@ def test_what_decides_the_time_is_not_given_back(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(steps_module, "MOST_RESIDENT_BYTES", 0)
     schedule = inference(load_network({"input": [8, 24, 24], "layers": CONVOLUTION}), 1)
     storage = Storage.allocate(network_plan(schedule), GPU)
-    (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), Iteration())
+    (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), IterationSettings())
     for tensor in operator.tensors.values():
         tensor.array[...] = 1
     steps_module._discarding(operator, lambda _: True)(Any)
@@ -193,7 +193,7 @@ def test_an_algorithm_by_images_simulates_one_of_them() -> None:
     described = load_network({"input": [16, 8, 8], "layers": layers})  # an image begins with a line
     settings = NetworkSettings(gpu=GPU, convolution="im2col")
     with Interrupt() as interrupt:
-        record = run_iteration(described, settings, Wanted(batch=4), Reporter(quiet=True), interrupt)
+        record = run_iteration(described, settings, NetworkRunRequest(batch=4), Reporter(quiet=True), interrupt)
     assert record.passed is True
     first, second = record.steps
     assert len(first.classes) > 4 > len(first.simulated) > 0
@@ -216,7 +216,7 @@ def test_a_launch_finds_the_tables_that_others_make_for_it() -> None:
 
     def cycles(simulated: set[int]) -> int:
         storage = Storage.allocate(network_plan(schedule), GPU)
-        operators = storage.operators(schedule.steps[0], gpu_facts(GPU), Iteration())
+        operators = storage.operators(schedule.steps[0], gpu_facts(GPU), IterationSettings())
         return run_synthetic(operators[0], GPU, simulated, lambda _: True).facts[1].cycles
 
     assert cycles({1}) == cycles({0, 1})
@@ -236,7 +236,7 @@ def test_a_wrong_result_is_named(monkeypatch: pytest.MonkeyPatch, jobs: int) -> 
     def reference(self: ActivationForward, inputs: Any, first: int = 0) -> Any:
         value = real(self, inputs, first)["y"].value.copy()
         value[0, 0, 0, 0] += 1.0
-        return {"y": Value(value, 1e-3)}
+        return {"y": ReferenceValue(value, 1e-3)}
 
     monkeypatch.setattr(ActivationForward, "reference", reference)
     record = record_of(SHORT, jobs=jobs)
@@ -250,7 +250,7 @@ def interrupt_after_the_first(kept: Path) -> threading.Thread:
 
     def watch() -> None:
         for _ in range(600):
-            with contextlib.suppress(StoreError), Results(kept) as results:
+            with contextlib.suppress(StoreError), StoreReader(kept) as results:
                 if len(results.table("launch_classes")):
                     break
             time.sleep(0.1)
@@ -266,7 +266,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     longer = load_network({"input": [64, 128, 128], "layers": norms})
     with Interrupt() as interrupt:
         watcher = interrupt_after_the_first(tmp_path / "kept.db")
-        wanted = Wanted(batch=2, data="synthetic", jobs=2, store=tmp_path / "kept.db")
+        wanted = NetworkRunRequest(batch=2, data="synthetic", jobs=2, store=tmp_path / "kept.db")
         record = run_iteration(longer, NetworkSettings(gpu=GPU), wanted, Reporter(quiet=True), interrupt)
         watcher.join()
     assert record.stopped_by == "interrupted"
@@ -296,7 +296,7 @@ def test_a_row_s_metrics_are_found_out_once(one_process: NetworkRecord, monkeypa
 
     monkeypatch.setattr(metrics, "launch_tree", counted)
     record = as_run(one_process)
-    assert len(of_records([record], [""], 0).measured) > len(record.parts)
+    assert len(build_outcome([record], [""], 0).measured) > len(record.parts)
     tree = document(one_process.settings.resolved(), [record], about={"kind": "net", **NAMED})
     piped(tree)
     as_json(tree)
@@ -320,7 +320,7 @@ def test_a_layer_s_products_are_told_from_what_else_it_launches() -> None:
             part.facts.time_us + len(part.launches) * GPU.kernel_launch_us,
             part.facts.time_us * (1 - others / part.facts.cycles),
         ]
-        known = known_of(part.facts)
+        known = collect_formula_inputs(part.facts)
         for name, time_us in zip(("compute_efficiency", "product_compute_efficiency"), times, strict=True):
             expected = compute_efficiency(2 * part.values["macs"], time_us * 1e-6, GPU.clock_ghz * 1e9, 64 * GPU.cus)
             assert describe(f"layer.{name}").value(known) == pytest.approx(expected)
@@ -345,12 +345,12 @@ def test_what_is_kept_is_the_gpu_s_and_a_damaged_row_is_none(tmp_path: Path) -> 
     store = tmp_path / "kept.db"
     (step, *_) = record_of(SHORT, store=store, layers="relu1", train=False).steps
     (one,) = step.classes
-    assert Kept(store, GPU).get(one) == step.facts
-    assert Kept(store, GPU, fresh=True).get(one) is None
-    assert Kept(store, load_gpu("r9nano")).get(one) is None
+    assert LaunchCache(store, GPU).get(one) == step.facts
+    assert LaunchCache(store, GPU, fresh=True).get(one) is None
+    assert LaunchCache(store, load_gpu("r9nano")).get(one) is None
     with sqlite3.connect(store) as db:
         db.execute("UPDATE launch_classes SET facts = substr(facts, 1, 40)")
-    assert Kept(store, GPU).get(one) is None
+    assert LaunchCache(store, GPU).get(one) is None
 
 
 def test_what_another_run_is_at_is_waited_for_and_not_simulated_again(
@@ -362,13 +362,13 @@ def test_what_another_run_is_at_is_waited_for_and_not_simulated_again(
     marked = combined([alone.facts, alone.facts])
     asked: list[int] = []
 
-    def hold(kept: Kept, one: LaunchClass) -> bool:
+    def hold(kept: LaunchCache, one: LaunchClass) -> bool:
         asked.append(1)
         if len(asked) == 2:
             kept.put(one, marked)
         return len(asked) > 2
 
-    monkeypatch.setattr(Kept, "hold", hold)
+    monkeypatch.setattr(LaunchCache, "hold", hold)
     (step,) = record_of(SHORT, store=tmp_path / "kept.db", **wanted).steps
     assert step.facts is not None and step.facts.cycles == 2 * alone.facts.cycles
     assert len(asked) == 3 and not step.simulated
@@ -386,12 +386,12 @@ def test_the_store_has_launches_by_layer_pass_kernel_and_invocation(tmp_path: Pa
     path = tmp_path / "s.db"
     ran = run_job(SMALL, batch=BATCH, train=True, store=path)
     (record,) = ran.records
-    work = work_of_network(load_network(SMALL), ran.job.settings, ran.job.wanted)
-    with Keeper(path) as keeper:
+    work = describe_network_run(load_network(SMALL), ran.job.settings, ran.job.wanted)
+    with StoreWriter(path) as keeper:
         assert keeper.found(work) is None
-        keeper.keep(work, of_records(ran.records, [""], 0, ran.job.about), Started())
+        keeper.keep(work, build_outcome(ran.records, [""], 0, ran.job.about), RunClock())
         assert keeper.found(work) is not None
-    with Results(path) as results:
+    with StoreReader(path) as results:
         again = stored_run(results, "1").document()
         rows = results.query(
             "SELECT layers.name AS layer, pass, kernel, invocation, of_kernel, simulated FROM launches"
@@ -423,13 +423,13 @@ def test_equal_work_is_found_in_a_store_and_other_work_is_not(tmp_path: Path) ->
 
     def work(
         settings: dict[str, Any] | None = None, network_layers: list[dict[str, Any]] = SHORT, **wanted: Any
-    ) -> Work:
+    ) -> RunDescription:
         held = NetworkSettings(**{"gpu": GPU, **(settings or {})})
         described = load_network({"input": INPUT, "layers": network_layers})
-        return work_of_network(described, held, Wanted(**{"batch": BATCH, "layers": "relu1", **wanted}))
+        return describe_network_run(described, held, NetworkRunRequest(**{"batch": BATCH, "layers": "relu1", **wanted}))
 
-    with Keeper(tmp_path / "s.db") as keeper:
-        keeper.keep(work(), of_records(ran.records, [""], 0, ran.job.about), Started())
+    with StoreWriter(tmp_path / "s.db") as keeper:
+        keeper.keep(work(), build_outcome(ran.records, [""], 0, ran.job.about), RunClock())
         assert keeper.found(work()) is not None and keeper.found(work(jobs=7)) is not None
         for other in (
             work(batch=2), work(layers="relu2"), work(train=True), work(data="synthetic"), work(engine="on"),

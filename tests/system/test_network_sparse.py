@@ -11,7 +11,7 @@ import gpusim
 from gpusim.cli.main import invoke
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.networks import run
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.results.report.many import as_markdown
 from gpusim.results.report.page.parts import fragment
 from gpusim.results.report.result import read
@@ -204,8 +204,8 @@ def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
     assert len(served) == 1
     small = EngineSpec(compaction_units=1)
     for one in step.classes:
-        assert Kept(tmp_path / "s.db", GPU, engine_spec=EngineSpec()).get(one) is not None
-        assert (Kept(tmp_path / "s.db", GPU, engine_spec=small).get(one) is None) == bool(one.regions)
+        assert LaunchCache(tmp_path / "s.db", GPU, engine_spec=EngineSpec()).get(one) is not None
+        assert (LaunchCache(tmp_path / "s.db", GPU, engine_spec=small).get(one) is None) == bool(one.regions)
     again = record_of(layers="a", data="synthetic", settings={"sparsity": 0.5}, store=tmp_path / "s.db")
     assert simulated(again) == {"a": 0} and again.last.steps[0].facts == step.facts
 

@@ -11,11 +11,11 @@ import pytest
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings, TrainingSpec
-from gpusim.lab.training.iterations import Training
+from gpusim.lab.training.iterations import NetworkTraining
 from tests.support.network_numbers import MOMENTUM, Machine
 from workloads.networks.memory import no_workspace, plan
 from workloads.networks.schedule import Schedule, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 RATE = 0.01
 SETTINGS = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(rate=RATE, momentum=MOMENTUM))
@@ -38,14 +38,14 @@ def batches(iterations: int, batch: int) -> Iterator[dict[str, np.ndarray]]:
 
 
 def parameters(schedule: Schedule) -> list[str]:
-    return [name for name, tensor in schedule.tensors.items() if tensor.role is Role.PARAMETER]
+    return [name for name, tensor in schedule.tensors.items() if tensor.role is TensorRole.PARAMETER]
 
 
 def trained(
     iterations: int, batch: int, settings: NetworkSettings = SETTINGS
-) -> tuple[Training, dict[str, np.ndarray], list[float]]:
+) -> tuple[NetworkTraining, dict[str, np.ndarray], list[float]]:
     """LeNet trained, what its parameters were at first, and the losses."""
-    run = Training(load_network("lenet"), settings, batch)
+    run = NetworkTraining(load_network("lenet"), settings, batch)
     first = {name: run.array(name) for name in parameters(run.schedule)}
     return run, first, [run.step(one) for one in batches(iterations, batch)]
 
@@ -54,7 +54,7 @@ def in_fp64(
     first: dict[str, np.ndarray], iterations: int, batch: int, schedule: Schedule | None = None
 ) -> tuple[Machine, list[float]]:
     schedule = schedule or training(load_network("lenet"), batch)
-    nothing = {name: np.zeros(t.shape) for name, t in schedule.tensors.items() if t.role is Role.INPUT}
+    nothing = {name: np.zeros(t.shape) for name, t in schedule.tensors.items() if t.role is TensorRole.INPUT}
     machine, losses = Machine(plan(schedule, no_workspace), {**nothing, **first}, RATE), []
     for one in batches(iterations, batch):
         for name, array in one.items():
@@ -92,7 +92,7 @@ def test_circulant_layers_train_as_the_matrices_that_they_stand_for(flow: str, i
 
 
 def test_an_iteration_s_results_are_compared_step_by_step() -> None:
-    run = Training(load_network("lenet"), SETTINGS, 2)
+    run = NetworkTraining(load_network("lenet"), SETTINGS, 2)
     assert run.step(pictures(2, 0), compared=True) > 0
 
 

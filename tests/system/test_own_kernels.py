@@ -46,8 +46,9 @@ def run(command: str, folder: Path) -> str:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with what the commands name, to write into."""
-    for place in ("docs/own-kernels", "gpusim/opencl"):
-        shutil.copytree(ROOT / place, tmp_path / place)
+    shutil.copytree(ROOT / "docs/own-kernels", tmp_path / "docs/own-kernels")
+    (tmp_path / "workloads/toolchain").mkdir(parents=True)
+    shutil.copy(ROOT / "workloads/toolchain/opencl.h", tmp_path / "workloads/toolchain")
     return tmp_path
 
 

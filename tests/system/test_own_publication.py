@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.config.sweep import Overrides, load_sweep
+from gpusim.config.sweep import SweepOverrides, load_sweep
 from gpusim.lab.papers.specs.reproduction import load_reproduction
-from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.points import list_points
 from gpusim.study.sweep.tasks import prepared
 
 pytestmark = pytest.mark.compiled_tier
@@ -22,8 +22,8 @@ def test_the_folder_is_complete(
     err = capfd.readouterr().err
     assert "is there already" in err and "is no name of a publication" in err
     monkeypatch.chdir(tmp_path / "mine")
-    spec, document = load_sweep("sweep.yaml", Overrides())
-    points = points_of(spec)
+    spec, document = load_sweep("sweep.yaml", SweepOverrides())
+    points = list_points(spec)
     assert len(points) == 12
     prepared(spec, points[-1], document.path)
     found = load_reproduction("mine.yaml")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.lab.papers.kept import FILE, Results, as_json, load
+from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json, load
 from tests.support.reproduction import INDEX, LAYER, made_up, written
 
 ONE = f"""
@@ -105,7 +105,7 @@ def test_points_of_figures_that_are_not_asked_for_stay(
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path, INDEX.replace("[speed, cache, train, place]", "[speed, cache]"), speed=ONE)
     mine, others = "one 1 any best", "one 1 any old"
-    known = Results("test", {mine: made_up(1), others: made_up(7), "of no figure": made_up(1)})
+    known = ReproductionResults("test", {mine: made_up(1), others: made_up(7), "of no figure": made_up(1)})
     Path("test", FILE).write_text(as_json(known))
     assert invoke(["reproduce", str(path), "--only", "speed", "--exact", "--jobs", "1"]) == 0
     found = load(Path("test"), "test").points

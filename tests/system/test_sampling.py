@@ -15,13 +15,13 @@ from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.running.operators import gpu_facts
-from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.measure import compare
 from gpusim.model.sampling import stratum
-from gpusim.model.sampling.decision import Measured, Next
-from gpusim.model.sampling.estimate import Estimate, estimate
+from gpusim.model.sampling.decision import Measured, SamplingDecision
+from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.work import Stretch, Work
+from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
 from gpusim.results import metrics
 from gpusim.results.store.records import plain, restored
 from isa.device_memory import DeviceMemory
@@ -101,9 +101,9 @@ def test_what_has_not_settled_after_32_laps_is_not_measured_elsewhere(
 ) -> None:
     asked = []
 
-    def never_settled(measured: Measured, *_: Any) -> Next:
+    def never_settled(measured: Measured, *_: Any) -> SamplingDecision:
         asked.append(len(measured.laps))
-        return Next(0, False)
+        return SamplingDecision(0, False)
 
     monkeypatch.setattr(stratum, "following", never_settled)
     found = run(sampling={})
@@ -195,28 +195,28 @@ def test_a_small_grid_runs_whole_and_says_why() -> None:
     assert bare.kernel.cycles == result.kernel.cycles
 
 
-def _small_product() -> Prepared:
+def _small_product() -> SamplingLaunch:
     config = load_run({"gpu": GPU, "workload": GEMM, "kernels": DENSE, "run": {"engine": "off"}})
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
-    return Prepared(job.operator("sgemm").launches[-1], job.gpu)
+    return SamplingLaunch(job.operator("sgemm").launches[-1], job.gpu)
 
 
-def _small_sum() -> Prepared:
+def _small_sum() -> SamplingLaunch:
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
     operator = build(Add((9, 64, 64, 64)), DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
-    return Prepared(operator.launches[0], spec)
+    return SamplingLaunch(operator.launches[0], spec)
 
 
 @pytest.mark.parametrize("make", [_small_product, _small_sum])
 def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
-    make: Callable[[], Prepared], monkeypatch: pytest.MonkeyPatch
+    make: Callable[[], SamplingLaunch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case = Case("small", "kind", "what", make)
+    case = SamplingCase("small", "kind", "what", make)
     found = compare(case, SamplingSpec())
     assert found.method == "windows" and found.fraction < 0.7
     assert found.covered and abs(found.error) < 0.02 and found.metrics_covered >= 0.8 * found.metrics > 0
 
-    def off(*given: Any) -> Estimate:
+    def off(*given: Any) -> CountEstimate:
         estimated = estimate(*given)
         return replace(estimated, added=1.1 * estimated.added)
 
@@ -225,7 +225,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
     assert not wrong.covered and wrong.error > 0.02 and wrong.cycles == found.cycles
 
 
-def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) -> Prepared:
+def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) -> SamplingLaunch:
     """A launch whose workgroup k has work(k) rounds to do, on two compute units."""
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
     memory = DeviceMemory(spec.memory_mib << 20)
@@ -233,31 +233,31 @@ def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) 
     arrays = {"work": table, "y": np.zeros(256 * groups, np.float32)}
     found = load_code_object(code_object_path("uneven", BENCH_KERNELS_DIR)).kernels[kernel]
     values = {name: Pointer(memory.upload(array, name).address) for name, array in arrays.items()}
-    return Prepared(Launch(found, memory, pack(found, values).block, (256 * groups, 1, 1), (256, 1, 1)), spec)
+    return SamplingLaunch(Launch(found, memory, pack(found, values).block, (256 * groups, 1, 1), (256, 1, 1)), spec)
 
 
-def _late() -> Prepared:
+def _late() -> SamplingLaunch:
     return _uneven("looped", 2400, lambda k: np.where(k < 1600, 12, 60))
 
 
-def _rare() -> Prepared:
+def _rare() -> SamplingLaunch:
     return _uneven("looped", 2400, lambda k: np.where(k % 199 == 7, 400, 12))
 
 
 def test_work_that_changes_along_the_grid_is_sampled_in_stretches() -> None:
-    found = compare(Case("late", "uneven", "what", _late), SamplingSpec())
+    found = compare(SamplingCase("late", "uneven", "what", _late), SamplingSpec())
     assert found.method == "windows" and found.fraction < 0.95
     assert found.covered and abs(found.error) < 0.01
 
 
 def test_without_its_strata_it_would_be_far_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Work, "stretches", lambda *_: [Stretch(0, 2400)])
-    found = compare(Case("late", "uneven", "what", _late), SamplingSpec())
+    monkeypatch.setattr(WorkgroupInstructions, "stretches", lambda *_: [WorkgroupStratum(0, 2400)])
+    found = compare(SamplingCase("late", "uneven", "what", _late), SamplingSpec())
     assert found.fraction == 1 or abs(found.error) > 0.01 or found.half_width > 0.02
 
 
 def test_a_launch_with_rare_long_workgroups_runs_whole_and_says_why() -> None:
-    found = compare(Case("rare", "uneven", "what", _rare), SamplingSpec())
+    found = compare(SamplingCase("rare", "uneven", "what", _rare), SamplingSpec())
     assert found.fraction == 1 and found.reason.startswith("not stationary: its longest workgroups have")
 
 
@@ -270,8 +270,8 @@ def test_laps_lie_elsewhere_with_another_seed(sampled: gpusim.RunResult) -> None
 def test_work_foretold_wrongly_is_forgotten_and_doubted(
     sampled: gpusim.RunResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = Work.of
-    monkeypatch.setattr(Work, "of", lambda self, workgroups: 2 * of(self, workgroups))
+    of = WorkgroupInstructions.of
+    monkeypatch.setattr(WorkgroupInstructions, "of", lambda self, workgroups: 2 * of(self, workgroups))
     found = run(sampling={})
     assert found.sampling.method == "windows"
     assert found.kernel.wavefront_instructions == pytest.approx(sampled.kernel.wavefront_instructions, rel=0.02)

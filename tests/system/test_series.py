@@ -9,7 +9,7 @@ import pytest
 
 from gpusim.cli.main import invoke
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.execution import How
+from gpusim.jobs.networks.execution import ExecutionOptions
 from gpusim.model.core import series as over_time
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.simulator import simulate
@@ -87,8 +87,8 @@ def test_the_store_gives_back_what_was_counted() -> None:
 
 
 def test_facts_of_another_interval_do_not_answer() -> None:
-    facts, asked = run(every=EVERY), How(launches=RunOptions(every=EVERY))
-    assert asked.is_answered_by(facts) and How().is_answered_by(facts)
+    facts, asked = run(every=EVERY), ExecutionOptions(launches=RunOptions(every=EVERY))
+    assert asked.is_answered_by(facts) and ExecutionOptions().is_answered_by(facts)
     assert not replace(asked, launches=RunOptions(every=2 * EVERY)).is_answered_by(facts)
     assert not asked.is_answered_by(replace(facts, series=None))
 

@@ -13,8 +13,8 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.results.store.file import StoreError
-from gpusim.results.store.keeper import Keeper
-from gpusim.results.store.reading import Results
+from gpusim.results.store.keeper import StoreWriter
+from gpusim.results.store.reading import StoreReader
 from tests.support.small_networks import INPUT, layer
 
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def runs() -> list[dict[str, Any]]:
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         return list(results.table("runs"))
 
 
@@ -97,7 +97,7 @@ def test_a_store_that_fails_after_the_run_costs_no_result(
     def refuse(*_: Any) -> int:
         raise StoreError("gpusim.db: the disk is full")
 
-    monkeypatch.setattr(Keeper, "keep", refuse)
+    monkeypatch.setattr(StoreWriter, "keep", refuse)
     assert invoke([*EXEC, *RIGHT, "--store", "--json", "a.json"]) == 2
     captured = capfd.readouterr()
     assert "issued   " in captured.out
@@ -118,7 +118,7 @@ def test_networks_and_microbenchmarks_are_kept_and_found(folder: Path, capfd: An
         assert Path("0.json").read_bytes() == Path("1.json").read_bytes() == Path("2.json").read_bytes()
         assert invoke(["results", "show", str(len(runs()))]) == 0
         assert capfd.readouterr().out.endswith(shown[0])
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         assert results.wide("microbench.lds.conflict_32")[0]["microbench.lds.conflict_32"] > 0
 
 

@@ -16,7 +16,7 @@ import gpusim
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.study.sweep.executor import LocalProcesses
 from tests.support.tasks import Odd
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def points(store: str) -> list[tuple[Any, ...]]:
-    with Results(store) as results:
+    with StoreReader(store) as results:
         table = results.sweep(1, "kernel.cycles", "l2.hit_rate")
     return [tuple(row[name] for name in COMPARED) for row in table]
 
@@ -53,7 +53,7 @@ def test_results_do_not_depend_on_the_number_of_workers(folder: Path, capfd: Any
     assert cycles == sorted(cycles) and len(set(cycles)) > 1
     assert invoke([*SWEEP, "--store", "1.db"]) == 0
     assert "12 were there" in capfd.readouterr().err
-    with Results("1.db") as results:
+    with StoreReader("1.db") as results:
         assert {row["sweep"] for row in results.table("runs")} == {1}
         assert len(results.table("runs")) == 12
 
@@ -142,7 +142,7 @@ def test_a_search_that_is_killed_goes_on_to_the_same_points(folder: Path, capfd:
 def count() -> int:
     """Runs that the store has; 0 before there is one."""
     try:
-        with Results("gpusim.db") as results:
+        with StoreReader("gpusim.db") as results:
             return len(results.table("runs"))
     except UserError:
         return 0
@@ -151,7 +151,7 @@ def count() -> int:
 def test_points_that_cannot_be_are_stored_and_the_rest_goes_on(folder: Path, capfd: Any) -> None:
     odd = [*SWEEP[:-1], "gpu.l1.fill_latency_cycles=1,-1,2", "--quiet"]
     assert invoke(odd) == 1
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         rows = results.sweep(1)
         assert [row["state"] for row in rows] == ["done", "failed", "done"]
         (failed,) = results.table("runs", state="failed")
@@ -257,7 +257,7 @@ def test_ctrl_c_keeps_what_has_ended_and_nothing_else(folder: Path) -> None:
     assert process.returncode == 130
     assert "interrupted: the same command goes on" in err
     assert 1 <= count() < 12
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         assert {row["state"] for row in results.table("runs")} == {"done"}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from tests.support.dask_cluster import Cluster, cluster
 
 # found, not imported: every process that collects tests would take half a second for it
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def points(store: str) -> list[tuple[Any, ...]]:
-    with Results(store) as results:
+    with StoreReader(store) as results:
         table = results.sweep(1, "kernel.cycles", "l2.hit_rate")
     return [tuple(row[name] for name in COMPARED) for row in table]
 
@@ -47,7 +47,7 @@ def points(store: str) -> list[tuple[Any, ...]]:
 def count(store: str) -> int:
     """Runs that a store has; 0 before there is one."""
     try:
-        with Results(store) as results:
+        with StoreReader(store) as results:
             return len(results.table("runs"))
     except UserError:
         return 0

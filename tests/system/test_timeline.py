@@ -14,7 +14,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.simulator import simulate
 from gpusim.results.timeline.recording import GROUPS
 from gpusim.results.timeline.timeline import Timeline
-from gpusim.results.timeline.window import Window
+from gpusim.results.timeline.window import TimelineWindow
 from isa.execution.faults import ExecutionFault
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
@@ -43,7 +43,7 @@ def draw(
     path: Path,
     kernel: str = "sgemm_wide",
     shape: tuple[int, int, int] = SMALL_SHAPE,
-    window: Window | None = None,
+    window: TimelineWindow | None = None,
     gpu: GpuSpec = GPU,
     **options: Any,
 ) -> tuple[list[Any], ReadTrace, list[str]]:
@@ -226,7 +226,7 @@ def check_order(trace: ReadTrace, root: str) -> None:
 
 def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
     (launch,) = random_gemm("sgemm_wide", SMALL_SHAPE, GPU).launches
-    with Timeline(tmp_path / "t.pftrace", Window(end=10)) as timeline:
+    with Timeline(tmp_path / "t.pftrace", TimelineWindow(end=10)) as timeline:
         for _ in range(11):
             simulate(launch, GPU, timeline=timeline)
     shown = read_trace(tmp_path / "t.pftrace").below()
@@ -236,7 +236,7 @@ def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
 def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:
     (facts,), whole, _ = draw(tmp_path / "whole.pftrace")
     begin, end = facts.cycles // 3, facts.cycles // 2
-    _, part, _ = draw(tmp_path / "part.pftrace", window=Window(begin, end))
+    _, part, _ = draw(tmp_path / "part.pftrace", window=TimelineWindow(begin, end))
     (before,) = part.of("outside the window")
     assert (before.begin, before.end) == (0, begin), "without it the viewer's axis would begin with the window"
     assert part.viewed_from == begin
@@ -285,7 +285,7 @@ def test_a_window_clips_what_the_engine_does(tmp_path: Path) -> None:
     while ends & set(range(quarter, quarter + QUEUED)):
         quarter += 1
     for begin, end in ((0, waits), (waits, quarter), (quarter, facts.cycles)):
-        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_dib_tiled", window=Window(int(begin), int(end)))
+        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_dib_tiled", window=TimelineWindow(int(begin), int(end)))
         check_clipped_requests(whole, part, begin, end)
         for category, known in spans.items():
             expected = Counter((max(a, begin), min(b, end)) for a, b in known if a < end and b > begin)
@@ -300,7 +300,7 @@ def test_windows_next_to_one_another_show_everything_once(tmp_path: Path) -> Non
     cuts = [0, 777, 778, facts.cycles // 2, facts.cycles]
     time: Counter[str] = Counter()
     for a, b in pairwise(cuts):
-        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_4x4", window=Window(a, b))
+        _, part, _ = draw(tmp_path / "part.pftrace", "sgemm_4x4", window=TimelineWindow(a, b))
         for s in part.slices:
             if s.category in ("wavefront", "open row", "launch", "issued", "memory_dependency", "synchronization"):
                 time[s.category] += round(s.cycles * 1000)
@@ -315,7 +315,7 @@ def test_what_ends_as_the_window_begins_is_not_shown(tmp_path: Path) -> None:
     stored = max(s.end for s in whole.of("request") if s.name == "store")
     closed = next(s.begin for s in whole.of("DRAM") if s.name == "precharge")
     for at in (int(stored), int(closed)):
-        draw(tmp_path / "part.pftrace", gpu=hbm, window=Window(at, at + 50))
+        draw(tmp_path / "part.pftrace", gpu=hbm, window=TimelineWindow(at, at + 50))
 
 
 def test_a_wavefront_hidden_up_to_the_windows_end_is_not_shown(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_a_wavefront_hidden_up_to_the_windows_end_is_not_shown(tmp_path: Path) -
     small = GPU.model_copy(update={"shader_arrays": 1, "cus_per_array": 1, "cu": cu})
     _, whole, _ = draw(tmp_path / "whole.pftrace", "software", gpu=small)
     late = next(w for w in whole.of("wavefront") if w.begin > w.notes["dispatched in cycle"])
-    _, part, _ = draw(tmp_path / "part.pftrace", "software", gpu=small, window=Window(0, int(late.begin)))
+    _, part, _ = draw(tmp_path / "part.pftrace", "software", gpu=small, window=TimelineWindow(0, int(late.begin)))
     assert late.notes not in [w.notes for w in part.of("wavefront")]
 
 
@@ -339,7 +339,7 @@ def test_a_full_timeline_says_where_it_ends(tmp_path: Path) -> None:
 
 
 def test_a_launch_before_the_window_is_told_of(tmp_path: Path) -> None:
-    (facts,), trace, summary = draw(tmp_path / "t.pftrace.gz", window=Window(begin=10**9))
+    (facts,), trace, summary = draw(tmp_path / "t.pftrace.gz", window=TimelineWindow(begin=10**9))
     assert not trace.slices
     assert summary[1] == f"launch 01: sgemm_wide ended in cycle {facts.cycles:,}, before the timeline's window began"
 

@@ -21,7 +21,7 @@ from isa.object.code_object import load_code_object
 from tests.support import vendor_kernels
 from tests.support.figures import DOCS, section
 from tests.support.vendor_kernels import HIP_OF_TENSILE, ROCRAND, TENSILE
-from workloads.vendor.tensile import GemmProblem, TensileGemm, TensileKernel
+from workloads.vendor.tensile import TensileGemm, TensileKernel, TensileProblem
 
 EACH = 12
 
@@ -73,7 +73,7 @@ def test_a_matrix_product_of_rocblas(split_k: int, multiply_accumulate: bool) ->
     fitting = [n for n in kernels if n.startswith("Cijk_Alik_Bljk_SB_MT") and f"_GSU{split_k}_" in n]
     kernel = TensileKernel.named(fitting[0])
     m, n, k = 67, 69, 134
-    product = TensileGemm.allocate(GemmProblem("TN", m, n, k, 2.0, 3.0), kernel, kernels, DeviceMemory(1 << 26))
+    product = TensileGemm.allocate(TensileProblem("TN", m, n, k, 2.0, 3.0), kernel, kernels, DeviceMemory(1 << 26))
     rng = np.random.default_rng(0)
     a, b, c = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((m, k), (n, k), (n, m)))
     held = {allocation.name: product.memory.view(allocation, np.float32) for allocation in product.memory.allocations}

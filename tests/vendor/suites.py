@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.support.pages import renewed, table
 from tests.vendor.programs import ROCBLAS_CASES, ROCSPARSE_CASES, Limit, Outcome, Shard, root, run_shard
-from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.compilers import find_hip_tools
 from workloads.toolchain.errors import KernelBuildError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
@@ -183,7 +183,7 @@ def run(library: str, seconds: float, of: int) -> Row:
     row = Row()
     if library in _COMPILED:
         try:
-            for_hip()
+            find_hip_tools()
         except KernelBuildError as missing:
             row.why.append(f"not run: {missing}")
             return row

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from workloads.data.patterns import ELEMENTS, VALUES_STREAM, ZEROS_STREAM, PatternError, checked_sparsity
-from workloads.shapes import ConvLayer
+from workloads.shapes import ConvolutionShape
 
 MIRROR_STREAM = 3  # after those of `patterns`
 
 
 def synthetic_maps(
-    layer: ConvLayer, images: int, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
+    layer: ConvolutionShape, images: int, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
 ) -> Iterator[np.ndarray]:
     """Yield each image's maps [channels, height, width] float32, each element zero with probability `sparsity`.
 
@@ -26,7 +26,7 @@ def synthetic_maps(
 
 
 def _synthetic_maps(
-    layer: ConvLayer, images: int, sparsity: float, seed: int, block: tuple[int, int]
+    layer: ConvolutionShape, images: int, sparsity: float, seed: int, block: tuple[int, int]
 ) -> Iterator[np.ndarray]:
     shape = (layer.input_channels, layer.input_height, layer.input_width)
     rows, columns = min(block[0], shape[1]), min(block[1], shape[2])

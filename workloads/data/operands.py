@@ -22,7 +22,7 @@ from workloads.data.patterns import (
     synthetic_columns,
     write_columns,
 )
-from workloads.shapes import ConvLayer, GemmShape, output_size
+from workloads.shapes import ConvolutionShape, GemmShape, output_size
 
 MAPS_BYTES = 1 << 26  # of the images that im2col is made of at a time
 SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
@@ -74,7 +74,7 @@ class MapOperands(Operands):
     maps: yields each image's maps [channels, height, width]; may raise ActivationFileError or PatternError.
     """
 
-    layer: ConvLayer
+    layer: ConvolutionShape
     maps: Callable[[], Iterator[np.ndarray]]
     seed: int
     order: str = CHANNEL_FIRST
@@ -103,7 +103,9 @@ class MapOperands(Operands):
             yield part, np.array(list(islice(maps, (part.stop - part.start) // positions)))
 
 
-def captured_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+def captured_operands(
+    layer: ConvolutionShape, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST
+) -> MapOperands:
     """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name."""
 
     def maps() -> Iterator[np.ndarray]:
@@ -118,7 +120,9 @@ def captured_operands(layer: ConvLayer, batch: int, file: str, seed: int, order:
     return MapOperands(layer, maps, seed, order)
 
 
-def transposed_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+def transposed_operands(
+    layer: ConvolutionShape, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST
+) -> MapOperands:
     """Return operands with the first `batch` channels of an activation file, whose maps have one pixel, as images.
 
     Their channels are the file's images: of tokens' activations, what the gradients of a weight matrix are made from.
@@ -140,7 +144,9 @@ def transposed_operands(layer: ConvLayer, batch: int, file: str, seed: int, orde
     return MapOperands(layer, maps, seed, order)
 
 
-def resampled_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+def resampled_operands(
+    layer: ConvolutionShape, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST
+) -> MapOperands:
     """Return operands with `batch` images drawn channel by channel from those of an activation file."""
 
     def maps() -> Iterator[np.ndarray]:
@@ -151,7 +157,7 @@ def resampled_operands(layer: ConvLayer, batch: int, file: str, seed: int, order
 
 
 def synthetic_map_operands(
-    layer: ConvLayer,
+    layer: ConvolutionShape,
     batch: int,
     sparsity: float,
     seed: int,
@@ -162,7 +168,7 @@ def synthetic_map_operands(
     return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed, block), seed, order)
 
 
-def _fitting(held: Activations, layer: ConvLayer, images: int) -> np.ndarray:
+def _fitting(held: Activations, layer: ConvolutionShape, images: int) -> np.ndarray:
     return held.first_images(images, layer.input_channels, layer.input_height, layer.input_width)
 
 

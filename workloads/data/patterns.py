@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
-from workloads.shapes import ConvLayer, GemmShape, output_size
+from workloads.shapes import ConvolutionShape, GemmShape, output_size
 
 CHANNEL_FIRST, CHANNEL_LAST = "channel_first", "channel_last"
 # Rows of B by input channel, filter row, filter column, as weights [filters, channels, rows, columns] lie; or with the
@@ -76,7 +76,9 @@ def checked_sparsity(sparsity: float) -> float:
     return sparsity
 
 
-def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: ConvLayer, order: str = CHANNEL_FIRST) -> None:
+def fill_im2col(
+    storage: np.ndarray, activations: np.ndarray, layer: ConvolutionShape, order: str = CHANNEL_FIRST
+) -> None:
     """Fill `storage` [N, ldb] float32 with the layer's B, made of maps [images, channels, height, width].
 
     Column n is output pixel n in the order image, row, column; rows are in one of IM2COL_ORDERS. Raise PatternError
@@ -97,14 +99,14 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: ConvLayer, 
         target[where] = met.transpose(0, 2, 3, 1)
 
 
-def im2col_non_zeros(activations: np.ndarray, layer: ConvLayer) -> tuple[int, int]:
+def im2col_non_zeros(activations: np.ndarray, layer: ConvolutionShape) -> tuple[int, int]:
     """Count non-zeros and elements of the layer's B, without making it; raise PatternError where maps do not fit."""
     _checked_images(activations, layer)
     found = [(int(np.count_nonzero(met)), met.size) for _, _, met in _met_by_taps(activations, layer)]
     return sum(set_ for set_, _ in found), sum(size for _, size in found)
 
 
-def _met_by_taps(activations: np.ndarray, layer: ConvLayer) -> Iterator[tuple[int, int, np.ndarray]]:
+def _met_by_taps(activations: np.ndarray, layer: ConvolutionShape) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yield, for each filter row and column, the inputs that it meets: [images, channels, output rows and columns]."""
     pad, stride = layer.padding, layer.stride
     height, width = output_size(layer)
@@ -115,7 +117,7 @@ def _met_by_taps(activations: np.ndarray, layer: ConvLayer) -> Iterator[tuple[in
             yield i, j, padded[:, :, rows, columns][:, :, :height, :width]
 
 
-def _checked_images(activations: np.ndarray, layer: ConvLayer) -> int:
+def _checked_images(activations: np.ndarray, layer: ConvolutionShape) -> int:
     images = activations.shape[0] if activations.ndim else 0
     expected = (images, layer.input_channels, layer.input_height, layer.input_width)
     if activations.ndim != 4 or activations.shape != expected or images < 1:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from workloads.networks.kind import ShapeError
-from workloads.networks.tensor import Shape, shown
+from workloads.networks.tensor import Shape, format_shape
 
 MOST_AXES = 8  # of an image
 MAX_SIZE = 1 << 24  # elements along an axis
@@ -35,8 +35,8 @@ def axis_of(shape: Shape, axis: int) -> int:
     """Return the axis counted from the front; raise ShapeError where the shape has none such."""
     if not -len(shape) <= axis < len(shape):
         raise ShapeError(
-            f"axis {axis} of an input of {shown(shape)}: allowed are {-len(shape)} to {len(shape) - 1}, without the"
-            " batch"
+            f"axis {axis} of an input of {format_shape(shape)}: allowed are {-len(shape)} to {len(shape) - 1}, without"
+            " the batch"
         )
     return axis % len(shape)
 
@@ -45,5 +45,5 @@ def axes_of(shape: Shape, axes: Sequence[int]) -> tuple[int, ...]:
     """Return axes counted from the front, in order; raise ShapeError for one that is not there or comes twice."""
     found = tuple(sorted(axis_of(shape, axis) for axis in axes))
     if len(set(found)) < len(found):
-        raise ShapeError(f"axes {list(axes)} of an input of {shown(shape)}: one comes twice")
+        raise ShapeError(f"axes {list(axes)} of an input of {format_shape(shape)}: one comes twice")
     return found

@@ -4,16 +4,28 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gpusim.base.spec import Spec, param
-from workloads.circulant import BASELINE, BLOCKS, DATA, FORWARD, FUSED, WEIGHTS, Blocks, Flow, Lanes, kept, left
-from workloads.networks.convolution import Convolution
-from workloads.networks.fully_connected import FullyConnected
+from workloads.circulant import (
+    BASELINE,
+    BLOCKS,
+    DATA,
+    FORWARD,
+    FUSED,
+    WEIGHTS,
+    CirculantBlocks,
+    Flow,
+    Lanes,
+    get_frequency_shape,
+    left,
+)
+from workloads.networks.convolution import ConvolutionLayer
+from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.kind import (
-    Anatomy,
     Gemm,
     LayerKind,
+    LayerTensors,
     Pass,
     PassSpec,
-    Saved,
+    SavedTensor,
     ShapeError,
     weighted_backward,
     weighted_forward,
@@ -28,7 +40,7 @@ LANES_MEANING = "places that a workgroup has: source: as for warps of 32; wavefr
 _PRODUCTS = {Pass.FORWARD: FORWARD, Pass.BACKWARD_WEIGHTS: WEIGHTS, Pass.BACKWARD_DATA: DATA}
 
 
-class _Circulant(Spec):
+class _CirculantSpec(Spec):
     """What both kinds of layers say, and what passes read and write besides: kept frequencies."""
 
     block: int = param(..., f"values of a circulant block: {', '.join(map(str, BLOCKS))}", SOURCE)
@@ -45,20 +57,20 @@ class _Circulant(Spec):
         if problem := self.blocks(gemm).problem:
             raise ShapeError(problem)
 
-    def blocks(self, gemm: Gemm, batch: int = 1) -> Blocks:
+    def blocks(self, gemm: Gemm, batch: int = 1) -> CirculantBlocks:
         """Return the blocks of the matrix, with the vectors of a batch."""
-        return Blocks(gemm.n * batch, gemm.k, gemm.m, self.block)
+        return CirculantBlocks(gemm.n * batch, gemm.k, gemm.m, self.block)
 
-    def with_blocks(self, gemm: Gemm, dense: Anatomy) -> Anatomy:
+    def with_blocks(self, gemm: Gemm, dense: LayerTensors) -> LayerTensors:
         """Return a dense layer's anatomy with weights [p, q, block], and the frequencies that are kept."""
         blocks = self.blocks(gemm)
         weights = (blocks.sizes["i"], blocks.sizes["j"], self.block)
         if not self.keeps:
-            return Anatomy({**dense.parameters, "weight": weights})
-        of_image = {name: Saved(blocks.shape(layout)) for name, layout in (("x", "bj"), ("dy", "bi"))}
-        saved = {"weight_transform": Saved(kept(blocks, self.flow, "ij"), per_image=False)}
+            return LayerTensors({**dense.parameters, "weight": weights})
+        of_image = {name: SavedTensor(blocks.shape(layout)) for name, layout in (("x", "bj"), ("dy", "bi"))}
+        saved = {"weight_transform": SavedTensor(get_frequency_shape(blocks, self.flow, "ij"), per_image=False)}
         saved |= {f"{name}_transform": one for name, one in of_image.items()}
-        return Anatomy({**dense.parameters, "weight": weights}, saved=saved)
+        return LayerTensors({**dense.parameters, "weight": weights}, saved=saved)
 
     def forward_pass(self, bias: bool, training: bool) -> PassSpec:
         """Return the forward pass."""
@@ -84,11 +96,11 @@ class _Circulant(Spec):
         blocks = self.blocks(gemm, batch)
         shapes = list(left(blocks, self.flow, _PRODUCTS[what], windows).values())
         if what is Pass.FORWARD and self.keeps and not training:
-            shapes += [kept(blocks, self.flow, layout) for layout in ("ij", "bj")]
+            shapes += [get_frequency_shape(blocks, self.flow, layout) for layout in ("ij", "bj")]
         return (sum(map(elements, shapes)),)
 
 
-class BlockCirculant(_Circulant, FullyConnected):
+class BlockCirculantLayer(_CirculantSpec, FullyConnectedLayer):
     """A fully connected layer whose matrix consists of circulant blocks."""
 
     HALF: ClassVar = False
@@ -97,7 +109,7 @@ class BlockCirculant(_Circulant, FullyConnected):
         self.checked(self.gemm(inputs))
         return super().output(inputs)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         return self.with_blocks(self.gemm(inputs), super().anatomy(inputs))
 
     def forward(self, training: bool) -> PassSpec:
@@ -110,7 +122,7 @@ class BlockCirculant(_Circulant, FullyConnected):
         return self.left(what, self.gemm(inputs), batch, training, windows=False)
 
 
-class BlockCirculantConvolution(_Circulant, Convolution):
+class BlockCirculantConvolution(_CirculantSpec, ConvolutionLayer):
     """A convolution by im2col whose matrix of filters consists of circulant blocks."""
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
@@ -120,7 +132,7 @@ class BlockCirculantConvolution(_Circulant, Convolution):
         self.checked(Gemm(self.filters, inputs[0][0] * self.kernel[0] * self.kernel[1], shape[1] * shape[2]))
         return shape
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         return self.with_blocks(self.gemm(inputs), super().anatomy(inputs))
 
     def forward(self, training: bool) -> PassSpec:
@@ -136,6 +148,6 @@ class BlockCirculantConvolution(_Circulant, Convolution):
 def circulant(kind: LayerKind, block: int) -> LayerKind | None:
     """Return the kind of a dense layer with circulant blocks; None for layers without weights."""
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
-    if type(kind) is FullyConnected:
-        return BlockCirculant(block=block, **values)
-    return BlockCirculantConvolution(block=block, **values) if type(kind) is Convolution else None
+    if type(kind) is FullyConnectedLayer:
+        return BlockCirculantLayer(block=block, **values)
+    return BlockCirculantConvolution(block=block, **values) if type(kind) is ConvolutionLayer else None

@@ -25,7 +25,7 @@ _BAR_INCHES = 0.35
 
 
 @dataclass(frozen=True)
-class Summary:
+class NetworkSummary:
     """A network in numbers; work and bytes are those of the plan's batch."""
 
     network: Network
@@ -43,9 +43,9 @@ class Summary:
         return len(self.network.layers)
 
 
-def summary_of(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> Summary:
+def summarize_network(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> NetworkSummary:
     """Sum up the figures of a network's layers."""
-    return Summary(
+    return NetworkSummary(
         planned.schedule.network,
         planned.schedule.batch,
         Counter(one.kind for one in figures),
@@ -57,7 +57,7 @@ def summary_of(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> Summary:
     )
 
 
-def document(summaries: Sequence[Summary], training: bool, per_image: bool) -> dict[str, Any]:
+def document(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) -> dict[str, Any]:
     """Build the JSON object of several networks."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -76,7 +76,7 @@ def document(summaries: Sequence[Summary], training: bool, per_image: bool) -> d
     }
 
 
-def table(summaries: Sequence[Summary], training: bool, per_image: bool) -> Table:
+def table(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) -> Table:
     """Make the table for a terminal: a row for each network, a column for each kind of layer that one of them has."""
     kinds = list(dict.fromkeys(kind for one in summaries for kind in one.kinds))
     heads = [Column("network"), *(Column(kind.replace("_", " "), _counted) for kind in kinds)]
@@ -96,12 +96,12 @@ def table(summaries: Sequence[Summary], training: bool, per_image: bool) -> Tabl
     return Table(heads, rows, "networks", title, notes=[f"GFLOPs: {MEANINGS['flops']}"])
 
 
-def plain_table(summaries: Sequence[Summary]) -> Table:
+def plain_table(summaries: Sequence[NetworkSummary]) -> Table:
     """Make the table for a pipe, with exact figures."""
     return Table(columns(*PLAIN), [(one.network.name, *(getattr(one, n) for n in PLAIN[1:])) for one in summaries])
 
 
-def picture(summaries: Sequence[Summary]) -> Picture:
+def picture(summaries: Sequence[NetworkSummary]) -> Picture:
     """Make a picture of depth and work, a bar for each network (as Dong 2020, figure 2.4)."""
     names = [one.network.name for one in summaries]
 

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 from gpusim.base.spec import param
 from workloads.networks.kind import (
-    Anatomy,
     Gemm,
     LayerKind,
+    LayerTensors,
     Pass,
     PassSpec,
     ShapeError,
     weighted_backward,
     weighted_forward,
 )
-from workloads.networks.tensor import Shape, shown
-from workloads.networks.windows import Ends, Pair, Sides, positions, shown_padding
+from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.windows import Ends, Pair, Sides, format_padding, positions
 
 MAX_FILTERS = 1 << 20
 
 
-class Convolution(LayerKind):
+class ConvolutionLayer(LayerKind):
     """Each output channel is the sum of its filter over the input channels of its group."""
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
@@ -50,9 +50,9 @@ class Convolution(LayerKind):
                 raise ShapeError(f"{count} {what} do not divide into {self.groups} groups")
         return self.filters, rows, columns
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         bias = {"bias": (self.filters,)} if self.bias else {}
-        return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
+        return LayerTensors({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
         """Return the product of a group's filters and im2col of its channels, one for each image and group."""
@@ -99,10 +99,10 @@ class TransposedConvolution(LayerKind):
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
     bias: bool = param(True, "a value for each output channel is added", "the usual one")
 
-    def mirrored(self, inputs: Sequence[Shape]) -> tuple[Convolution, Shape]:
+    def mirrored(self, inputs: Sequence[Shape]) -> tuple[ConvolutionLayer, Shape]:
         """Return the convolution that goes the other way, and the shape of what it reads."""
         top, left, bottom, right = self.padding
-        convolution = Convolution(
+        convolution = ConvolutionLayer(
             filters=inputs[0][0], kernel=self.kernel, stride=self.stride, padding=(top, left, bottom, right),
             dilation=self.dilation, groups=self.groups, bias=False,
         )  # fmt: skip
@@ -112,7 +112,7 @@ class TransposedConvolution(LayerKind):
         """Return the output's shape; raise ShapeError where nothing is left or groups do not divide channels."""
         (shape,) = inputs
         if len(shape) != 3:
-            raise ShapeError(f"an input of shape {shown(shape)}: it needs channels × rows × columns")
+            raise ShapeError(f"an input of shape {format_shape(shape)}: it needs channels × rows × columns")
         for what, count in (("input channels", shape[0]), ("filters", self.filters)):
             if count % self.groups:
                 raise ShapeError(f"{count} {what} do not divide into {self.groups} groups")
@@ -126,12 +126,14 @@ class TransposedConvolution(LayerKind):
             for axis in (0, 1)
         ]  # fmt: skip
         if min(sizes) < 1:
-            raise ShapeError(f"padding {shown_padding(self.padding)} leaves nothing of an input of {shown(shape)}")
+            raise ShapeError(
+                f"padding {format_padding(self.padding)} leaves nothing of an input of {format_shape(shape)}"
+            )
         return self.filters, sizes[0], sizes[1]
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         bias = {"bias": (self.filters,)} if self.bias else {}
-        return Anatomy({"weight": (inputs[0][0], self.filters // self.groups, *self.kernel), **bias})
+        return LayerTensors({"weight": (inputs[0][0], self.filters // self.groups, *self.kernel), **bias})
 
     def fan_in(self, weight: Shape) -> int:
         """Return the inputs whose filters may meet in an output."""

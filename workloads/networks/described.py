@@ -17,7 +17,7 @@ MAX_BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
-class DescribedLayer:
+class LayerDescription:
     """A layer before its kind and values are checked.
 
     inputs: names of layers and of the network's inputs; expects: shapes that its parameters must come to have, since
@@ -32,7 +32,7 @@ class DescribedLayer:
 
 
 @dataclass(frozen=True)
-class Described:
+class NetworkDescription:
     """A network before it is checked.
 
     source: its file, for errors; inputs: shapes of one image, by name; batch: the batch that the file gives, None if it
@@ -45,7 +45,7 @@ class Described:
     name: str
     source: str
     inputs: Mapping[str, Shape]
-    layers: tuple[DescribedLayer, ...]
+    layers: tuple[LayerDescription, ...]
     batch: int | None = None
     input_gradients: bool = False
     values: "Callable[[str, str], np.ndarray] | None" = None

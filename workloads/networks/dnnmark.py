@@ -10,7 +10,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from workloads.circulant import BLOCKS
-from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, LayerDescription, NetworkDescription
 from workloads.networks.tensor import Shape
 
 GENERAL = "DNNMark"
@@ -30,7 +30,7 @@ CHOICES_OF_CUDNN = {
 
 
 @dataclass
-class Section:
+class DnnmarkSection:
     """A section of the file: its name, its line, and its keywords' values."""
 
     name: str
@@ -38,7 +38,7 @@ class Section:
     words: dict[str, str] = field(default_factory=dict)
 
 
-class Words:
+class SectionReader:
     """Reads the values of a section by keyword; an error names the layer and the keyword."""
 
     def __init__(self, where: str, words: Mapping[str, str]) -> None:
@@ -75,10 +75,10 @@ class Words:
             raise UserError(f"{self.where}: {word}: {self.words[word]!r} is not allowed: must be {what}") from None
 
 
-Reader = Callable[[Words], tuple[str, dict[str, Any]]]
+Reader = Callable[[SectionReader], tuple[str, dict[str, Any]]]
 
 
-def _windows(words: Words, kernel: int, padding: int, stride: int) -> dict[str, Any]:
+def _windows(words: SectionReader, kernel: int, padding: int, stride: int) -> dict[str, Any]:
     return {
         "kernel": words.pair("kernel_size", kernel),
         "padding": words.pair("pad", padding),
@@ -86,7 +86,7 @@ def _windows(words: Words, kernel: int, padding: int, stride: int) -> dict[str, 
     }
 
 
-def _convolution(words: Words) -> tuple[str, dict[str, Any]]:
+def _convolution(words: SectionReader) -> tuple[str, dict[str, Any]]:
     # a convolution is a cross-correlation with the filters turned round: the same shapes, work and accesses
     words.one_of("conv_mode", {"convolution": 1, "cross_correlation": 1}, "cross_correlation")
     propagation = words.one_of("propagation", {"true": True, "false": False}, "true")
@@ -94,7 +94,7 @@ def _convolution(words: Words) -> tuple[str, dict[str, Any]]:
     return "convolution", {**values, "bias": False, "propagation": propagation}
 
 
-def _pooling(words: Words) -> tuple[str, dict[str, Any]]:
+def _pooling(words: SectionReader) -> tuple[str, dict[str, Any]]:
     modes: dict[str, tuple[str, dict[str, bool]]] = {
         "max": ("max_pool", {}),
         "avg": ("average_pool", {}),
@@ -105,32 +105,32 @@ def _pooling(words: Words) -> tuple[str, dict[str, Any]]:
     return kind, {**values, **_windows(words, 3, 0, 2)}
 
 
-def _lrn(words: Words) -> tuple[str, dict[str, Any]]:
+def _lrn(words: SectionReader) -> tuple[str, dict[str, Any]]:
     words.one_of("lrn_mode", {"cross_channel_dim1": 1}, "cross_channel_dim1")
     values = {"alpha": words.number("alpha", 1e-4), "beta": words.number("beta", 0.75), "k": words.number("k", 2.0)}
     return "lrn", {"size": words.whole("local_size", 5), **values}
 
 
-def _activation(words: Words) -> tuple[str, dict[str, Any]]:
+def _activation(words: SectionReader) -> tuple[str, dict[str, Any]]:
     return words.one_of("activation_mode", {name: name for name in ("relu", "sigmoid", "tanh")}, "relu"), {}
 
 
-def _softmax(words: Words) -> tuple[str, dict[str, Any]]:
+def _softmax(words: SectionReader) -> tuple[str, dict[str, Any]]:
     words.one_of("softmax_mode", {"channel": 1}, "channel")
     return "softmax", {}
 
 
-def _batch_norm(words: Words) -> tuple[str, dict[str, Any]]:
+def _batch_norm(words: SectionReader) -> tuple[str, dict[str, Any]]:
     mode = words.one_of("batchnorm_mode", {name: name for name in ("per_activation", "spatial")}, "per_activation")
     momentum, epsilon = words.number("exp_avg_factor", 1.0), words.number("epsilon", 1e-5)
     return "batch_norm", {"mode": mode, "momentum": momentum, "epsilon": epsilon}
 
 
-def _dropout(words: Words) -> tuple[str, dict[str, Any]]:
+def _dropout(words: SectionReader) -> tuple[str, dict[str, Any]]:
     return "dropout", {"probability": words.number("dropout_probability", 0.5), "seed": words.whole("random_seed", 0)}
 
 
-def _circulant(words: Words) -> tuple[str, dict[str, Any]]:
+def _circulant(words: SectionReader) -> tuple[str, dict[str, Any]]:
     flow = words.one_of("optimized", {"NO": "baseline", "O1": "o1_sum", "O2": "o2_sum", "KF": "fused"}, "KF")
     block = int(words.one_of("block_size", {str(block): block for block in BLOCKS}, "32"))
     return "block_circulant", {"outputs": words.whole("num_output", 4096), "block": block, "flow": flow, "bias": False}
@@ -160,7 +160,7 @@ SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {
 }
 
 
-def described_by_dnnmark(text: str, source: str) -> Described:
+def read_dnnmark(text: str, source: str) -> NetworkDescription:
     """Read the network of a configuration file; raise UserError with the line, or the layer and the keyword."""
     sections = _sections(text, source)
     general = [section for section in sections if section.name == GENERAL]
@@ -171,14 +171,14 @@ def described_by_dnnmark(text: str, source: str) -> Described:
     words = {key: value for section in general for key, value in section.words.items()}
     if "run_mode" not in words:
         raise UserError(f"{source}: [{GENERAL}]: run_mode is required but missing (allowed: {', '.join(modes)})")
-    alone = Words(f"{source}: [{GENERAL}]", words).one_of("run_mode", modes, "composed")
+    alone = SectionReader(f"{source}: [{GENERAL}]", words).one_of("run_mode", modes, "composed")
     starts = [s for s in drawn if alone or s.words.get("previous_layer", NO_LAYER) == NO_LAYER]
     inputs: dict[str, Shape] = {}
-    layers: list[DescribedLayer] = []
+    layers: list[LayerDescription] = []
     batches: dict[str, int] = {}
     for section in drawn:
         name = section.words.get("name") or f"layer{len(layers) + 1}"
-        at = Words(f"{source}: layer '{name}'", section.words)
+        at = SectionReader(f"{source}: layer '{name}'", section.words)
         before = section.words.get("previous_layer", NO_LAYER)
         if section in starts:
             before = "data" if len(starts) == 1 else f"data.{name}"
@@ -186,17 +186,17 @@ def described_by_dnnmark(text: str, source: str) -> Described:
         make = SECTIONS[section.name][1]
         assert make is not None  # the general section is none of these
         kind, values = make(at)
-        layers.append(DescribedLayer(name, kind, (before,), values))
+        layers.append(LayerDescription(name, kind, (before,), values))
     if len(set(batches.values())) > 1:
         said = ", ".join(f"{n} of '{name}'" for name, n in batches.items())
         raise UserError(f"{source}: n: {said}: the batch must be the same for all")
     used = sorted({word for section in sections for word in section.words if word in CHOICES_OF_CUDNN})
     remarks = (f"without effect, since they choose what cuDNN does: {', '.join(used)}",) if used else ()
     batch = next(iter(batches.values()), None)
-    return Described(_stem(source), source, inputs, tuple(layers), batch, alone, remarks=remarks)
+    return NetworkDescription(_stem(source), source, inputs, tuple(layers), batch, alone, remarks=remarks)
 
 
-def _data(words: Words) -> tuple[int, Shape]:
+def _data(words: SectionReader) -> tuple[int, Shape]:
     """Return the batch and an image's shape, as a layer without a previous layer gives them."""
     for word, most in (("n", MAX_BATCH), ("c", MAX_INPUT), ("h", MAX_INPUT), ("w", MAX_INPUT)):
         if not 1 <= words.whole(word) <= most:
@@ -204,8 +204,8 @@ def _data(words: Words) -> tuple[int, Shape]:
     return words.whole("n"), (words.whole("c"), words.whole("h"), words.whole("w"))
 
 
-def _sections(text: str, source: str) -> list[Section]:
-    sections: list[Section] = []
+def _sections(text: str, source: str) -> list[DnnmarkSection]:
+    sections: list[DnnmarkSection] = []
     for number, line in enumerate(text.splitlines(), 1):
         line, where = line.strip(), f"{source}:{number}"
         if not line or line.startswith("#"):
@@ -214,7 +214,7 @@ def _sections(text: str, source: str) -> list[Section]:
             name = line[1:-1] if line.endswith("]") else line[1:]
             if name not in SECTIONS:
                 raise UserError(f"{where}: {unknown_name('section', name, SECTIONS)}")
-            sections.append(Section(name, number))
+            sections.append(DnnmarkSection(name, number))
             continue
         word, equals, value = (part.strip() for part in line.partition("="))
         if not sections or not equals:
@@ -223,7 +223,7 @@ def _sections(text: str, source: str) -> list[Section]:
     return sections
 
 
-def _enter(section: Section, word: str, value: str, where: str) -> None:
+def _enter(section: DnnmarkSection, word: str, value: str, where: str) -> None:
     known = SECTIONS[section.name][0] + (() if section.name == GENERAL else DATA)
     if word not in known:
         raise UserError(f"{where}: [{section.name}]: {unknown_name('keyword', word, known)}")

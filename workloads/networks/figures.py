@@ -9,7 +9,7 @@ from workloads.networks.graph import Layer
 from workloads.networks.kind import Gemm, Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Step
-from workloads.networks.tensor import Role, Shape, elements
+from workloads.networks.tensor import Shape, TensorRole, elements
 
 SCHEMA_VERSION = 1
 Launches = Callable[[Step], int | None]  # kernel launches of a step; None: no operator computes it
@@ -103,8 +103,8 @@ def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: Launch
     schedule = plan.schedule
     weights = layer.anatomy.parameters
     mine = [buffer for buffer in plan.buffers if buffer.layer == layer.name]
-    workspaces = [buffer.bytes for buffer in mine if buffer.role is Role.WORKSPACE]
-    kept = sum(buffer.bytes for buffer in mine if buffer.role is not Role.WORKSPACE)
+    workspaces = [buffer.bytes for buffer in mine if buffer.role is TensorRole.WORKSPACE]
+    kept = sum(buffer.bytes for buffer in mine if buffer.role is not TensorRole.WORKSPACE)
     biases = elements(weights["bias"]) if "bias" in weights else 0
     passes = []
     for number in steps:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, Gemm, LayerKind, PassSpec, weighted_backward, weighted_forward
+from workloads.networks.kind import Gemm, LayerKind, LayerTensors, PassSpec, weighted_backward, weighted_forward
 from workloads.networks.tensor import Shape, elements
 
 Weights = Literal["float32", "float16"]
@@ -14,7 +14,7 @@ WEIGHTS_MEANING = "how weights are stored; float16: products and sums stay FP32,
 MAX_OUTPUTS = 1 << 24
 
 
-class FullyConnected(LayerKind):
+class FullyConnectedLayer(LayerKind):
     """Each output is a weighted sum of all inputs; maps are taken as a vector, or each position by itself."""
 
     HALF: ClassVar[bool] = True  # whether there are kernels for weights of float16
@@ -54,8 +54,8 @@ class FullyConnected(LayerKind):
         bias = {"bias": (self.outputs,)} if self.bias else {}
         return {"weight": (self.outputs, self.values(inputs)), **bias}
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        return Anatomy({} if self.shares else self._parameters(inputs))
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        return LayerTensors({} if self.shares else self._parameters(inputs))
 
     def shared(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
         return self._parameters(inputs) if self.shares else {}

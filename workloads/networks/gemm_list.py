@@ -7,14 +7,14 @@ its own.
 import csv
 
 from gpusim.base.errors import UserError
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_INPUT, MAX_LAYERS, LayerDescription, NetworkDescription
 from workloads.networks.tensor import Shape
 
 HEADER = ("layer name", "m", "n", "k")
 SIZES = ("M", "N", "K")
 
 
-def described_by_gemm_list(text: str, source: str) -> Described:
+def read_gemm_list(text: str, source: str) -> NetworkDescription:
     """Read the products of a file; raise UserError with the line for what is none."""
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     rows = [(number, _cells(row)) for number, row in enumerate(lines, 1)]
@@ -25,7 +25,7 @@ def described_by_gemm_list(text: str, source: str) -> Described:
             f"{source}: line 1: {found[:80]!r}: must be the header 'Layer name, M, N, K' of a list of products"
         )
     inputs: dict[str, Shape] = {}
-    layers: list[DescribedLayer] = []
+    layers: list[LayerDescription] = []
     for number, row in rows[1:]:
         where = f"{source}: line {number}"
         if len(row) != len(HEADER) or not row[0]:
@@ -38,7 +38,7 @@ def described_by_gemm_list(text: str, source: str) -> Described:
             raise UserError(f"{where}: '{name}' is the name of an earlier line, too")
         inputs[f"{name}.input"] = m, k
         layers.append(
-            DescribedLayer(
+            LayerDescription(
                 name, "fully_connected", (f"{name}.input",), {"outputs": n, "each": True, "bias": False},
                 expects={"weight": (n, k)},
             )
@@ -46,7 +46,7 @@ def described_by_gemm_list(text: str, source: str) -> Described:
     if not 1 <= len(layers) <= MAX_LAYERS:
         raise UserError(f"{source}: {len(layers)} products; a network has 1 to {MAX_LAYERS} layers")
     name = source.replace("\\", "/").rpartition("/")[2].removesuffix(".csv")
-    return Described(name, source, inputs, tuple(layers), input_gradients=True)
+    return NetworkDescription(name, source, inputs, tuple(layers), input_gradients=True)
 
 
 def _cells(row: list[str]) -> list[str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from gpusim.base.errors import UserError, unknown_name
-from workloads.networks.described import Described, DescribedLayer
-from workloads.networks.kind import Anatomy, Gemm, LayerKind, ShapeError
+from workloads.networks.described import LayerDescription, NetworkDescription
+from workloads.networks.kind import Gemm, LayerKind, LayerTensors, ShapeError
 from workloads.networks.kinds import NAMES
-from workloads.networks.tensor import Shape, shown
+from workloads.networks.tensor import Shape, format_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ class Layer:
         return NAMES[type(self.kind)]
 
     @property
-    def anatomy(self) -> Anatomy:
+    def anatomy(self) -> LayerTensors:
         """The layer's parameters, state and saved tensors."""
         return self.kind.anatomy(self.input_shapes)
 
@@ -112,7 +112,7 @@ class Network:
         return tuple(layer for layer in self.layers if not self.graph.out_degree(layer.name))
 
 
-def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
+def build(described: NetworkDescription, kinds: Sequence[LayerKind]) -> Network:
     """Build the network of a description whose layers are of these kinds; raise UserError that names the layer."""
     where = described.source
     if not described.layers:
@@ -139,7 +139,7 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
     )  # fmt: skip
 
 
-def _connected(described: Described) -> nx.DiGraph:
+def _connected(described: NetworkDescription) -> nx.DiGraph:
     """Build the graph of inputs and layers, with an edge from each to those that read it (no loops)."""
     where, graph = described.source, nx.DiGraph()
     graph.add_nodes_from(described.inputs)
@@ -165,7 +165,7 @@ def _connected(described: Described) -> nx.DiGraph:
     return graph
 
 
-def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping[str, LayerKind]) -> None:
+def _check_numbers(described: NetworkDescription, drawn: LayerDescription, kind_of: Mapping[str, LayerKind]) -> None:
     """Raise UserError where a layer that takes whole numbers reads others, or another one reads whole numbers."""
     where = f"{described.source}: layer '{drawn.name}'"
     if kind_of[drawn.name].READS_NUMBERS:
@@ -180,7 +180,7 @@ def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping
             )
 
 
-def _check_written(described: Described, drawn: DescribedLayer, kind: LayerKind) -> None:
+def _check_written(described: NetworkDescription, drawn: LayerDescription, kind: LayerKind) -> None:
     """Raise UserError where a layer that writes into an input has one that is not the network's, or not its alone."""
     if not kind.WRITES_INPUT:
         return
@@ -202,10 +202,10 @@ def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
         raise UserError(f"{where}: layer '{layer.name}': shares: '{name}' must be the name of a layer before it")
     wanted, held = dict(layer.kind.shared(layer.input_shapes)), dict(found.anatomy.parameters)
     if wanted != held or type(found.kind) is not type(layer.kind):
-        said = ", ".join(f"{role} {shown(shape)}" for role, shape in held.items()) or "none of its own"
+        said = ", ".join(f"{role} {format_shape(shape)}" for role, shape in held.items()) or "none of its own"
         raise UserError(
             f"{where}: layer '{layer.name}': shares: '{name}' has the parameters {said}; it needs"
-            f" {', '.join(f'{role} {shown(shape)}' for role, shape in wanted.items())}"
+            f" {', '.join(f'{role} {format_shape(shape)}' for role, shape in wanted.items())}"
         )
     for role in wanted:
         mine, others = layer.kind.dtype_of(role), found.kind.dtype_of(role)
@@ -215,7 +215,7 @@ def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
             )
 
 
-def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:
+def _shaped(where: str, drawn: LayerDescription, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:
     """Build the layer with its shapes; raise UserError where its kind cannot take inputs of these shapes."""
     least, most = kind.ARITY
     if len(inputs) < least or (most is not None and len(inputs) > most):
@@ -230,7 +230,7 @@ def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence
         found = layer.anatomy.parameters.get(role) or layer.anatomy.state[role]
         if found != expected:
             raise UserError(
-                f"{where}: layer '{drawn.name}': the file's {role} is {shown(expected)}; an input of"
-                f" {' and '.join(map(shown, inputs)) or 'nothing'} needs {shown(found)}"
+                f"{where}: layer '{drawn.name}': the file's {role} is {format_shape(expected)}; an input of"
+                f" {' and '.join(map(format_shape, inputs)) or 'nothing'} needs {format_shape(found)}"
             )
     return layer

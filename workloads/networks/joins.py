@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.axes import Sizes, axis_of
-from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, ShapeError
+from workloads.networks.tensor import Shape, elements, format_shape
 
 
-class Add(LayerKind):
+class AddLayer(LayerKind):
     """The sum of its inputs, as at the end of a residual block; each input's gradient is that of the sum."""
 
     ARITY: ClassVar = (2, None)
@@ -18,7 +18,7 @@ class Add(LayerKind):
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        self.one_shape(inputs)
+        self.check_one_shape(inputs)
         return inputs[0]
 
     def operations(self, inputs: Sequence[Shape]) -> int:
@@ -33,7 +33,7 @@ class Multiply(LayerKind):
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        self.one_shape(inputs)
+        self.check_one_shape(inputs)
         return inputs[0]
 
 
@@ -69,19 +69,22 @@ class Combine(LayerKind):
         most = max(len(left), len(right))
         full = [(1,) * (most - len(shape)) + shape for shape in (left, right)]
         if any(a != b and 1 not in (a, b) for a, b in zip(*full, strict=True)):
-            raise ShapeError(f"{shown(left)} and {shown(right)}: sizes must be equal, or 1 where one is repeated")
+            raise ShapeError(
+                f"{format_shape(left)} and {format_shape(right)}: sizes must be equal, or 1 where one is repeated"
+            )
         found = tuple(max(a, b) for a, b in zip(*full, strict=True))
         if self.stored is not None and len(self.stored) > len(inputs[0]):
             raise ShapeError(
-                f"stored values of {shown(self.stored)} have more axes than an input of {shown(inputs[0])}"
+                f"stored values of {format_shape(self.stored)} have more axes than an input of"
+                f" {format_shape(inputs[0])}"
             )
         return found
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         if self.stored is None:
-            return Anatomy()
+            return LayerTensors()
         held = {self.role: self.stored}
-        return Anatomy(held) if self.trained else Anatomy(state=held)
+        return LayerTensors(held) if self.trained else LayerTensors(state=held)
 
     def forward(self, training: bool) -> PassSpec:
         return PassSpec(Pass.FORWARD, ("x*",) if self.stored is None else ("x", self.role), ("y",))
@@ -98,7 +101,7 @@ class Combine(LayerKind):
         return (PassSpec(Pass.BACKWARD_WEIGHTS, reads, (f"d{self.role}",)), data)
 
 
-class Stored(LayerKind):
+class StoredParameterLayer(LayerKind):
     """Trained values without any input, the same for every image: a class token."""
 
     ARITY: ClassVar = (0, 0)
@@ -111,11 +114,11 @@ class Stored(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         return self.shape
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        return Anatomy({"weight": self.shape})
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        return LayerTensors({"weight": self.shape})
 
 
-class Concat(LayerKind):
+class ConcatLayer(LayerKind):
     """Its inputs one after another along an axis, the channels if it is not said."""
 
     ARITY: ClassVar = (1, None)
@@ -130,11 +133,11 @@ class Concat(LayerKind):
         axis = axis_of(inputs[0], self.axis)
         if len({(*shape[:axis], *shape[axis + 1 :]) for shape in inputs}) > 1 or len({len(s) for s in inputs}) > 1:
             what = "their channels" if axis == 0 else f"sizes along axis {axis}"
-            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only {what} may differ")
+            raise ShapeError(f"inputs of shapes {', '.join(map(format_shape, inputs))}: only {what} may differ")
         return *inputs[0][:axis], sum(shape[axis] for shape in inputs), *inputs[0][axis + 1 :]
 
 
-class Append(LayerKind):
+class AppendLayer(LayerKind):
     """The first input, one of the network's, with the second's values in their place along an axis, in the same memory.
 
     What a step of decoding adds to keys and values that are kept: the rest of them is neither read nor written.
@@ -159,9 +162,13 @@ class Append(LayerKind):
         kept, new = inputs
         axis = axis_of(kept, self.axis)
         if len(kept) != len(new) or any(a != b for k, (a, b) in enumerate(zip(kept, new, strict=True)) if k != axis):
-            raise ShapeError(f"inputs of shapes {shown(kept)}, {shown(new)}: only sizes along axis {axis} may differ")
+            raise ShapeError(
+                f"inputs of shapes {format_shape(kept)}, {format_shape(new)}: only sizes along axis {axis} may differ"
+            )
         if not 0 <= (start := self.start(inputs)) <= kept[axis] - new[axis]:
-            raise ShapeError(f"{new[axis]} values from {start} on along axis {axis}: {shown(kept)} has no such place")
+            raise ShapeError(
+                f"{new[axis]} values from {start} on along axis {axis}: {format_shape(kept)} has no such place"
+            )
         return kept
 
 
@@ -178,7 +185,7 @@ class Flatten(LayerKind):
         """Return None: the output is the input."""
 
 
-class Bypass(LayerKind):
+class BypassLayer(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
     OPERATIONS: ClassVar = 0

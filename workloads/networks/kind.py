@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from gpusim.base.spec import Spec
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.tensor import Shape, elements, format_shape
 
 
 class ShapeError(ValueError):
@@ -52,7 +52,7 @@ class Gemm:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedTensor:
     """A tensor that the forward pass in training keeps for the backward pass; per_image: each image has one."""
 
     shape: Shape
@@ -90,12 +90,12 @@ def weighted_backward(bias: bool) -> tuple[PassSpec, ...]:
 
 
 @dataclass(frozen=True)
-class Anatomy:
+class LayerTensors:
     """The tensors that a layer holds besides its inputs and its output, by role."""
 
     parameters: Mapping[str, Shape] = field(default_factory=dict)
     state: Mapping[str, Shape] = field(default_factory=dict)
-    saved: Mapping[str, Saved] = field(default_factory=dict)
+    saved: Mapping[str, SavedTensor] = field(default_factory=dict)
 
 
 class LayerKind(Spec):
@@ -151,9 +151,9 @@ class LayerKind(Spec):
         """Return the output's shape; raise ShapeError for inputs that the kind cannot take."""
         return inputs[0]
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         """Return the layer's parameters, state and saved tensors."""
-        return Anatomy()
+        return LayerTensors()
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm | None:
         """Return the forward pass as matrix products for one image; None for kinds that compute no products."""
@@ -182,7 +182,7 @@ class LayerKind(Spec):
         """Return the inputs that an output is a weighted sum of. weight: the shape of the parameter of that name."""
         return elements(weight[1:])
 
-    def one_shape(self, inputs: Sequence[Shape]) -> None:
+    def check_one_shape(self, inputs: Sequence[Shape]) -> None:
         """Raise ShapeError unless all inputs have the same shape."""
         if len(set(inputs)) > 1:
-            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: all must have the same shape")
+            raise ShapeError(f"inputs of shapes {', '.join(map(format_shape, inputs))}: all must have the same shape")

@@ -5,17 +5,26 @@ To add one: its class in the file of its family, its row here, a case in tests/u
 
 from collections.abc import Mapping
 
-from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution
-from workloads.networks.convolution import Convolution, TransposedConvolution
-from workloads.networks.fully_connected import FullyConnected
-from workloads.networks.joins import Add, Append, Bypass, Combine, Concat, Flatten, Multiply, Stored
+from workloads.networks.block_circulant import BlockCirculantConvolution, BlockCirculantLayer
+from workloads.networks.convolution import ConvolutionLayer, TransposedConvolution
+from workloads.networks.fully_connected import FullyConnectedLayer
+from workloads.networks.joins import (
+    AddLayer,
+    AppendLayer,
+    BypassLayer,
+    Combine,
+    ConcatLayer,
+    Flatten,
+    Multiply,
+    StoredParameterLayer,
+)
 from workloads.networks.kind import LayerKind
-from workloads.networks.moves import Pad, Permute, Reduce, Repeat, Reshape, Slice
+from workloads.networks.moves import Pad, PermuteLayer, Reduce, RepeatLayer, Reshape, SliceLayer
 from workloads.networks.normalization import BatchNorm, GroupNorm, LayerNorm, Lrn, RmsNorm, Softmax
-from workloads.networks.permuted_diagonal import PermutedDiagonal
+from workloads.networks.permuted_diagonal import PermutedDiagonalLayer
 from workloads.networks.pointwise import (
     Affine,
-    CausalMask,
+    CausalMaskLayer,
     Clip,
     Dropout,
     Erf,
@@ -26,7 +35,7 @@ from workloads.networks.pointwise import (
     LeakyRelu,
     Reciprocal,
     Relu,
-    Rotary,
+    RotaryLayer,
     Sigmoid,
     Silu,
     Square,
@@ -37,12 +46,12 @@ from workloads.networks.pooling import AveragePool, MaxPool
 from workloads.networks.products import Attention, Embedding, MatMul
 
 KINDS: Mapping[str, type[LayerKind]] = {
-    "convolution": Convolution,
+    "convolution": ConvolutionLayer,
     "transposed_convolution": TransposedConvolution,
-    "fully_connected": FullyConnected,
-    "block_circulant": BlockCirculant,
+    "fully_connected": FullyConnectedLayer,
+    "block_circulant": BlockCirculantLayer,
     "block_circulant_convolution": BlockCirculantConvolution,
-    "permuted_diagonal": PermutedDiagonal,
+    "permuted_diagonal": PermutedDiagonalLayer,
     "max_pool": MaxPool,
     "average_pool": AveragePool,
     "lrn": Lrn,
@@ -66,25 +75,25 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "exponential": Exponential,
     "erf": Erf,
     "softmax": Softmax,
-    "causal_mask": CausalMask,
-    "rotary": Rotary,
+    "causal_mask": CausalMaskLayer,
+    "rotary": RotaryLayer,
     "dropout": Dropout,
-    "add": Add,
+    "add": AddLayer,
     "multiply": Multiply,
     "combine": Combine,
     "matmul": MatMul,
     "attention": Attention,
     "embedding": Embedding,
-    "stored": Stored,
-    "concat": Concat,
-    "append": Append,
-    "permute": Permute,
+    "stored": StoredParameterLayer,
+    "concat": ConcatLayer,
+    "append": AppendLayer,
+    "permute": PermuteLayer,
     "reshape": Reshape,
-    "slice": Slice,
+    "slice": SliceLayer,
     "pad": Pad,
-    "repeat": Repeat,
+    "repeat": RepeatLayer,
     "reduce": Reduce,
     "flatten": Flatten,
-    "bypass": Bypass,
+    "bypass": BypassLayer,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}

@@ -13,12 +13,12 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from workloads.networks.schedule import Schedule, Step
-from workloads.networks.tensor import Role, Tensor, elements
+from workloads.networks.tensor import ScheduleTensor, TensorRole, elements
 from workloads.shapes import round_up
 
 ALIGNMENT = 256  # bytes; what hipMalloc and clBuffers of AMD's run-times keep
 MOST_BYTES = 1 << 44  # of a tensor: 16 TiB; offsets of thousands of them fit 64 bits
-THROUGHOUT = (Role.PARAMETER, Role.STATE)
+THROUGHOUT = (TensorRole.PARAMETER, TensorRole.STATE)
 Workspace = Callable[[Schedule, Step], int]  # bytes that a step needs beside its tensors
 
 
@@ -35,7 +35,7 @@ class Buffer:
     first: int
     last: int
     layer: str
-    role: Role
+    role: TensorRole
     offset: int = 0
 
 
@@ -51,7 +51,7 @@ class MemoryPlan:
     def buffer_of(self) -> Mapping[str, Buffer]:
         """The buffer of each tensor, views included, and of the workspace of each step by the step's name."""
         found = {name: buffer for buffer in self.buffers for name in buffer.tensors}
-        return found | {view: found[self.schedule.memory_of(view)] for view in self.schedule.views}
+        return found | {view: found[self.schedule.get_memory_tensor(view)] for view in self.schedule.views}
 
     @cached_property
     def live_bytes(self) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ def _of_tensors(schedule: Schedule) -> list[Buffer]:
     first, last = _uses(schedule)
     position = {layer.name: number for number, layer in enumerate(schedule.network.layers)}
     shared = _in_place(schedule, first, last)
-    members: dict[str, list[Tensor]] = {}
+    members: dict[str, list[ScheduleTensor]] = {}
     for name, tensor in schedule.tensors.items():
         if name not in schedule.views and name in last:
             members.setdefault(_root(shared, name), []).append(tensor)
@@ -128,18 +128,18 @@ def _uses(schedule: Schedule) -> tuple[dict[str, int], dict[str, int]]:
     last: dict[str, int] = {}
     for number, step in enumerate(schedule.steps):
         for name in (*step.reads.values(), *step.writes.values()):
-            name = schedule.memory_of(name)
+            name = schedule.get_memory_tensor(name)
             first.setdefault(name, number)
             last[name] = number
     for name, tensor in schedule.tensors.items():
         if tensor.role in THROUGHOUT and name in first:
             first[name], last[name] = 0, end
-        elif tensor.role is Role.INPUT:
+        elif tensor.role is TensorRole.INPUT:
             first[name], last[name] = 0, last.get(name, 0)
-    read = {schedule.memory_of(name) for step in schedule.steps for name in step.reads.values()}
-    outputs = {schedule.memory_of(schedule.outputs[layer.name]) for layer in schedule.network.outputs}
+    read = {schedule.get_memory_tensor(name) for step in schedule.steps for name in step.reads.values()}
+    outputs = {schedule.get_memory_tensor(schedule.outputs[layer.name]) for layer in schedule.network.outputs}
     for name in first:
-        result = name not in read and schedule.tensors[name].role is not Role.SAVED
+        result = name not in read and schedule.tensors[name].role is not TensorRole.SAVED
         if result or (name in outputs and not schedule.training):
             last[name] = end
     return first, last
@@ -151,10 +151,14 @@ def _in_place(schedule: Schedule, first: Mapping[str, int], last: Mapping[str, i
     for number, step in enumerate(schedule.steps):
         if step.in_place is None or step.in_place[1] not in step.writes:
             continue
-        read, written = schedule.memory_of(step.reads[step.in_place[0]]), step.writes[step.in_place[1]]
+        read, written = schedule.get_memory_tensor(step.reads[step.in_place[0]]), step.writes[step.in_place[1]]
         source = schedule.tensors[read]
         done = last[read] == number and first[written] == number
-        if done and source.role not in (*THROUGHOUT, Role.INPUT) and source.bytes == schedule.tensors[written].bytes:
+        if (
+            done
+            and source.role not in (*THROUGHOUT, TensorRole.INPUT)
+            and source.bytes == schedule.tensors[written].bytes
+        ):
             shared[written] = read
     return shared
 
@@ -171,7 +175,7 @@ def _of_workspace(schedule: Schedule, workspace: Workspace) -> list[Buffer]:
         size = workspace(schedule, step)
         if size:
             name = f"{step.name}.workspace"
-            buffers.append(Buffer((name,), round_up(size, ALIGNMENT), number, number, step.layer, Role.WORKSPACE))
+            buffers.append(Buffer((name,), round_up(size, ALIGNMENT), number, number, step.layer, TensorRole.WORKSPACE))
     return buffers
 
 

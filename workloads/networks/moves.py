@@ -8,17 +8,17 @@ from pydantic import model_validator
 from gpusim.base.spec import param
 from workloads.networks.axes import Axes, Counts, Sizes, axes_of, axis_of
 from workloads.networks.kind import LayerKind, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.tensor import Shape, elements, format_shape
 
 
-class Move(LayerKind):
+class MoveLayer(LayerKind):
     """A layer whose output has values of its input at other places."""
 
     OPERATIONS: ClassVar = 0
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
 
 
-class Permute(Move):
+class PermuteLayer(MoveLayer):
     """Axes in another order: axis k of the output is the input's axis order[k]."""
 
     order: Axes = param(..., "an axis of the input for each of the output, without the batch", "the network")
@@ -26,7 +26,7 @@ class Permute(Move):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         (shape,) = inputs
         if sorted(self.order) != list(range(len(shape))):
-            raise ShapeError(f"order {list(self.order)} of an input of {shown(shape)}: must have each axis once")
+            raise ShapeError(f"order {list(self.order)} of an input of {format_shape(shape)}: must have each axis once")
         return tuple(shape[axis] for axis in self.order)
 
 
@@ -41,14 +41,16 @@ class Reshape(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         (shape,) = inputs
         if elements(shape) != elements(self.shape):
-            raise ShapeError(f"an input of {shown(shape)} has {elements(shape)} values; {shown(self.shape)} has others")
+            raise ShapeError(
+                f"an input of {format_shape(shape)} has {elements(shape)} values; {format_shape(self.shape)} has others"
+            )
         return self.shape
 
     def forward(self, training: bool) -> None:
         """Return None: the output is the input."""
 
 
-class Slice(Move):
+class SliceLayer(MoveLayer):
     """Of an axis the values from `start` to before `end`, every `step`-th; a negative step goes backwards."""
 
     axis: int = param(..., "the axis, without the batch; negative: from the end", "the network")
@@ -61,7 +63,7 @@ class Slice(Move):
         return range(size)[self.start : self.end : self.step]
 
     @model_validator(mode="after")
-    def _goes_on(self) -> "Slice":
+    def _goes_on(self) -> "SliceLayer":
         if self.step == 0:
             raise ValueError("step = 0 is not allowed: must be another whole number")
         return self
@@ -71,11 +73,11 @@ class Slice(Move):
         axis = axis_of(shape, self.axis)
         taken = self.taken(shape[axis])
         if not taken:
-            raise ShapeError(f"nothing of axis {axis} of an input of {shown(shape)} is taken")
+            raise ShapeError(f"nothing of axis {axis} of an input of {format_shape(shape)} is taken")
         return *shape[:axis], len(taken), *shape[axis + 1 :]
 
 
-class Pad(Move):
+class Pad(MoveLayer):
     """Values of one number before and after each axis."""
 
     before: Counts = param(..., "values before, a count for each axis without the batch", "the network")
@@ -89,7 +91,7 @@ class Pad(Move):
         return tuple(b + size + a for b, size, a in zip(self.before, shape, self.after, strict=True))
 
 
-class Repeat(Move):
+class RepeatLayer(MoveLayer):
     """Axes of size 1 repeated until the output has `shape`."""
 
     shape: Sizes = param(..., "the shape of an image", "the network")
@@ -98,11 +100,13 @@ class Repeat(Move):
         (shape,) = inputs
         fits = len(shape) == len(self.shape) and all(a in (b, 1) for a, b in zip(shape, self.shape, strict=True))
         if not fits:
-            raise ShapeError(f"an input of {shown(shape)} cannot become {shown(self.shape)}: axes of 1 alone may grow")
+            raise ShapeError(
+                f"an input of {format_shape(shape)} cannot become {format_shape(self.shape)}: axes of 1 alone may grow"
+            )
         return self.shape
 
 
-class Reduce(Move):
+class Reduce(MoveLayer):
     """The sum or the mean along axes, which stay with size 1 or go."""
 
     OPERATIONS: ClassVar = 1

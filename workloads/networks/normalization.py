@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.axes import axis_of
-from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved, ShapeError
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.tensor import Shape, elements, format_shape
 
 
 class Lrn(LayerKind):
@@ -38,11 +38,11 @@ class BatchNorm(LayerKind):
     epsilon: float = param(1e-5, "ε", "PyTorch's and cuDNN's least", gt=0)
     momentum: float = param(0.1, "share of the batch's statistics in those that are kept", "PyTorch", ge=0, le=1)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         """Return the shapes of scale and shift, of running statistics, and of the batch's, which are saved."""
         one = (inputs[0][0],) if self.mode == "spatial" else inputs[0]
-        saved = Saved(one, per_image=False)
-        return Anatomy(
+        saved = SavedTensor(one, per_image=False)
+        return LayerTensors(
             {"scale": one, "bias": one},
             {"running_mean": one, "running_variance": one},
             {"mean": saved, "inverse_deviation": saved},
@@ -79,10 +79,10 @@ class RowNorm(LayerKind):
         self.parameters(inputs[0])
         return inputs[0]
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        one, saved = self.parameters(inputs[0]), Saved((self.rows(inputs[0]),))
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        one, saved = self.parameters(inputs[0]), SavedTensor((self.rows(inputs[0]),))
         held = {"scale": one} | ({"bias": one} if self.biased else {})
-        return Anatomy(held, saved={"mean": saved, "inverse_deviation": saved})
+        return LayerTensors(held, saved={"mean": saved, "inverse_deviation": saved})
 
     def forward(self, training: bool) -> PassSpec:
         reads = ("x", "scale", "bias") if self.biased else ("x", "scale")
@@ -106,7 +106,7 @@ class LayerNorm(RowNorm):
 
     def parameters(self, shape: Shape) -> Shape:
         if self.axes > len(shape):
-            raise ShapeError(f"axes = {self.axes} of an input of {shown(shape)}: at most {len(shape)}")
+            raise ShapeError(f"axes = {self.axes} of an input of {format_shape(shape)}: at most {len(shape)}")
         return shape[-self.axes :]
 
 

@@ -8,13 +8,13 @@ from math import prod
 from typing import Any
 
 from workloads.networks.onnx_node import (
-    Made,
+    InputAlias,
     Node,
+    OnnxLayer,
     Parameter,
     Read,
-    Same,
     Source,
-    Unsupported,
+    UnsupportedNodeError,
     View,
     image_shape,
 )
@@ -26,35 +26,37 @@ FLOATS = {1: "FLOAT", 10: "FLOAT16", 11: "DOUBLE", 16: "BFLOAT16"}  # of TensorP
 
 
 def numpy_shape(shapes: Sequence[Shape]) -> Shape:
-    """Return the common shape by NumPy's rule; raise Unsupported where there is none."""
+    """Return the common shape by NumPy's rule; raise UnsupportedNodeError where there is none."""
     most = max(map(len, shapes))
     full = [(1,) * (most - len(shape)) + shape for shape in shapes]
     found = []
     for sizes in zip(*full, strict=True):
         if len(set(sizes) - {1}) > 1:
-            raise Unsupported(f"inputs of {' and '.join(str(list(shape)) for shape in shapes)}: sizes do not fit")
+            raise UnsupportedNodeError(
+                f"inputs of {' and '.join(str(list(shape)) for shape in shapes)}: sizes do not fit"
+            )
         found.append(max(sizes))
     return tuple(found)
 
 
-def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -> Made:
+def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -> OnnxLayer:
     """Make a combination of layers' outputs, by the kind for equal shapes where there is one."""
     shape = numpy_shape(shapes)
     equal = {"add": "add", "multiply": "multiply"}.get(operation)
     if equal and all(image_shape(one) == image_shape(shape) for one in shapes):
-        return Made(equal, {}, tuple(sources), shape)
+        return OnnxLayer(equal, {}, tuple(sources), shape)
     cut = 1 if len(shape) > 1 and shape[0] == 1 else 0
     viewed: list[Source] = []
     for source, one in zip(sources, shapes, strict=True):
         full = ((1,) * (len(shape) - len(one)) + one)[cut:]
         viewed.append(View(source, full) if isinstance(source, str) and full != image_shape(one) else source)
-    return Made("combine", {"operation": operation}, tuple(viewed), shape)
+    return OnnxLayer("combine", {"operation": operation}, tuple(viewed), shape)
 
 
 def with_stored(
     operation: str, source: Source, shape: Shape, name: str, stored: Shape, node: Node, first: bool = False,
     factor: float = 1.0,
-) -> Made:  # fmt: skip
+) -> OnnxLayer:  # fmt: skip
     """Make a combination of a layer's output with a stored tensor; first: that is the left operand."""
     whole = numpy_shape((shape, stored))
     full = (1,) * (len(whole) - len(stored)) + stored
@@ -69,18 +71,18 @@ def with_stored(
     values |= {} if node.trained(name) else {"trained": False}
     values |= {"stored_first": True} if first else {}
     role = "bias" if operation in ("add", "subtract") else "scale"
-    return Made("combine", values, (source,), whole, {role: Parameter(name, factor=factor, shape=held)})
+    return OnnxLayer("combine", values, (source,), whole, {role: Parameter(name, factor=factor, shape=held)})
 
 
-def _binary(operation: str) -> Callable[[Node], Made]:
+def _binary(operation: str) -> Callable[[Node], OnnxLayer]:
     """Read an operator of two arrays; one number is taken into the layer's values."""
 
-    def read(node: Node) -> Made:
+    def read(node: Node) -> OnnxLayer:
         stored = [node.stored(name) for name in node.inputs]
         if all(one is None for one in stored):
             return joined(operation, node.inputs, [node.shape(k) for k in range(len(node.inputs))])
         if len(node.inputs) != 2 or None not in stored:
-            raise Unsupported("all inputs but one must be layers' outputs")
+            raise UnsupportedNodeError("all inputs but one must be layers' outputs")
         number = 0 if stored[0] is None else 1
         first = number == 1
         name, held = node.inputs[1 - number], stored[1 - number] or ()
@@ -90,32 +92,34 @@ def _binary(operation: str) -> Callable[[Node], Made]:
         value = float(node.array(name).reshape(-1)[0])
         shape = numpy_shape((shape, held))
         if operation == "divide" and first:
-            over = Made("reciprocal", {}, (source,), shape)
-            return over if value == 1.0 else Made("affine", {"factor": value}, (over,), shape)
+            over = OnnxLayer("reciprocal", {}, (source,), shape)
+            return over if value == 1.0 else OnnxLayer("affine", {"factor": value}, (over,), shape)
         if operation == "divide" and value == 0:
-            raise Unsupported("divides by 0")
+            raise UnsupportedNodeError("divides by 0")
         values = {
             "add": {"shift": value},
             "subtract": {"factor": -1.0, "shift": value} if first else {"shift": -value},
             "multiply": {"factor": value},
             "divide": {"factor": 1.0 / value if value else 0.0},
         }[operation]
-        return Made("affine", values, (source,), shape)
+        return OnnxLayer("affine", values, (source,), shape)
 
     return read
 
 
-def _pow(node: Node) -> Made | Same:
+def _pow(node: Node) -> OnnxLayer | InputAlias:
     exponent = node.values(1, "exponent").reshape(-1)
     power = float(exponent[0]) if exponent.size == 1 else None
     if power not in SUPPORTED_POWERS:
-        raise Unsupported(f"exponent = {exponent.tolist()[:4]}: must be one of {', '.join(map(str, SUPPORTED_POWERS))}")
+        raise UnsupportedNodeError(
+            f"exponent = {exponent.tolist()[:4]}: must be one of {', '.join(map(str, SUPPORTED_POWERS))}"
+        )
     name, shape = node.inputs[0], node.shape()
     if power == 1:
-        return Same(name, shape)
+        return InputAlias(name, shape)
     if power == 3:
-        return Made("multiply", {}, (name, Made("square", {}, (name,), shape)), shape)
-    return Made({0.5: "square_root", 2: "square", -1: "reciprocal"}[power], {}, (name,), shape)
+        return OnnxLayer("multiply", {}, (name, OnnxLayer("square", {}, (name,), shape)), shape)
+    return OnnxLayer({0.5: "square_root", 2: "square", -1: "reciprocal"}[power], {}, (name,), shape)
 
 
 def _bound(node: Node, attribute: str, number: int, default: float) -> float:
@@ -124,34 +128,34 @@ def _bound(node: Node, attribute: str, number: int, default: float) -> float:
     return node.number(attribute, default)
 
 
-def _clip(node: Node) -> Made:
+def _clip(node: Node) -> OnnxLayer:
     values = {"least": _bound(node, "min", 1, -LARGEST), "most": _bound(node, "max", 2, LARGEST)}
-    return Made("clip", values, node.inputs[:1], node.shape())
+    return OnnxLayer("clip", values, node.inputs[:1], node.shape())
 
 
-def _cast(node: Node) -> Same:
+def _cast(node: Node) -> InputAlias:
     to = int(node.attributes["to"])
     if to not in FLOATS:
-        raise Unsupported(f"to = {to}: of a layer's output must be one of {', '.join(FLOATS.values())}")
-    return Same(node.inputs[0], node.shape())
+        raise UnsupportedNodeError(f"to = {to}: of a layer's output must be one of {', '.join(FLOATS.values())}")
+    return InputAlias(node.inputs[0], node.shape())
 
 
-def _plain(kind: str, **values: Any) -> Callable[[Node], Made]:
-    return lambda node: Made(kind, values, node.inputs[:1], node.shape())
+def _plain(kind: str, **values: Any) -> Callable[[Node], OnnxLayer]:
+    return lambda node: OnnxLayer(kind, values, node.inputs[:1], node.shape())
 
 
-def _numbered(kind: str, **names: tuple[str, float]) -> Callable[[Node], Made]:
+def _numbered(kind: str, **names: tuple[str, float]) -> Callable[[Node], OnnxLayer]:
     """Read an operator whose numbers are attributes: for each of the kind's values, the attribute and its default."""
 
-    def read(node: Node) -> Made:
+    def read(node: Node) -> OnnxLayer:
         values = {name: node.number(*given) for name, given in names.items()}
-        return Made(kind, values, node.inputs[:1], node.shape())
+        return OnnxLayer(kind, values, node.inputs[:1], node.shape())
 
     return read
 
 
-def _gelu(node: Node) -> Made:
-    return Made("gelu", {"approximate": node.text("approximate", "none")}, node.inputs[:1], node.shape())
+def _gelu(node: Node) -> OnnxLayer:
+    return OnnxLayer("gelu", {"approximate": node.text("approximate", "none")}, node.inputs[:1], node.shape())
 
 
 ARITHMETIC: Mapping[str, Callable[[Node], Read]] = {

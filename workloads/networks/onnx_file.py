@@ -17,24 +17,24 @@ import numpy as np
 from pydantic import ValidationError
 
 from gpusim.base.errors import MissingExtraError, UserError
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
+from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, LayerDescription, NetworkDescription
 from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
 from workloads.networks.onnx_node import (
     Attributes,
-    Made,
+    InputAlias,
+    LayerOutput,
     Node,
-    Of,
+    OnnxLayer,
     Parameter,
-    Same,
     Source,
     StoredValues,
-    Unsupported,
+    UnsupportedNodeError,
     View,
     image_shape,
 )
 from workloads.networks.onnx_nodes import READERS
-from workloads.networks.onnx_patterns import Patterns
+from workloads.networks.onnx_patterns import PatternFinder
 from workloads.networks.onnx_recurrent import GATES, unrolled
 from workloads.networks.tensor import Shape, elements
 
@@ -58,9 +58,9 @@ def require_onnx() -> Any:
         raise MissingExtraError("reading an ONNX file (onnx)", "onnx") from error
 
 
-def described_by_onnx(
+def read_onnx(
     contents: bytes, source: str, skip_unsupported: bool = False, values: Mapping[str, np.ndarray] | None = None
-) -> Described:
+) -> NetworkDescription:
     """Read the network of a file; raise UserError that names all nodes which are not supported, or MissingExtraError.
 
     skip_unsupported: leave these nodes out; values: of inputs of the graph that are stored tensors, by name.
@@ -75,7 +75,7 @@ def described_by_onnx(
         raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
-    return _Reading(model, source, onnx, skip_unsupported, values or {}).described()
+    return _GraphReader(model, source, onnx, skip_unsupported, values or {}).described()
 
 
 def _no_text(message: Any) -> bytes | None:
@@ -104,7 +104,7 @@ def _external(tensor: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Missing:
+class _UnsupportedNode:
     """A node that is not supported. operations: of an image, as far as one can tell."""
 
     layer: str
@@ -114,7 +114,7 @@ class _Missing:
     operations: int
 
 
-class _Reading:
+class _GraphReader:
     """Reads the layers of a graph. Shapes are those of the file with a batch of one.
 
     at: for each computed tensor, the layer or the input that it is the output of; same: a stored tensor under another
@@ -136,24 +136,24 @@ class _Reading:
         self.at: dict[str, str] = {}
         self.shapes: dict[str, Shape] = {}
         self.same: dict[str, tuple[str, bool]] = {}
-        self.layers: list[DescribedLayer] = []
+        self.layers: list[LayerDescription] = []
         self.image_shapes: dict[str, Shape] = {}  # of inputs and layers
         self.names: set[str] = set()
         self.parameters: dict[tuple[str, str], tuple[Parameter, Shape]] = {}
         self.inputs: dict[str, Shape] = {}
-        self.missing: list[_Missing] = []
+        self.missing: list[_UnsupportedNode] = []
         # stored tensors whose values are not there, by name: their shapes
         self.absent: dict[str, Shape] = {}
         self.absent_files: set[str] = set()
         self.unread, self.unknown = 0, set[str]()  # tensors of a shape that is not known, nodes that read them
         self.inferred: dict[str, Shape] | None = None
 
-    def described(self) -> Described:
+    def described(self) -> NetworkDescription:
         """Read all nodes and return the network."""
         self._check_external()
         self._weights_among_inputs()
         self.inputs = self._inputs()
-        patterns = Patterns(self.graph.node, [output.name for output in self.graph.output], self._number)
+        patterns = PatternFinder(self.graph.node, [output.name for output in self.graph.output], self._number)
         formulas = patterns.formulas()
         inner = {name for _, _, taken in formulas.values() for name in taken} - set(formulas)
         for node in self.graph.node:
@@ -169,7 +169,7 @@ class _Reading:
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
         places = {place for place in map(_external, self.initializers.values()) if place} - self.absent_files
         files = tuple(sorted(self.folder / place for place in places))
-        return Described(
+        return NetworkDescription(
             name,
             self.source,
             inputs,
@@ -203,7 +203,7 @@ class _Reading:
                 else ""
             )
         ]
-        groups: dict[tuple[str, str], list[_Missing]] = {}
+        groups: dict[tuple[str, str], list[_UnsupportedNode]] = {}
         for one in self.missing:
             groups.setdefault((one.operator, one.said), []).append(one)
         for (operator, said), nodes in groups.items():
@@ -230,7 +230,7 @@ class _Reading:
         more = f" and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
         return (f"weights without values{where}: {names}{more}: made up",)
 
-    def _operations(self, layer: DescribedLayer) -> int:
+    def _operations(self, layer: LayerDescription) -> int:
         shapes = [self.image_shapes[name] for name in layer.inputs]
         return KINDS[layer.kind].model_validate(layer.values).operations(shapes)
 
@@ -333,7 +333,7 @@ class _Reading:
                 return None
             try:
                 array = self.onnx.numpy_helper.to_array(self._constant(self._attributes(node)))
-            except (Unsupported, ValueError, TypeError, AttributeError):
+            except (UnsupportedNodeError, ValueError, TypeError, AttributeError):
                 return None
         elif elements(self._shape(name) or ()) != 1 or name in self.absent:
             return None
@@ -350,12 +350,12 @@ class _Reading:
         name = self._free(proto.name or (proto.output[0] if proto.output else operator))
         try:
             self._note(proto, operator, name, formula)
-        except Unsupported as error:
+        except UnsupportedNodeError as error:
             if any(one in self.unknown for one in proto.input):
                 self.unread += 1
                 self.unknown.update(proto.output)
                 return
-            self.missing.append(_Missing(name, proto.name or name, operator, str(error), self._guessed(proto)))
+            self.missing.append(_UnsupportedNode(name, proto.name or name, operator, str(error), self._guessed(proto)))
             self._made_up(proto)
         except (ValueError, KeyError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
             said = f"is damaged: {type(error).__name__}: {error}"
@@ -440,11 +440,13 @@ class _Reading:
             self._fold(proto, operator)
             return
         if formula is not None:
-            made: Made | Same = Made(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
+            made: OnnxLayer | InputAlias = OnnxLayer(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
             self._finish(name, outputs[0], made)
             return
         if operator not in OPERATORS:
-            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})")
+            raise UnsupportedNodeError(
+                f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})"
+            )
         node = Node(
             inputs, outputs, Attributes(attributes), self.opset, self._shape, self._array, self.shapes.get,
             self.trained.__contains__, self.batch or 1,
@@ -458,11 +460,11 @@ class _Reading:
             return
         read = READERS[operator](node)
         if ignored := node.attributes.ignored():
-            raise Unsupported(f"attribute {ignored[0]} = {attributes[ignored[0]]}: must be left out")
+            raise UnsupportedNodeError(f"attribute {ignored[0]} = {attributes[ignored[0]]}: must be left out")
         several = read if isinstance(read, tuple) else (read,)
         further = [one for one in outputs[len(several) :] if self.readers[one]]
         if further and operator not in ("BatchNormalization", "Dropout"):
-            raise Unsupported(f"output '{further[0]}' is read by another node: only the first may be")
+            raise UnsupportedNodeError(f"output '{further[0]}' is read by another node: only the first may be")
         for output, one in zip(outputs, several, strict=False):
             if self.readers[output] or len(several) == 1:
                 self._finish(name, output, one)
@@ -481,19 +483,19 @@ class _Reading:
             found = reference.ReferenceEvaluator(model).run(None, feeds)
         except Exception as error:  # of the package's many functions
             said = str(error).splitlines()[0] if str(error) else ""
-            raise Unsupported(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
+            raise UnsupportedNodeError(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
         for output, array in zip([name for name in proto.output if name], found, strict=True):
             array = np.asarray(array)
             if array.size > MOST_FOLDED:
-                raise Unsupported(f"gives {array.size} constant values: at most {MOST_FOLDED}")
+                raise UnsupportedNodeError(f"gives {array.size} constant values: at most {MOST_FOLDED}")
             self.folded[output] = array
             first = proto.input[0] if proto.input else ""
             if operator in VIEWS and first in self.trained and array.size == feeds[first].size:
                 self.trained.add(output)
 
-    def _finish(self, name: str, output: str, made: Made | Same) -> None:
+    def _finish(self, name: str, output: str, made: OnnxLayer | InputAlias) -> None:
         """Enter what a node gives: a tensor of a layer, or one that is there already."""
-        if isinstance(made, Same):
+        if isinstance(made, InputAlias):
             self.at[output], self.shapes[output] = self.at[made.name], made.shape
             return
         layer = self._enter(name, made)
@@ -504,7 +506,7 @@ class _Reading:
             layer = self._add(f"{name}.shape", kind, (layer,), values)
         self.at[output], self.shapes[output] = layer, shape
 
-    def _enter(self, name: str, made: Made) -> str:
+    def _enter(self, name: str, made: OnnxLayer) -> str:
         """Add a layer with those that it is made of, and return its name."""
         inputs = tuple(self._source(name, number, one) for number, one in enumerate(made.inputs))
         expects = {}
@@ -518,9 +520,9 @@ class _Reading:
 
     def _source(self, name: str, number: int, source: Source) -> str:
         """Return the layer or input that a source is, added if need be."""
-        if isinstance(source, Of):
+        if isinstance(source, LayerOutput):
             return source.layer
-        if isinstance(source, Made):
+        if isinstance(source, OnnxLayer):
             layer = self._enter(f"{name}.{source.kind}", source)
             wanted = image_shape(source.shape) if source.shape else self.image_shapes[layer]
             if wanted != self.image_shapes[layer]:
@@ -533,7 +535,7 @@ class _Reading:
             return self._add(free, "stored", (), {"shape": list(source.shape)}, {"weight": source.shape})
         tensor, shape = (source.name, source.shape) if isinstance(source, View) else (source, None)
         if tensor not in self.at:
-            raise Unsupported(f"input '{tensor}' is neither an input of the network nor another node's output")
+            raise UnsupportedNodeError(f"input '{tensor}' is neither an input of the network nor another node's output")
         layer = self.at[tensor]
         if shape is None or shape == self.image_shapes[layer]:
             return layer
@@ -543,7 +545,8 @@ class _Reading:
         self, name: str, kind: str, inputs: tuple[str, ...], values: Mapping[str, Any],
         expects: Mapping[str, Shape] | None = None,
     ) -> str:  # fmt: skip
-        """Add a layer and return its name; raise Unsupported for inputs or values that its kind does not take."""
+        """Add a layer and return its name; raise UnsupportedNodeError for inputs or values that its kind does not
+        take."""
         name = self._free(name)
         try:
             shape = KINDS[kind].model_validate(values).output([self.image_shapes[one] for one in inputs])
@@ -554,7 +557,7 @@ class _Reading:
             value = ".".join(map(str, first["loc"]))
             raise UserError(f"{self.source}: layer '{name}': {value}: {first['msg']}") from None
         self.names.add(name)
-        self.layers.append(DescribedLayer(name, kind, inputs, values, expects or {}))
+        self.layers.append(LayerDescription(name, kind, inputs, values, expects or {}))
         self.image_shapes[name] = shape
         return name
 
@@ -571,7 +574,7 @@ class _Reading:
         whole = constant[0] in self.trained and self.readers[others[0]] == 1 and last.kind == "fully_connected"
         if not whole or last.values["bias"] or shape != (last.values["outputs"],) or before[-1] != shape[0]:
             return False
-        self.layers[-1] = DescribedLayer(
+        self.layers[-1] = LayerDescription(
             last.name, last.kind, last.inputs, {**last.values, "bias": True}, {**last.expects, "bias": shape}
         )
         self.parameters[last.name, "bias"] = Parameter(constant[0]), shape
@@ -586,7 +589,7 @@ class _Reading:
             v for name, v in attributes.items() if name in ("value_int", "value_ints", "value_float", "value_floats")
         ]
         if not plain:
-            raise Unsupported("holds no numbers: must have value, value_int(s) or value_float(s)")
+            raise UnsupportedNodeError("holds no numbers: must have value, value_int(s) or value_float(s)")
         return self.onnx.numpy_helper.from_array(np.array(plain[0]))
 
     def _free(self, name: str) -> str:
@@ -616,7 +619,7 @@ class _Reading:
         stored, transposed = self.same.get(name, (name, False))
         array = self.folded.get(stored)
         if stored in self.absent:
-            raise Unsupported(f"the values of '{stored}' are needed, and are not there")
+            raise UnsupportedNodeError(f"the values of '{stored}' are needed, and are not there")
         if array is None:
             array = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
         return array.T if transposed else array

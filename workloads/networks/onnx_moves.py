@@ -8,14 +8,14 @@ from math import prod
 
 from workloads.networks.onnx_arithmetic import numpy_shape
 from workloads.networks.onnx_node import (
-    Made,
+    InputAlias,
     Node,
+    OnnxLayer,
     Parameter,
     Read,
-    Same,
     Source,
     StoredValues,
-    Unsupported,
+    UnsupportedNodeError,
     View,
     image_shape,
 )
@@ -32,7 +32,7 @@ def of_image(node: Node, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
     return name, tuple(axis - 1 for axis in axes)
 
 
-def _concat(node: Node) -> Made:
+def _concat(node: Node) -> OnnxLayer:
     names = [name for name in node.inputs if name]
     shapes = []
     for number, name in enumerate(names):
@@ -47,26 +47,26 @@ def _concat(node: Node) -> Made:
         else:
             sources.append(name if shape[cut:] == image_shape(shape) else View(name, shape[cut:]))
     whole = (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])
-    return Made("concat", {"axis": axis - cut} if axis - cut else {}, tuple(sources), whole)
+    return OnnxLayer("concat", {"axis": axis - cut} if axis - cut else {}, tuple(sources), whole)
 
 
-def under(name: str, before: Shape, shape: Shape) -> Made | Same:
+def under(name: str, before: Shape, shape: Shape) -> OnnxLayer | InputAlias:
     """Return a tensor under another shape: the same where an image's is, else a view."""
     if image_shape(before) == image_shape(shape):
-        return Same(name, shape)
+        return InputAlias(name, shape)
     if len(image_shape(shape)) == 1:
-        return Made("flatten", {}, (name,), shape)
-    return Made("reshape", {"shape": list(image_shape(shape))}, (name,), shape)
+        return OnnxLayer("flatten", {}, (name,), shape)
+    return OnnxLayer("reshape", {"shape": list(image_shape(shape))}, (name,), shape)
 
 
-def _flatten(node: Node) -> Made | Same:
+def _flatten(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     axis = int(node.attributes.get("axis", 1))
     axis = axis if axis == len(shape) else node.front(axis, len(shape))
     return under(node.inputs[0], shape, (prod(shape[:axis]), prod(shape[axis:])))
 
 
-def _reshape(node: Node) -> Made | Same:
+def _reshape(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     given = [int(one) for one in node.values(1, "shape").reshape(-1)]
     wanted = list(given)
@@ -74,17 +74,17 @@ def _reshape(node: Node) -> Made | Same:
         wanted[0] = 1
     if not node.attributes.get("allowzero", 0):
         if any(one == 0 and k >= len(shape) for k, one in enumerate(wanted)):
-            raise Unsupported(f"shape = {given}: a 0 stands for an axis of the input, which has {len(shape)}")
+            raise UnsupportedNodeError(f"shape = {given}: a 0 stands for an axis of the input, which has {len(shape)}")
         wanted = [shape[k] if one == 0 else one for k, one in enumerate(wanted)]
     known = prod(one for one in wanted if one != -1)
     if wanted.count(-1) == 1 and known > 0 and prod(shape) % known == 0:
         wanted[wanted.index(-1)] = prod(shape) // known
     if min(wanted, default=1) < 1 or prod(wanted) != prod(shape):
-        raise Unsupported(f"shape = {given} of an input of {list(shape)}: must have as many values")
+        raise UnsupportedNodeError(f"shape = {given} of an input of {list(shape)}: must have as many values")
     return under(node.inputs[0], shape, tuple(wanted))
 
 
-def _unsqueeze(node: Node) -> Made | Same:
+def _unsqueeze(node: Node) -> OnnxLayer | InputAlias:
     shape = list(node.shape())
     axes = node.whole_numbers("axes", 1)
     rank = len(shape) + len(axes)
@@ -93,33 +93,33 @@ def _unsqueeze(node: Node) -> Made | Same:
     return under(node.inputs[0], node.shape(), tuple(shape))
 
 
-def _squeeze(node: Node) -> Made | Same:
+def _squeeze(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     axes = node.whole_numbers("axes", 1, [k for k, size in enumerate(shape) if size == 1])
     gone = {node.front(axis, len(shape)) for axis in axes}
     if any(shape[axis] != 1 for axis in gone):
-        raise Unsupported(f"axes = {sorted(gone)} of an input of {list(shape)}: must have size 1")
+        raise UnsupportedNodeError(f"axes = {sorted(gone)} of an input of {list(shape)}: must have size 1")
     return under(node.inputs[0], shape, tuple(size for k, size in enumerate(shape) if k not in gone))
 
 
-def _transpose(node: Node) -> Made | Same:
+def _transpose(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     order = node.ints("perm", list(range(len(shape)))[::-1])
     if sorted(order) != list(range(len(shape))):
-        raise Unsupported(f"perm = {order}: must have each axis of {list(shape)} once")
+        raise UnsupportedNodeError(f"perm = {order}: must have each axis of {list(shape)} once")
     turned = tuple(shape[axis] for axis in order)
     if [axis for axis in order if shape[axis] > 1] == [k for k, size in enumerate(shape) if size > 1]:
         return under(node.inputs[0], shape, turned)
     if order[0] == 0 and image_shape(shape) != shape:
-        return Made("permute", {"order": [axis - 1 for axis in order[1:]]}, node.inputs[:1], turned)
-    return Made("permute", {"order": order}, (View(node.inputs[0], shape),), turned)
+        return OnnxLayer("permute", {"order": [axis - 1 for axis in order[1:]]}, node.inputs[:1], turned)
+    return OnnxLayer("permute", {"order": order}, (View(node.inputs[0], shape),), turned)
 
 
-def _pad(node: Node) -> Made | Same:
+def _pad(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     mode = node.text("mode", "constant")
     if mode != "constant":
-        raise Unsupported(f"mode = {mode}: must be constant")
+        raise UnsupportedNodeError(f"mode = {mode}: must be constant")
     pads, value = node.whole_numbers("pads", 1), node.number("value", 0.0)
     axes = [node.front(axis, len(shape)) for axis in node.whole_numbers("axes", 3, list(range(len(shape))))]
     if node.has(2):
@@ -128,14 +128,14 @@ def _pad(node: Node) -> Made | Same:
     for k, axis in enumerate(axes):
         before[axis], after[axis] = pads[k], pads[k + len(axes)]
     if min((*before, *after)) < 0:
-        raise Unsupported(f"pads = {pads}: must not be negative")
+        raise UnsupportedNodeError(f"pads = {pads}: must not be negative")
     padded = tuple(b + size + a for b, size, a in zip(before, shape, after, strict=True))
     if padded == shape:
-        return Same(node.inputs[0], shape)
+        return InputAlias(node.inputs[0], shape)
     source, _ = of_image(node, [0] if before[0] or after[0] else [])
     cut = len(shape) - len(image_shape(shape)) if isinstance(source, str) else 0
     values = {"before": before[cut:], "after": after[cut:]} | ({"value": value} if value else {})
-    return Made("pad", values, (source,), padded)
+    return OnnxLayer("pad", values, (source,), padded)
 
 
 def _sliced(source: Source, shape: Shape, axis: int, taken: range) -> tuple[Source, Shape]:
@@ -145,27 +145,27 @@ def _sliced(source: Source, shape: Shape, axis: int, taken: range) -> tuple[Sour
     end = taken[-1] + taken.step
     values = {"axis": axis, "start": taken[0], "step": taken.step, "end": None if end < 0 else end}
     left = (*shape[:axis], len(taken), *shape[axis + 1 :])
-    return Made("slice", values, (source,), (1, *left)), left
+    return OnnxLayer("slice", values, (source,), (1, *left)), left
 
 
-def _cut(node: Node, taken: Mapping[int, range], shape_out: Shape) -> Made | Same:
+def _cut(node: Node, taken: Mapping[int, range], shape_out: Shape) -> OnnxLayer | InputAlias:
     """Make slices of the first input along axes; the result is under the shape that the file gives it."""
     shape = node.shape()
     axes = [axis for axis, some in taken.items() if len(some) < shape[axis] or some.step != 1]
     if not axes:
         return under(node.inputs[0], shape, shape_out)
     if any(not taken[axis] for axis in axes):
-        raise Unsupported(f"nothing is left of an input of {list(shape)}")
+        raise UnsupportedNodeError(f"nothing is left of an input of {list(shape)}")
     source, left = of_image(node, axes)
     held = shape if isinstance(source, View) else image_shape(shape)
     for axis, of in zip(axes, left, strict=True):
         source, held = _sliced(source, held, of, taken[axis])
-    if not isinstance(source, Made):
+    if not isinstance(source, OnnxLayer):
         return under(node.inputs[0], shape, shape_out)
-    return Made(source.kind, source.values, source.inputs, shape_out)
+    return OnnxLayer(source.kind, source.values, source.inputs, shape_out)
 
 
-def _slice(node: Node) -> Made | Same:
+def _slice(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     starts, ends = node.whole_numbers("starts", 1), node.whole_numbers("ends", 2)
     axes = node.whole_numbers("axes", 3, list(range(len(starts))))
@@ -179,14 +179,14 @@ def _slice(node: Node) -> Made | Same:
     return _cut(node, taken, tuple(len(taken[k]) if k in taken else size for k, size in enumerate(shape)))
 
 
-def _split(node: Node) -> tuple[Made | Same, ...]:
+def _split(node: Node) -> tuple[OnnxLayer | InputAlias, ...]:
     shape = node.shape()
     axis = node.axis(0)
     count = len(node.outputs)
     even = -(-shape[axis] // count)
     parts = node.whole_numbers("split", 1, [min(even, shape[axis] - k * even) for k in range(count)])
     if len(parts) != count or sum(parts) != shape[axis]:
-        raise Unsupported(f"split = {parts} of {shape[axis]} values into {count} outputs: must add up")
+        raise UnsupportedNodeError(f"split = {parts} of {shape[axis]} values into {count} outputs: must add up")
     found = []
     for k, size in enumerate(parts):
         start = sum(parts[:k])
@@ -195,30 +195,32 @@ def _split(node: Node) -> tuple[Made | Same, ...]:
     return tuple(found)
 
 
-def _gather(node: Node) -> Made | Same:
+def _gather(node: Node) -> OnnxLayer | InputAlias:
     """Make an embedding of a stored table, or slices where places are stored and go on evenly."""
     table = node.stored(node.inputs[0])
     axis = int(node.attributes.get("axis", 0))
     if table is not None:
         if len(table) != 2 or axis not in (0, -2):
-            raise Unsupported(f"a stored tensor of {list(table)} along axis {axis}: must be a table, along axis 0")
+            raise UnsupportedNodeError(
+                f"a stored tensor of {list(table)} along axis {axis}: must be a table, along axis 0"
+            )
         shape = (*node.shape(1), table[1])
         values = {"rows": table[0], "width": table[1]}
-        return Made("embedding", values, node.inputs[1:2], shape, {"weight": Parameter(node.inputs[0])})
+        return OnnxLayer("embedding", values, node.inputs[1:2], shape, {"weight": Parameter(node.inputs[0])})
     shape = node.shape()
     axis = node.front(axis, len(shape))
     indices = node.values(1, "indices")
     places = [node.front(int(one), shape[axis], "an index") for one in indices.reshape(-1)]
     step = places[1] - places[0] if len(places) > 1 else 1
     if not step or places != list(range(places[0], places[0] + step * len(places), step)) or indices.ndim > 1:
-        raise Unsupported(f"indices {places[:6]} of a layer's output: must go on evenly")
+        raise UnsupportedNodeError(f"indices {places[:6]} of a layer's output: must go on evenly")
     left = (*shape[:axis], *((len(places),) if indices.ndim else ()), *shape[axis + 1 :])
     end = places[-1] + step
     return _cut(node, {axis: range(places[0], end, step)}, left)
 
 
-def _reduce(operation: str) -> Callable[[Node], Made | Same]:
-    def read(node: Node) -> Made | Same:
+def _reduce(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
+    def read(node: Node) -> OnnxLayer | InputAlias:
         shape = node.shape()
         given = node.whole_numbers("axes", 1, [])
         if not given and not node.attributes.get("noop_with_empty_axes", 0):
@@ -230,21 +232,21 @@ def _reduce(operation: str) -> Callable[[Node], Made | Same]:
         axes = [axis for axis in axes if shape[axis] > 1]
         name: Source = node.inputs[0]
         if operation == "l2":
-            name = Made("square", {}, (name,), shape)
+            name = OnnxLayer("square", {}, (name,), shape)
         if not axes and operation != "l2":
             return under(node.inputs[0], shape, kept)
         source, within = of_image(node, axes)
         source = source if operation != "l2" or not isinstance(source, str) else name
         if operation == "l2" and isinstance(source, View):
-            raise Unsupported(f"axes = {axes}: must leave out the first")
+            raise UnsupportedNodeError(f"axes = {axes}: must leave out the first")
         values = {"operation": "mean" if operation == "mean" else "sum", "axes": list(within), "keep": True}
-        found = Made("reduce", values, (source,), kept) if axes else Made("square", {}, node.inputs[:1], kept)
-        return found if operation != "l2" else Made("square_root", {}, (found,), kept)
+        found = OnnxLayer("reduce", values, (source,), kept) if axes else OnnxLayer("square", {}, node.inputs[:1], kept)
+        return found if operation != "l2" else OnnxLayer("square_root", {}, (found,), kept)
 
     return read
 
 
-def _expand(node: Node) -> Made | Same:
+def _expand(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     wanted = tuple(int(one) for one in node.values(1, "shape").reshape(-1))
     if node.batch > 1 and wanted and wanted[0] == node.batch:
@@ -254,7 +256,7 @@ def _expand(node: Node) -> Made | Same:
     if full == whole:
         return under(node.inputs[0], shape, whole)
     cut = 1 if len(whole) > 1 and whole[0] == 1 else 0
-    return Made("repeat", {"shape": list(whole[cut:])}, (View(node.inputs[0], full[cut:]),), whole)
+    return OnnxLayer("repeat", {"shape": list(whole[cut:])}, (View(node.inputs[0], full[cut:]),), whole)
 
 
 MOVES: Mapping[str, Callable[[Node], Read]] = {

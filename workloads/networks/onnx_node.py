@@ -20,7 +20,7 @@ WITHOUT_EFFECT = (
 )  # fmt: skip
 
 
-class Unsupported(Exception):
+class UnsupportedNodeError(Exception):
     """A node asks for what no kind of layer has; the message names the value and what is allowed."""
 
 
@@ -70,7 +70,7 @@ class StoredValues:
 
 
 @dataclass(frozen=True)
-class Of:
+class LayerOutput:
     """The output of a layer, by the layer's name."""
 
     layer: str
@@ -90,11 +90,11 @@ class Parameter:
     taken: "Callable[[np.ndarray], np.ndarray] | None" = None
 
 
-Source = Union[str, View, StoredValues, Of, "Made"]
+Source = Union[str, View, StoredValues, LayerOutput, "OnnxLayer"]
 
 
 @dataclass(frozen=True)
-class Made:
+class OnnxLayer:
     """A layer. inputs: tensors of the file, or other layers; shape: the output's in the file, with a batch of one, none
     where it is what the kind gives.
     """
@@ -107,14 +107,14 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Same:
+class InputAlias:
     """An output that is an input under this shape: nothing is computed."""
 
     name: str
     shape: Shape
 
 
-Read = Made | Same | tuple[Made | Same, ...]
+Read = OnnxLayer | InputAlias | tuple[OnnxLayer | InputAlias, ...]
 
 
 @dataclass(frozen=True)
@@ -154,20 +154,20 @@ class Node:
         return number < len(self.inputs) and bool(self.inputs[number])
 
     def shape(self, number: int = 0) -> Shape:
-        """Return the shape of an input that layers give; raise Unsupported for others."""
+        """Return the shape of an input that layers give; raise UnsupportedNodeError for others."""
         name = self.inputs[number] if self.has(number) else ""
         shape = self.computed(name)
         if shape is None:
             if self.stored(name) is not None:
-                raise Unsupported(f"input {number} is '{name}', which is stored: must be a layer's output")
-            raise Unsupported(f"input '{name}' is neither an input of the network nor another node's output")
+                raise UnsupportedNodeError(f"input {number} is '{name}', which is stored: must be a layer's output")
+            raise UnsupportedNodeError(f"input '{name}' is neither an input of the network nor another node's output")
         return shape
 
     def maps(self) -> Shape:
-        """Return the first input's shape, batch × channels × rows × columns; raise Unsupported for another."""
+        """Return the first input's shape, batch × channels × rows × columns; raise UnsupportedNodeError for another."""
         shape = self.shape()
         if len(shape) != MAPS or shape[0] != 1:
-            raise Unsupported(f"an input of {list(shape)}: must be batch × channels × rows × columns")
+            raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × rows × columns")
         return shape
 
     def axis(self, default: int, number: int = 0) -> int:
@@ -175,16 +175,19 @@ class Node:
         return self.front(int(self.attributes.get("axis", default)), len(self.shape(number)))
 
     def front(self, axis: int, rank: int, what: str = "axis") -> int:
-        """Return an axis (or `what` it is) counted from the front; raise Unsupported where there is none such."""
+        """Return an axis (or `what` it is) counted from the front; raise UnsupportedNodeError where there is none
+        such."""
         if not -rank <= axis < rank:
-            raise Unsupported(f"{what} = {axis}: must be from {-rank} to {rank - 1}")
+            raise UnsupportedNodeError(f"{what} = {axis}: must be from {-rank} to {rank - 1}")
         return axis % rank
 
     def values(self, number: int, what: str) -> "np.ndarray":
-        """Return a stored input's values; raise Unsupported unless it is stored."""
+        """Return a stored input's values; raise UnsupportedNodeError unless it is stored."""
         name = self.inputs[number] if self.has(number) else ""
         if self.stored(name) is None:
-            raise Unsupported(f"input {number} ({what}) is '{name}': must be stored, or follow from shapes alone")
+            raise UnsupportedNodeError(
+                f"input {number} ({what}) is '{name}': must be stored, or follow from shapes alone"
+            )
         return self.array(name)
 
     def whole_numbers(self, attribute: str, number: int, default: list[int] | None = None) -> list[int]:
@@ -193,18 +196,18 @@ class Node:
             return self.ints(attribute, [])
         if not self.has(number):
             if default is None:
-                raise Unsupported(f"{attribute} is missing")
+                raise UnsupportedNodeError(f"{attribute} is missing")
             return default
         return [int(one) for one in self.values(number, attribute).reshape(-1)]
 
     def parameter(self, number: int, what: str, axes: int) -> tuple[str, Shape]:
-        """Return the name and the shape of a stored input; raise Unsupported unless it is stored and has
+        """Return the name and the shape of a stored input; raise UnsupportedNodeError unless it is stored and has
         `axes` axes.
         """
         name = self.inputs[number] if number < len(self.inputs) else ""
         shape = self.stored(name)
         if shape is None:
-            raise Unsupported(f"input {number} ({what}) is '{name}': must be an initializer")
+            raise UnsupportedNodeError(f"input {number} ({what}) is '{name}': must be an initializer")
         if len(shape) != axes:
-            raise Unsupported(f"input {number} ({what}) has {len(shape)} axes: must have {axes}")
+            raise UnsupportedNodeError(f"input {number} ({what}) has {len(shape)} axes: must have {axes}")
         return name, shape

@@ -8,7 +8,7 @@ from typing import Any
 CLOSE = 1e-3  # of constants in formulas: exporters round them
 
 
-class Patterns:
+class PatternFinder:
     """Finds formulas in a graph's nodes. number: the value of a stored tensor of one element, None for others."""
 
     def __init__(self, nodes: Sequence[Any], outputs: Sequence[str], number: Callable[[str], float | None]) -> None:

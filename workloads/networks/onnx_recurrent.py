@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.networks.onnx_node import Made, Node, Of, Parameter, Source, Unsupported, View
+from workloads.networks.onnx_node import LayerOutput, Node, OnnxLayer, Parameter, Source, UnsupportedNodeError, View
 from workloads.networks.tensor import Shape
 
 if TYPE_CHECKING:
-    Enter = Callable[[str, Made], str]
+    Enter = Callable[[str, OnnxLayer], str]
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 FUNCTIONS = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"], "RNN": ["tanh"]}
@@ -38,11 +38,13 @@ class _Cell:
 
     def layer(self, what: str, kind: str, *inputs: Source, **values: Any) -> str:
         """Add a layer without parameters."""
-        return self.enter(f"{self.name}.{what}", Made(kind, values, inputs, ()))
+        return self.enter(f"{self.name}.{what}", OnnxLayer(kind, values, inputs, ()))
 
     def part(self, what: str, of: str, number: int, count: int = 1) -> str:
         """Take some gates of a layer that has several."""
-        return self.layer(what, "slice", Of(of), start=number * self.hidden, end=(number + count) * self.hidden, axis=0)
+        return self.layer(
+            what, "slice", LayerOutput(of), start=number * self.hidden, end=(number + count) * self.hidden, axis=0
+        )
 
     def product(self, what: str, source: Source, first: int, count: int, owner: str = "") -> str:
         """Add a product with the recurrent weights of `count` gates; owner: the layer whose weights it uses."""
@@ -67,7 +69,7 @@ class _Cell:
                 parameters["bias"] = Parameter(node.inputs[BIASES], shape=shape[:1], taken=lambda a: a[direction, held])
         values: dict[str, Any] = {"outputs": rows.stop - rows.start, "bias": node.has(BIASES)}
         values |= ({"each": True} if each else {}) | ({"shares": owner} if owner else {})
-        return self.enter(f"{self.name}.{what}", Made("fully_connected", values, (source,), (), parameters))
+        return self.enter(f"{self.name}.{what}", OnnxLayer("fully_connected", values, (source,), (), parameters))
 
     def first(self, number: int, inputs: str) -> str:
         """Return the state before the first step: the node's input of that number, or zeros."""
@@ -76,9 +78,9 @@ class _Cell:
             whole = View(self.node.inputs[number], (shape[0] * self.hidden,))
             begin = self.direction * self.hidden
             return self.layer(f"first_{what}", "slice", whole, axis=0, start=begin, end=begin + self.hidden)
-        some = self.layer(f"no_{what}.some", "slice", Of(inputs), axis=0, start=0, end=1)
-        some = self.layer(f"no_{what}.gates", "reshape", Of(some), shape=[GATES[self.operator] * self.hidden])
-        return self.layer(f"no_{what}", "affine", Of(self.part(f"no_{what}.gate", some, 0)), factor=0.0)
+        some = self.layer(f"no_{what}.some", "slice", LayerOutput(inputs), axis=0, start=0, end=1)
+        some = self.layer(f"no_{what}.gates", "reshape", LayerOutput(some), shape=[GATES[self.operator] * self.hidden])
+        return self.layer(f"no_{what}", "affine", LayerOutput(self.part(f"no_{what}.gate", some, 0)), factor=0.0)
 
     def run(self, backwards: bool) -> tuple[list[str], str]:
         """Add all steps and return their states, by step, and the last cell."""
@@ -88,61 +90,83 @@ class _Cell:
         states, owners = [""] * self.steps, dict[str, str]()
         order = range(self.steps - 1, -1, -1) if backwards else range(self.steps)
         for step in order:
-            given = self.layer(f"{step}.given", "slice", Of(inputs), axis=0, start=step, end=step + 1)
-            given = self.layer(f"{step}.gates", "reshape", Of(given), shape=[GATES[self.operator] * self.hidden])
+            given = self.layer(f"{step}.given", "slice", LayerOutput(inputs), axis=0, start=step, end=step + 1)
+            given = self.layer(
+                f"{step}.gates", "reshape", LayerOutput(given), shape=[GATES[self.operator] * self.hidden]
+            )
             if self.operator == "LSTM":
                 state, cell = self._lstm(f"{step}", given, state, cell, owners)
             elif self.operator == "GRU":
                 state = self._gru(f"{step}", given, state, owners)
             else:
-                added = self.layer(f"{step}.sum", "add", Of(given), Of(self._from(step, "hidden", state, 0, 1, owners)))
-                state = self.layer(f"{step}.state", self.function, Of(added))
+                added = self.layer(
+                    f"{step}.sum",
+                    "add",
+                    LayerOutput(given),
+                    LayerOutput(self._from(step, "hidden", state, 0, 1, owners)),
+                )
+                state = self.layer(f"{step}.state", self.function, LayerOutput(added))
             states[step] = state
         return states, cell
 
     def _from(self, step: Any, what: str, state: str, first: int, count: int, owners: dict[str, str]) -> str:
         """Multiply a state with recurrent weights, which are those of the first step."""
-        made = self.product(f"{step}.{what}", Of(state), first, count, owners.get(what, ""))
+        made = self.product(f"{step}.{what}", LayerOutput(state), first, count, owners.get(what, ""))
         owners.setdefault(what, made)
         return made
 
     def _lstm(self, step: str, given: str, state: str, cell: str, owners: dict[str, str]) -> tuple[str, str]:
         """Gates are in the order input, output, forget, cell."""
         of_state = self._from(step, "hidden", state, 0, 4, owners)
-        added = self.layer(f"{step}.sum", "add", Of(given), Of(of_state))
-        gates = self.layer(f"{step}.sigmoid", "sigmoid", Of(self.part(f"{step}.three", added, 0, 3)))
-        new = self.layer(f"{step}.new", "tanh", Of(self.part(f"{step}.fourth", added, 3)))
+        added = self.layer(f"{step}.sum", "add", LayerOutput(given), LayerOutput(of_state))
+        gates = self.layer(f"{step}.sigmoid", "sigmoid", LayerOutput(self.part(f"{step}.three", added, 0, 3)))
+        new = self.layer(f"{step}.new", "tanh", LayerOutput(self.part(f"{step}.fourth", added, 3)))
         put, out, kept = (self.part(f"{step}.{what}", gates, k) for k, what in enumerate(("put", "out", "keep")))
-        old = self.layer(f"{step}.kept", "multiply", Of(kept), Of(cell))
-        cell = self.layer(f"{step}.cell", "add", Of(old), Of(self.layer(f"{step}.added", "multiply", Of(put), Of(new))))
-        return self.layer(f"{step}.state", "multiply", Of(out), Of(self.layer(f"{step}.tanh", "tanh", Of(cell)))), cell
+        old = self.layer(f"{step}.kept", "multiply", LayerOutput(kept), LayerOutput(cell))
+        cell = self.layer(
+            f"{step}.cell",
+            "add",
+            LayerOutput(old),
+            LayerOutput(self.layer(f"{step}.added", "multiply", LayerOutput(put), LayerOutput(new))),
+        )
+        return self.layer(
+            f"{step}.state",
+            "multiply",
+            LayerOutput(out),
+            LayerOutput(self.layer(f"{step}.tanh", "tanh", LayerOutput(cell))),
+        ), cell
 
     def _gru(self, step: str, given: str, state: str, owners: dict[str, str]) -> str:
         """Gates are in the order update, reset, new; `resets_after` as PyTorch has it."""
         count = 3 if self.resets_after else 2
         of_state = self._from(step, "hidden", state, 0, count, owners)
         two = self.part(f"{step}.of_state", of_state, 0, 2) if self.resets_after else of_state
-        added = self.layer(f"{step}.sum", "add", Of(self.part(f"{step}.two", given, 0, 2)), Of(two))
-        gates = self.layer(f"{step}.sigmoid", "sigmoid", Of(added))
+        added = self.layer(f"{step}.sum", "add", LayerOutput(self.part(f"{step}.two", given, 0, 2)), LayerOutput(two))
+        gates = self.layer(f"{step}.sigmoid", "sigmoid", LayerOutput(added))
         update, reset = (self.part(f"{step}.{what}", gates, k) for k, what in enumerate(("update", "reset")))
         if self.resets_after:
             third = self.part(f"{step}.of_state.third", of_state, 2)
-            reset = self.layer(f"{step}.left", "multiply", Of(reset), Of(third))
+            reset = self.layer(f"{step}.left", "multiply", LayerOutput(reset), LayerOutput(third))
         else:
-            left = self.layer(f"{step}.left", "multiply", Of(reset), Of(state))
+            left = self.layer(f"{step}.left", "multiply", LayerOutput(reset), LayerOutput(state))
             reset = self._from(step, "candidate", left, 2, 1, owners)
-        new = self.layer(f"{step}.new.sum", "add", Of(self.part(f"{step}.third", given, 2)), Of(reset))
-        new = self.layer(f"{step}.new", "tanh", Of(new))
-        change = self.layer(f"{step}.change", "combine", Of(state), Of(new), operation="subtract")
+        new = self.layer(
+            f"{step}.new.sum", "add", LayerOutput(self.part(f"{step}.third", given, 2)), LayerOutput(reset)
+        )
+        new = self.layer(f"{step}.new", "tanh", LayerOutput(new))
+        change = self.layer(f"{step}.change", "combine", LayerOutput(state), LayerOutput(new), operation="subtract")
         return self.layer(
-            f"{step}.state", "add", Of(new), Of(self.layer(f"{step}.changed", "multiply", Of(update), Of(change)))
+            f"{step}.state",
+            "add",
+            LayerOutput(new),
+            LayerOutput(self.layer(f"{step}.changed", "multiply", LayerOutput(update), LayerOutput(change))),
         )
 
 
 def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple[str, Shape]]:
     """Add a recurrent node's layers and return those of its outputs, with the shapes that these have in the file.
 
-    Raise Unsupported before anything is added.
+    Raise UnsupportedNodeError before anything is added.
     """
     steps, hidden, directions, function, resets_after = _checked(node, operator)
     ran, cells = [], []
@@ -155,15 +179,18 @@ def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple
         cells.append(last_cell)
 
     def joined(what: str, layers: Sequence[str], axis: int, shape: Sequence[int]) -> str:
-        whole = [enter(f"{name}.{what}", Made("reshape", {"shape": list(shape)}, (Of(one),), ())) for one in layers]
+        whole = [
+            enter(f"{name}.{what}", OnnxLayer("reshape", {"shape": list(shape)}, (LayerOutput(one),), ()))
+            for one in layers
+        ]
         if len(whole) == 1:
             return whole[0]
-        return enter(f"{name}.{what}s", Made("concat", {"axis": axis}, tuple(map(Of, whole)), ()))
+        return enter(f"{name}.{what}s", OnnxLayer("concat", {"axis": axis}, tuple(map(LayerOutput, whole)), ()))
 
     sequences = [joined("step", states, 0, (1, 1, hidden)) for _, states in ran]
     whole = sequences[0]
     if directions > 1:
-        whole = enter(f"{name}.directions", Made("concat", {"axis": 1}, tuple(map(Of, sequences)), ()))
+        whole = enter(f"{name}.directions", OnnxLayer("concat", {"axis": 1}, tuple(map(LayerOutput, sequences)), ()))
     last = [states[0 if reverse or k == 1 else -1] for k, (_, states) in enumerate(ran)]
     found: list[tuple[str, Shape]] = [(whole, (steps, directions, 1, hidden))]
     if len(node.outputs) > 1 and node.outputs[1]:
@@ -177,49 +204,49 @@ def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple
 
 def _checked(node: Node, operator: str) -> tuple[int, int, int, str, bool]:
     """Return steps, size of the state, directions, the function of an RNN, and whether a GRU resets after its product;
-    raise Unsupported for what the layers do not do.
+    raise UnsupportedNodeError for what the layers do not do.
     """
     shape = node.shape()
     if len(shape) != 3 or shape[1] != 1:
-        raise Unsupported(f"an input of {list(shape)}: must be steps × batch × features, with a batch of 1")
+        raise UnsupportedNodeError(f"an input of {list(shape)}: must be steps × batch × features, with a batch of 1")
     if node.attributes.get("layout", 0):
-        raise Unsupported("layout = 1: must be 0, steps before the batch")
+        raise UnsupportedNodeError("layout = 1: must be 0, steps before the batch")
     direction = node.text("direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
-        raise Unsupported(f"direction = {direction}: must be forward, reverse or bidirectional")
+        raise UnsupportedNodeError(f"direction = {direction}: must be forward, reverse or bidirectional")
     directions, gates = 2 if direction == "bidirectional" else 1, GATES[operator]
     _, weights = node.parameter(WEIGHTS, "W", 3)
     _, recurrent = node.parameter(RECURRENT, "R", 3)
     hidden = int(node.attributes.get("hidden_size", recurrent[2]))
     if weights != (directions, gates * hidden, shape[2]) or recurrent != (directions, gates * hidden, hidden):
-        raise Unsupported(
+        raise UnsupportedNodeError(
             f"W of {list(weights)}, R of {list(recurrent)}: must be {[directions, gates * hidden, shape[2]]} and"
             f" {[directions, gates * hidden, hidden]}"
         )
     if node.has(BIASES) and node.parameter(BIASES, "B", 2)[1] != (directions, 2 * gates * hidden):
-        raise Unsupported(
+        raise UnsupportedNodeError(
             f"B of {list(node.stored(node.inputs[BIASES]) or ())}: must be {[directions, 2 * gates * hidden]}"
         )
     if node.has(LENGTHS) and not (node.values(LENGTHS, "sequence_lens") == shape[0]).all():
-        raise Unsupported(f"sequence_lens: must be {shape[0]}, or left out")
+        raise UnsupportedNodeError(f"sequence_lens: must be {shape[0]}, or left out")
     for number in (STATE, CELL):
         name = node.inputs[number] if node.has(number) else ""
         if name and node.stored(name) is not None and np.any(node.array(name)):
-            raise Unsupported(
+            raise UnsupportedNodeError(
                 f"input {number} holds a first state that is not zero: must be zeros, or a layer's output"
             )
     if node.has(PEEPHOLES) and np.any(node.values(PEEPHOLES, "P")):
-        raise Unsupported("P: peepholes are not there: must be left out")
+        raise UnsupportedNodeError("P: peepholes are not there: must be left out")
     if node.attributes.get("input_forget", 0):
-        raise Unsupported("input_forget = 1: must be 0")
+        raise UnsupportedNodeError("input_forget = 1: must be 0")
     usual = FUNCTIONS[operator] * directions
     functions = [one.decode() if isinstance(one, bytes) else one for one in node.attributes.get("activations", usual)]
     functions = [one.lower() for one in functions]
     function = functions[0]
     plain = operator == "RNN" and function in ("tanh", "relu") and functions == [function] * directions
     if functions != usual and not plain:
-        raise Unsupported(f"activations = {functions}: must be {usual}")
+        raise UnsupportedNodeError(f"activations = {functions}: must be {usual}")
     resets_after = bool(node.attributes.get("linear_before_reset", 0))
     if ignored := node.attributes.ignored():
-        raise Unsupported(f"attribute {ignored[0]} = {node.attributes[ignored[0]]}: must be left out")
+        raise UnsupportedNodeError(f"attribute {ignored[0]} = {node.attributes[ignored[0]]}: must be left out")
     return shape[0], hidden, directions, function, resets_after

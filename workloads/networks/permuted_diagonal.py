@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gpusim.base.spec import param
-from workloads.circulant import BLOCKS, Blocks
-from workloads.networks.fully_connected import FullyConnected
-from workloads.networks.kind import Anatomy, LayerKind, ShapeError
+from workloads.circulant import BLOCKS, CirculantBlocks
+from workloads.networks.fully_connected import FullyConnectedLayer
+from workloads.networks.kind import LayerKind, LayerTensors, ShapeError
 from workloads.networks.tensor import Shape
 
 
-class PermutedDiagonal(FullyConnected):
+class PermutedDiagonalLayer(FullyConnectedLayer):
     """A fully connected layer whose matrix consists of blocks with a permuted diagonal each."""
 
     HALF: ClassVar = False
@@ -22,15 +22,15 @@ class PermutedDiagonal(FullyConnected):
             raise ShapeError(problem)
         return super().output(inputs)
 
-    def blocks(self, inputs: Sequence[Shape]) -> Blocks:
+    def blocks(self, inputs: Sequence[Shape]) -> CirculantBlocks:
         """Return the blocks of the matrix, for a vector."""
         gemm = self.gemm(inputs)
-        return Blocks(1, gemm.k, gemm.m, self.block)
+        return CirculantBlocks(1, gemm.k, gemm.m, self.block)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         sizes = self.blocks(inputs).sizes
         weight = (sizes["i"], sizes["j"], self.block)
-        return Anatomy({**super().anatomy(inputs).parameters, "weight": weight})
+        return LayerTensors({**super().anatomy(inputs).parameters, "weight": weight})
 
     def fan_in(self, weight: Shape) -> int:
         return weight[1]
@@ -39,4 +39,4 @@ class PermutedDiagonal(FullyConnected):
 def permuted_diagonal(kind: LayerKind, block: int) -> LayerKind | None:
     """Return the kind of a dense layer with permuted diagonal blocks; None for others than fully connected ones."""
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
-    return PermutedDiagonal(block=block, **values) if type(kind) is FullyConnected else None
+    return PermutedDiagonalLayer(block=block, **values) if type(kind) is FullyConnectedLayer else None

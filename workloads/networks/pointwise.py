@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved, ShapeError
-from workloads.networks.tensor import Shape, shown
+from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.tensor import Shape, format_shape
 
 
 class Relu(LayerKind):
@@ -29,7 +29,7 @@ class Tanh(LayerKind):
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
-class OfInput(LayerKind):
+class FunctionOfInput(LayerKind):
     """A function of one number whose gradient is one of what it is applied to."""
 
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
@@ -48,7 +48,7 @@ class OfInput(LayerKind):
         return 0.0, 0.0
 
 
-class Clip(OfInput):
+class Clip(FunctionOfInput):
     """The nearest value between two bounds: ReLU6 with 0 and 6. The gradient passes on strictly between them."""
 
     OPERATIONS: ClassVar = 2
@@ -62,7 +62,7 @@ class Clip(OfInput):
         return self.least, self.most
 
 
-class LeakyRelu(OfInput):
+class LeakyRelu(FunctionOfInput):
     """x where it is positive, else slope · x."""
 
     OPERATIONS: ClassVar = 2
@@ -75,7 +75,7 @@ class LeakyRelu(OfInput):
         return self.slope, 0.0
 
 
-class HardSigmoid(OfInput):
+class HardSigmoid(FunctionOfInput):
     """slope · x + shift, held between 0 and 1."""
 
     OPERATIONS: ClassVar = 4
@@ -89,21 +89,21 @@ class HardSigmoid(OfInput):
         return self.slope, self.shift
 
 
-class HardSwish(OfInput):
+class HardSwish(FunctionOfInput):
     """x times the hard sigmoid of x with slope 1/6 (Howard 2019)."""
 
     OPERATIONS: ClassVar = 5
     FUNCTION: ClassVar = "hard_swish"
 
 
-class Silu(OfInput):
+class Silu(FunctionOfInput):
     """x times the sigmoid of x (Elfwing 2018), also called Swish."""
 
     OPERATIONS: ClassVar = 5
     FUNCTION: ClassVar = "silu"
 
 
-class Gelu(OfInput):
+class Gelu(FunctionOfInput):
     """x times the share of a normal distribution below x (Hendrycks and Gimpel 2016)."""
 
     OPERATIONS: ClassVar = 14
@@ -115,7 +115,7 @@ class Gelu(OfInput):
         return "gelu" if self.approximate == "none" else "gelu_tanh"
 
 
-class Affine(OfInput):
+class Affine(FunctionOfInput):
     """factor · x + shift, with two numbers for all values."""
 
     OPERATIONS: ClassVar = 2
@@ -130,39 +130,39 @@ class Affine(OfInput):
         return self.factor, self.shift
 
 
-class Square(OfInput):
+class Square(FunctionOfInput):
     """The square of x, x²."""
 
     FUNCTION: ClassVar = "square"
 
 
-class SquareRoot(OfInput):
+class SquareRoot(FunctionOfInput):
     """The square root of x, √x."""
 
     FUNCTION: ClassVar = "square_root"
 
 
-class Reciprocal(OfInput):
+class Reciprocal(FunctionOfInput):
     """The reciprocal of x, 1 / x."""
 
     FUNCTION: ClassVar = "reciprocal"
 
 
-class Exponential(OfInput):
+class Exponential(FunctionOfInput):
     """The exponential of x, e^x."""
 
     OPERATIONS: ClassVar = 2
     FUNCTION: ClassVar = "exponential"
 
 
-class Erf(OfInput):
+class Erf(FunctionOfInput):
     """The error function erf x."""
 
     OPERATIONS: ClassVar = 12
     FUNCTION: ClassVar = "erf"
 
 
-class CausalMask(LayerKind):
+class CausalMaskLayer(LayerKind):
     """Scores [..., queries, keys] in which a key after its query gets a number that softmax turns into 0.
 
     The last query sees the last key, so that earlier steps' keys may stand before.
@@ -174,11 +174,11 @@ class CausalMask(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         shape = inputs[0]
         if len(shape) < 2 or shape[-1] < shape[-2]:
-            raise ShapeError(f"an input of shape {shown(shape)}: it needs ... × queries × keys, keys not fewer")
+            raise ShapeError(f"an input of shape {format_shape(shape)}: it needs ... × queries × keys, keys not fewer")
         return shape
 
 
-class Rotary(LayerKind):
+class RotaryLayer(LayerKind):
     """Rotary position embedding of [..., positions, width], as Llama has it: pairs half a row apart turn (Su 2021)."""
 
     OPERATIONS: ClassVar = 3
@@ -191,7 +191,7 @@ class Rotary(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         shape = inputs[0]
         if len(shape) < 2 or shape[-1] % 2:
-            raise ShapeError(f"an input of shape {shown(shape)}: it needs ... × positions × an even width")
+            raise ShapeError(f"an input of shape {format_shape(shape)}: it needs ... × positions × an even width")
         return shape
 
 
@@ -204,8 +204,8 @@ class Dropout(LayerKind):
     probability: float = param(0.5, "share of values that become zero", "Srivastava 2014", ge=0, lt=1)
     seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        return Anatomy(saved={"mask": Saved(inputs[0], "uint8")})
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        return LayerTensors(saved={"mask": SavedTensor(inputs[0], "uint8")})
 
     def forward(self, training: bool) -> PassSpec | None:
         return PassSpec(Pass.FORWARD, ("x",), ("y", "mask"), in_place=("x", "y")) if training else None

@@ -6,14 +6,14 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved, ShapeError
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.networks.windows import Pair, Sides, positions
 
 BYTE_WINDOW = 256  # values of the largest window whose places a byte holds
 
 
-class Pooling(LayerKind):
+class PoolingLayer(LayerKind):
     """A window that moves over each channel, or covers all of it."""
 
     kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
@@ -25,7 +25,7 @@ class Pooling(LayerKind):
     whole: bool = param(False, "one window over all rows and columns (global pooling)", "the usual one")
 
     @model_validator(mode="after")
-    def _has_a_window(self) -> "Pooling":
+    def _has_a_window(self) -> "PoolingLayer":
         given = [name for name in ("kernel", "stride", "padding", "ceil") if name in self.model_fields_set]
         if self.whole and given:
             raise ValueError(f"whole takes all rows and columns: {', '.join(given)} must not be given beside it")
@@ -33,7 +33,7 @@ class Pooling(LayerKind):
             raise ValueError("kernel is required but missing, or whole: true")
         if self.kernel is not None and any(p >= self.kernel[i % 2] for i, p in enumerate(self.padding)):
             raise ValueError(
-                f"padding {shown(self.padding)} leaves windows without any value: at most the kernel less one"
+                f"padding {format_shape(self.padding)} leaves windows without any value: at most the kernel less one"
             )
         return self
 
@@ -42,7 +42,7 @@ class Pooling(LayerKind):
         if self.kernel is not None:
             return self.kernel
         if len(inputs[0]) != 3:
-            raise ShapeError(f"an input of shape {shown(inputs[0])}: it needs channels × rows × columns")
+            raise ShapeError(f"an input of shape {format_shape(inputs[0])}: it needs channels × rows × columns")
         return inputs[0][1], inputs[0][2]
 
     def is_side_by_side(self, window: tuple[int, int]) -> bool:
@@ -59,21 +59,21 @@ class Pooling(LayerKind):
         return elements(self.output(inputs)) * rows * columns
 
 
-class MaxPool(Pooling):
+class MaxPool(PoolingLayer):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         rows, columns = self.window(inputs)
         dtype = "uint8" if rows * columns <= BYTE_WINDOW else "uint32"
-        return Anatomy(saved={"places": Saved(self.output(inputs), dtype)})
+        return LayerTensors(saved={"places": SavedTensor(self.output(inputs), dtype)})
 
     def forward(self, training: bool) -> PassSpec:
         return PassSpec(Pass.FORWARD, ("x",), ("y", "places") if training else ("y",))
 
 
-class AveragePool(Pooling):
+class AveragePool(PoolingLayer):
     """The mean value under each window."""
 
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, shown
+from workloads.networks.kind import Gemm, LayerKind, LayerTensors, Pass, PassSpec, ShapeError
+from workloads.networks.tensor import Shape, elements, format_shape
 
 MAX_ROWS = 1 << 24
 
@@ -22,17 +22,22 @@ class MatMul(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         left, right = inputs
         if min(len(left), len(right)) < 2:
-            raise ShapeError(f"inputs of shapes {shown(left)}, {shown(right)}: each needs ... × rows × columns")
+            raise ShapeError(
+                f"inputs of shapes {format_shape(left)}, {format_shape(right)}: each needs ... × rows × columns"
+            )
         rows, columns = right[-2:][::-1] if self.turned else right[-2:]
         if left[-1] != rows:
             raise ShapeError(
-                f"inputs of shapes {shown(left)}, {shown(right)}: {left[-1]} columns of the first, {rows} rows of the"
+                f"inputs of shapes {format_shape(left)}, {format_shape(right)}: {left[-1]} columns of the first,"
+                f" {rows} rows of the"
                 " second: must be as many"
             )
         most = max(len(left), len(right)) - 2
         full = [(1,) * (most + 2 - len(shape)) + shape[:-2] for shape in (left, right)]
         if any(a != b and 1 not in (a, b) for a, b in zip(*full, strict=True)):
-            raise ShapeError(f"inputs of shapes {shown(left)}, {shown(right)}: axes before the matrices do not fit")
+            raise ShapeError(
+                f"inputs of shapes {format_shape(left)}, {format_shape(right)}: axes before the matrices do not fit"
+            )
         return *(max(a, b) for a, b in zip(*full, strict=True)), left[-2], columns
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
@@ -62,13 +67,13 @@ class Attention(LayerKind):
         queries, keys, values = inputs
         if len(queries) != 3 or len(keys) != 3 or keys != values:
             raise ShapeError(
-                f"inputs of shapes {', '.join(map(shown, inputs))}: each must be heads × positions × width, keys and"
-                " values of one shape"
+                f"inputs of shapes {', '.join(map(format_shape, inputs))}: each must be heads × positions × width,"
+                " keys and values of one shape"
             )
         if queries[2] != keys[2] or queries[0] % keys[0]:
             raise ShapeError(
-                f"queries of {shown(queries)}, keys of {shown(keys)}: width must be the same, heads of queries a"
-                " multiple of those of keys"
+                f"queries of {format_shape(queries)}, keys of {format_shape(keys)}: width must be the same, heads of"
+                " queries a multiple of those of keys"
             )
         if self.causal and keys[1] < queries[1]:
             raise ShapeError(f"{queries[1]} queries, {keys[1]} keys: causal needs no fewer keys")
@@ -102,5 +107,5 @@ class Embedding(LayerKind):
     def output(self, inputs: Sequence[Shape]) -> Shape:
         return (*inputs[0], self.width)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        return Anatomy({"weight": (self.rows, self.width)})
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        return LayerTensors({"weight": (self.rows, self.width)})

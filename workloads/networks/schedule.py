@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gpusim.base.errors import UserError
-from workloads.networks.convolution import Convolution
+from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.described import MAX_BATCH
-from workloads.networks.fully_connected import FullyConnected
+from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
 from workloads.networks.normalization import Softmax
 from workloads.networks.pointwise import Relu
-from workloads.networks.pooling import MaxPool, Pooling
-from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
+from workloads.networks.pooling import MaxPool, PoolingLayer
+from workloads.networks.tensor import ScheduleTensor, Shape, TensorRole, elements, format_shape
 
 
 class Loss(StrEnum):
@@ -72,13 +72,13 @@ class Schedule:
     network: Network
     batch: int
     training: bool
-    tensors: Mapping[str, Tensor]
+    tensors: Mapping[str, ScheduleTensor]
     outputs: Mapping[str, str]
     steps: tuple[Step, ...]
     views: Mapping[str, str] = field(default_factory=dict)
     apart: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
 
-    def memory_of(self, name: str) -> str:
+    def get_memory_tensor(self, name: str) -> str:
         """Return the tensor whose memory the tensor `name` uses: itself, unless it is a view."""
         while name in self.views:
             name = self.views[name]
@@ -97,7 +97,7 @@ def inference(network: Network, batch: int, fusion: bool = False) -> Schedule:
 
     fusion: a ReLU is part of the step of the layer before it, where no other layer reads that one's output.
     """
-    drawn = _Drawing(network, batch, training=False, fusion=fusion)
+    drawn = _ScheduleBuilder(network, batch, training=False, fusion=fusion)
     drawn.forward()
     return drawn.schedule()
 
@@ -112,7 +112,7 @@ def training(
     """
     if network.forward_alone:
         raise UserError(f"{network.source}: {network.forward_alone}: it runs forward alone (--phase inference)")
-    drawn = _Drawing(network, batch, training=True, fusion=fusion)
+    drawn = _ScheduleBuilder(network, batch, training=True, fusion=fusion)
     drawn.forward()
     drawn.loss(loss or (Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY))
     drawn.backward()
@@ -120,14 +120,14 @@ def training(
     return drawn.schedule()
 
 
-class _Drawing:
+class _ScheduleBuilder:
     """Builds a schedule step by step."""
 
     def __init__(self, network: Network, batch: int, training: bool, fusion: bool) -> None:
         if not 1 <= batch <= MAX_BATCH:
             raise UserError(f"{network.source}: batch: {batch} is not allowed: must be from 1 to {MAX_BATCH}")
         self.network, self.batch, self.training = network, batch, training
-        self.tensors: dict[str, Tensor] = {}
+        self.tensors: dict[str, ScheduleTensor] = {}
         self.steps: list[Step] = []
         self.views: dict[str, str] = {}
         self.apart: dict[tuple[str, Pass], str] = {}
@@ -147,7 +147,7 @@ class _Drawing:
         self.outputs: dict[str, str] = {}
         for name, shape in network.inputs.items():
             dtype = "uint32" if name in network.numbers_below else "float32"
-            self.outputs[name] = self._new(name, (batch, *shape), Role.INPUT, name, dtype)
+            self.outputs[name] = self._new(name, (batch, *shape), TensorRole.INPUT, name, dtype)
 
     def schedule(self) -> Schedule:
         """Return the schedule of the steps so far."""
@@ -163,15 +163,15 @@ class _Drawing:
             own = self.own[layer.name] = {}
             for role, shape in anatomy.parameters.items():
                 dtype = layer.kind.dtype_of(role)
-                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name, dtype)
+                own[role] = self._new(f"{layer.name}.{role}", shape, TensorRole.PARAMETER, layer.name, dtype)
             for role in layer.kind.shared(layer.input_shapes):
                 own[role] = self.own[layer.kind.shared_with][role]
             for role, shape in anatomy.state.items():
-                own[role] = self._new(f"{layer.name}.{role}", shape, Role.STATE, layer.name)
+                own[role] = self._new(f"{layer.name}.{role}", shape, TensorRole.STATE, layer.name)
             spec = layer.kind.forward(self.training)
             if layer.name in self.joined.values():
                 spec = None  # the step of the layer before does its work
-            own["y"] = self._new(f"{layer.name}.output", (self.batch, *layer.shape), Role.ACTIVATION, layer.name)
+            own["y"] = self._new(f"{layer.name}.output", (self.batch, *layer.shape), TensorRole.ACTIVATION, layer.name)
             own.update(_numbered("x", [self.outputs[name] for name in layer.inputs]))
             self.outputs[layer.name] = own["y"]
             if spec is None:
@@ -181,7 +181,7 @@ class _Drawing:
                 self.views[own["y"]] = own["x0"]
             for role, saved in anatomy.saved.items() if self.training else ():
                 shape = (self.batch, *saved.shape) if saved.per_image else saved.shape
-                own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)
+                own[role] = self._new(f"{layer.name}.{role}", shape, TensorRole.SAVED, layer.name, saved.dtype)
             if layer.name in self.pooled.values():
                 self._join_pooling(layer, own)
             else:
@@ -196,7 +196,7 @@ class _Drawing:
             readers = [one for one in network.layers if layer.name in one.inputs]
             if len(readers) != 1 or layer.name in network.declared.values():
                 why = "its gradient comes from several layers" if len(readers) > 1 else "its gradient is the loss's"
-            elif not isinstance(readers[0].kind, Convolution | FullyConnected):
+            elif not isinstance(readers[0].kind, ConvolutionLayer | FullyConnectedLayer):
                 why = f"its gradient comes from {readers[0].kind_name}, whose kernels end with no mask"
             else:
                 found[readers[0].name] = layer.name
@@ -211,7 +211,7 @@ class _Drawing:
             if not isinstance(layer.kind, Relu):
                 continue
             before = network.named.get(layer.inputs[0])
-            if before is None or not isinstance(before.kind, Convolution | FullyConnected):
+            if before is None or not isinstance(before.kind, ConvolutionLayer | FullyConnectedLayer):
                 after = "the network's input" if before is None else before.kind_name
                 self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
             elif network.readers[before.name] > 1 or before.name in network.declared.values():
@@ -228,7 +228,7 @@ class _Drawing:
         before = {relu: name for name, relu in self.joined.items()}
         for layer in network.layers:
             kind = layer.kind
-            if not isinstance(kind, Pooling) or (relu := layer.inputs[0]) not in before:
+            if not isinstance(kind, PoolingLayer) or (relu := layer.inputs[0]) not in before:
                 continue
             if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
                 why = "its windows are no maxima of 2 × 2 values, side by side"
@@ -254,19 +254,19 @@ class _Drawing:
         if loss is Loss.GIVEN:
             for layer in outputs:
                 name = f"{layer.name}.output.gradient"
-                self.parts[layer.name].append(self._new(name, (self.batch, *layer.shape), Role.INPUT, layer.name))
+                self.parts[layer.name].append(self._new(name, (self.batch, *layer.shape), TensorRole.INPUT, layer.name))
             return
         layer = outputs[0]
         if len(outputs) > 1 or classes_of(layer.shape) is None:
-            names = ", ".join(f"'{one.name}' ({shown(one.shape)})" for one in outputs)
+            names = ", ".join(f"'{one.name}' ({format_shape(one.shape)})" for one in outputs)
             raise UserError(
                 f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class, of"
                 " an image or of every position"
             )
         positions = (self.batch,) if elements(layer.shape) == layer.shape[0] else (self.batch, layer.shape[0])
-        labels = self._new("labels", positions, Role.INPUT, "labels", "uint32")
-        mean = self._new("loss", (1,), Role.LOSS, layer.name)
-        each = self._new("losses", positions, Role.LOSS, layer.name)
+        labels = self._new("labels", positions, TensorRole.INPUT, "labels", "uint32")
+        mean = self._new("loss", (1,), TensorRole.LOSS, layer.name)
+        each = self._new("losses", positions, TensorRole.LOSS, layer.name)
         output = self.outputs[layer.name]
         fused = (
             isinstance(layer.kind, Softmax)
@@ -278,7 +278,9 @@ class _Drawing:
             logits = self.own[layer.name]["x"]
             self.steps = [step for step in self.steps if step.layer != layer.name]  # its forward pass is the loss's
         else:
-            probabilities = self._new(f"{layer.name}.probabilities", (self.batch, *layer.shape), Role.SAVED, layer.name)
+            probabilities = self._new(
+                f"{layer.name}.probabilities", (self.batch, *layer.shape), TensorRole.SAVED, layer.name
+            )
             target, logits = layer.name, output
         writes = {"y": probabilities, "losses": each, "loss": mean}
         self._add(layer, Pass.LOSS, {"x": logits, "labels": labels}, writes)
@@ -286,7 +288,7 @@ class _Drawing:
             return
         gradient = self._gradient_name(target, layer.name if fused else "loss")
         shape = self.network.shape_of(target)
-        dx = self._new(gradient, (self.batch, *shape), Role.GRADIENT, target)
+        dx = self._new(gradient, (self.batch, *shape), TensorRole.GRADIENT, target)
         self._add(layer, Pass.LOSS_GRADIENT, {"y": probabilities, "labels": labels}, {"dx": dx})
         self._contribute(target, dx)
 
@@ -300,7 +302,7 @@ class _Drawing:
             dy = parts[0]
             if len(parts) > 1:
                 name = f"{layer.name}.output.gradient"
-                dy = self._new(name, (self.batch, *layer.shape), Role.GRADIENT, layer.name)
+                dy = self._new(name, (self.batch, *layer.shape), TensorRole.GRADIENT, layer.name)
                 self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": dy})
             own = self.own[layer.name] | {"dy": dy, "y": self._seen_output(layer)}
             through = [wanted[name] and layer.kind.propagates for name in layer.inputs]
@@ -310,9 +312,9 @@ class _Drawing:
             for role, shape in {**layer.anatomy.parameters, **layer.kind.shared(layer.input_shapes)}.items():
                 name = f"{layer.kind.shared_with or layer.name}.{role}.gradient"
                 if (layer.kind.shared_with or layer.name) in self.users:  # one part of several
-                    own[f"d{role}"] = self._new(f"{name}.{layer.name}", shape, Role.GRADIENT, layer.name)
+                    own[f"d{role}"] = self._new(f"{name}.{layer.name}", shape, TensorRole.GRADIENT, layer.name)
                 else:
-                    own[f"d{role}"] = self._new(name, shape, Role.PARAMETER_GRADIENT, layer.name)
+                    own[f"d{role}"] = self._new(name, shape, TensorRole.PARAMETER_GRADIENT, layer.name)
             self.own[layer.name] = own
             made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
             own.update({role: name for role, name in _numbered("dx", made).items() if name})
@@ -335,7 +337,7 @@ class _Drawing:
                 parts = [self.own[name][f"d{role}"] for name in (owner, *users) if f"d{role}" in self.own[name]]
                 if not parts:
                     continue
-                whole = self._new(f"{owner}.{role}.gradient", shape, Role.PARAMETER_GRADIENT, owner)
+                whole = self._new(f"{owner}.{role}.gradient", shape, TensorRole.PARAMETER_GRADIENT, owner)
                 if len(parts) > 1:
                     self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": whole}, parameter=role)
                 else:
@@ -353,7 +355,7 @@ class _Drawing:
                     continue  # no gradient came through to the layer
                 kept = {"w": own[role]}
                 for moment in MOMENTS[update]:
-                    kept[moment] = self._new(f"{layer.name}.{role}.{moment}", shape, Role.STATE, layer.name)
+                    kept[moment] = self._new(f"{layer.name}.{role}.{moment}", shape, TensorRole.STATE, layer.name)
                 self._add(layer, Pass.UPDATE, {**kept, "dw": own[f"d{role}"]}, kept, parameter=role)
 
     def _wanted(self) -> dict[str, bool]:
@@ -383,7 +385,7 @@ class _Drawing:
             shape = self.network.shape_of(name)
             if (self.batch, *shape) != self.tensors[dy].shape:
                 view = self._gradient_name(name, layer.name)
-                self.views[self._new(view, (self.batch, *shape), Role.GRADIENT, name)] = dy
+                self.views[self._new(view, (self.batch, *shape), TensorRole.GRADIENT, name)] = dy
                 self._contribute(name, view)
             else:
                 self._contribute(name, dy)
@@ -396,7 +398,7 @@ class _Drawing:
         name = layer.inputs[number]
         reader = layer.name if layer.inputs.count(name) == 1 else f"{layer.name}.{number}"
         shape = (self.batch, *self.network.shape_of(name))
-        return self._new(self._gradient_name(name, reader), shape, Role.GRADIENT, name)
+        return self._new(self._gradient_name(name, reader), shape, TensorRole.GRADIENT, name)
 
     def _gradient_name(self, name: str, reader: str) -> str:
         """Return the name of an output's gradient, or of `reader`'s part of it where several layers read the output."""
@@ -416,12 +418,12 @@ class _Drawing:
     ) -> None:  # fmt: skip
         self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter, joined))
 
-    def _new(self, name: str, shape: Shape, role: Role, layer: str, dtype: str = "float32") -> str:
+    def _new(self, name: str, shape: Shape, role: TensorRole, layer: str, dtype: str = "float32") -> str:
         """Add a tensor and return its name, with a number after it where another tensor has that name already."""
         free, number = name, 2
         while free in self.tensors:
             free, number = f"{name}.{number}", number + 1
-        self.tensors[free] = Tensor(free, shape, role, layer, dtype)
+        self.tensors[free] = ScheduleTensor(free, shape, role, layer, dtype)
         return free
 
 

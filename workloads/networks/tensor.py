@@ -9,7 +9,7 @@ Shape = tuple[int, ...]  # of an image: channels, rows, columns; or features alo
 BYTES = {"float32": 4, "float16": 2, "uint32": 4, "uint8": 1}
 
 
-class Role(StrEnum):
+class TensorRole(StrEnum):
     """The purpose of a tensor."""
 
     INPUT = "input"  # comes from outside before the iteration: images, labels, gradients that are given
@@ -24,12 +24,12 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tensor:
+class ScheduleTensor:
     """A tensor of an iteration. shape: that of the whole batch; layer: its layer, or the input's name for an input."""
 
     name: str
     shape: Shape
-    role: Role
+    role: TensorRole
     layer: str
     dtype: str = "float32"
 
@@ -49,7 +49,7 @@ def elements(shape: Shape) -> int:
     return math.prod(shape)
 
 
-def shown(shape: Shape) -> str:
+def format_shape(shape: Shape) -> str:
     """Return the shape as text, such as '96×55×55'."""
     return "×".join(map(str, shape))
 

@@ -12,14 +12,14 @@ import warnings
 from typing import Any
 
 from gpusim.base.errors import MissingExtraError, UserError
-from workloads.networks.described import Described
-from workloads.networks.onnx_file import described_by_onnx, require_onnx
+from workloads.networks.described import NetworkDescription
+from workloads.networks.onnx_file import read_onnx, require_onnx
 from workloads.networks.tensor import Shape
 
 OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads them
 
 
-def described_by_torch(text: str, shape: Shape | None, skip_unsupported: bool = False) -> Described:
+def read_torch(text: str, shape: Shape | None, skip_unsupported: bool = False) -> NetworkDescription:
     """Read the network that `module:function` returns: an `nn.Module`, or one and an example input; raise UserError.
 
     shape: of an image, needed where the function returns the module alone; skip_unsupported: leave out what no kind of
@@ -36,10 +36,12 @@ def described_by_torch(text: str, shape: Shape | None, skip_unsupported: bool = 
         if shape is None:
             raise UserError(f"{where}: returns a module alone: --input-shape must say what it takes, such as 3,224,224")
         example = torch.zeros((1, *shape))
-    return described_by_module(torch, module, example, where, skip_unsupported)
+    return read_torch_module(torch, module, example, where, skip_unsupported)
 
 
-def described_by_module(torch: Any, module: Any, example: Any, where: str, skip_unsupported: bool = False) -> Described:
+def read_torch_module(
+    torch: Any, module: Any, example: Any, where: str, skip_unsupported: bool = False
+) -> NetworkDescription:
     """Read the network of an `nn.Module`, whose parameters stay where they are; raise UserError.
 
     example: an input with a batch of one; where: for errors.
@@ -47,7 +49,7 @@ def described_by_module(torch: Any, module: Any, example: Any, where: str, skip_
     contents = exported(torch, module, example, where)
     held = dict([*module.named_parameters(), *module.named_buffers()])
     values = {name: tensor.detach().cpu().numpy() for name, tensor in held.items()}
-    return described_by_onnx(contents, where, skip_unsupported, values)
+    return read_onnx(contents, where, skip_unsupported, values)
 
 
 def _require_torch() -> Any:

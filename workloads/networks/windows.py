@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from workloads.networks.kind import ShapeError
-from workloads.networks.tensor import Shape, shown
+from workloads.networks.tensor import Shape, format_shape
 
 MAX_WINDOW = 4096  # rows of a map in `workload.layer`, too
 
@@ -53,7 +53,7 @@ def positions(
     ceil: a last window may hang over the end, if it begins within the maps or the padding before them (Caffe's rule).
     """
     if len(shape) != 3:
-        raise ShapeError(f"an input of shape {shown(shape)}: it needs channels × rows × columns")
+        raise ShapeError(f"an input of shape {format_shape(shape)}: it needs channels × rows × columns")
     counts = []
     for axis in (0, 1):
         before, after = padding[axis], padding[axis + 2]
@@ -64,7 +64,7 @@ def positions(
             raise ShapeError(
                 f"kernel {kernel[0]}×{kernel[1]}"
                 + (f" with dilation {dilation[0]}×{dilation[1]}" if dilation != (1, 1) else "")
-                + f" does not fit an input of {shown(shape)} with padding {shown_padding(padding)}"
+                + f" does not fit an input of {format_shape(shape)} with padding {format_padding(padding)}"
             )
         count = room // stride[axis] + 1
         if ceil and room % stride[axis] and count * stride[axis] < size + before:
@@ -73,9 +73,9 @@ def positions(
     return counts[0], counts[1]
 
 
-def shown_padding(padding: tuple[int, int, int, int]) -> str:
+def format_padding(padding: tuple[int, int, int, int]) -> str:
     """Return the padding as text: '2', '2×1' or '0×0×1×1' (top, left, bottom, right)."""
     top, left, bottom, right = padding
     if len({*padding}) == 1:
         return str(top)
-    return f"{top}×{left}" if (top, left) == (bottom, right) else shown(padding)
+    return f"{top}×{left}" if (top, left) == (bottom, right) else format_shape(padding)

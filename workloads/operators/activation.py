@@ -10,7 +10,7 @@ import numpy as np
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, OperatorError, Value
+from workloads.operators.primitive import ArrayPrimitive, OperatorError, ReferenceValue
 from workloads.operators.tensor import Operand, Sample, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Function:
+class ActivationFunction:
     """An activation: f(x), and its derivative as a function of y = f(x); operations: of each, for one element.
 
     error: bound on that of the kernel's f(x) at x, y; the derivative's is a few roundings of the result.
@@ -37,7 +37,8 @@ Numbers = np.ndarray
 
 @dataclass(frozen=True)
 class InputFunction:
-    """f(x) with two numbers a and b of its own, and its derivative as a function of x; operations as of a `Function`.
+    """f(x) with two numbers a and b of its own, and its derivative as a function of x; operations as of a
+    `ActivationFunction`.
 
     error, slope_error: bounds, in units of roundoff, on those of the kernel's f(x) and f'(x) at x; data: draws x.
     """
@@ -63,12 +64,12 @@ def _sigmoid_error(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 # e^x is 2^(x log2 e) with the product rounded, which is |x| roundings of the result, and v_exp_f32 and v_rcp_f32 are
 # good to 1 ULP each (GCN3 ISA manual, section 12.8)
-FUNCTIONS: Mapping[str, Function] = {
-    "relu": Function(
+FUNCTIONS: Mapping[str, ActivationFunction] = {
+    "relu": ActivationFunction(
         lambda x: np.where(x < 0, 0.0, x), lambda y: (y > 0).astype(np.float64), lambda x, y: np.zeros_like(y), 1, 1
     ),
-    "sigmoid": Function(_sigmoid, lambda y: y * (1.0 - y), _sigmoid_error, 4, 2),
-    "tanh": Function(np.tanh, lambda y: 1.0 - y * y, lambda x, y: 24.0 * np.minimum(np.abs(x), 1.0), 5, 2),
+    "sigmoid": ActivationFunction(_sigmoid, lambda y: y * (1.0 - y), _sigmoid_error, 4, 2),
+    "tanh": ActivationFunction(np.tanh, lambda y: 1.0 - y * y, lambda x, y: 24.0 * np.minimum(np.abs(x), 1.0), 5, 2),
 }
 
 
@@ -221,16 +222,18 @@ class ActivationForward(_Activation):
         values = {**tensors, **self.arguments, "n": self.x.size}
         return (elementwise("activation", f"{self.function}_forward", values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["x"].astype(np.float64)
         if self.of_input:
             of_x = INPUT_FUNCTIONS[self.function]
             y = of_x.forward(x, self.a, self.b)
             # a and b are rounded to FP32, too
-            return {"y": Value(y, UNIT_ROUNDOFF * (of_x.error(x, self.a, self.b) + np.abs(y)) + SMALLEST_NORMAL)}
+            return {
+                "y": ReferenceValue(y, UNIT_ROUNDOFF * (of_x.error(x, self.a, self.b) + np.abs(y)) + SMALLEST_NORMAL)
+            }
         function = FUNCTIONS[self.function]
         y = function.forward(x)
-        return {"y": Value(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
+        return {"y": ReferenceValue(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
 
 
 @dataclass(frozen=True)
@@ -266,14 +269,14 @@ class ActivationBackward(_Activation):
             values["x"] = tensors["dy"]  # the kernel has the parameter, and no load of it
         return (elementwise("activation", f"{self.function}_backward", values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"].astype(np.float64)
         if self.of_input:
             function = INPUT_FUNCTIONS[self.function]
             x = inputs["dy" if self.needs_dy_alone else "x"].astype(np.float64)
             dx = dy * function.slope(x, self.a, self.b)
             off = np.abs(dy) * function.slope_error(x, self.a, self.b) + 2 * np.abs(dx)
-            return {"dx": Value(dx, UNIT_ROUNDOFF * off + SMALLEST_NORMAL)}
+            return {"dx": ReferenceValue(dx, UNIT_ROUNDOFF * off + SMALLEST_NORMAL)}
         y = inputs["y"].astype(np.float64)
         dx = dy * FUNCTIONS[self.function].slope(y)
-        return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}
+        return {"dx": ReferenceValue(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -61,7 +61,7 @@ class Add(ArrayPrimitive):
             so_far = y
         return tuple(launches)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         arrays = [inputs[name].astype(np.float64) for name in self.takes]
         magnitude = np.sum([np.abs(array) for array in arrays], axis=0)
-        return {"y": Value(np.sum(arrays, axis=0), self.count * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}
+        return {"y": ReferenceValue(np.sum(arrays, axis=0), self.count * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

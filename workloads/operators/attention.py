@@ -13,7 +13,7 @@ from workloads.operators.batched_product import BatchedProductBackward, BatchedP
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Primitive, ReferenceValue
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
@@ -28,7 +28,7 @@ LANES = 64  # queries of a workgroup there
 CHUNK = 8  # keys between two looks at the largest score
 
 
-class Weighted(NamedTuple):
+class AttentionReference(NamedTuple):
     """Attention in FP64, step by step, over [images, heads of keys, heads that share them, ...].
 
     scores, weights, y; off_scores, off_weights: the largest errors of these in FP32.
@@ -116,7 +116,7 @@ class _Attention(Primitive):
             *SoftmaxForward(self._rows).launches(rows, gpu),
         )
 
-    def weighted(self, inputs: Mapping[str, np.ndarray], chunks: int = 0) -> Weighted:
+    def weighted(self, inputs: Mapping[str, np.ndarray], chunks: int = 0) -> AttentionReference:
         """Compute the definition. chunks: how often a sum shrinks before it is whole."""
         images = len(inputs["x0"])
         queries, keys = ((images, *shape[1:]) for shape in self.grouped)
@@ -140,19 +140,19 @@ class _Attention(Primitive):
         relative = off + off.max(axis=-1, keepdims=True) + UNIT_ROUNDOFF * (3 * away + count + 12 + 4 * chunks)
         relative = relative + (weights * relative).sum(axis=-1, keepdims=True)
         off_weights = weights * relative + 2 * SMALLEST_NORMAL
-        return Weighted(scores, weights, weights @ v, off, off_weights)
+        return AttentionReference(scores, weights, weights @ v, off, off_weights)
 
-    def mixed(self, inputs: Mapping[str, np.ndarray], chunks: int = 0) -> Mapping[str, Value]:
+    def mixed(self, inputs: Mapping[str, np.ndarray], chunks: int = 0) -> Mapping[str, ReferenceValue]:
         """Return the forward pass's result with its bound."""
         found = self.weighted(inputs, chunks)
         v = np.abs(inputs["x2"].astype(np.float64)).reshape((len(inputs["x2"]), *self.grouped[1][1:]))
         terms = float(self.keys[2])
         bound = found.off_weights @ v + inner_product_bound(terms, found.weights @ v, self.keys[2])
         shape = (len(inputs["x0"]), *self.queries[1:])
-        return {"y": Value(found.y.reshape(shape), bound.reshape(shape))}
+        return {"y": ReferenceValue(found.y.reshape(shape), bound.reshape(shape))}
 
 
-class _Forward(_Attention):
+class _AttentionForward(_Attention):
     """Base of the ways to compute the forward pass. algorithm: its name."""
 
     algorithm: ClassVar[str]
@@ -191,7 +191,7 @@ class _Forward(_Attention):
 
 
 @dataclass(frozen=True)
-class ComposedAttention(_Forward):
+class ComposedAttention(_AttentionForward):
     """By a product, a mask, a softmax and a product, with the weights of all pairs in memory between them."""
 
     algorithm = "composed"
@@ -214,11 +214,11 @@ class ComposedAttention(_Forward):
         mixing = {"x0": weights, "x1": _under(tensors["x2"], keys), "y": _under(tensors["y"], queries)}
         return (*self._weights(tensors, gpu), *self._products[1].launches(mixing, gpu))
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return self.mixed(inputs)
 
 
-class _Fused(_Forward):
+class _FusedAttention(_AttentionForward):
     """One launch of workloads/kernels/attention.cl or attention_wide.cl, whose scores stay in registers.
 
     widths: of heads that it has.
@@ -259,12 +259,12 @@ class _Fused(_Forward):
         source = "attention" if width in WIDTHS else "attention_wide"
         return (launch(source, f"attention_{self.algorithm}_{width}", tensors["y"].memory, grid, values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return self.mixed(inputs, -(-self.keys[2] // CHUNK) + 4)
 
 
 @dataclass(frozen=True)
-class AttentionByQuery(_Fused):
+class AttentionByQuery(_FusedAttention):
     """A lane for each query, with its sums in registers; keys and values are scalars, the same for 64 queries."""
 
     algorithm = "by_query"
@@ -276,7 +276,7 @@ class AttentionByQuery(_Fused):
 
 
 @dataclass(frozen=True)
-class AttentionByKey(_Fused):
+class AttentionByKey(_FusedAttention):
     """A workgroup for each query, a lane for each key: for few queries, as a step of decoding has."""
 
     algorithm = "by_key"
@@ -287,7 +287,7 @@ class AttentionByKey(_Fused):
         return self.rows
 
 
-ATTENTION_ALGORITHMS: Mapping[str, type[_Forward]] = {
+ATTENTION_ALGORITHMS: Mapping[str, type[_AttentionForward]] = {
     one.algorithm: one for one in (ComposedAttention, AttentionByQuery, AttentionByKey)
 }
 
@@ -351,7 +351,7 @@ class AttentionBackward(_Attention):
             *of_scores.launches(scoring | _named(tensors, "scores."), gpu),
         )
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         found, images = self.weighted(inputs), len(inputs["x0"])
         queries, keys = ((images, *shape[1:]) for shape in self.grouped)
         q, dy = (inputs[name].astype(np.float64).reshape(queries) for name in ("x0", "dy"))
@@ -368,13 +368,13 @@ class AttentionBackward(_Attention):
         off_ds = off_p * (np.abs(dp) + size) + p * (off_dp + off_whole) + 6 * UNIT_ROUNDOFF * p * (np.abs(dp) + size)
         ds, off_ds = self.factor * ds, abs(self.factor) * off_ds + 3 * UNIT_ROUNDOFF * np.abs(self.factor * ds)
 
-        def summed(a: np.ndarray, b: np.ndarray, off_a: np.ndarray, terms: int, shared: bool) -> Value:
+        def summed(a: np.ndarray, b: np.ndarray, off_a: np.ndarray, terms: int, shared: bool) -> ReferenceValue:
             """Multiply, and add up over heads that share an operand; `a` is off by `off_a`."""
             value, size, off = a @ b, np.abs(a) @ np.abs(b), off_a @ np.abs(b)
             bound = off + inner_product_bound(float(terms), size, terms) + UNIT_ROUNDOFF * (heads + 1) * size
             if not shared:
-                return Value(value.reshape(-1, *self.queries[1:]), bound.reshape(-1, *self.queries[1:]))
-            return Value(*(part.sum(axis=2).reshape(-1, *self.keys[1:]) for part in (value, bound)))
+                return ReferenceValue(value.reshape(-1, *self.queries[1:]), bound.reshape(-1, *self.queries[1:]))
+            return ReferenceValue(*(part.sum(axis=2).reshape(-1, *self.keys[1:]) for part in (value, bound)))
 
         turned = (ds.swapaxes(-1, -2), q, off_ds.swapaxes(-1, -2), self.queries[2], True)
         mixed = (p.swapaxes(-1, -2), dy, off_p.swapaxes(-1, -2), self.queries[2], True)

@@ -14,7 +14,7 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, OperatorError, Value
+from workloads.operators.primitive import DivisionAxis, OperatorError, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -84,7 +84,7 @@ class BatchNormTraining(_BatchNorm):
     """
 
     factor: float = 0.1
-    divisible = Divisible.CHANNELS
+    divisible = DivisionAxis.CHANNELS
     macs_each, operations_each = 2, 3
     name = "batch normalisation training"
 
@@ -126,7 +126,7 @@ class BatchNormTraining(_BatchNorm):
             elementwise("batch_norm", self.kernel("normalise"), {**used, **channels.elementwise_arguments}),
         )
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         """Compute the definition; the bounds follow the errors of mean and variance through the formula."""
         x, count = inputs["x"].astype(np.float64), self.channels.count
         mean, magnitude = x.mean(axis=self.axes), np.abs(x).mean(axis=self.axes)
@@ -147,11 +147,11 @@ class BatchNormTraining(_BatchNorm):
         new_mean, mean_step = self._moved(inputs["running_mean"], mean)
         new_variance, variance_step = self._moved(inputs["running_variance"], variance * count / (count - 1))
         return {
-            "y": Value(product + bias, y_bound),
-            "mean": Value(mean, mean_bound),
-            "inverse_deviation": Value(inverse, inverse_bound),
-            "running_mean": Value(new_mean, self.factor * mean_bound + mean_step),
-            "running_variance": Value(new_variance, 2 * self.factor * variance_bound + variance_step),
+            "y": ReferenceValue(product + bias, y_bound),
+            "mean": ReferenceValue(mean, mean_bound),
+            "inverse_deviation": ReferenceValue(inverse, inverse_bound),
+            "running_mean": ReferenceValue(new_mean, self.factor * mean_bound + mean_step),
+            "running_variance": ReferenceValue(new_variance, 2 * self.factor * variance_bound + variance_step),
         }
 
     def _moved(self, running: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -172,20 +172,20 @@ class BatchNormInference(_BatchNorm):
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
         return (elementwise("batch_norm", self.kernel("inference"), values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         scale, bias, mean, variance = (
             self.over_channels(inputs[name]) for name in ("scale", "bias", "running_mean", "running_variance")
         )
         product = (inputs["x"] - mean) * scale / np.sqrt(variance + self.epsilon)
         bound = 8 * UNIT_ROUNDOFF * (np.abs(product) + np.abs(bias)) + SMALLEST_NORMAL
-        return {"y": Value(product + bias, bound)}
+        return {"y": ReferenceValue(product + bias, bound)}
 
 
 @dataclass(frozen=True)
 class BatchNormBackward(_BatchNorm):
     """dx, dscale, dbias from x, dy and the statistics that training kept; dx may take dy's place."""
 
-    divisible = Divisible.CHANNELS
+    divisible = DivisionAxis.CHANNELS
     in_place: ClassVar = {"dx": "dy"}
     macs_each, operations_each = 2, 5  # the sum of dy times the normalised x, and the part of the gradient from it
     name = "batch normalisation backward"
@@ -221,7 +221,7 @@ class BatchNormBackward(_BatchNorm):
         kernel = self.kernel("input_gradient")
         return (*launches, elementwise("batch_norm", kernel, {**values, "share": 1.0 / channels.count}))
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy, count = inputs["dy"].astype(np.float64), self.channels.count
         scale, mean, inverse = (self.over_channels(inputs[name]) for name in ("scale", "mean", "inverse_deviation"))
         normal = (inputs["x"] - mean) * inverse
@@ -235,7 +235,7 @@ class BatchNormBackward(_BatchNorm):
         off = self.over_channels(bias_bound / count) + np.abs(normal) * self.over_channels(scale_bound / count)
         dx_bound = np.abs(scale * inverse) * (10 * UNIT_ROUNDOFF * terms + off) + SMALLEST_NORMAL
         return {
-            "dx": Value(dx, dx_bound),
-            "dscale": Value(dscale, scale_bound),
-            "dbias": Value(dbias, bias_bound),
+            "dx": ReferenceValue(dx, dx_bound),
+            "dscale": ReferenceValue(dscale, scale_bound),
+            "dbias": ReferenceValue(dbias, bias_bound),
         }

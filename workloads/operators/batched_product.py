@@ -10,8 +10,8 @@ import numpy as np
 from isa.kernarg import Pointer
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous, merged
-from workloads.operators.primitive import Primitive, Value
-from workloads.operators.reductions import Step, launches_of, scratch_of, steps_of
+from workloads.operators.primitive import Primitive, ReferenceValue
+from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.tiles import Batch, products
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
@@ -152,11 +152,11 @@ class BatchedProductForward(_BatchedProduct):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.product.launch(tensors["x0"], tensors["x1"], tensors["y"], gpu),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x0, x1 = (inputs[name].astype(np.float64) for name in ("x0", "x1"))
         x1 = x1.swapaxes(-1, -2) if self.turned else x1
         depth = x0.shape[-1]
-        return {"y": Value(x0 @ x1, inner_product_bound(float(depth), np.abs(x0) @ np.abs(x1), depth))}
+        return {"y": ReferenceValue(x0 @ x1, inner_product_bound(float(depth), np.abs(x0) @ np.abs(x1), depth))}
 
 
 @dataclass(frozen=True)
@@ -187,13 +187,13 @@ class BatchedProductBackward(_BatchedProduct):
             return _Product(_Matrices(dy, True), _Matrices(self.left, False), product.batch), ("dy", "x0")
         return _Product(_Matrices(self.left, True), _Matrices(dy, False), product.batch), ("x0", "dy")
 
-    def _steps(self, name: str) -> tuple[Step, ...]:
+    def _steps(self, name: str) -> tuple[ReductionStep, ...]:
         """Return the geometry of the sums over axes for which the operand was repeated; none where it was not."""
         shape = self._made(name)[0].shape
         there = self.gives[name].shape
         full = (1,) * (len(shape) - len(there)) + there
         axes = tuple(k for k, (size, whole) in enumerate(zip(full, shape, strict=True)) if size != whole)
-        return steps_of(shape, axes) if axes else ()
+        return plan_steps(shape, axes) if axes else ()
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -220,7 +220,7 @@ class BatchedProductBackward(_BatchedProduct):
             found += launches_of(steps, target, tensors[name], scratch)
         return tuple(found)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         held = {name: array.astype(np.float64) for name, array in inputs.items()}
         found = {}
         for name, operand in self.gives.items():
@@ -237,5 +237,5 @@ class BatchedProductBackward(_BatchedProduct):
                 made.append((whole.sum(axis=axes, keepdims=True) if axes else whole).reshape(shape))
             terms = product.a.columns + sum(step.longest for step in self._steps(name))
             bound = inner_product_bound(float(terms), made[1], terms) + UNIT_ROUNDOFF * made[1] + SMALLEST_NORMAL
-            found[name] = Value(made[0], bound)
+            found[name] = ReferenceValue(made[0], bound)
         return found

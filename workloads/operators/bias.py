@@ -9,7 +9,7 @@ import numpy as np
 from workloads.operators.channels import ChannelPrimitive
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Value
+from workloads.operators.primitive import DivisionAxis, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -48,17 +48,17 @@ class BiasForward(_Bias):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         bias = inputs["bias"].astype(np.float64).reshape(-1, *(1,) * (len(self.shape) - 2))
         y = inputs["x"] + bias
-        return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
+        return {"y": ReferenceValue(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
 
 
 @dataclass(frozen=True)
 class BiasBackward(_Bias):
     """dbias from dy; what the bias was added to has dy for its gradient."""
 
-    divisible = Divisible.CHANNELS
+    divisible = DivisionAxis.CHANNELS
     reads = ("dy",)
     name = "bias backward"
 
@@ -85,8 +85,8 @@ class BiasBackward(_Bias):
         values = {"sums": sums, "total": total, "m": channels.merging}
         return slices, launch("bias", "merge_sums", memory, channels.merging_groups, values)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"].reshape(*inputs["dy"].shape[:2], -1)
         magnitude = np.abs(dy).sum(axis=(0, 2), dtype=np.float64)
         bound = self.channels.longest * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
-        return {"dbias": Value(dy.sum(axis=(0, 2), dtype=np.float64), bound)}
+        return {"dbias": ReferenceValue(dy.sum(axis=(0, 2), dtype=np.float64), bound)}

@@ -15,13 +15,13 @@ import numpy as np
 
 from gpusim.base.errors import unknown_name
 from workloads import circulant as matrices
-from workloads.circulant import BASELINE, DATA, FORWARD, FUSED, WEIGHTS, Blocks, Product
+from workloads.circulant import BASELINE, DATA, FORWARD, FUSED, WEIGHTS, CirculantBlocks, CirculantProduct
 from workloads.operators import circulant
 from workloads.operators.bias import BiasForward
 from workloads.operators.circulant_rows import from_rows, gather, gathered, scatter, scattered, to_rows, transpose
 from workloads.operators.convolution import Convolution
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, normal
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -52,7 +52,7 @@ class BlockCirculant(Primitive):
     flow: str = FUSED
     lanes: str = "source"
     windows: Convolution | None = None
-    product: ClassVar[Product]
+    product: ClassVar[CirculantProduct]
     purpose: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -75,11 +75,11 @@ class BlockCirculant(Primitive):
         return self.flow != BASELINE
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> CirculantBlocks:
         """The matrix and the vectors."""
         c = self.windows
         vectors = self.shape[0] * (c.positions if c else 1)
-        return Blocks(vectors, c.depth if c else prod(self.shape[1:]), self.outputs, self.block)
+        return CirculantBlocks(vectors, c.depth if c else prod(self.shape[1:]), self.outputs, self.block)
 
     @property
     def x(self) -> Operand:
@@ -99,7 +99,7 @@ class BlockCirculant(Primitive):
 
     def frequencies(self, layout: str) -> Operand:
         """Return the operand of an array's frequencies: [N, ..., bins, 2] of vectors, [p, q, bins, 2] of weights."""
-        shape = matrices.kept(self.blocks, self.flow, layout)
+        shape = matrices.get_frequency_shape(self.blocks, self.flow, layout)
         if "b" not in layout:
             return Operand(shape, data=spectrum, by_image=False)
         positions = (self.windows.positions,) if self.windows else ()
@@ -177,7 +177,7 @@ class BlockCirculant(Primitive):
 
     def apart(self, frequencies: np.ndarray) -> np.ndarray:
         """Return the weights' frequencies with the zeros between their rows."""
-        return np.pad(frequencies, ((0, 0), (0, matrices.apart(self.blocks, self.flow)), (0, 0)))
+        return np.pad(frequencies, ((0, 0), (0, matrices.count_padding_blocks(self.blocks, self.flow)), (0, 0)))
 
     def multiplied(self, shared: np.ndarray, other: np.ndarray, given: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the sums [rows, values], and the error that FP32 may leave in each.
@@ -202,13 +202,13 @@ class BlockCirculant(Primitive):
         both = 2 * squares.sum(axis=-1) - squares[..., 0] - squares[..., -1]
         return np.sqrt(both / self.block)
 
-    def kept(self, frequencies: np.ndarray, operand: Operand) -> Value:
+    def kept(self, frequencies: np.ndarray, operand: Operand) -> ReferenceValue:
         """Return what is kept of frequencies, as pairs, with the error of a transform."""
         norms = self._norms(frequencies) * self.block**0.5
         bound = norms * (TRANSFORM * log2(self.block) * UNIT_ROUNDOFF) + 64 * SMALLEST_NORMAL
         pairs = np.stack([frequencies.real, frequencies.imag], axis=-1)
         shape = (-1, *operand.shape[1:])
-        return Value(pairs.reshape(shape), np.broadcast_to(bound[..., None, None], pairs.shape).reshape(shape))
+        return ReferenceValue(pairs.reshape(shape), np.broadcast_to(bound[..., None, None], pairs.shape).reshape(shape))
 
 
 def _complex(pairs: np.ndarray) -> np.ndarray:
@@ -258,7 +258,7 @@ class BlockCirculantForward(BlockCirculant):
         x = tensors["x_rows"] if c else tensors["x"]
         made = [gather(c, tensors["x"], x)] if c else []
         frequencies = {"ij": tensors["weight_transform"], "bj": tensors["x_transform"]}
-        of_row = q + matrices.apart(blocks, self.flow)
+        of_row = q + matrices.count_padding_blocks(blocks, self.flow)
         made.append(circulant.transform(blocks, tensors["weight"], frequencies["ij"], p, of_row, q * self.block))
         made.append(circulant.transform(blocks, x, frequencies["bj"], n, q, blocks.inputs))
         made += self.multiply(tensors, frequencies, tensors["y_rows"] if c else y, blocks.outputs, gpu)
@@ -268,14 +268,14 @@ class BlockCirculantForward(BlockCirculant):
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         spectra = self.spectra(self.vectors_of(inputs["x"])), np.fft.rfft(inputs["weight"].astype(np.float64), axis=-1)
         rows, bound = (part[:, : self.outputs] for part in self.multiplied(*spectra, given=False))
         if self.bias:
             rows, bound = rows + inputs["bias"], bound + 2 * UNIT_ROUNDOFF * (np.abs(rows) + np.abs(inputs["bias"]))
         images = len(inputs["x"])
         shape = (images, *self.y.shape[1:])
-        y = Value(*(from_rows(part, images).reshape(shape) for part in (rows, bound)))
+        y = ReferenceValue(*(from_rows(part, images).reshape(shape) for part in (rows, bound)))
         if not self.keeps:
             return {"y": y}
         kept = self._kept
@@ -324,7 +324,7 @@ class _Gradient(BlockCirculant):
 class BlockCirculantBackwardWeights(_Gradient):
     """dweight = the sum over vectors of dy convolved with x reordered (7.2)."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     product, purpose = WEIGHTS, "backward weights"
 
     @property
@@ -355,11 +355,11 @@ class BlockCirculantBackwardWeights(_Gradient):
         width = self.blocks.sizes["j"] * self.block
         return tuple(made + self.multiply(tensors, frequencies, tensors["dweight"], width, gpu))
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = self._dy_spectra(inputs)
         x = _complex(inputs["x_transform"]) if self.keeps else self.spectra(self.vectors_of(inputs["x"]))
         found = self.multiplied(dy, x, given=False)
-        dweight = Value(*(part.reshape(self.weight.shape) for part in found))
+        dweight = ReferenceValue(*(part.reshape(self.weight.shape) for part in found))
         kept = {"dy_transform": self.kept(dy, self.frequencies("bi"))} if self.keeps else {}
         return {"dweight": dweight, **kept}
 
@@ -382,7 +382,7 @@ class BlockCirculantBackwardData(_Gradient):
 
     @property
     def read_bytes(self) -> int:
-        zeros = 8 * self.blocks.bins * self.blocks.sizes["i"] * matrices.apart(self.blocks, self.flow)
+        zeros = 8 * self.blocks.bins * self.blocks.sizes["i"] * matrices.count_padding_blocks(self.blocks, self.flow)
         return super().read_bytes - zeros
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
@@ -399,7 +399,7 @@ class BlockCirculantBackwardData(_Gradient):
             made.append(scatter(self.windows, dx, tensors["dx"]))
         return tuple(made)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = self._dy_spectra(inputs)
         if self.keeps:
             weight = _complex(inputs["weight_transform"])[:, : self.blocks.sizes["j"]]
@@ -410,7 +410,7 @@ class BlockCirculantBackwardData(_Gradient):
         shape = (images, *self.shape[1:])
         c = self.windows
         if c is None:
-            return {"dx": Value(*(part.reshape(shape) for part in found))}
+            return {"dx": ReferenceValue(*(part.reshape(shape) for part in found))}
         value, bound = (scattered(c, from_rows(part, images)) for part in found)
         magnitude = scattered(c, from_rows(np.abs(found[0]), images))
-        return {"dx": Value(value, bound + UNIT_ROUNDOFF * c.taps * magnitude)}
+        return {"dx": ReferenceValue(value, bound + UNIT_ROUNDOFF * c.taps * magnitude)}

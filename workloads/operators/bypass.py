@@ -12,7 +12,7 @@ import numpy as np
 from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Bypass(ArrayPrimitive):
         x, y = tensors["x"], tensors["y"]
         return (copy_launch(x.memory, x.address, y.address, x.size_bytes),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        return {"y": Value(inputs["x"])}
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
+        return {"y": ReferenceValue(inputs["x"])}
 
 
 def copy_launch(memory: "DeviceMemory", source: int, target: int, size_bytes: int) -> "Launch":

@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class CausalMask(Primitive):
         values |= {"masked": 0.0 if self.gradient else MASKED, "n": n}
         return (launch("causal_mask", "causal_mask", x.memory, (-(-n // GROUP),), values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         (name,) = self.takes
         masked = 0.0 if self.gradient else float(np.float32(MASKED))
-        return {"dx" if self.gradient else "y": Value(np.where(self.seen, inputs[name].astype(np.float64), masked))}
+        return {
+            "dx" if self.gradient else "y": ReferenceValue(np.where(self.seen, inputs[name].astype(np.float64), masked))
+        }

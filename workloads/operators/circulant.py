@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isa.kernarg import Local, Pointer
-from workloads.circulant import BASELINE, FLOWS, FORWARD, FUSED, Blocks, Product, apart, mapping_of
+from workloads.circulant import (
+    BASELINE,
+    FLOWS,
+    FORWARD,
+    FUSED,
+    CirculantBlocks,
+    CirculantProduct,
+    count_padding_blocks,
+    mapping_of,
+)
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError
@@ -23,7 +32,7 @@ LANES_OF_BLOCK = {16: 2, 32: 4, 64: 4}  # workloads/kernels/circulant_transform.
 WAVEFRONT, WORKGROUP = 64, 1024  # lanes; most work-items
 
 
-def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None, more: int = 0) -> np.ndarray:
+def strides(blocks: CirculantBlocks, layout: str, order: str, of_block: int | None = None, more: int = 0) -> np.ndarray:
     """Return the steps along the indices in `order`, in elements; 0 for those that the array has not.
 
     of_block: elements of a block, None: its frequencies; more: blocks that follow those of the last index.
@@ -36,7 +45,7 @@ def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None
     return words(*steps)
 
 
-def reuse(blocks: Blocks, product: Product, lanes: str) -> int:
+def reuse(blocks: CirculantBlocks, product: CirculantProduct, lanes: str) -> int:
     """Return DR for O2 and the fused kernel: places of an index that a workgroup has, whose work-items share a value.
 
     lanes: 'source': 1024 / k (7.6), or all places if these are fewer, as in DNNMark; 'wavefront': so many that of all
@@ -52,24 +61,32 @@ def reuse(blocks: Blocks, product: Product, lanes: str) -> int:
     return min(range(min(WORKGROUP // blocks.bins, places), 0, -1), key=launched)
 
 
-def o1_size(blocks: Blocks, product: Product, lanes: str) -> tuple[int, int]:
+def o1_size(blocks: CirculantBlocks, product: CirculantProduct, lanes: str) -> tuple[int, int]:
     """Return N and DR (7.5) of O1; `lanes`: N is a multiple of the warp of 32, or of the wavefront."""
     size = max(blocks.block, 32 if lanes == "source" else WAVEFRONT)
     return size, min(WORKGROUP // size, blocks.sizes[product.mapping[1]])
 
 
-def transform(blocks: Blocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def transform(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
     """Return the launch that gives the frequencies of `rows` rows of `of_row` blocks, with `width` values each."""
     return _transform("transform", "x", "y", blocks, x, y, rows, of_row, width)
 
 
-def inverse(blocks: Blocks, y: Tensor, x: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def inverse(blocks: CirculantBlocks, y: Tensor, x: Tensor, rows: int, of_row: int, width: int) -> "Launch":
     """Return the launch that gives the values of the blocks of rows, `width` of each row."""
     return _transform("inverse", "y", "x", blocks, y, x, rows, of_row, width)
 
 
 def _transform(
-    what: str, read: str, written: str, blocks: Blocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int
+    what: str,
+    read: str,
+    written: str,
+    blocks: CirculantBlocks,
+    x: Tensor,
+    y: Tensor,
+    rows: int,
+    of_row: int,
+    width: int,
 ) -> "Launch":
     count = rows * of_row
     values = {read: _at(x), written: _at(y), "by_blocks": divisor(of_row), "width": width, "count": count}
@@ -77,7 +94,7 @@ def _transform(
     return launch("circulant", f"circulant_{what}_{blocks.block}", x.memory, (groups,), values)
 
 
-def reorder(blocks: Blocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def reorder(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
     """Return the launch that stores w' or X' of the source: the values of each block in the order 1, k, k-1, ..., 2."""
     count = rows * of_row * blocks.block
     values = {"x": _at(x), "y": _at(y), "by_row": divisor(of_row * blocks.block), "block": blocks.block}
@@ -85,7 +102,7 @@ def reorder(blocks: Blocks, x: Tensor, y: Tensor, rows: int, of_row: int, width:
     return launch("circulant", "circulant_reorder", x.memory, (-(-count // GROUP),), values)
 
 
-def reorganise(blocks: Blocks, x: Tensor, y: Tensor, layout: str) -> "Launch":
+def reorganise(blocks: CirculantBlocks, x: Tensor, y: Tensor, layout: str) -> "Launch":
     """Return the launch that stores an array of a layout in the reverse one."""
     rows, columns = (blocks.sizes[index] for index in layout)
     count = rows * columns * blocks.bins
@@ -95,8 +112,8 @@ def reorganise(blocks: Blocks, x: Tensor, y: Tensor, layout: str) -> "Launch":
 
 
 def multiply(
-    blocks: Blocks, product: Product, layouts: tuple[str, str, str], tensors: tuple[Tensor, Tensor, Tensor],
-    flow: str, lanes: str,
+    blocks: CirculantBlocks, product: CirculantProduct, layouts: tuple[str, str, str], tensors: tuple[Tensor, Tensor,
+    Tensor], flow: str, lanes: str,
 ) -> "Launch":  # fmt: skip
     """Return the launch that stores the products. layouts, tensors: of shared, other and result."""
     way, order = mapping_of(flow), product.mapping
@@ -124,7 +141,11 @@ def multiply(
 
 
 def fused(
-    blocks: Blocks, product: Product, tensors: tuple[Tensor, Tensor, Tensor], lanes: str, gpu: GpuFacts
+    blocks: CirculantBlocks,
+    product: CirculantProduct,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    lanes: str,
+    gpu: GpuFacts,
 ) -> "Launch":
     """Return the launch of algorithm 9; raise OperatorError where its workgroup has no room in the LDS."""
     summed, second, third = tuple(product.mapping)
@@ -136,7 +157,7 @@ def fused(
             f" {held_bytes} bytes of LDS; a compute unit has {gpu.lds_bytes}: allowed are {', '.join(FLOWS[:-1])}"
         )
     values: dict[str, Any] = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
-    more = apart(blocks, FUSED) if product.other == "ij" else 0
+    more = count_padding_blocks(blocks, FUSED) if product.other == "ij" else 0
     steps = [
         strides(blocks, product.shared, order),
         strides(blocks, product.other, order, more=more),
@@ -149,7 +170,9 @@ def fused(
     return launch("circulant", _name("fused", product), tensors[0].memory, groups, values, (blocks.bins, share, 1))
 
 
-def add_up(blocks: Blocks, product: Product, layout: str, products: Tensor, result: Tensor) -> "Launch":
+def add_up(
+    blocks: CirculantBlocks, product: CirculantProduct, layout: str, products: Tensor, result: Tensor
+) -> "Launch":
     """Return the launch of algorithm 8, over the frequencies of products of a layout."""
     order = product.mapping[1:] + product.summed
     values = {"x": _at(products), "y": _at(result), "depth": blocks.sizes[product.summed]}
@@ -158,7 +181,9 @@ def add_up(blocks: Blocks, product: Product, layout: str, products: Tensor, resu
     return launch("circulant", "circulant_sum", products.memory, groups, values, (blocks.bins, 1, 1))
 
 
-def add_up_values(blocks: Blocks, product: Product, products: Tensor, result: Tensor, width: int) -> "Launch":
+def add_up_values(
+    blocks: CirculantBlocks, product: CirculantProduct, products: Tensor, result: Tensor, width: int
+) -> "Launch":
     """Return the launch of the baseline's sums, over the values of products; `width`: values of a row of the result."""
     order = product.result[::-1] + product.summed  # table 7.2: (p, n) forward
     values = {"x": _at(products), "y": _at(result), "depth": blocks.sizes[product.summed]}
@@ -168,7 +193,7 @@ def add_up_values(blocks: Blocks, product: Product, products: Tensor, result: Te
     return launch("circulant", "circulant_sum_values", products.memory, groups, values, (blocks.block, 1, 1))
 
 
-def _name(what: str, product: Product) -> str:
+def _name(what: str, product: CirculantProduct) -> str:
     return f"circulant_{what}{'_conjugate' if product.conjugated else ''}"
 
 

@@ -47,7 +47,7 @@ def transpose(x: Tensor, y: Tensor, images: int, rows: int, columns: int) -> "La
 def gathered(c: Convolution, x: np.ndarray) -> np.ndarray:
     """Return im2col of images, [images, weights of a filter, positions]."""
     padded = c.pad(x)
-    met = [c.met(padded, tap).reshape(len(x), c.shape[1], 1, c.positions) for tap in c.all_taps()]
+    met = [c.get_tap_view(padded, tap).reshape(len(x), c.shape[1], 1, c.positions) for tap in c.all_taps()]
     return np.concatenate(met, axis=2).reshape(len(x), c.depth, c.positions)
 
 
@@ -56,7 +56,7 @@ def scattered(c: Convolution, columns: np.ndarray) -> np.ndarray:
     padded = c.pad(np.zeros((len(columns), *c.shape[1:])))
     by_tap = columns.reshape(len(columns), c.shape[1], c.taps, c.positions)
     for number, tap in enumerate(c.all_taps()):
-        met = c.met(padded, tap)
+        met = c.get_tap_view(padded, tap)
         met += by_tap[:, :, number].reshape(met.shape)
     return c.inside(padded, c.shape)
 

@@ -13,8 +13,8 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.launching import GROUP, elementwise, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, merged, sizes_words, steps_words
-from workloads.operators.primitive import Divisible, Primitive, Value
-from workloads.operators.reductions import Step, launches_of, scratch_of, steps_of, summed
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of, summed
 from workloads.operators.tensor import Operand, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -122,13 +122,13 @@ class CombineForward(_Combine):
         kernel = f"{self.operation}_4" if self.wide else self.operation
         return (launch("combine", kernel, tensors["y"].memory, (-(-places["n"] // GROUP),), {**tensors, **places}),)  # type: ignore[operator]
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         a, b = (inputs[name].astype(np.float64) for name in ("x0", "x1"))
         with np.errstate(divide="ignore", invalid="ignore"):
             y = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}[self.operation](
                 a, b
             )
-        return {"y": Value(y, ROUNDINGS[self.operation] * UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
+        return {"y": ReferenceValue(y, ROUNDINGS[self.operation] * UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class CombineBackward(_Combine):
     only: str = ""
 
     @property
-    def divisible(self) -> Divisible:  # type: ignore[override]
+    def divisible(self) -> DivisionAxis:  # type: ignore[override]
         """By images, unless a parameter's gradient is summed over them."""
-        return Divisible.NOTHING if self.stored else Divisible.IMAGES
+        return DivisionAxis.NOTHING if self.stored else DivisionAxis.IMAGES
 
     @property
     def name(self) -> str:
@@ -165,10 +165,10 @@ class CombineBackward(_Combine):
         full = (1,) * (len(self.shape) - len(shape)) + shape
         return tuple(k for k, (size, whole) in enumerate(zip(full, self.shape, strict=True)) if size != whole)
 
-    def steps(self, name: str) -> tuple[Step, ...]:
+    def steps(self, name: str) -> tuple[ReductionStep, ...]:
         """Return the geometry of the sums that give a result."""
         axes = self._axes(self.gives[name].shape)
-        return steps_of(self.shape, axes) if axes else ()
+        return plan_steps(self.shape, axes) if axes else ()
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -207,7 +207,7 @@ class CombineBackward(_Combine):
             found += launches_of(steps, source, target, scratch, scale)
         return tuple(found)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"].astype(np.float64)
         one = np.ones_like(dy)
         slopes = {"dx0": one, "dx1": -one if self.operation == "subtract" else one}
@@ -218,9 +218,9 @@ class CombineBackward(_Combine):
         found = {}
         for name, operand in self.gives.items():
             product, axes = dy * slopes[name], self._axes(operand.shape)
-            value, bound = summed(product, axes, self.steps(name)) if axes else Value(product, 0.0)
+            value, bound = summed(product, axes, self.steps(name)) if axes else ReferenceValue(product, 0.0)
             magnitude = np.abs(product).sum(axis=axes, keepdims=True) if axes else np.abs(product)
             bound = bound + 6 * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
             shape = (len(dy), *operand.shape[1:]) if operand.by_image else operand.shape
-            found[name] = Value(value.reshape(shape), np.broadcast_to(bound, value.shape).reshape(shape))
+            found[name] = ReferenceValue(value.reshape(shape), np.broadcast_to(bound, value.shape).reshape(shape))
         return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class Concat(_Concat):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        return {"y": Value(np.concatenate([inputs[name] for name in self.takes], axis=1))}
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
+        return {"y": ReferenceValue(np.concatenate([inputs[name] for name in self.takes], axis=1))}
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ class Split(_Concat):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return self.copies(tensors["dy"], [tensors[name] for name in self.gives], split=True)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         pieces = np.split(inputs["dy"], self.starts[1:], axis=1)
-        return {name: Value(piece) for name, piece in zip(self.gives, pieces, strict=True)}
+        return {name: ReferenceValue(piece) for name, piece in zip(self.gives, pieces, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Append(ArrayPrimitive):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (_copy(tensors["y"], self.shape, tensors["x"], self.start),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         y = inputs["y"].copy()
         y[:, self.start : self.start + self.channels] = inputs["x"]
-        return {"y": Value(y)}
+        return {"y": ReferenceValue(y)}

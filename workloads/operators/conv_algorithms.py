@@ -17,12 +17,12 @@ from workloads.operators.conv_sparse import SPARSE_FORWARD
 from workloads.operators.conv_sparse_maps import IMPLICIT_SPARSE_FORWARD
 from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
-from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations
+from workloads.operators.gemm_kernels import GEMM_KERNELS, ActivationFormat
 from workloads.operators.tiles import Multiplier
 from workloads.operators.winograd import SIZES
 
 
-class MakesForward(Protocol):
+class ForwardFactory(Protocol):
     """Makes the operator of a forward pass."""
 
     def __call__(self, convolution: Convolution, bias: bool = False, relu: bool = False) -> ConvolutionForward:
@@ -41,11 +41,11 @@ class ConvolutionAlgorithm:
     """
 
     name: str
-    forward: MakesForward
+    forward: ForwardFactory
     backward_data: Callable[[Convolution], ConvolutionBackwardData]
     backward_weights: Callable[[Convolution], ConvolutionBackwardWeights]
     refuses: Callable[[Convolution], str] = lambda convolution: ""
-    activations: Activations = Activations.DENSE
+    activations: ActivationFormat = ActivationFormat.DENSE
     resized: "Callable[[int], ConvolutionAlgorithm] | None" = None
     multiplied: "Callable[[Multiplier], ConvolutionAlgorithm] | None" = None
     sparse_weights: type[SparseBackwardWeights] | None = None
@@ -53,7 +53,7 @@ class ConvolutionAlgorithm:
     @property
     def sparse(self) -> bool:
         """Whether zeros of x are skipped; x is rounded to FP16 then."""
-        return self.activations is not Activations.DENSE
+        return self.activations is not ActivationFormat.DENSE
 
     @property
     def rectifies(self) -> bool:
@@ -63,7 +63,7 @@ class ConvolutionAlgorithm:
     @property
     def uses_engine(self) -> bool:
         """Whether the compaction engine serves its loads of x."""
-        return self.activations is Activations.COMPACTED
+        return self.activations is ActivationFormat.COMPACTED
 
     def by(self, multiplier: Multiplier | None) -> "ConvolutionAlgorithm":
         """Return the algorithm with another's products, or itself where there are none such."""

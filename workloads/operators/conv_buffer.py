@@ -33,7 +33,7 @@ def at(tensor: Tensor, *index: int) -> Pointer:
     return Pointer(tensor.address + tensor.dtype.itemsize * before, tensor.dtype)
 
 
-def apart(columns: int) -> int:
+def pad_pitch(columns: int) -> int:
     """Return a pitch of at least `columns` elements with which columns of rows do not meet in few channels and sets.
 
     It is an odd number of cache lines or, where that adds little, of the 256 bytes that a channel has at a time.

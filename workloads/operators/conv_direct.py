@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workloads.operators.conv_implicit import (
+    ConvolutionLaunch,
     ImplicitBackwardData,
     ImplicitBackwardWeights,
     ImplicitForward,
-    Part,
     ProductByParts,
     ProductKernel,
 )
@@ -43,10 +43,10 @@ def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData"
     return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
 
 
-class _Direct(ProductByParts):
+class _DirectPass(ProductByParts):
     algorithm = "direct"
 
-    def choose(self, part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    def choose(self, part: ConvolutionLaunch, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
         """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
         filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
         grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
@@ -70,7 +70,7 @@ class _Direct(ProductByParts):
 
 
 @dataclass(frozen=True)
-class DirectForward(_Direct, ImplicitForward):
+class DirectForward(_DirectPass, ImplicitForward):
     """A work-item computes a pixel of several filters."""
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class DirectForward(_Direct, ImplicitForward):
 
 
 @dataclass(frozen=True)
-class DirectBackwardData(_Direct, ImplicitBackwardData):
+class DirectBackwardData(_DirectPass, ImplicitBackwardData):
     """A work-item computes an element of dx of several channels."""
 
     @property

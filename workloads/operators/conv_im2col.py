@@ -72,7 +72,7 @@ def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, imag
 
 
 @dataclass(frozen=True)
-class _ByImage(ConvolutionPass):
+class _Im2colPass(ConvolutionPass):
     """Base of the three passes; its workspace is im2col of an image, [groups, weights of a filter, positions].
 
     by: whose kernels compute the products; None: ours.
@@ -105,7 +105,7 @@ class _ByImage(ConvolutionPass):
 
 
 @dataclass(frozen=True)
-class Im2colForward(_ByImage, ConvolutionForward):
+class Im2colForward(_Im2colPass, ConvolutionForward):
     """y[n] = the filters times im2col of x[n]; where there is a ReLU, the product adds the bias too."""
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class Im2colForward(_ByImage, ConvolutionForward):
 
 
 @dataclass(frozen=True)
-class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
+class Im2colBackwardData(_Im2colPass, ConvolutionBackwardData):
     """dx[n] = col2im of the filters transposed times dy[n]."""
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
 
 
 @dataclass(frozen=True)
-class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
+class Im2colBackwardWeights(_Im2colPass, ConvolutionBackwardWeights):
     """dweight = the sum over images of dy[n] times im2col of x[n] transposed, added up in place."""
 
     @property

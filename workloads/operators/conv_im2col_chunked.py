@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isa.kernarg import Pointer
-from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at, chunk_images, chunks, pad_pitch
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -22,7 +22,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import Batch, Multiplier, Split, products, products_by, split_sum, sum_parts
+from workloads.operators.tiles import Batch, DepthSplit, Multiplier, products, products_by, split_sum, sum_parts
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -40,7 +40,7 @@ def refuses(c: Convolution) -> str:
 
 
 @dataclass(frozen=True)
-class _Chunked(ConvolutionPass):
+class _Im2colChunkedPass(ConvolutionPass):
     """Base of the three passes. buffer_bytes: of im2col and of the product's side that is put into y's order.
 
     As many images as the buffer holds make a chunk. by: whose kernels compute the products; None: ours. padded: rows of
@@ -86,11 +86,11 @@ class _Chunked(ConvolutionPass):
         return images * self.convolution.positions
 
     def _pitch(self, images: int) -> int:
-        return apart(self._positions(images)) if self.padded else self._positions(images)
+        return pad_pitch(self._positions(images)) if self.padded else self._positions(images)
 
     def _multiply(
         self, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
-        leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+        leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: DepthSplit | None = None, add: bool = False,
     ) -> "list[Launch]":  # fmt: skip
         if self.by is not None:
             return products_by(self.by, layout, operands, memory, sizes, leading, batch, add)
@@ -119,7 +119,7 @@ class _Chunked(ConvolutionPass):
 
 
 @dataclass(frozen=True)
-class Im2colChunkedForward(_Chunked, ConvolutionForward):
+class Im2colChunkedForward(_Im2colChunkedPass, ConvolutionForward):
     """y = the filters times im2col; bias and ReLU come as y is put into its order."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
@@ -147,7 +147,7 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
 
 
 @dataclass(frozen=True)
-class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
+class Im2colChunkedBackwardData(_Im2colChunkedPass, ConvolutionBackwardData):
     """dx = col2im of the filters transposed times dy."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
@@ -167,16 +167,16 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
 
 
 @dataclass(frozen=True)
-class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
+class Im2colChunkedBackwardWeights(_Im2colChunkedPass, ConvolutionBackwardWeights):
     """dweight = dy times im2col transposed: a chunk's sums over positions, in parts, are added to those before."""
 
-    def _split(self, images: int) -> Split:
+    def _split(self, images: int) -> DepthSplit:
         """Return the split of a sum over a chunk of so many images; the parts of all chunks have the same length."""
         c = self.convolution
         if self.by is not None:
-            return Split(self._positions(images), self._positions(self._chunk))
+            return DepthSplit(self._positions(images), self._positions(self._chunk))
         whole = split_sum(c.depth, c.group_filters, c.groups, self._positions(self._chunk))
-        return Split(self._positions(images), whole.part_depth)
+        return DepthSplit(self._positions(images), whole.part_depth)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:

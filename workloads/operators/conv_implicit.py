@@ -23,7 +23,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import INDEX, Operand, Tensor
-from workloads.operators.tiles import DEPTH, SHARED_TILES, Split, choose_tile, split_sum, sum_parts
+from workloads.operators.tiles import DEPTH, SHARED_TILES, DepthSplit, choose_tile, split_sum, sum_parts
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -79,7 +79,7 @@ def backward_axes(c: Convolution, axis: int) -> list[Axis]:
 
 
 @dataclass(frozen=True)
-class Part:
+class ConvolutionLaunch:
     """A launch of conv.cl or conv_direct.cl and what it needs: windows over one array, results in another.
 
     channels: of a group, which are summed; filters: of a group, which are the results; source: weight elements from one
@@ -98,7 +98,7 @@ class Part:
         return self.rows.taps * self.columns.taps * self.channels
 
 
-def _steps(parts: list[Part]) -> Operand:
+def _steps(parts: list[ConvolutionLaunch]) -> Operand:
     return Operand((sum(part.depth + 1 for part in parts), STEP_WORDS), INDEX, by_image=False)
 
 
@@ -116,7 +116,7 @@ class ProductKernel:
     values: Mapping[str, int] = field(default_factory=dict)
 
 
-def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray:
+def _filters(c: Convolution, part: ConvolutionLaunch, read: Tensor, pairs: int) -> np.ndarray:
     """Return the words of Filters (workloads/kernels/conv.cl)."""
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
@@ -129,7 +129,7 @@ def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray
     )
 
 
-def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
+def _windows(part: ConvolutionLaunch, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
     """Return the words of Windows (workloads/kernels/conv.h)."""
     rows, columns = part.rows, part.columns
     images, _, height, width = read.shape
@@ -150,7 +150,7 @@ def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> 
 
 
 @dataclass(frozen=True)
-class _Implicit(ConvolutionPass):
+class _ImplicitPass(ConvolutionPass):
     """Base of the three passes; raises OperatorError for arrays that a 32-bit offset does not reach."""
 
     algorithm = "implicit"
@@ -164,7 +164,7 @@ class _Implicit(ConvolutionPass):
 
 
 @dataclass(frozen=True)
-class ProductByParts(_Implicit):
+class ProductByParts(_ImplicitPass):
     """The passes with a product for each part. read, written: the arrays."""
 
     read: ClassVar[str]
@@ -172,7 +172,7 @@ class ProductByParts(_Implicit):
 
     @property
     @abstractmethod
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ConvolutionLaunch]:
         """The parts, of one launch each."""
 
     @property
@@ -180,7 +180,7 @@ class ProductByParts(_Implicit):
         """Whether results below zero become zero."""
         return False
 
-    def choose(self, part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    def choose(self, part: ConvolutionLaunch, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
         """Return the kernel of conv.cl, or of conv_rectified.cl, with the best tile."""
         tile = choose_tile(pixels, part.filters, groups, gpu)
         source = "conv_rectified" if self.rectified else "conv"
@@ -225,10 +225,10 @@ class ImplicitForward(ProductByParts, ConvolutionForward):
         return self.relu
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ConvolutionLaunch]:
         c = self.convolution
         source = (c.group_filters * c.depth, c.depth, c.taps)
-        return [Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
+        return [ConvolutionLaunch(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -254,11 +254,11 @@ class ImplicitBackwardData(ProductByParts, ConvolutionBackwardData):
         return False
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ConvolutionLaunch]:
         c = self.convolution
         source = (c.group_filters * c.depth, c.taps, c.depth)
         return [
-            Part(rows, columns, c.group_filters, c.group_channels, source)
+            ConvolutionLaunch(rows, columns, c.group_filters, c.group_channels, source)
             for rows in backward_axes(c, 0)
             for columns in backward_axes(c, 1)
         ]
@@ -272,11 +272,11 @@ class ImplicitBackwardData(ProductByParts, ConvolutionBackwardData):
 
 
 @dataclass(frozen=True)
-class ImplicitBackwardWeights(_Implicit, ConvolutionBackwardWeights):
+class ImplicitBackwardWeights(_ImplicitPass, ConvolutionBackwardWeights):
     """A product whose sum over the positions of all images is split."""
 
     @property
-    def _split(self) -> Split:
+    def _split(self) -> DepthSplit:
         c = self.convolution
         return split_sum(c.depth, c.group_filters, c.groups, c.shape[0] * c.positions)
 
@@ -315,7 +315,7 @@ class ImplicitBackwardWeights(_Implicit, ConvolutionBackwardWeights):
         product = launch("conv_weights", f"conv_weights_{tile.text}", memory, grid, values, tile.work_items)
         return (first, product, *sum_parts(sums, total, split))
 
-    def _reduction(self, split: Split, cycle: int, image_bytes: int) -> np.ndarray:
+    def _reduction(self, split: DepthSplit, cycle: int, image_bytes: int) -> np.ndarray:
         """Return the words of Reduction (workloads/kernels/conv_weights.cl)."""
         c = self.convolution
         height, width = c.shape[2:]

@@ -12,7 +12,7 @@ import numpy as np
 
 from workloads.operators.bias import BiasForward
 from workloads.operators.convolution import Convolution
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand
 from workloads.operators.verify import inner_product_bound
 
@@ -89,7 +89,7 @@ class ConvolutionForward(ConvolutionPass):
         weights, data = self.gradients()
         return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]
         y = c.forward(x.astype(np.float64), weight.astype(np.float64))
         magnitude = c.forward(np.abs(x), np.abs(weight))
@@ -98,7 +98,7 @@ class ConvolutionForward(ConvolutionPass):
             y, magnitude = y + bias, magnitude + np.abs(bias)
         if self.relu:  # no further from the exact value than its argument is
             y = np.maximum(y, 0.0)
-        return {"y": Value(y, inner_product_bound(float(c.depth + self.bias), magnitude, c.depth + self.bias))}
+        return {"y": ReferenceValue(y, inner_product_bound(float(c.depth + self.bias), magnitude, c.depth + self.bias))}
 
 
 @dataclass(frozen=True)
@@ -139,20 +139,24 @@ class ConvolutionBackwardData(ConvolutionPass):
     def operations(self) -> int:
         return self.convolution.x.size if self.masked else 0
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
         if self.masked:
             dx = np.where(inputs["mask"] > 0, dx, 0.0)
-        return {"dx": Value(dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))}
+        return {
+            "dx": ReferenceValue(
+                dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms)
+            )
+        }
 
 
 @dataclass(frozen=True)
 class ConvolutionBackwardWeights(ConvolutionPass):
     """dweight from x and dy, of all images."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     purpose = "backward weights"
 
     @property
@@ -173,9 +177,9 @@ class ConvolutionBackwardWeights(ConvolutionPass):
         """Additions that an element's value goes through at most."""
         return self.convolution.shape[0] * self.convolution.positions
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         c, x, dy = self.convolution, inputs["x"], inputs["dy"]
         dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
         magnitude = c.backward_weights(np.abs(x), np.abs(dy))
         terms = c.shape[0] * c.positions
-        return {"dweight": Value(dweight, inner_product_bound(float(self.longest), magnitude, terms))}
+        return {"dweight": ReferenceValue(dweight, inner_product_bound(float(self.longest), magnitude, terms))}

@@ -22,11 +22,11 @@ from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights
 from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
 from workloads.operators.convolution import Convolution
-from workloads.operators.gemm import ABSENT_AFTER, Converted, GemmBuffers, gemm
+from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS, GemmKernel
 from workloads.operators.launching import divisor, launch
-from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.primitive import Value
+from workloads.operators.operator import GpuFacts, OperatorCost
+from workloads.operators.primitive import ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
@@ -51,7 +51,7 @@ def refuses(c: Convolution) -> str:
     return refuses_any_depth(c)
 
 
-def refuses_in_registers(c: Convolution) -> str:
+def explain_no_registers(c: Convolution) -> str:
     """Return why the product with A in registers cannot compute the convolution, '' where it can."""
     if c.depth % BLOCK_ROWS:
         return f"{c.depth} weights of a filter; allowed are multiples of {BLOCK_ROWS}, which are compacted at a time"
@@ -95,7 +95,7 @@ def images_together(c: Convolution, of_image_bytes: int) -> int:
 def inside(c: Convolution) -> float:
     """Return the share of the terms of a convolution's sums that are no padding."""
     padded = c.pad(np.ones((1, *c.shape[1:]), bool))
-    return float(np.mean([c.met(padded, tap).mean() for tap in c.all_taps()]))
+    return float(np.mean([c.get_tap_view(padded, tap).mean() for tap in c.all_taps()]))
 
 
 def im2col_arguments(c: Convolution, x: Tensor, first: int, images: int, group: int, ld: int) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class SparseForward(ConvolutionForward):
         columns = 0 if self.fused else c.depth
         return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (columns + rows)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, counts, parts of sums."""
         found = stored = 0
         least = int(self._kernel.block_rows > 0)  # lines of a block
@@ -239,11 +239,11 @@ class SparseForward(ConvolutionForward):
         c, rows = self.convolution, self._kernel.block_rows or self.convolution.depth
         for part in c.chunks(len(x)):
             padded = c.pad(x[part] != 0)
-            met = np.stack([c.met(padded, tap) for tap in c.all_taps()], axis=3)
+            met = np.stack([c.get_tap_view(padded, tap) for tap in c.all_taps()], axis=3)
             by_weight = met.reshape(*met.shape[:2], c.depth, *c.outputs)
             yield np.add.reduceat(by_weight, range(0, c.depth, rows), axis=2, dtype=np.int64)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
@@ -289,7 +289,7 @@ class SparseForward(ConvolutionForward):
         buffers = GemmBuffers(shape, filters.memory, a, b, tensor_part(tensors["products"]))
         converted = None
         if self._converts:
-            converted = Converted(tensor_part(tensors["bundles"]), tensor_part(tensors["counts"]), made=self.fused)
+            converted = EllpackMatrix(tensor_part(tensors["bundles"]), tensor_part(tensors["counts"]), made=self.fused)
         if self._kernel.block_rows:
             return gemm(self.kernel, buffers, gpu, None, converted, tensor_part(tensors["parts"])).launches
         # in one part: what a sum is must not depend on how many images are in a chunk
@@ -325,7 +325,7 @@ class EllpackDibRegistersForward(SparseForward):
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
-    refuses: ClassVar = staticmethod(refuses_in_registers)
+    refuses: ClassVar = staticmethod(explain_no_registers)
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ class EllpackDibSoftwareRegistersForward(SparseForward):
 
     algorithm = "ellpack_dib_software_registers"
     kernel = "software_registers"
-    refuses: ClassVar = staticmethod(refuses_in_registers)
+    refuses: ClassVar = staticmethod(explain_no_registers)
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from workloads.operators.conv_sparse import (
 )
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
-from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.operator import GpuFacts, OperatorCost
 from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, most_parts, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
-from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, Split, sum_parts
+from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class ImplicitSparseForward(SparseForward):
         places = sum((c.taps + 1) * shape.n + AFTER for shape in set(self._shapes))
         return c.weight.size_bytes + 4 * (c.shape[0] * c.positions * c.groups * rows + maps + places)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         c, x = self.convolution, inputs["x"]
         found = sum(int(non_zeros.sum()) for non_zeros in self._non_zeros(x))
         stored = 0
@@ -194,7 +194,7 @@ class ImplicitSparseForward(SparseForward):
         summed = (shape.n - (split.apart or 0), shape.ldc)
         sums = Tensor(memory, parts.address, (split.parts, *summed))
         total = Tensor(memory, products.address + 4 * shape.ldc * (split.apart or 0), summed)
-        return product, *sum_parts(sums, total, Split(split.parts * DEPTH, DEPTH))
+        return product, *sum_parts(sums, total, DepthSplit(split.parts * DEPTH, DEPTH))
 
 
 @dataclass(frozen=True)

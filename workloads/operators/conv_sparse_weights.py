@@ -27,14 +27,14 @@ from workloads.operators.conv_sparse import (
     transpose,
 )
 from workloads.operators.convolution import Convolution
-from workloads.operators.gemm import ABSENT_AFTER, Converted, GemmBuffers, gemm
+from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.operators.launching import launch
-from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.primitive import Value
+from workloads.operators.operator import GpuFacts, OperatorCost
+from workloads.operators.primitive import ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
-from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, Split, sum_parts
+from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         rows = chunks * round_up(c.group_filters, self._kernel.stored_rows) + summed
         return 4 * (c.y.size + columns + c.groups * c.depth * rows)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, counts, parts of sums."""
         c, found, stored = self.convolution, 0, 0
         for images, first in zip(_chunks(c), np.cumsum([0, *_chunks(c)[:-1]]), strict=True):
@@ -144,7 +144,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         """Count the non-zeros of what is compacted by itself: [groups, weights of a filter, blocks of windows]."""
         c = self.convolution
         padded = c.pad(x != 0)
-        met = np.stack([c.met(padded, tap) for tap in c.all_taps()], axis=3)
+        met = np.stack([c.get_tap_view(padded, tap) for tap in c.all_taps()], axis=3)
         by_weight = met.reshape(*met.shape[:2], c.depth, c.positions)  # [images, groups, weights, positions]
         windows = np.moveaxis(by_weight, 0, 2).reshape(c.groups, c.depth, -1)
         return np.add.reduceat(windows, range(0, windows.shape[2], BLOCK_ROWS), axis=2, dtype=np.int64)
@@ -158,7 +158,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         moved = prod(c.shape) + met + 2 * c.y.size + (2 + len(self._shapes)) * c.weight.size
         return products + 4 * moved / LINE_BYTES_PER_CYCLE
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
@@ -175,7 +175,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
             first += images
         products, total = tensors["products"], tensors.get("sums", tensors["products"])
         if len(chunks) > 1:
-            made += sum_parts(products, total, Split(len(chunks) * DEPTH, DEPTH))
+            made += sum_parts(products, total, DepthSplit(len(chunks) * DEPTH, DEPTH))
         sizes, leading = (c.depth, c.group_filters), (shape.ldc, c.depth)
         steps = (c.depth * shape.ldc, c.group_filters * c.depth)
         made.append(transpose(tensors, (total.pointer, tensors["dweight"].pointer), sizes, leading, steps, c.groups))
@@ -205,7 +205,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         b = tensor_part(tensors["bundles" if self.fused else "columns"])
         c = tensor_part(tensors["products"], number * groups + group, len(self._shapes) * groups)
         buffers = GemmBuffers(shape, tensors["gradients"].memory, a, b, c)
-        converted = Converted(b, tensor_part(tensors["counts"]), made=True) if self.fused else None
+        converted = EllpackMatrix(b, tensor_part(tensors["counts"]), made=True) if self.fused else None
         return gemm(self.kernel, buffers, gpu, None, converted, parts).launches
 
 

@@ -24,11 +24,11 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.pooling import Pooling, PoolingForward
-from workloads.operators.primitive import Value
+from workloads.operators.primitive import ReferenceValue
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import Batch, Split, products, split_sum
+from workloads.operators.tiles import Batch, DepthSplit, products, split_sum
 from workloads.operators.winograd import SIZES, TAPS, ProductError, product_error
-from workloads.operators.winograd_tiles import Places, Tiled, over_tiles
+from workloads.operators.winograd_tiles import TransformedArray, WinogradTiling, over_tiles
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -45,7 +45,7 @@ def refuses(c: Convolution, size: int) -> str:
         return f"{kind}; allowed is a kernel of [3, 3] with stride and dilation 1"
     if max(c.padding) >= TAPS:
         return f"padding {list(c.padding)}; each must be at most {TAPS - 1}"
-    if Tiled(c, size).too_large or Tiled(_turned(c), size).too_large:
+    if WinogradTiling(c, size).too_large or WinogradTiling(_turned(c), size).too_large:
         return f"the windows of an image have more than {MAX_BYTES} bytes"
     return ""
 
@@ -58,7 +58,7 @@ def _turned(c: Convolution) -> Convolution:
 
 
 @dataclass(frozen=True)
-class _Winograd(ConvolutionPass):
+class _WinogradPass(ConvolutionPass):
     """Base of the three passes. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of dy).
 
     As many images as the buffer holds make a chunk.
@@ -78,15 +78,15 @@ class _Winograd(ConvolutionPass):
         return f"winograd_{self.size}x{self.size}"
 
     @property
-    def tiled(self) -> Tiled:
+    def tiled(self) -> WinogradTiling:
         """Tiles and chunks of the convolution that is computed."""
-        return Tiled(self.convolution, self.size, self.buffer_bytes)
+        return WinogradTiling(self.convolution, self.size, self.buffer_bytes)
 
     @property
-    def filters(self) -> Places:
+    def filters(self) -> TransformedArray:
         """The transformed filters, or the sums that become their gradient, in the order of the weights."""
         c = self.convolution
-        return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=c.group_channels >= FEW)
+        return TransformedArray(self.tiled.filtering.places, c.filters, c.group_channels, apart=c.group_channels >= FEW)
 
     @property
     def needed_macs(self) -> int:
@@ -108,7 +108,7 @@ class _Winograd(ConvolutionPass):
 
 
 @dataclass(frozen=True)
-class _Convolved(_Winograd):
+class _WinogradConvolution(_WinogradPass):
     """The passes that are a convolution: filters once, then windows, products and results of each chunk."""
 
     @property
@@ -159,7 +159,7 @@ class _Convolved(_Winograd):
 
 
 @dataclass(frozen=True)
-class WinogradForward(_Convolved, ConvolutionForward):
+class WinogradForward(_WinogradConvolution, ConvolutionForward):
     """y by F(m x m, 3 x 3); the bias is added to the tiles, and a ReLU is applied to them.
 
     pools: the largest of each window of POOLED is taken of them; kept: y and the places in the windows are results too.
@@ -195,19 +195,19 @@ class WinogradForward(_Convolved, ConvolutionForward):
         y = tensors["y"] if "y" in tensors else tensors["pooled"]
         return self._convolve(tensors["x"], y, tensors, gpu, turned=False)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         y = super().reference(inputs, first)["y"].value
-        return self._pooled(y, bound) if self.pools else {"y": Value(y, bound)}
+        return self._pooled(y, bound) if self.pools else {"y": ReferenceValue(y, bound)}
 
-    def _pooled(self, y: np.ndarray, bound: np.ndarray) -> Mapping[str, Value]:
+    def _pooled(self, y: np.ndarray, bound: np.ndarray) -> Mapping[str, ReferenceValue]:
         """Return the results of pooling y, which is off by `bound`; where that may hide which is the largest, any place
         may be.
         """
         pooling = self._pooling
         best = pooling.reference({"x": y})
         off = np.max(list(pooling.windows(bound)), axis=0)
-        found = {"pooled": Value(best["y"].value, off)}
+        found = {"pooled": ReferenceValue(best["y"].value, off)}
         if not self.kept:
             return found
         places = best["places"].value
@@ -215,7 +215,7 @@ class WinogradForward(_Convolved, ConvolutionForward):
             (places != place) & (value + of_value >= best["y"].value - off)
             for place, (value, of_value) in enumerate(zip(pooling.windows(y), pooling.windows(bound), strict=True))
         ]
-        return {**found, "y": Value(y, bound), "places": Value(places, 3.0 * np.any(near, axis=0))}
+        return {**found, "y": ReferenceValue(y, bound), "places": ReferenceValue(places, 3.0 * np.any(near, axis=0))}
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         c, size, buffer_bytes = self.convolution, self.size, self.buffer_bytes
@@ -224,32 +224,32 @@ class WinogradForward(_Convolved, ConvolutionForward):
 
 
 @dataclass(frozen=True)
-class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
+class WinogradBackwardData(_WinogradConvolution, ConvolutionBackwardData):
     """dx by F(m x m, 3 x 3) over dy, with the filters turned round."""
 
     @property
-    def tiled(self) -> Tiled:
-        return Tiled(_turned(self.convolution), self.size, self.buffer_bytes)
+    def tiled(self) -> WinogradTiling:
+        return WinogradTiling(_turned(self.convolution), self.size, self.buffer_bytes)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         turned = _by_group(self.convolution, inputs["weight"])[..., ::-1, ::-1].swapaxes(1, 2)
         bound = self.tiled.error(inputs["dy"], turned)
-        return {"dx": Value(super().reference(inputs, first)["dx"].value, bound)}
+        return {"dx": ReferenceValue(super().reference(inputs, first)["dx"].value, bound)}
 
 
 @dataclass(frozen=True)
-class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
+class WinogradBackwardWeights(_WinogradPass, ConvolutionBackwardWeights):
     """dweight by F(3 x 3, m x m): the sums over tiles are split, and their parts added up before the last transform."""
 
-    def _split(self, images: int) -> Split:
+    def _split(self, images: int) -> DepthSplit:
         """Return the split of a sum over a chunk of so many images; the parts of all chunks have the same length."""
         c, tiled = self.convolution, self.tiled
         per_image, matrices = prod(tiled.tiles), tiled.filtering.places * c.groups
         whole = split_sum(c.group_channels, c.group_filters, matrices, tiled.chunk * per_image)
-        return Split(images * per_image, whole.part_depth)
+        return DepthSplit(images * per_image, whole.part_depth)
 
     @property
     def _parts(self) -> int:
@@ -300,7 +300,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
         values = {"dy": at(dy, chunk[0]), "gradients": gradients, "w": w}
         return self._launch("gradients", dy, c.filters * tiled.products.pitch, values)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         c, tiled, filtering = self.convolution, self.tiled, self.tiled.filtering
         shape = (c.groups, c.group_filters, c.group_channels, filtering.window, filtering.window)
         whole = ProductError(np.zeros(shape), np.zeros(shape))
@@ -310,7 +310,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
             off = product_error(tiles_of_dy, windows, self.longest, over_tiles)
             whole = ProductError(whole.exact + off.exact, whole.off + off.off)
         bound = whole.through(filtering.weights).reshape(c.weight.shape)
-        return {"dweight": Value(super().reference(inputs, first)["dweight"].value, bound)}
+        return {"dweight": ReferenceValue(super().reference(inputs, first)["dweight"].value, bound)}
 
 
 def _by_group(c: Convolution, weight: np.ndarray) -> np.ndarray:

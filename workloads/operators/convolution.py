@@ -160,7 +160,7 @@ class Convolution:
         )
         return rows, columns
 
-    def met(self, padded: np.ndarray, tap: Pair) -> np.ndarray:
+    def get_tap_view(self, padded: np.ndarray, tap: Pair) -> np.ndarray:
         """Return what a tap of every window meets: a view [n, groups, channels of a group, rows, columns]."""
         at = []
         for axis in (0, 1):
@@ -200,7 +200,7 @@ class Convolution:
         for part in self.chunks(len(x)):
             padded = self.pad(x[part])
             for tap in self.all_taps():
-                met = np.ascontiguousarray(self.met(padded, tap)).reshape(
+                met = np.ascontiguousarray(self.get_tap_view(padded, tap)).reshape(
                     *padded.shape[:1], self.groups, -1, self.positions
                 )
                 y[part] += grouped[None, :, :, :, *tap] @ met
@@ -214,7 +214,7 @@ class Convolution:
         for part in self.chunks(len(dy)):
             padded = np.zeros((len(dx[part]), self.shape[1], *self._padded), dy.dtype)
             for tap in self.all_taps():
-                met = self.met(padded, tap)
+                met = self.get_tap_view(padded, tap)
                 met += (grouped[None, :, :, :, *tap].swapaxes(2, 3) @ flat[part]).reshape(met.shape)
             dx[part] = self.inside(padded, self.shape)
         return dx
@@ -226,7 +226,7 @@ class Convolution:
         for part in self.chunks(len(x)):
             padded = self.pad(x[part])
             for tap in self.all_taps():
-                met = np.ascontiguousarray(self.met(padded, tap)).reshape(
+                met = np.ascontiguousarray(self.get_tap_view(padded, tap)).reshape(
                     *padded.shape[:1], self.groups, -1, self.positions
                 )
                 dweight[..., *tap] += (flat[part] @ met.swapaxes(2, 3)).sum(axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Divisible, Value
+from workloads.operators.primitive import ArrayPrimitive, DivisionAxis, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Sample, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class CountZeros(ArrayPrimitive):
 
     shape: Shape
     data: Sample = rectified
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     name = "count zeros"
 
     @property
@@ -62,6 +62,6 @@ class CountZeros(ArrayPrimitive):
         values = {"counts": counts, "zeros": zeros, "n": self.groups}
         return count, launch("count_zeros", "add_counts", x.memory, (1,), values)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["x"]
-        return {"zeros": Value(np.array([x.size - np.count_nonzero(x)], np.float64))}
+        return {"zeros": ReferenceValue(np.array([x.size - np.count_nonzero(x)], np.float64))}

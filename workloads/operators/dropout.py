@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
 from workloads.operators.tensor import BYTE, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -96,11 +96,14 @@ class DropoutForward(_Dropout):
         numbers = philox(counters, (self.seed & WORD, self.seed >> 32)).reshape(-1)
         return numbers[start % 4 : start % 4 + size] >= self.threshold
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["x"]
         kept = self.kept(first * (x.size // len(x)), x.size).reshape(x.shape)
         y = np.where(kept, x * np.float64(self.scale), 0.0)
-        return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL), "mask": Value(kept.astype(np.uint8))}
+        return {
+            "y": ReferenceValue(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL),
+            "mask": ReferenceValue(kept.astype(np.uint8)),
+        }
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,6 @@ class DropoutBackward(_Dropout):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dx = np.where(inputs["mask"] != 0, inputs["dy"] * np.float64(self.scale), 0.0)
-        return {"dx": Value(dx, UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}
+        return {"dx": ReferenceValue(dx, UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -74,15 +74,15 @@ class EmbeddingForward(_Embedding):
         values = {**tensors, "rows": self.rows, "by_width": divisor(self.width), "n": n}
         return (launch("embedding", "embedding_forward", tensors["y"].memory, (-(-n // GROUP),), values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        return {"y": Value(inputs["weight"].astype(np.float64)[self.numbers(inputs)])}
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
+        return {"y": ReferenceValue(inputs["weight"].astype(np.float64)[self.numbers(inputs)])}
 
 
 @dataclass(frozen=True)
 class EmbeddingBackward(_Embedding):
     """dweight = the sum of dy over the places where a row was taken, in their order; 0 for rows that were not."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     name = "embedding backward"
 
     @property
@@ -102,10 +102,10 @@ class EmbeddingBackward(_Embedding):
         groups = (-(-self.width // GROUP), self.rows)
         return (launch("embedding", "embedding_backward", tensors["dy"].memory, groups, values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         numbers, dy = self.numbers(inputs).reshape(-1), inputs["dy"].astype(np.float64).reshape(-1, self.width)
         total, magnitude = np.zeros(self.weight.shape), np.zeros(self.weight.shape)
         np.add.at(total, numbers, dy)
         np.add.at(magnitude, numbers, np.abs(dy))
         most = np.bincount(numbers).max()
-        return {"dweight": Value(total, most * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}
+        return {"dweight": ReferenceValue(total, most * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

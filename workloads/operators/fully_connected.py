@@ -11,11 +11,11 @@ import numpy as np
 from workloads.operators.bias import BiasForward
 from workloads.operators.few_rows import few_rows, longest_sum, product_of_few_rows
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import HALF, Operand, Shape, Tensor
 from workloads.operators.tiles import (
+    DepthSplit,
     Multiplier,
-    Split,
     product,
     split_product,
     sum_parts,
@@ -84,10 +84,10 @@ class FullyConnected(Primitive):
         """Sizes of the product, whose result is [rows, columns]."""
 
     @property
-    def split(self) -> Split:
+    def split(self) -> DepthSplit:
         """The split of the product's sums."""
         if self.by is not None:
-            return Split(self.columns_rows_depth[2], self.columns_rows_depth[2])
+            return DepthSplit(self.columns_rows_depth[2], self.columns_rows_depth[2])
         return split_product(*self.columns_rows_depth)
 
     @property
@@ -116,10 +116,10 @@ class FullyConnected(Primitive):
         first = product(self.layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
         return (first, *sum_parts(sums, c, self.split))
 
-    def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
+    def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> ReferenceValue:
         """Return the value with the error bound of a product of its terms and `more` further ones."""
         depth = self.columns_rows_depth[2] + more
-        return Value(value, inner_product_bound(float(self.longest + more), magnitude, depth))
+        return ReferenceValue(value, inner_product_bound(float(self.longest + more), magnitude, depth))
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class FullyConnectedForward(FullyConnected):
         return self.by is None and few_rows(self.shape[0], self.inputs)
 
     @property
-    def split(self) -> Split:
-        return Split(self.inputs, self.inputs) if self.few else super().split.by_lines
+    def split(self) -> DepthSplit:
+        return DepthSplit(self.inputs, self.inputs) if self.few else super().split.by_lines
 
     @property
     def longest(self) -> int:
@@ -205,7 +205,7 @@ class FullyConnectedForward(FullyConnected):
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return made
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
         weight = weight.astype(np.float32) if self.half else weight
         y = x.astype(np.float64) @ weight.T.astype(np.float64)
@@ -272,7 +272,7 @@ class FullyConnectedBackwardData(FullyConnected):
             return made
         return made[0], sum_parts_masked(tensors["sums"], tensors["mask"], tensors["dx"], self.split)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy, weight = inputs["dy"], inputs["weight"]
         shape = (len(dy), *self.shape[1:])
         dx = (dy.astype(np.float64) @ weight.astype(np.float64)).reshape(shape)
@@ -285,7 +285,7 @@ class FullyConnectedBackwardData(FullyConnected):
 class FullyConnectedBackwardWeights(FullyConnected):
     """dweight = the sum over images of dy[n] times x[n]; each output's weights have a row of their own."""
 
-    divisible = Divisible.CHANNELS
+    divisible = DivisionAxis.CHANNELS
     layout, operands = "nt", ("x", "dy", "dweight")
     undivided = frozenset({"x"})
     name = "fully connected backward weights"
@@ -302,7 +302,7 @@ class FullyConnectedBackwardWeights(FullyConnected):
     def columns_rows_depth(self) -> tuple[int, int, int]:
         return self.inputs, self.outputs, self.shape[0]
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, dy = inputs["x"].reshape(len(inputs["x"]), -1), inputs["dy"]
         dweight = dy.T.astype(np.float64) @ x.astype(np.float64)
         return {"dweight": self.bounded(dweight, np.abs(dy).T @ np.abs(x))}

@@ -9,15 +9,15 @@ import numpy as np
 from gpusim.base.errors import UserError, unknown_name
 from isa.kernarg import Pointer
 from isa.region import LINE_ELEMENTS
-from workloads.operators.gemm_csc import Csc
-from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
+from workloads.operators.gemm_csc import CscMatrix
+from workloads.operators.gemm_kernels import GEMM_KERNELS, ActivationFormat, GemmKernel
 from workloads.operators.launching import launch
-from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.operator import GpuFacts, OperatorCost
 from workloads.operators.register_tiling import BLOCK_ROWS
 from workloads.operators.tensor import Tensor
-from workloads.operators.tiles import DEPTH, Split, sum_parts
+from workloads.operators.tiles import DEPTH, DepthSplit, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
-from workloads.operators.verify import Expected, inner_product_bound
+from workloads.operators.verify import ReferencePart, inner_product_bound
 from workloads.shapes import GemmShape, round_up
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class GemmBuffers:
 
 
 @dataclass(frozen=True)
-class Converted:
+class EllpackMatrix:
     """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and counts.
 
     counts: non-zeros of each column [N]; or of each block of its rows [blocks, N], as the kernel counts them; made: by
@@ -94,7 +94,7 @@ class Converted:
     made: bool = False
 
     @classmethod
-    def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
+    def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "EllpackMatrix":
         """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError where they do not fit."""
         shape, memory = buffers.shape, buffers.memory
         bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
@@ -136,7 +136,7 @@ class GemmOperator:
         return {"C": self.buffers.c_stored[:, : self.buffers.shape.m]}
 
     @property
-    def work(self) -> Work:
+    def work(self) -> OperatorCost:
         """Cost of the product.
 
         A kernel that skips zeros needs, for each non-zero of B, a multiply-accumulate for each row of A; it reads the
@@ -150,23 +150,23 @@ class GemmOperator:
         if self.parts > 1:
             stored = column * self.apart + (self.parts * column + 4 * self.buffers.shape.ldc) * summed
         if not self.kernel.sparse:
-            return Work(macs, macs, 4 * (m * k + k * n), written, stored)
+            return OperatorCost(macs, macs, 4 * (m * k + k * n), written, stored)
         set_ = self.inputs["B"] != 0
         non_zeros, met = np.count_nonzero(set_, axis=1), int(set_.any(axis=0).sum())
         total = int(non_zeros.sum())
         if self.kernel.uses_engine:
-            return Work(macs, m * total, 4 * (m * met + total), written, stored)
-        if self.kernel.activations is Activations.CSC:  # stored: values, rows, counts, where columns begin
-            return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * (2 * total + 2 * n + 1))
+            return OperatorCost(macs, m * total, 4 * (m * met + total), written, stored)
+        if self.kernel.activations is ActivationFormat.CSC:  # stored: values, rows, counts, where columns begin
+            return OperatorCost(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * (2 * total + 2 * n + 1))
         depth = self.kernel.block_rows or k
         blocks = [block[at : at + depth] for block in self.blocks for at in range(0, len(block), depth)]
         held = [np.count_nonzero(set_[:, block.start : block.stop], axis=1) for block in blocks]
         least = int(self.kernel.block_rows > 0)  # lines of a block
         bundles = sum(int(np.maximum(-(-each // LINE_ELEMENTS), least).sum()) * LINE_ELEMENTS for each in held)
         counts = n * len(blocks)
-        return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * counts)
+        return OperatorCost(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * counts)
 
-    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[ReferencePart]:
         """Yield A·B in FP64.
 
         A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even), which is exactly
@@ -199,7 +199,7 @@ def gemm(
     buffers: GemmBuffers,
     gpu: GpuFacts,
     tiling: Tiling | None = None,
-    converted: Converted | None = None,
+    converted: EllpackMatrix | None = None,
     partial: "Allocation | None" = None,
     most_rows: int | None = None,
 ) -> GemmOperator:
@@ -216,7 +216,7 @@ def gemm(
     if shape.lda * shape.padded_k * 4 > MAX_OPERAND_BYTES:
         raise GemmError(f"{kernel}: A of {shape.m} x {shape.k} exceeds {MAX_OPERAND_BYTES >> 30} GiB")
     blocks = row_blocks(shape.k, min(row.max_k, most_rows or row.max_k))
-    if len(blocks) > 1 and row.activations is Activations.CSC:
+    if len(blocks) > 1 and row.activations is ActivationFormat.CSC:
         raise GemmError(f"{kernel}: compressed columns are those of the whole of B; blocks of rows are not allowed")
     if len(blocks) > 1 and partial is not None:
         raise GemmError(f"{kernel}: K = {shape.k} rows; allowed are at most {row.max_k} where memory is planned ahead")
@@ -225,8 +225,8 @@ def gemm(
     except ValueError as error:
         raise GemmError(f"{kernel}: {error}") from None
     parts = sum(split.parts for split in splits)
-    if row.activations is Activations.CONVERTED:
-        converted = converted or Converted.allocate(buffers, row.block_rows)
+    if row.activations is ActivationFormat.CONVERTED:
+        converted = converted or EllpackMatrix.allocate(buffers, row.block_rows)
     apart = splits[0].apart or 0
     if len(blocks) > 1 and any(split.apart for split in splits):
         raise GemmError(f"{kernel}: C comes partly in one sum; blocks of rows are not allowed")
@@ -238,10 +238,10 @@ def gemm(
     made = 0
     for block, split in zip(blocks, splits, strict=True):
         operands, first = _operands(buffers, block), len(launches)
-        if row.activations is Activations.CSC:
+        if row.activations is ActivationFormat.CSC:
             before, operands = _compressed(buffers, operands)
             launches += before
-        if converted is not None and row.activations is Activations.CONVERTED:
+        if converted is not None and row.activations is ActivationFormat.CONVERTED:
             launches += [] if converted.made else [_conversion(row, buffers, converted, operands)]
             counts = "absent" if row.block_rows else "counts"
             operands |= {"b_matrix": Pointer(converted.bundles.address), counts: Pointer(converted.counts.address)}
@@ -257,7 +257,7 @@ def gemm(
         summed = (shape.n - apart, shape.ldc)
         sums = Tensor(buffers.memory, partial.address, (parts, *summed))
         total = Tensor(buffers.memory, buffers.c.address + 4 * shape.ldc * apart, summed)
-        launches += sum_parts(sums, total, Split(parts * DEPTH, DEPTH))
+        launches += sum_parts(sums, total, DepthSplit(parts * DEPTH, DEPTH))
     return GemmOperator(row, buffers, tuple(launches), parts, blocks, frozenset(decisive), apart)
 
 
@@ -276,7 +276,7 @@ def row_blocks(k: int, most: int) -> tuple[range, ...]:
     return tuple(range(start, min(start + depth, k)) for start in range(0, k, depth))
 
 
-def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[Expected]:
+def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[ReferencePart]:
     """Yield parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32."""
     a64, a_magnitude = a.astype(np.float64), np.abs(a)
     for start in range(0, len(b), CHUNK_COLUMNS):
@@ -288,7 +288,7 @@ def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iter
         with np.errstate(invalid="ignore", over="ignore"):
             bound = inner_product_bound(terms, np.abs(operand) @ a_magnitude, len(a))
         where = (slice(start, start + len(operand)), slice(0, a.shape[1]))
-        yield Expected("C", where, _product(operand, a64), bound)
+        yield ReferencePart("C", where, _product(operand, a64), bound)
 
 
 def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
@@ -302,7 +302,9 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
+def _conversion(
+    row: GemmKernel, buffers: GemmBuffers, converted: EllpackMatrix, operands: Mapping[str, Any]
+) -> "Launch":
     """Return the launch that converts B into the bundles and counts of non-zeros that the multiplication takes."""
     bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
     if row.block_rows:
@@ -319,7 +321,7 @@ def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, ope
 
 def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
     """Return the launches that compress B into sparse columns, and the multiplication's arguments with these."""
-    csc = Csc.allocate(buffers.shape, buffers.memory)
+    csc = CscMatrix.allocate(buffers.shape, buffers.memory)
     taken = {name: value for name, value in operands.items() if name not in ("b_matrix", "k", "ldb")}
     return csc.conversion(operands["b_matrix"], buffers.memory), {**taken, **csc.operands()}
 

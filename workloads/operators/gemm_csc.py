@@ -20,7 +20,7 @@ COLUMNS = 4  # of a workgroup that counts or fills: one a wavefront
 
 
 @dataclass(frozen=True)
-class Csc:
+class CscMatrix:
     """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of columns uint32 [N + 1]."""
 
     shape: "GemmShape"
@@ -30,7 +30,7 @@ class Csc:
     first: "Allocation"
 
     @classmethod
-    def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "Csc":
+    def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "CscMatrix":
         """Allocate zeroed arrays for a matrix without zeros; raise DeviceMemoryError where they do not fit."""
         elements = 4 * shape.k * shape.n
         return cls(

@@ -21,7 +21,7 @@ ESTIMATE_ERROR = 1.1  # simulated cycles / estimated ones of such products: at m
 
 
 @dataclass(frozen=True)
-class Estimate:
+class KernelEstimate:
     """A range of cycles that a kernel takes for a shape; `most` is infinite where it is unknown."""
 
     kernel: str
@@ -29,7 +29,7 @@ class Estimate:
     most: float = inf
 
 
-def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
+def estimates(shape: GemmShape, gpu: GpuFacts) -> list[KernelEstimate]:
     """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
     found = []
     for row in (GEMM_KERNELS[name] for name in DENSE_KERNELS):
@@ -37,7 +37,7 @@ def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
             least = _multiplying(row, shape, gpu) / row.rate
         except ValueError:  # its tiles do not fit the GPU
             continue
-        found.append(Estimate(row.name, least, _most(shape, gpu) if row.name == ESTIMATED else inf))
+        found.append(KernelEstimate(row.name, least, _most(shape, gpu) if row.name == ESTIMATED else inf))
     return sorted(found, key=lambda one: one.least)
 
 

@@ -25,7 +25,7 @@ MAX_K = (1 << 32) - 1  # a 32-bit argument
 MAX_TILED_ROWS = MAX_ROWS - 1  # the tiled kernels use key 0xffffffff for "no bundle"
 
 
-class Activations(Enum):
+class ActivationFormat(Enum):
     """The form in which a kernel takes B, the activations."""
 
     DENSE = auto()  # as they are
@@ -48,7 +48,7 @@ class GemmKernel:
     """
 
     name: str
-    activations: Activations
+    activations: ActivationFormat
     splitting: Splitting
     max_k: int = MAX_K
     source: str = ""
@@ -66,17 +66,17 @@ class GemmKernel:
     @property
     def sparse(self) -> bool:
         """Whether zeros of B are skipped."""
-        return self.activations is not Activations.DENSE
+        return self.activations is not ActivationFormat.DENSE
 
     @property
     def rounds_to_half(self) -> bool:
         """Whether B goes through ELLPACK-DIB, and so is rounded to FP16."""
-        return self.activations in (Activations.COMPACTED, Activations.CONVERTED)
+        return self.activations in (ActivationFormat.COMPACTED, ActivationFormat.CONVERTED)
 
     @property
     def uses_engine(self) -> bool:
         """Whether the compaction engine serves its loads of B."""
-        return self.activations is Activations.COMPACTED
+        return self.activations is ActivationFormat.COMPACTED
 
 
 def _converted_first(
@@ -87,7 +87,7 @@ def _converted_first(
 
 
 _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
-_DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
+_DENSE, _COMPACTED, _CONVERTED = ActivationFormat.DENSE, ActivationFormat.COMPACTED, ActivationFormat.CONVERTED
 _TABLE = (
     GemmKernel("sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
     GemmKernel("mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.83),
@@ -121,7 +121,9 @@ _TABLE = (
         estimate=partial(_converted_first, register_cycles),
     ),
     GemmKernel(
-        *("csc", Activations.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1))), function="sgemm_csc", stored_rows=1
+        *("csc", ActivationFormat.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1))),
+        function="sgemm_csc",
+        stored_rows=1,
     ),
 )
 

@@ -13,7 +13,7 @@ import numpy as np
 from workloads.operators.channels import WAVEFRONT, ChannelPrimitive
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Value
+from workloads.operators.primitive import ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -108,10 +108,10 @@ class LrnForward(_Lrn):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.launch_kernel("forward", tensors, gpu),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         scale = self.scale(inputs["x"])
         y = inputs["x"] * scale**-self.beta
-        return {"y": Value(y, UNIT_ROUNDOFF * self.roundings(scale) * np.abs(y) + SMALLEST_NORMAL)}
+        return {"y": ReferenceValue(y, UNIT_ROUNDOFF * self.roundings(scale) * np.abs(y) + SMALLEST_NORMAL)}
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class LrnBackward(_Lrn):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.launch_kernel("backward", tensors, gpu),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, dy = (inputs[name].astype(np.float64) for name in ("x", "dy"))
         scale = self.scale(x)
         scaled = dy * scale**-self.beta
@@ -141,4 +141,4 @@ class LrnBackward(_Lrn):
         roundings = self.roundings(scale)
         magnitude = self.over_window(np.abs(terms) * (roundings + self.size + 8))
         bound = UNIT_ROUNDOFF * (np.abs(scaled) * (roundings + 2) + np.abs(factor) * magnitude) + SMALLEST_NORMAL
-        return {"dx": Value(scaled - factor * self.over_window(terms), bound)}
+        return {"dx": ReferenceValue(scaled - factor * self.over_window(terms), bound)}

@@ -12,7 +12,7 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, sizes_words, steps_words
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Along:
+class AxisMapping:
     """What an axis of the result reads: coordinate i the source's (i · step + start) / every, which has `extent`
     coordinates, `distance` elements apart; fill where that is none of them.
     """
@@ -70,7 +70,7 @@ class Move(Primitive):
 
     @property
     @abstractmethod
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         """What each axis of the result reads."""
 
     @property
@@ -100,9 +100,9 @@ class Move(Primitive):
         return 0 if self.scale == 1.0 else prod(self.shape)
 
     @property
-    def _axes(self) -> list[Along]:
+    def _axes(self) -> list[AxisMapping]:
         """The axes, neighbours as one where they are gone through as one, axes of 1 left out."""
-        found: list[Along] = []
+        found: list[AxisMapping] = []
         for axis in self.along:
             last = found[-1] if found else None
             if axis.size == 1 and axis.whole:
@@ -110,10 +110,10 @@ class Move(Primitive):
             if last and last.whole and axis.whole and last.step == axis.step:
                 if not axis.step or last.distance == axis.size * axis.distance:
                     extent = last.extent * axis.extent
-                    found[-1] = Along(last.size * axis.size, axis.step, 0, extent, axis.distance)
+                    found[-1] = AxisMapping(last.size * axis.size, axis.step, 0, extent, axis.distance)
                     continue
             found.append(axis)
-        return found or [Along(1, 1, 0, 1, 1)]
+        return found or [AxisMapping(1, 1, 0, 1, 1)]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         source, target = (tensors[name] for name in (*self.takes, *self.gives))
@@ -126,7 +126,7 @@ class Move(Primitive):
         )
         if wide:
             axes = [replace(axis, distance=axis.distance // WIDE) for axis in axes[:-1]]
-            axes.append(Along(last.size // WIDE, 1, last.start // WIDE, last.extent // WIDE, 1))
+            axes.append(AxisMapping(last.size // WIDE, 1, last.start // WIDE, last.extent // WIDE, 1))
         n = prod(axis.size for axis in axes)
         none = {"step": 0, "start": 0, "extent": 1, "distance": 0}
         values = {
@@ -142,7 +142,7 @@ class Move(Primitive):
             kernel, values["every"] = "move_spread", np.concatenate([divisor(every) for every in backwards])
         return (launch("move", kernel, target.memory, (-(-n // GROUP),), values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["dy" if self.gradient else "x"]
         images = (len(x), *self.shape[1:])  # all of them, or some
         along = (replace(self.along[0], size=len(x), extent=len(x)), *self.along[1:])
@@ -154,7 +154,7 @@ class Move(Primitive):
             inside &= (found >= 0).reshape(wide)
         y = np.where(inside, self.scale * x.reshape(-1).astype(np.float64)[places], self.fill)
         bound = 0.0 if self.scale == 1.0 else 2 * UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL
-        return {"dx" if self.gradient else "y": Value(y, bound)}
+        return {"dx" if self.gradient else "y": ReferenceValue(y, bound)}
 
 
 @dataclass(frozen=True)
@@ -179,16 +179,16 @@ class Permute(Move):
         return f"permute {self.way}"
 
     @property
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         distances = contiguous(self.source)
-        return tuple(Along(self.source[axis], 1, 0, self.source[axis], distances[axis]) for axis in self.order)
+        return tuple(AxisMapping(self.source[axis], 1, 0, self.source[axis], distances[axis]) for axis in self.order)
 
     def backward(self) -> "Permute":
         return Permute(self.shape, tuple(self.order.index(axis) for axis in range(len(self.order))), True)
 
 
 @dataclass(frozen=True)
-class Cut(Move):
+class StridedSlice(Move):
     """y[i] = x[start + i · step] along each axis, for `sizes` elements; `fill` beyond x: a slice, or padding."""
 
     source: Shape
@@ -211,19 +211,19 @@ class Cut(Move):
         return "cut forward"
 
     @property
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         parts = zip(self.sizes, self.steps, self.starts, self.source, contiguous(self.source), strict=True)
-        return tuple(Along(*part) for part in parts)
+        return tuple(AxisMapping(*part) for part in parts)
 
-    def backward(self) -> "CutBackward":
-        return CutBackward(self)
+    def backward(self) -> "StridedSliceBackward":
+        return StridedSliceBackward(self)
 
 
 @dataclass(frozen=True)
-class CutBackward(Move):
+class StridedSliceBackward(Move):
     """dx: dy where an element was taken, else 0."""
 
-    cut: Cut
+    cut: StridedSlice
     gradient = True
     name = "cut backward"
 
@@ -232,11 +232,11 @@ class CutBackward(Move):
         return self.cut.shape
 
     @property
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         cut, distances, found = self.cut, contiguous(self.cut.shape), []
         for k, (size, start, step) in enumerate(zip(cut.source, cut.starts, cut.steps, strict=True)):
             sign = 1 if step > 0 else -1
-            found.append(Along(size, sign, -sign * start, cut.sizes[k], distances[k], abs(step)))
+            found.append(AxisMapping(size, sign, -sign * start, cut.sizes[k], distances[k], abs(step)))
         return tuple(found)
 
 
@@ -264,9 +264,9 @@ class Repeat(Move):
         return f"repeat {self.way}"
 
     @property
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         parts = zip(self.sizes, self.source, contiguous(self.source), strict=True)
-        return tuple(Along(size, int(size == there), 0, there, distance) for size, there, distance in parts)
+        return tuple(AxisMapping(size, int(size == there), 0, there, distance) for size, there, distance in parts)
 
     def backward(self) -> Primitive:
         """Return the sum over what was repeated; a copy where nothing was."""
@@ -281,11 +281,11 @@ class Repeat(Move):
 
 
 @dataclass(frozen=True)
-class Stored(Move):
+class StoredParameter(Move):
     """The same values for every image of `sizes` [N, ...]. They are called a bias, as what is added to nothing."""
 
     sizes: Shape
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     name = "stored values forward"
 
     @property
@@ -297,12 +297,15 @@ class Stored(Move):
         return {"bias": Operand(self.sizes[1:], by_image=False)}
 
     @property
-    def along(self) -> tuple[Along, ...]:
+    def along(self) -> tuple[AxisMapping, ...]:
         rest = zip(self.sizes[1:], contiguous(self.sizes[1:]), strict=True)
-        return (Along(self.sizes[0], 0, 0, 1, 0), *(Along(size, 1, 0, size, distance) for size, distance in rest))
+        return (
+            AxisMapping(self.sizes[0], 0, 0, 1, 0),
+            *(AxisMapping(size, 1, 0, size, distance) for size, distance in rest),
+        )
 
     def backward(self) -> BiasBackward:
         return BiasBackward((self.sizes[0], prod(self.sizes[1:])))
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        return {"y": Value(np.broadcast_to(inputs["bias"].astype(np.float64), self.sizes))}
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
+        return {"y": ReferenceValue(np.broadcast_to(inputs["bias"].astype(np.float64), self.sizes))}

@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 
-def _product(left: np.ndarray, right: np.ndarray) -> Value:
+def _product(left: np.ndarray, right: np.ndarray) -> ReferenceValue:
     """Return what one rounding may leave of the product."""
     exact = left.astype(np.float64) * right.astype(np.float64)
-    return Value(exact, UNIT_ROUNDOFF * np.abs(exact) + SMALLEST_NORMAL)
+    return ReferenceValue(exact, UNIT_ROUNDOFF * np.abs(exact) + SMALLEST_NORMAL)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MultiplyForward(ArrayPrimitive):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (elementwise("multiply", "multiply_forward", {**tensors, "n": self.x.size}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return {"y": _product(inputs["x0"], inputs["x1"])}
 
 
@@ -61,6 +61,6 @@ class MultiplyBackward(ArrayPrimitive):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (elementwise("multiply", "multiply_backward", {**tensors, "n": self.x.size}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"]
         return {"dx0": _product(dy, inputs["x1"]), "dx1": _product(dy, inputs["x0"])}

@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from isa.launch import Launch
-    from workloads.operators.verify import Expected
+    from workloads.operators.verify import ReferencePart
 
 
 class GpuFacts(NamedTuple):
@@ -26,7 +26,7 @@ class GpuFacts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Work:
+class OperatorCost:
     """The cost of an operator on any machine, in closed form.
 
     macs: multiply-accumulates of the definition, zeros included; needed_macs: those that its kernels cannot leave out
@@ -71,10 +71,10 @@ class Operator(Protocol):
         """Views of the results in device memory."""
 
     @property
-    def work(self) -> Work:
+    def work(self) -> OperatorCost:
         """The operator's cost."""
 
-    def expected(self, inputs: Mapping[str, np.ndarray]) -> "Iterator[Expected]":
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> "Iterator[ReferencePart]":
         """Yield what the outputs should hold, part by part, by NumPy in FP64, with the allowed error.
 
         inputs: as they were before the launches (`before`).

@@ -12,7 +12,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -55,15 +55,15 @@ class Sgd(_Update):
             return (elementwise("optimizer", "sgd", values),)
         return (elementwise("optimizer", "sgd_momentum", {**values, "momentum": self.momentum}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         held = {name: array.astype(np.float64) for name, array in inputs.items()}
         w, gradient = held["w"], held["dw"] + self.decay * held["w"]
         moving = self.momentum * held.get("velocity", np.zeros(())) + gradient
         size = np.abs(held["dw"]) + np.abs(self.decay * w) + np.abs(self.momentum * held.get("velocity", np.zeros(())))
         off = 6 * UNIT_ROUNDOFF * size + SMALLEST_NORMAL
         step = w - self.rate * moving
-        found = {"w": Value(step, self.rate * off + 3 * UNIT_ROUNDOFF * (np.abs(w) + self.rate * size))}
-        return {**found, "velocity": Value(moving, off)} if self.momentum else found
+        found = {"w": ReferenceValue(step, self.rate * off + 3 * UNIT_ROUNDOFF * (np.abs(w) + self.rate * size))}
+        return {**found, "velocity": ReferenceValue(moving, off)} if self.momentum else found
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Adam(_Update):
     def _square_scale(self) -> float:
         return float(1.0 / np.sqrt(1.0 - self.beta2**self.step))
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         w, dw, mean, square = (inputs[name].astype(np.float64) for name in ("w", "dw", "mean", "square"))
         gradient = dw + self.decay * w
         new_mean = mean + (1.0 - self.beta1) * (gradient - mean)
@@ -121,9 +121,9 @@ class Adam(_Update):
         relative = 8 * UNIT_ROUNDOFF + square_off / np.maximum(new_square, SMALLEST_NORMAL)
         off = np.abs(change) * relative + self._rate * mean_off / (root + self.epsilon)
         return {
-            "w": Value(w - change, off + 2 * UNIT_ROUNDOFF * np.abs(w)),
-            "mean": Value(new_mean, mean_off),
-            "square": Value(new_square, square_off),
+            "w": ReferenceValue(w - change, off + 2 * UNIT_ROUNDOFF * np.abs(w)),
+            "mean": ReferenceValue(new_mean, mean_off),
+            "square": ReferenceValue(new_square, square_off),
         }
 
 

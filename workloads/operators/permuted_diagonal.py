@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.circulant import Blocks
+from workloads.circulant import CirculantBlocks
 from workloads.operators.bias import BiasForward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import inner_product_bound
 
@@ -40,9 +40,9 @@ class PermutedDiagonal(Primitive):
             raise self.refuse(problem)
 
     @cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> CirculantBlocks:
         """The matrix and the vectors."""
-        return Blocks(self.shape[0], prod(self.shape[1:]), self.outputs, self.block)
+        return CirculantBlocks(self.shape[0], prod(self.shape[1:]), self.outputs, self.block)
 
     @property
     def x(self) -> Operand:
@@ -139,12 +139,12 @@ class PermutedDiagonalForward(PermutedDiagonal):
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return made
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, matrix = inputs["x"].reshape(len(inputs["x"]), -1).astype(np.float64), self.matrix(inputs["weight"])
         y, magnitude, depth = x @ matrix.T, np.abs(x) @ np.abs(matrix).T, self.blocks.sizes["j"]
         if self.bias:
             y, magnitude, depth = y + inputs["bias"], magnitude + np.abs(inputs["bias"]), depth + 1
-        return {"y": Value(y, inner_product_bound(float(depth), magnitude, depth))}
+        return {"y": ReferenceValue(y, inner_product_bound(float(depth), magnitude, depth))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
         same = self.shape, self.outputs, self.block
@@ -156,7 +156,7 @@ class PermutedDiagonalForward(PermutedDiagonal):
 class PermutedDiagonalBackwardWeights(PermutedDiagonal):
     """dweight = the sum over vectors of dy at a value's row times x at its column."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     name = "permuted diagonal fully connected backward weights"
 
     @property
@@ -175,11 +175,11 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
         groups = (-(-count // GROUP),)
         return (launch("permuted_diagonal", "permuted_diagonal_weights", tensors["x"].memory, groups, values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, dy = inputs["x"].reshape(self.shape[0], -1).astype(np.float64), inputs["dy"].astype(np.float64)
         found, depth = self.values_of(dy.T @ x), self.shape[0]
         magnitude = self.values_of(np.abs(dy).T @ np.abs(x))
-        return {"dweight": Value(found, inner_product_bound(float(depth), magnitude, depth))}
+        return {"dweight": ReferenceValue(found, inner_product_bound(float(depth), magnitude, depth))}
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ class PermutedDiagonalBackwardData(PermutedDiagonal):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.product(tensors["weight"], tensors["dy"], tensors["dx"], transposed=True),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy, matrix = inputs["dy"].astype(np.float64), self.matrix(inputs["weight"])
         shape, depth = (len(dy), *self.shape[1:]), self.blocks.sizes["i"]
         magnitude = (np.abs(dy) @ np.abs(matrix)).reshape(shape)
-        return {"dx": Value((dy @ matrix).reshape(shape), inner_product_bound(float(depth), magnitude, depth))}
+        return {"dx": ReferenceValue((dy @ matrix).reshape(shape), inner_product_bound(float(depth), magnitude, depth))}

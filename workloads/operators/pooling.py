@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, OperatorError, Value
+from workloads.operators.primitive import ArrayPrimitive, OperatorError, ReferenceValue
 from workloads.operators.tensor import BYTE, INDEX, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -77,7 +77,7 @@ class Pooling:
         place = np.arange(size)[None, :]
         return (begin <= place) & (place < begin + self.kernel[axis])
 
-    def averaged_over(self, size: int, axis: int) -> np.ndarray:
+    def count_averaged(self, size: int, axis: int) -> np.ndarray:
         """Count the elements, along one axis, over which each window's average is taken; int [outputs]."""
         if not self.count_padding:
             return self.covered(size, axis).sum(axis=1)
@@ -169,7 +169,7 @@ class _Pooling(ArrayPrimitive):
     @property
     def weights(self) -> np.ndarray:
         """Weights [rows, columns]: 1 / the number of elements that each window's average is over."""
-        rows, columns = (self.pooling.averaged_over(size, axis) for axis, size in enumerate(self.shape[2:]))
+        rows, columns = (self.pooling.count_averaged(size, axis) for axis, size in enumerate(self.shape[2:]))
         return 1.0 / np.outer(rows, columns)
 
 
@@ -228,7 +228,7 @@ class PoolingForward(_Pooling):
         groups = -(-planes // PLANES_PER_GROUP)
         return launch("pooling", kernel, tensors["x"].memory, (groups,), values)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["x"]
         if self.pooling.mode == "average":
             return {"y": self._average(x)}
@@ -242,9 +242,13 @@ class PoolingForward(_Pooling):
             # the window's first element, until one is larger or no number; what is no number stays
             larger = ~(best >= value) & ~np.isnan(best) | ((places < 0) & (there > 0))
             best, places = np.where(larger, value, best), np.where(larger, place, places)
-        return {name: value for name, value in (("y", Value(best)), ("places", Value(places))) if name in self.gives}
+        return {
+            name: value
+            for name, value in (("y", ReferenceValue(best)), ("places", ReferenceValue(places)))
+            if name in self.gives
+        }
 
-    def _average(self, x: np.ndarray) -> Value:
+    def _average(self, x: np.ndarray) -> ReferenceValue:
         whole, plane = self.padded(len(x), 0.0)
         plane[...] = x
         sums = np.zeros((len(x), *self.out_shape[1:]))
@@ -253,7 +257,9 @@ class PoolingForward(_Pooling):
             sums += value
             magnitude += np.abs(value)
         roundings = self.pooling.kernel[0] * self.pooling.kernel[1] + 3
-        return Value(sums * self.weights, roundings * UNIT_ROUNDOFF * magnitude * self.weights + SMALLEST_NORMAL)
+        return ReferenceValue(
+            sums * self.weights, roundings * UNIT_ROUNDOFF * magnitude * self.weights + SMALLEST_NORMAL
+        )
 
 
 @dataclass(frozen=True)
@@ -305,7 +311,7 @@ class PoolingBackward(_Pooling):
             return elementwise("pooling", f"max_pooling_spread{self.places_bits}", values)
         return elementwise("pooling", "average_pooling_spread", {**values, "weight": 1.0 / size})
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"].astype(np.float64)
         if self.pooling.mode == "average":
             dy = dy * self.weights
@@ -316,4 +322,4 @@ class PoolingBackward(_Pooling):
             part += share
             size += np.abs(share)
         roundings = self.pooling.kernel[0] * self.pooling.kernel[1] + 3
-        return {"dx": Value(dx, roundings * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}
+        return {"dx": ReferenceValue(dx, roundings * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
-from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.operator import GpuFacts, OperatorCost
 from workloads.operators.tensor import FLOAT, Operand, Shape, Tensor
-from workloads.operators.verify import Expected
+from workloads.operators.verify import ReferencePart
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -31,7 +31,7 @@ class OperatorError(UserError):
     """An operator cannot be made of these values; the message names it, the value, and what is allowed."""
 
 
-class Divisible(Enum):
+class DivisionAxis(Enum):
     """The axis along which a primitive can be divided, that of arrays that count images; None for none.
 
     Parameters, which have no image axis, belong to every image whole; they have an entry for each channel, along axis
@@ -43,7 +43,7 @@ class Divisible(Enum):
     NOTHING = None
 
 
-class Value(NamedTuple):
+class ReferenceValue(NamedTuple):
     """An output's expected values in FP64, and the largest error that FP32 arithmetic may leave in each element."""
 
     value: np.ndarray
@@ -61,7 +61,7 @@ class Primitive(ABC):
 
     in_place: ClassVar[Mapping[str, str]] = {}
     skips_zeros_of: ClassVar[tuple[str, ...]] = ()
-    divisible: ClassVar[Divisible] = Divisible.IMAGES
+    divisible: ClassVar[DivisionAxis] = DivisionAxis.IMAGES
     undivided: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -115,13 +115,13 @@ class Primitive(ABC):
         return sum(operand.size_bytes for operand in self.workspace.values())
 
     @property
-    def work(self) -> Work:
+    def work(self) -> OperatorCost:
         """The primitive's cost on any machine."""
         written = sum(operand.size_bytes for operand in self.gives.values()) - self.kept_bytes
         stored = written + self.passed_on_bytes
-        return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
+        return OperatorCost(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         """Return the cost over these operands, without what zeros in them make unnecessary.
 
         gpu: with what is stored because work is divided for it; None: on any machine.
@@ -142,7 +142,7 @@ class Primitive(ABC):
         """Return the launches over checked tensors: operands, results and workspace by name."""
 
     @abstractmethod
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         """Compute the results by NumPy in FP64. inputs: all operands, or for images or channels from `first` on."""
 
     def backward(self) -> "Primitive | None":
@@ -240,11 +240,11 @@ class TensorOperator:
         return [number for number, held in enumerate(addresses) if any(last[a] > number for a in held)]
 
     @property
-    def work(self) -> Work:
+    def work(self) -> OperatorCost:
         """The primitive's cost, for these operands where it skips zeros."""
         return self.primitive.work_on(self.inputs, self.gpu) if self.primitive.skips_zeros_of else self.primitive.work
 
-    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
+    def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[ReferencePart]:
         """Yield the primitive's reference, some images or channels at a time where they are independent."""
         operands, axis = {**self.primitive.takes, **self.primitive.gives}, self.primitive.divisible.value
         axes = {name: self._divided_axis(name, operand) for name, operand in operands.items()}
@@ -261,14 +261,14 @@ class TensorOperator:
 
             some = {name: array[place_of(name)] for name, array in inputs.items()}
             for output, (value, bound) in self.primitive.reference(some, start).items():
-                yield Expected(output, place_of(output), value, bound)
+                yield ReferencePart(output, place_of(output), value, bound)
 
     def _divided_axis(self, name: str, operand: Operand) -> int | None:
         """Return the axis along which a primitive takes or gives its pieces of an array; None: the whole."""
         by = self.primitive.divisible
-        if by is Divisible.NOTHING or name in self.primitive.undivided:
+        if by is DivisionAxis.NOTHING or name in self.primitive.undivided:
             return None
-        if by is Divisible.CHANNELS:
+        if by is DivisionAxis.CHANNELS:
             return by.value if operand.by_image else 0
         return by.value if operand.by_image else None
 

@@ -11,7 +11,7 @@ from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.move import Repeat
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -23,7 +23,7 @@ LEAST_ROW, LEAST_COLUMN = 1024, 32  # elements of a part
 
 
 @dataclass(frozen=True)
-class Step:
+class ReductionStep:
     """A sum over the middle axis of [outer, count, inner], in parts of `length`."""
 
     outer: int
@@ -65,15 +65,15 @@ class Step:
         return launch("reductions", "sum_columns", source.memory, (-(-self.size // GROUP),), values)
 
 
-def chain(outer: int, count: int, inner: int) -> tuple[Step, ...]:
+def chain(outer: int, count: int, inner: int) -> tuple[ReductionStep, ...]:
     """Return the steps that add up the middle axis of [outer, count, inner]: parts, and these until one is left."""
-    found = [Step(outer, count, inner)]
+    found = [ReductionStep(outer, count, inner)]
     while found[-1].parts > 1:
-        found.append(Step(outer, found[-1].parts, inner))
+        found.append(ReductionStep(outer, found[-1].parts, inner))
     return tuple(found)
 
 
-def steps_of(shape: Shape, axes: Sequence[int]) -> tuple[Step, ...]:
+def plan_steps(shape: Shape, axes: Sequence[int]) -> tuple[ReductionStep, ...]:
     """Return the steps that add up all elements along `axes`, neighbouring axes at once, the last ones first."""
     runs: list[list[int]] = []
     for axis in sorted(axes):
@@ -82,7 +82,7 @@ def steps_of(shape: Shape, axes: Sequence[int]) -> tuple[Step, ...]:
         else:
             runs.append([axis])
     sizes = list(shape)
-    found: list[Step] = []
+    found: list[ReductionStep] = []
     for run in reversed(runs):
         found += chain(prod(sizes[: run[0]]), prod(sizes[run[0] : run[-1] + 1]), prod(sizes[run[-1] + 1 :]))
         for axis in run:
@@ -90,13 +90,13 @@ def steps_of(shape: Shape, axes: Sequence[int]) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def scratch_of(steps: Sequence[Step]) -> dict[str, Operand]:
+def scratch_of(steps: Sequence[ReductionStep]) -> dict[str, Operand]:
     """Return the arrays that the steps but the last one leave for the next, by name."""
     return {f"sums{k}": Operand((step.size,), by_image=False) for k, step in enumerate(steps[:-1])}
 
 
 def launches_of(
-    steps: Sequence[Step], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
+    steps: Sequence[ReductionStep], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
 ) -> "tuple[Launch, ...]":
     """Return the launches of the steps, the last one with the scale. scratch: as `scratch_of` names it."""
     found = []
@@ -108,7 +108,7 @@ def launches_of(
     return tuple(found)
 
 
-def longest_of(steps: Sequence[Step]) -> int:
+def longest_of(steps: Sequence[ReductionStep]) -> int:
     """Return the additions, at most, that an element's value goes through in all steps."""
     return sum(step.longest for step in steps) + 1
 
@@ -134,9 +134,9 @@ class Sum(Primitive):
         return f"sum over axes {'backward' if self.gradient else 'forward'}"
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ReductionStep, ...]:
         """The launches' geometry."""
-        return steps_of(self.shape, self.axes)
+        return plan_steps(self.shape, self.axes)
 
     @property
     def kept(self) -> Shape:
@@ -166,13 +166,13 @@ class Sum(Primitive):
         source, target = (tensors["dy"], tensors["dx"]) if self.gradient else (tensors["x"], tensors["y"])
         return launches_of(self.steps, source, target, tensors, self.scale)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["dy" if self.gradient else "x"].astype(np.float64)
         return {"dx" if self.gradient else "y": summed(x, self.axes, self.steps, self.scale)}
 
 
-def summed(x: np.ndarray, axes: tuple[int, ...], steps: Sequence[Step], scale: float = 1.0) -> Value:
+def summed(x: np.ndarray, axes: tuple[int, ...], steps: Sequence[ReductionStep], scale: float = 1.0) -> ReferenceValue:
     """Return the sum of x over axes, which stay with size 1, times scale, with the bound of the steps' additions."""
     magnitude = abs(scale) * np.abs(x).sum(axis=axes, keepdims=True)
     bound = (longest_of(steps) + 2) * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
-    return Value(scale * x.sum(axis=axes, keepdims=True), bound)
+    return ReferenceValue(scale * x.sum(axis=axes, keepdims=True), bound)

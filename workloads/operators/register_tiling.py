@@ -44,7 +44,7 @@ def block_cycles(zeros: float, rows: int = ROWS) -> float:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TileSchedule:
     """The division of a product among workgroups.
 
     row_tiles, tiles: number of tiles along the rows of C, and in all; blocks: of a tile; whole: number of tiles, the
@@ -126,13 +126,13 @@ class Schedule:
         return max(float(self.share), tails)
 
 
-def whole_tiles(shape: GemmShape, rows: int = ROWS) -> Schedule:
+def whole_tiles(shape: GemmShape, rows: int = ROWS) -> TileSchedule:
     """Give each tile of so many rows a workgroup of its own; raise ValueError for too many tiles."""
     row_tiles, blocks = -(-shape.m // rows), -(-shape.k // BLOCK_ROWS)
     tiles = row_tiles * -(-shape.n // COLUMNS)
     if tiles >= MOST_TILES:
         raise ValueError(f"{tiles} tiles of {rows} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
-    return Schedule(row_tiles, tiles, blocks, tiles, rows=rows)
+    return TileSchedule(row_tiles, tiles, blocks, tiles, rows=rows)
 
 
 def most_parts(shape: GemmShape) -> int:
@@ -140,7 +140,7 @@ def most_parts(shape: GemmShape) -> int:
     return min(MOST_SLOTS * shape.n * shape.ldc, MOST_PARTS)
 
 
-def _schedules(shape: GemmShape, compute_units: int, rows: int) -> Iterator[Schedule]:
+def _schedules(shape: GemmShape, compute_units: int, rows: int) -> Iterator[TileSchedule]:
     in_whole = whole_tiles(shape, rows)
     yield in_whole
     row_tiles, tiles, blocks = in_whole.row_tiles, in_whole.tiles, in_whole.blocks
@@ -154,15 +154,17 @@ def _schedules(shape: GemmShape, compute_units: int, rows: int) -> Iterator[Sche
         for layers in range(1, min(blocks // share, compute_units // shared, MOST_SLOTS) + 1):
             tail, others = blocks - layers * share, compute_units - layers * shared
             if not tail and layers > 1:
-                yield Schedule(row_tiles, tiles, blocks, whole, layers, share, rows=rows)
+                yield TileSchedule(row_tiles, tiles, blocks, whole, layers, share, rows=rows)
             elif tail and others:
-                schedule = Schedule(row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others), rows)
+                schedule = TileSchedule(
+                    row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others), rows
+                )
                 if schedule.slots <= MOST_SLOTS:
                     yield schedule
 
 
 @cache
-def divide(shape: GemmShape, compute_units: int) -> Schedule:
+def divide(shape: GemmShape, compute_units: int) -> TileSchedule:
     """Return the schedule of least estimated time on so many compute units, of the tiles with as many rows as that
     takes; raise ValueError for too many tiles.
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -65,7 +65,7 @@ class Rotary(Primitive):
         values["turn"] = -1.0 if self.gradient else 1.0
         return (launch("rotary", "rotary", x.memory, (-(-n // GROUP),), values),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         (x,) = (array.astype(np.float64) for array in inputs.values())
         half = self.shape[-1] // 2
         places = np.arange(self.shape[-2])[:, None] + self.first
@@ -78,4 +78,4 @@ class Rotary(Primitive):
         off = angles * (8 + 2 * shares) * UNIT_ROUNDOFF + SINE_ERROR + 4 * UNIT_ROUNDOFF
         magnitude = np.abs(left) + np.abs(right)
         bound = np.concatenate([magnitude * off] * 2, axis=-1) + SMALLEST_NORMAL
-        return {"dx" if self.gradient else "y": Value(y, bound)}
+        return {"dx" if self.gradient else "y": ReferenceValue(y, bound)}

@@ -14,8 +14,16 @@ import numpy as np
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
-from workloads.operators.reductions import LANES_WANTED, LEAST_COLUMN, Step, chain, launches_of, longest_of, scratch_of
+from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.reductions import (
+    LANES_WANTED,
+    LEAST_COLUMN,
+    ReductionStep,
+    chain,
+    launches_of,
+    longest_of,
+    scratch_of,
+)
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -162,7 +170,7 @@ class RowNormForward(_RowNorm):
         }
         return (self.launch_rows("norm", values, y.memory),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         """Compute the definition; the bounds follow the errors of mean and variance through the formula."""
         x = self.by_rows(inputs["x"])
         mean = x.mean(axis=1, keepdims=True) * self.centred
@@ -180,11 +188,11 @@ class RowNormForward(_RowNorm):
         bound = relative * np.abs(y) + np.abs(scale) * inverse * off_away
         bound += 4 * UNIT_ROUNDOFF * (np.abs(y) + np.abs(bias)) + SMALLEST_NORMAL
         shape, images = inputs["x"].shape, len(inputs["x"])
-        found = {"y": Value((y + bias).reshape(shape), bound.reshape(shape))}
+        found = {"y": ReferenceValue((y + bias).reshape(shape), bound.reshape(shape))}
         if self.keep:
-            found["mean"] = Value(mean.reshape(images, -1), off.reshape(images, -1) * self.centred)
+            found["mean"] = ReferenceValue(mean.reshape(images, -1), off.reshape(images, -1) * self.centred)
             deviations = (inverse.reshape(images, -1), (relative * inverse).reshape(images, -1))
-            found["inverse_deviation"] = Value(*deviations)
+            found["inverse_deviation"] = ReferenceValue(*deviations)
         return found
 
 
@@ -192,7 +200,7 @@ class RowNormForward(_RowNorm):
 class RowNormBackward(_RowNorm):
     """dx, dscale and dbias from x, dy and what the forward pass kept."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
 
     @property
     def name(self) -> str:
@@ -229,7 +237,7 @@ class RowNormBackward(_RowNorm):
         return found
 
     @property
-    def _steps(self) -> tuple[Step, ...]:
+    def _steps(self) -> tuple[ReductionStep, ...]:
         """The geometry of what adds up the first step's sums."""
         return chain(1, self._parts, self.channels)
 
@@ -271,7 +279,7 @@ class RowNormBackward(_RowNorm):
                 found += launches_of(self._steps, source, target, scratch)
         return tuple(found)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, dy = self.by_rows(inputs["x"]), self.by_rows(inputs["dy"])
         mean, inverse = (inputs[name].astype(np.float64).reshape(-1, 1) for name in ("mean", "inverse_deviation"))
         normal = (x - mean) * inverse
@@ -284,7 +292,7 @@ class RowNormBackward(_RowNorm):
         off = np.abs(gradient).mean(axis=1, keepdims=True)
         off = off + np.abs(normal) * np.abs(gradient * normal).mean(axis=1, keepdims=True)
         bound = inverse * (10 * UNIT_ROUNDOFF * size + sums * off) + SMALLEST_NORMAL
-        found = {"dx": Value(dx.reshape(self.shape), bound.reshape(self.shape))}
+        found = {"dx": ReferenceValue(dx.reshape(self.shape), bound.reshape(self.shape))}
         part = -(-self.size // WAVEFRONT) + 7 if self.groups else self._length
         terms = (part + longest_of(self._steps) + 8) * UNIT_ROUNDOFF
         for name, each in {"dscale": dy * normal, "dbias": dy}.items():
@@ -294,5 +302,5 @@ class RowNormBackward(_RowNorm):
                 values.reshape(-1, self.channels, self.size).sum(axis=(0, 2)).reshape(self.of_channel.shape)
                 for values in (each, np.abs(each))
             )
-            found[name] = Value(total, terms * magnitude + SMALLEST_NORMAL)
+            found[name] = ReferenceValue(total, terms * magnitude + SMALLEST_NORMAL)
         return found

@@ -9,7 +9,7 @@ import numpy as np
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Value
+from workloads.operators.primitive import DivisionAxis, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -41,7 +41,7 @@ class _Softmax(ChannelPrimitive):
         few = "_few" if planes.channels <= FEW_CHANNELS else ""
         return launch("softmax", f"softmax_pixels{few}{kernel}", memory, (-(-planes.count // GROUP),), values)
 
-    def softmax(self, x: np.ndarray) -> Value:
+    def softmax(self, x: np.ndarray) -> ReferenceValue:
         """Compute the softmax of x in FP64.
 
         The bound counts an error of v_exp_f32 for an argument that is off by a rounding, and sums of positive terms.
@@ -53,7 +53,7 @@ class _Softmax(ChannelPrimitive):
         # a term counts in the sum as much as it is of it
         of_sum = (y * np.abs(away)).sum(axis=1, keepdims=True)
         bound = UNIT_ROUNDOFF * (self.additions + 12 + 3 * (np.abs(away) + of_sum)) * y + 2 * SMALLEST_NORMAL
-        return Value(y, bound)
+        return ReferenceValue(y, bound)
 
     @property
     def additions(self) -> int:
@@ -75,7 +75,7 @@ class SoftmaxForward(_Softmax):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.launch_kernel("", tensors),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return {"y": self.softmax(inputs["x"])}
 
 
@@ -95,13 +95,13 @@ class SoftmaxBackward(_Softmax):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.launch_kernel("_backward", tensors),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
         products = y * dy
         magnitude = np.abs(products).sum(axis=1, keepdims=True)
         dx = y * (dy - products.sum(axis=1, keepdims=True))
         bound = UNIT_ROUNDOFF * np.abs(y) * (3 * np.abs(dy) + (self.additions + 6) * magnitude) + SMALLEST_NORMAL
-        return {"dx": Value(dx, bound)}
+        return {"dx": ReferenceValue(dx, bound)}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class _Loss(_Softmax):
 class SoftmaxLossForward(_Loss):
     """y = softmax of x, each image's loss -log y[label], and the mean of them."""
 
-    divisible = Divisible.NOTHING
+    divisible = DivisionAxis.NOTHING
     name = "softmax loss forward"
 
     @property
@@ -158,7 +158,7 @@ class SoftmaxLossForward(_Loss):
             launch("softmax", "mean_loss", memory, (1,), {**mean, "images": images}),
         )
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x = inputs["x"].reshape(len(inputs["x"]), -1).astype(np.float64)
         y, bound = self.softmax(inputs["x"])
         away = x - x.max(axis=1, keepdims=True)
@@ -168,8 +168,8 @@ class SoftmaxLossForward(_Loss):
         spread = np.abs(away).max(axis=1)
         loss_bound = UNIT_ROUNDOFF * (self.additions + 12 + 3 * spread + 4 * (logs + np.abs(at_label)))
         mean_bound = loss_bound.mean() + UNIT_ROUNDOFF * (12 + -(-len(x) // GROUP)) * np.abs(losses).mean()
-        loss = Value(np.array([losses.mean()]), mean_bound)
-        return {"y": Value(y, bound), "losses": Value(losses, loss_bound), "loss": loss}
+        loss = ReferenceValue(np.array([losses.mean()]), mean_bound)
+        return {"y": ReferenceValue(y, bound), "losses": ReferenceValue(losses, loss_bound), "loss": loss}
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,6 @@ class SoftmaxLossBackward(_Loss):
         values = {"by_channels": divisor(self.shape[1]), "share": 1.0 / self.shape[0], "n": self.x.size}
         return (elementwise("softmax", "softmax_loss_backward", {**tensors, **values}),)
 
-    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dx = (inputs["y"] - self.wanted(inputs).reshape(inputs["y"].shape)) / self.shape[0]
-        return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}
+        return {"dx": ReferenceValue(dx, 4 * UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

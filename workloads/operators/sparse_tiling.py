@@ -17,7 +17,7 @@ from workloads.operators.tiles import (
     REFERENCE,
     SUM_BYTES_PER_CYCLE,
     SUM_CYCLES,
-    Split,
+    DepthSplit,
     estimated_cycles,
     split_product,
 )
@@ -51,7 +51,7 @@ class SparseTiling:
 
     rows: int
     tiling: Tiling
-    split: Split
+    split: DepthSplit
 
     @property
     def lds_bytes(self) -> int:
@@ -83,7 +83,7 @@ class SparseTiling:
         return max(held * work / BUSY, least) + sums
 
 
-def _tilings(shape: GemmShape, split: Split, gpu: GpuFacts) -> Iterator[SparseTiling]:
+def _tilings(shape: GemmShape, split: DepthSplit, gpu: GpuFacts) -> Iterator[SparseTiling]:
     for rows, columns, wavefronts in product(ROW_VARIANTS, COLUMN_VARIANTS, WAVEFRONT_VARIANTS):
         found = SparseTiling(rows, Tiling(columns, wavefronts), split)
         if found.lds_bytes <= gpu.lds_bytes:
@@ -91,7 +91,7 @@ def _tilings(shape: GemmShape, split: Split, gpu: GpuFacts) -> Iterator[SparseTi
 
 
 @cache
-def _choose(m: int, n: int, k: int, split: Split, zeros: float, gpu: GpuFacts) -> SparseTiling:
+def _choose(m: int, n: int, k: int, split: DepthSplit, zeros: float, gpu: GpuFacts) -> SparseTiling:
     shape = GemmShape(m, n, k)
     fitting = tuple(_tilings(shape, split, gpu))
     if not fitting:
@@ -101,12 +101,12 @@ def _choose(m: int, n: int, k: int, split: Split, zeros: float, gpu: GpuFacts) -
 
 
 @cache
-def split_sparse(m: int, n: int, k: int) -> Split:
+def split_sparse(m: int, n: int, k: int) -> DepthSplit:
     """Return the split of a sparse product's sum, by the estimate for a GPU of REFERENCE's size and ASSUMED_ZEROS."""
     most = max(1, min(MOST_PARTS, k // LEAST_PART))
-    splits = dict.fromkeys(Split(k, round_up(-(-k // parts), PART_ROWS)) for parts in range(1, most + 1))
+    splits = dict.fromkeys(DepthSplit(k, round_up(-(-k // parts), PART_ROWS)) for parts in range(1, most + 1))
 
-    def cost(split: Split) -> float:
+    def cost(split: DepthSplit) -> float:
         chosen = _choose(m, n, k, split, ASSUMED_ZEROS, REFERENCE)
         return chosen.cycles(GemmShape(m, n, k), ASSUMED_ZEROS, REFERENCE)
 
@@ -120,7 +120,7 @@ def choose_sparse(shape: GemmShape, gpu: GpuFacts) -> SparseTiling:
 
 def tiling_of_whole_sum(shape: GemmShape, gpu: GpuFacts) -> Tiling:
     """Return the tiling of least estimated time that leaves the sum in one part."""
-    chosen = _choose(shape.m, shape.n, shape.k, Split(shape.k, shape.k), ASSUMED_ZEROS, gpu)
+    chosen = _choose(shape.m, shape.n, shape.k, DepthSplit(shape.k, shape.k), ASSUMED_ZEROS, gpu)
     return Tiling(chosen.tiling.columns_per_wavefront, chosen.tiling.wavefronts, chosen.rows, 1)
 
 

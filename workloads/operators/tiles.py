@@ -110,7 +110,7 @@ def choose_tile(
 
 
 @dataclass(frozen=True)
-class Split:
+class DepthSplit:
     """A sum of `depth` steps in parts of `part_depth`, a multiple of DEPTH; the last may be shorter."""
 
     depth: int
@@ -122,9 +122,9 @@ class Split:
         return -(-self.depth // self.part_depth)
 
     @property
-    def by_lines(self) -> "Split":
+    def by_lines(self) -> "DepthSplit":
         """The split with parts of whole cache lines of the operands' elements, which are contiguous along the sum."""
-        return Split(self.depth, round_up(self.part_depth, LINE))
+        return DepthSplit(self.depth, round_up(self.part_depth, LINE))
 
     @property
     def longest(self) -> int:
@@ -132,14 +132,14 @@ class Split:
         return min(self.part_depth, self.depth) + self.parts
 
 
-def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
+def split_sum(columns: int, rows: int, count: int, depth: int) -> DepthSplit:
     """Split the sum so that there are enough workgroups for a GPU where the results alone are too few."""
     tiles = -(-columns // (2 * SWATH)) * -(-rows // (2 * SWATH)) * count
     parts = max(1, min(-(-WORKGROUPS // tiles), depth // LEAST_PART))
-    return Split(depth, round_up(-(-depth // parts), DEPTH))
+    return DepthSplit(depth, round_up(-(-depth // parts), DEPTH))
 
 
-def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> float:
+def estimated_cycles(columns: int, rows: int, split: DepthSplit, gpu: GpuFacts) -> float:
     """Estimate the cycles of a single product, the sum of its parts included."""
     tile = choose_tile(columns, rows, split.parts, gpu)
     held = _fullest(tile, columns, rows, split.parts, gpu)
@@ -149,20 +149,21 @@ def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> fl
     return steps * ROW_CYCLES * alone / BUSY + sums
 
 
-def split_product(columns: int, rows: int, depth: int) -> Split:
+def split_product(columns: int, rows: int, depth: int) -> DepthSplit:
     """Return the split of a single product with the least estimated time on a GPU of REFERENCE's size."""
 
-    def cost(split: Split) -> float:
+    def cost(split: DepthSplit) -> float:
         return estimated_cycles(columns, rows, split, REFERENCE)
 
     least = SMALL_PART if columns * rows <= SMALL_RESULT else LEAST_PART
     most = max(1, min(MOST_PARTS, depth // least))
-    return min((Split(depth, round_up(-(-depth // parts), DEPTH)) for parts in range(1, most + 1)), key=cost)
+    return min((DepthSplit(depth, round_up(-(-depth // parts), DEPTH)) for parts in range(1, most + 1)), key=cost)
 
 
 def product(
     layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
-    sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
+    sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: DepthSplit | None = None,
+    add: bool = False,
 ) -> "Launch":  # fmt: skip
     """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
@@ -171,7 +172,7 @@ def product(
     split: of k, each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes
-    split = split or Split(depth, round_up(depth, DEPTH)).by_lines
+    split = split or DepthSplit(depth, round_up(depth, DEPTH)).by_lines
     by_lines = layout == "tn" and not any(size % QUAD for size in (depth, *leading)) and split == split.by_lines
     tiles = (LINE_TILES, LINE_TIME) if by_lines else (TILES, RELATIVE_TIME)
     tile = choose_tile(columns, rows, split.parts, gpu, *tiles)
@@ -235,14 +236,14 @@ class Batch:
 
 def products(
     layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
-    leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+    leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: DepthSplit | None = None, add: bool = False,
 ) -> "Launch":  # fmt: skip
     """Return the launch of several products, like `product`, by a kernel of workloads/kernels/sgemm_batched.cl.
 
     layout: "nn", "nt" or "tn"; leading: of A, B and C; split: of k, each part's sums into C of their own.
     """
     columns, rows, depth = sizes
-    split = split or Split(depth, round_up(depth, DEPTH))
+    split = split or DepthSplit(depth, round_up(depth, DEPTH))
     tile = choose_tile(columns, rows, batch.count * split.parts, gpu)
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": leading[2]}
@@ -275,7 +276,7 @@ def products_by(
     return made
 
 
-def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: Split) -> "Launch":
+def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: DepthSplit) -> "Launch":
     """Return the launch that adds up the parts of a split sum and a bias of each column; less than 0 becomes 0."""
     n = prod(total.shape)
     values = {"partial": sums, "bias": bias or sums, "c": total, "parts": split.parts, "n": n}
@@ -283,14 +284,14 @@ def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split:
     return launch("sum_parts", "sum_parts_rectified", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
-def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: Split) -> "Launch":
+def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: DepthSplit) -> "Launch":
     """Return the launch that adds up the parts of a split sum; where `mask` is not positive, the result is 0."""
     n = prod(total.shape)
     values = {"partial": sums, "mask": mask, "c": total, "parts": split.parts, "n": n}
     return launch("sum_parts", "sum_parts_masked", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
-def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":
+def sum_parts(sums: Tensor, total: Tensor, split: DepthSplit) -> "tuple[Launch, ...]":
     """Return the launch that adds up the parts of a split sum; none where there is one part."""
     if split.parts == 1:
         return ()

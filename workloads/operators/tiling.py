@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from isa.kernarg import Local
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tiles import DEPTH, SWATH, TILES, Split, choose_tile, split_product
+from workloads.operators.tiles import DEPTH, SWATH, TILES, DepthSplit, choose_tile, split_product
 from workloads.shapes import GemmShape, round_up
 
 WAVEFRONT = 64  # work-items
@@ -53,9 +53,9 @@ class Tiling:
         """Columns of C that a workgroup computes."""
         return self.columns_per_wavefront * self.wavefronts
 
-    def split(self, depth: int) -> Split | None:
+    def split(self, depth: int) -> DepthSplit | None:
         """Return the parts of a sum of `depth` steps that the tiling asks for; None if it asks for none."""
-        return Split(depth, round_up(-(-depth // self.parts), DEPTH)) if self.parts else None
+        return DepthSplit(depth, round_up(-(-depth // self.parts), DEPTH)) if self.parts else None
 
     @property
     def lds_bytes(self) -> int:

@@ -12,7 +12,7 @@ UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest
 SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products and sums to zero
 
 
-class Expected(NamedTuple):
+class ReferencePart(NamedTuple):
     """A part of an output.
 
     output: its name; where: the part's place in the array, a range for each axis; value: the expected values, of the
@@ -72,7 +72,7 @@ def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -
     return compare(operator.outputs, operator.expected(inputs))
 
 
-def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> Verification:
+def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[ReferencePart]) -> Verification:
     """Compare arrays with what their parts should hold.
 
     NaN equals NaN, an infinity itself; where one side alone is not finite, the error is infinite.

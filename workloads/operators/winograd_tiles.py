@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from workloads.operators.conv_buffer import BUFFER_BYTES, LINE, MAX_BYTES, apart, chunk_images, chunks
+from workloads.operators.conv_buffer import BUFFER_BYTES, LINE, MAX_BYTES, chunk_images, chunks, pad_pitch
 from workloads.operators.convolution import Convolution, Pair
 from workloads.operators.launching import divisor, words
 from workloads.operators.tensor import Operand
@@ -20,7 +20,7 @@ SKEW = 5 * LINE
 
 
 @dataclass(frozen=True)
-class Places:
+class TransformedArray:
     """An array of transformed values, [places, rows, columns].
 
     apart: whether rows are kept apart so that columns do not meet in few channels and sets.
@@ -34,7 +34,7 @@ class Places:
     @property
     def pitch(self) -> int:
         """Elements from a row to the next."""
-        return apart(self.columns) if self.apart else self.columns
+        return pad_pitch(self.columns) if self.apart else self.columns
 
     @property
     def step(self) -> int:
@@ -53,7 +53,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Tiled:
+class WinogradTiling:
     """A convolution's planes of results in tiles of size x size.
 
     Images are taken by chunks whose windows and products (or tiles of dy) the buffer holds.
@@ -109,14 +109,14 @@ class Tiled:
         return chunks(self.convolution.shape[0], self.chunk)
 
     @property
-    def windows(self) -> Places:
+    def windows(self) -> TransformedArray:
         """The transformed windows of a chunk, a row for each channel."""
-        return Places(self.filtering.places, self.convolution.shape[1], self.rounded(self.chunk), apart=True)
+        return TransformedArray(self.filtering.places, self.convolution.shape[1], self.rounded(self.chunk), apart=True)
 
     @property
-    def products(self) -> Places:
+    def products(self) -> TransformedArray:
         """The products of a chunk, or its transformed tiles of dy, a row for each filter."""
-        return Places(self.filtering.places, self.convolution.filters, self.rounded(self.chunk), apart=True)
+        return TransformedArray(self.filtering.places, self.convolution.filters, self.rounded(self.chunk), apart=True)
 
     @property
     def transformed_bytes(self) -> int:
@@ -124,7 +124,7 @@ class Tiled:
         tiles = sum(self.rounded(count) for _, count in self.chunks)
         return 4 * self.filtering.places * tiles * (self.convolution.shape[1] + self.convolution.filters)
 
-    def words(self, images: int, planes: int, plane: Pair, of: Places, padding: Pair) -> np.ndarray:
+    def words(self, images: int, planes: int, plane: Pair, of: TransformedArray, padding: Pair) -> np.ndarray:
         """Return the words of Tiles (workloads/kernels/winograd.cl).
 
         planes, plane: number and size of an image's planes; of: the transformed values; padding: top and left.

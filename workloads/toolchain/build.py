@@ -16,8 +16,8 @@ from pathlib import Path
 from workloads.toolchain.compilers import (
     CLANGS,
     DEFAULT_GPU,
-    Tools,
-    for_hip,
+    Toolchain,
+    find_hip_tools,
     opencl_flags,
     target_flags,
     version_of,
@@ -99,7 +99,7 @@ def build(source: Path, target: Path, debug: bool = False, gpu: str = DEFAULT_GP
     return tools.text
 
 
-def _own_tools() -> Tools:
+def _own_tools() -> Toolchain:
     """Find the compiler of the shipped code objects, or any other that is installed; raise KernelBuildError."""
     tools = without_library()
     if tools is None:
@@ -109,7 +109,7 @@ def _own_tools() -> Tools:
     return tools
 
 
-def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path, gpu: str = DEFAULT_GPU) -> None:
+def _compile(tools: Toolchain, flags: tuple[str, ...], source: Path, target: Path, gpu: str = DEFAULT_GPU) -> None:
     """Compile and link in the folder of the source, so that no path of this machine gets into the object."""
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
@@ -128,7 +128,7 @@ def _with_kernels(source: Path, code: bytes) -> bytes:
 
 def _build_hip(source: Path, target: Path, more: tuple[str, ...], gpu: str) -> str:
     try:
-        tools, flags = for_hip(gpu)
+        tools, flags = find_hip_tools(gpu)
     except KernelBuildError as error:
         raise KernelBuildError(f"{source.name}: {error}") from None
     with tempfile.TemporaryDirectory() as scratch:

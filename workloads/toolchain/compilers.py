@@ -37,7 +37,7 @@ _PROBE = "kernel void probe(global float *x) { x[0] = sin(x[1]); }"
 
 
 @dataclass(frozen=True)
-class Tools:
+class Toolchain:
     """A compiler with its linker, and the device library that it can read; None if it is used without one."""
 
     clang: str
@@ -74,11 +74,11 @@ def device_library() -> Path | None:
     return next((f for f in found if all((f / name).is_file() for name in _LIBRARY_FILES)), None)
 
 
-def for_hip(gpu: str = DEFAULT_GPU) -> tuple[Tools, tuple[str, ...]]:
+def find_hip_tools(gpu: str = DEFAULT_GPU) -> tuple[Toolchain, tuple[str, ...]]:
     """Return tools and flags for HIP; raise KernelBuildError that says what is missing."""
     tools, root = with_library(), hip_root()
     if tools is None or tools.library is None:
-        raise KernelBuildError(f"HIP {why_not()}")
+        raise KernelBuildError(f"HIP {explain_missing_library()}")
     if root is None:
         folders = ", ".join(f"/{pattern}/include" for pattern in _HIP_PATTERNS)
         where = f"(Debian: {HIP_PACKAGE}; another folder: {ROCM_VARIABLE})"
@@ -86,20 +86,20 @@ def for_hip(gpu: str = DEFAULT_GPU) -> tuple[Tools, tuple[str, ...]]:
     return tools, hip_flags(tools.library, root, gpu)
 
 
-def with_library() -> Tools | None:
+def with_library() -> Toolchain | None:
     """Find the first compiler that can use the device library; None where there is no library, or no such compiler."""
     library = device_library()
     if library is None:
         return None
-    return next((Tools(c, linker, library) for c, linker in _pairs() if can_read(c, library)), None)
+    return next((Toolchain(c, linker, library) for c, linker in _pairs() if can_read(c, library)), None)
 
 
-def without_library() -> Tools | None:
+def without_library() -> Toolchain | None:
     """Find the first compiler with a linker; None where there is none."""
-    return next((Tools(clang, linker, None) for clang, linker in _pairs()), None)
+    return next((Toolchain(clang, linker, None) for clang, linker in _pairs()), None)
 
 
-def why_not() -> str:
+def explain_missing_library() -> str:
     """Tell what is missing for the device library, as a clause of an error message."""
     library = device_library()
     if without_library() is None:

@@ -30,7 +30,7 @@ _REL = {_REL32: 0, 10: 0, 11: 32}
 
 
 @dataclass
-class _Piece:
+class _OutputSection:
     """A section of the output; its address is also its offset in the file."""
 
     name: str
@@ -46,8 +46,8 @@ class _Piece:
 
 @dataclass
 class _Output:
-    pieces: list[_Piece] = field(default_factory=list)
-    by_index: dict[int, _Piece] = field(default_factory=dict)  # by section number of the input
+    pieces: list[_OutputSection] = field(default_factory=list)
+    by_index: dict[int, _OutputSection] = field(default_factory=dict)  # by section number of the input
     slots: dict[str, int] = field(default_factory=dict)  # offset in the table of addresses, by symbol
     relative: list[tuple[int, int]] = field(default_factory=list)  # (address, value): add the load base
 
@@ -66,7 +66,7 @@ def link(relocatable: bytes) -> bytes:
         if section["sh_flags"] & _SHF_ALLOC and section["sh_size"]:
             kind = _SHT_PROGBITS if section["sh_type"] == "SHT_NOBITS" else section.header["sh_type"]
             contents = bytearray(section.data())
-            piece = _Piece(section.name, _number(kind), section["sh_flags"], contents, section["sh_addralign"])
+            piece = _OutputSection(section.name, _number(kind), section["sh_flags"], contents, section["sh_addralign"])
             out.by_index[index] = piece
             out.pieces.append(piece)
     relocations = [
@@ -98,7 +98,7 @@ def _reserve_addresses(out: _Output, relocations: list) -> None:  # type: ignore
         if relocation["r_info_type"] in _GOT:
             out.slots.setdefault(symbol.name, 8 * len(out.slots))
     if out.slots:
-        got = _Piece(".got", _SHT_PROGBITS, _SHF_ALLOC | _SHF_WRITE, bytearray(8 * len(out.slots)), 8)
+        got = _OutputSection(".got", _SHT_PROGBITS, _SHF_ALLOC | _SHF_WRITE, bytearray(8 * len(out.slots)), 8)
         out.pieces.append(got)
 
 
@@ -126,7 +126,7 @@ def _address(out: _Output, symbol) -> int:  # type: ignore[no-untyped-def]
     return int(out.by_index[index].address + symbol["st_value"])
 
 
-def _relocate(out: _Output, piece: _Piece, relocation, symbol) -> None:  # type: ignore[no-untyped-def]
+def _relocate(out: _Output, piece: _OutputSection, relocation, symbol) -> None:  # type: ignore[no-untyped-def]
     kind, offset, addend = relocation["r_info_type"], relocation["r_offset"], relocation["r_addend"]
     place = piece.address + offset
     if kind in _GOT:
@@ -172,14 +172,16 @@ def _write(out: _Output, relocatable: bytes, symbols: SymbolTableSection) -> byt
     strings = bytearray(b"\0")
     table, locals_ = _symbol_table(out, symbols, strings)
     tables = [
-        _Piece(".symtab", _SHT_SYMTAB, 0, table, 8, link=len(out.pieces) + 2, info=locals_, entry_bytes=24),
-        _Piece(".strtab", _SHT_STRTAB, 0, strings, 1),
+        _OutputSection(".symtab", _SHT_SYMTAB, 0, table, 8, link=len(out.pieces) + 2, info=locals_, entry_bytes=24),
+        _OutputSection(".strtab", _SHT_STRTAB, 0, strings, 1),
     ]
     if out.relative:
         rows = b"".join(struct.pack("<QQq", at, _RELATIVE64, value) for at, value in sorted(out.relative))
-        tables.append(_Piece(".rela.dyn", _SHT_RELA, 0, bytearray(rows), 8, link=len(out.pieces) + 1, entry_bytes=24))
+        tables.append(
+            _OutputSection(".rela.dyn", _SHT_RELA, 0, bytearray(rows), 8, link=len(out.pieces) + 1, entry_bytes=24)
+        )
     names = bytearray(b"\0")
-    every = [*out.pieces, *tables, _Piece(".shstrtab", _SHT_STRTAB, 0, names, 1)]
+    every = [*out.pieces, *tables, _OutputSection(".shstrtab", _SHT_STRTAB, 0, names, 1)]
     name_at = []
     for piece in every:
         name_at.append(len(names))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
-from workloads.vendor.tensile import GemmProblem, TensileError
+from workloads.vendor.tensile import TensileError, TensileProblem
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -29,12 +29,12 @@ class ColumnLanesKernel:
     split_k: int = 1
     element_bytes: int = 4
 
-    def workgroups(self, problem: GemmProblem) -> tuple[int, int, int]:
+    def workgroups(self, problem: TensileProblem) -> tuple[int, int, int]:
         """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""
         return -(-problem.m // TILE), -(-problem.n // TILE), problem.batch
 
     def launches(
-        self, problem: GemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        self, problem: TensileProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> tuple[Launch, ...]:
         """Allocate matrices of zeros and return the launch; raise TensileError for a product that it does not do."""
         asked = (problem.transposes, problem.alpha, problem.beta, problem.batch)

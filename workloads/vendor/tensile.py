@@ -58,7 +58,7 @@ class TensileError(UserError):
 
 
 @dataclass(frozen=True)
-class GemmProblem:
+class TensileProblem:
     """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each; batch: products of a call;
     staggered: workgroups begin apart in K, as far as their kernel's name says; compute_units: of the GPU, by which
     persistent kernels have their number of workgroups; one_b: all products of the batch have the same B."""
@@ -187,11 +187,11 @@ class TensileKernel:
         """Bytes of an element of A, B and C."""
         return self.precision.element_bytes
 
-    def workgroups(self, problem: GemmProblem) -> tuple[int, int, int]:
+    def workgroups(self, problem: TensileProblem) -> tuple[int, int, int]:
         """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""
         return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1]), problem.batch
 
-    def stagger_mask(self, problem: GemmProblem) -> int:
+    def stagger_mask(self, problem: TensileProblem) -> int:
         """Return what Tensile's host passes as OrigStaggerUIter: steps to begin apart - 1, a power of two - 1, fewer
         where K has too few turns (ContractionSolution::staggerUIter)."""
         steps, step_bytes = self.stagger
@@ -204,7 +204,7 @@ class TensileKernel:
         return steps - 1
 
     def launches(
-        self, problem: GemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        self, problem: TensileProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> tuple[Launch, ...]:
         """Allocate matrices of zeros and return the launches in order; raise TensileError or DeviceMemoryError."""
         return TensileGemm.allocate(problem, self, kernels, memory).launches
@@ -218,7 +218,7 @@ class TensileGemm:
     code objects. D, the result, takes C's place.
     """
 
-    problem: GemmProblem
+    problem: TensileProblem
     kernel: TensileKernel
     kernels: "Mapping[str, Kernel]"
     memory: "DeviceMemory"
@@ -228,7 +228,7 @@ class TensileGemm:
 
     @classmethod
     def allocate(
-        cls, problem: GemmProblem, kernel: TensileKernel, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        cls, problem: TensileProblem, kernel: TensileKernel, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> "TensileGemm":
         """Allocate matrices of zeros for a problem; raise TensileError or DeviceMemoryError."""
         if kernel.transposes != problem.transposes:

@@ -45,4 +45,15 @@ from gpusim.base.jit.raw import (
     st_i64,
     st_u8,
 )
-from gpusim.base.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32
+from gpusim.base.jit.state import (
+    Field,
+    RecordTemplate,
+    State,
+    counter_fields,
+    i16,
+    i32,
+    new_record,
+    record_dtype,
+    u16,
+    u32,
+)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit.functions import JIT_DISABLED, Primitive, note_primitive, primitive
+from gpusim.base.jit.functions import JIT_DISABLED, Intrinsic, note_primitive, primitive
 from gpusim.base.jit.state import HOST_LINE_BYTES, State
 
 _LLVM = "gpusim.base.jit.operations_llvm"
@@ -113,7 +113,7 @@ class FloatType:
 float_type = FloatType()
 
 
-class RecordAt(Primitive):
+class RecordAt(Intrinsic):
     """The operation (address, i) that returns record `i` of an array of records at an address."""
 
     def __init__(self, state: State, twin: Any) -> None:

@@ -101,7 +101,7 @@ def numba_folder(domain: str) -> Path | None:
     return place and place / domain_folder(domain)
 
 
-def kept(name: str) -> bytes | None:
+def read_cached(name: str) -> bytes | None:
     """Return the content that was kept under `name`; None if there is none, or only a damaged file."""
     damaged = None
     for place in cache_folders.readable():

@@ -21,7 +21,7 @@ from numba.extending import typeof_impl
 from gpusim.base.jit import compile_progress, numba_hooks
 from gpusim.base.jit.cache import domain_of, numba_folder
 from gpusim.base.jit.entry_points import load, save
-from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, Primitive, primitives, registered
+from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, Intrinsic, primitives, registered
 from gpusim.base.jit.operations_llvm import type_of_record
 
 T = TypeVar("T")
@@ -75,8 +75,8 @@ def _type_of_function(function: CoreFunction, context: Any) -> Any:
     return types.Dispatcher(_dispatcher(function))
 
 
-@typeof_impl.register(Primitive)
-def _type_of_primitive(primitive: Primitive, context: Any) -> Any:
+@typeof_impl.register(Intrinsic)
+def _type_of_primitive(primitive: Intrinsic, context: Any) -> Any:
     return numba_hooks.type_of_intrinsic(primitive.intrinsic)
 
 
@@ -92,7 +92,7 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Split:
+class FunctionSplit:
     """A domain's functions except its entry points, split at some rooms; each list is in definition order.
 
     inside: those of the rooms; doors: those of `inside` that are called from outside; apart: those that neither are in
@@ -110,7 +110,7 @@ def _called(function: CoreFunction) -> set[int]:
     return {id(names.get(name)) for name in code.co_names}
 
 
-def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> Split:
+def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> FunctionSplit:
     """Split a domain at `rooms` (beginnings of module names); entry points are outside wherever they stand."""
     functions = registered(domain)
     inside = [f for f in functions if f.py_func.__module__.startswith(rooms) and f not in entry_points]
@@ -125,7 +125,7 @@ def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> S
             callers.add(id(function))
         elif function not in entry_points:
             apart.append(function)
-    return Split(inside, [function for function in inside if id(function) in wanted], apart)
+    return FunctionSplit(inside, [function for function in inside if id(function) in wanted], apart)
 
 
 @contextmanager
@@ -168,13 +168,13 @@ def divisible(domain: str) -> bool:
     return not numba_hooks.PLAIN and numba_folder(domain) is not None
 
 
-def compile_for_another_process(share: Split, record: Any) -> bytes:
+def compile_for_another_process(share: FunctionSplit, record: Any) -> bytes:
     """Compile what is inside the rooms; returns the code that `compile_entry_points` takes in another process."""
     compile_on_the_way(share.inside, record)
     return numba_hooks.packed_parts(map(dispatcher_of, share.doors))
 
 
-def _on_the_way(domain: str, entry_points: Sequence[Any], elsewhere: Split | None) -> list[Any]:
+def _on_the_way(domain: str, entry_points: Sequence[Any], elsewhere: FunctionSplit | None) -> list[Any]:
     left_out = [*entry_points, *(elsewhere.inside if elsewhere else ())]
     return [function for function in registered(domain) if function not in left_out]
 
@@ -191,14 +191,14 @@ def _sizes(functions: Iterable[Any]) -> float:
 _OPTIMIZING = {"isa": 0.75, "timing": 0.4}
 
 
-def work_of(domain: str, entry_points: Sequence[Any], elsewhere: Split | None = None) -> float:
+def work_of(domain: str, entry_points: Sequence[Any], elsewhere: FunctionSplit | None = None) -> float:
     """Return the work that `compile_entry_points` has to do, in the units of `gpusim.base.jit.compile_progress`."""
     compiled = _on_the_way(domain, entry_points, elsewhere)
     return _sizes(compiled) + _OPTIMIZING[domain] * _sizes(registered(domain))
 
 
 def compile_entry_points(
-    domain: str, entry_points: Sequence[Any], record: Any, elsewhere: tuple[Split, bytes] | None = None
+    domain: str, entry_points: Sequence[Any], record: Any, elsewhere: tuple[FunctionSplit, bytes] | None = None
 ) -> None:
     """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 

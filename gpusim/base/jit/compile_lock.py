@@ -14,7 +14,7 @@ from gpusim.base.progress import current_reporter
 _held: list[bool] = []
 
 
-def assume_held() -> None:
+def assume_locked() -> None:
     """Note that the process which started this one holds the lock on behalf of both."""
     _held.append(True)
 

@@ -7,7 +7,7 @@ LLVM alone can load: on a start that finds it neither Numba nor any other functi
 from collections.abc import Sequence
 from typing import Any
 
-from gpusim.base.jit.cache import domain_folder, domain_of, keep, kept
+from gpusim.base.jit.cache import domain_folder, domain_of, keep, read_cached
 from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction
 
 
@@ -23,7 +23,7 @@ def save(function: CoreFunction, symbol: str, code: bytes) -> None:
 
 def read(function: CoreFunction) -> tuple[str, bytes] | None:
     """Return the symbol and object file of an entry point; None if it is not in the cache, or damaged."""
-    content = kept(file_name(function))
+    content = read_cached(file_name(function))
     if content is None:
         return None
     symbol, _, code = content.partition(b"\n")

@@ -29,7 +29,7 @@ def _disabled() -> bool:
 JIT_DISABLED = _disabled()
 
 _registered: dict[str, list["CoreFunction"]] = {"isa": [], "timing": []}
-_primitives: list["Primitive"] = []
+_primitives: list["Intrinsic"] = []
 _python_callbacks: dict[int, Callable[..., int]] = {}
 
 
@@ -94,7 +94,7 @@ def _as_word(argument: Any) -> int:
     return int(np.frombuffer(argument, np.uint8).ctypes.data) if isinstance(argument, np.void) else int(argument)
 
 
-class Primitive:
+class Intrinsic:
     """An operation of a few machine instructions.
 
     `llvm_module` defines how the compiler makes the operation, under the same name, as an intrinsic of Numba's. A call
@@ -132,7 +132,7 @@ def jit(
     return noted
 
 
-def note_primitive(operation: Primitive) -> Primitive:
+def note_primitive(operation: Intrinsic) -> Intrinsic:
     """Register an operation, so that the compiler knows of it before it compiles a function that uses it."""
     _primitives.append(operation)
     return operation
@@ -144,7 +144,7 @@ def primitive(llvm_module: str) -> Callable[[F], F]:
     def decorate(twin: F) -> F:
         if JIT_DISABLED:
             return twin
-        return note_primitive(Primitive(twin, llvm_module))  # type: ignore[return-value]
+        return note_primitive(Intrinsic(twin, llvm_module))  # type: ignore[return-value]
 
     return decorate
 
@@ -154,7 +154,7 @@ def registered(domain: str) -> list[Any]:
     return list(_registered[domain])
 
 
-def primitives() -> list[Primitive]:
+def primitives() -> list[Intrinsic]:
     """Return all registered operations, in definition order."""
     return list(_primitives)
 

@@ -159,7 +159,7 @@ def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
     return _record_in(zeroed(dtype.itemsize, huge_pages), dtype)
 
 
-class Template:
+class RecordTemplate:
     """A record from which others are copied: a copy shares the template's pages until it writes to them.
 
     The first write to a page costs microseconds, which is most of a short run: a new copy reuses the memory of one that

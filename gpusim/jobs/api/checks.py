@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.config.check import checked
 from gpusim.config.files import plain
-from gpusim.config.tree import Tree
+from gpusim.config.tree import ConfigTree
 from gpusim.jobs.host.command_processor import LaunchError
 from gpusim.model.sampling.spec import SamplingSpec
 
@@ -17,7 +17,7 @@ Sample = bool | float | Mapping[str, Any] | SamplingSpec | None
 def whole(name: str, value: Any, least: int) -> int:
     """Return a whole number of at least `least`; raise LaunchError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise LaunchError(f"{name}: {shown(value)} is not a whole number of at least {least}")
+        raise LaunchError(f"{name}: {format_given_value(value)} is not a whole number of at least {least}")
     return int(value)
 
 
@@ -26,7 +26,7 @@ def switch(name: str, value: Any) -> bool:
     True.
     """
     if not isinstance(value, bool | np.bool_):
-        raise LaunchError(f"{name}: {shown(value)} is neither True nor False")
+        raise LaunchError(f"{name}: {format_given_value(value)} is neither True nor False")
     return bool(value)
 
 
@@ -35,14 +35,16 @@ def arguments(value: Any) -> Sequence[Any] | Mapping[str, Any]:
     if value is None:
         return ()
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence | Mapping):
-        raise LaunchError(f"args: {shown(value)} is neither a list of arguments nor a mapping by their names")
+        raise LaunchError(
+            f"args: {format_given_value(value)} is neither a list of arguments nor a mapping by their names"
+        )
     return value
 
 
 def watcher(value: Any) -> Any:
     """Return an object that draws a timeline, or None; raise LaunchError."""
     if value is not None and not callable(getattr(value, "attach", None)):
-        raise LaunchError(f"timeline: {shown(value)} is no gpusim.results.timeline.timeline.Timeline")
+        raise LaunchError(f"timeline: {format_given_value(value)} is no gpusim.results.timeline.timeline.Timeline")
     return value
 
 
@@ -58,14 +60,14 @@ def sampling(value: Any) -> SamplingSpec | None:
         value = {"error": value}
     if not isinstance(value, Mapping):
         raise LaunchError(
-            f"sample: {shown(value)} is neither True nor False, a wanted error, a mapping nor SamplingSpec"
+            f"sample: {format_given_value(value)} is neither True nor False, a wanted error, a mapping nor SamplingSpec"
         )
-    tree = Tree()
+    tree = ConfigTree()
     tree.merge(plain(value, "sample"), "sample")
     return checked(SamplingSpec, tree)
 
 
-def shown(value: Any) -> str:
+def format_given_value(value: Any) -> str:
     """Return a value as text for a message: its type, and the value itself where that is short."""
     try:
         text = repr(value)

@@ -22,7 +22,7 @@ from gpusim.config.files import SHIPPED, plain
 from gpusim.config.gpu import gpus_that_run, load_gpu
 from gpusim.config.tree import Sets
 from gpusim.jobs.api import checks
-from gpusim.jobs.api.device_array import DeviceArray, DeviceArrayError, dtype_of, host_array, shape_of
+from gpusim.jobs.api.device_array import DeviceArray, DeviceArrayError, host_array, parse_dtype, parse_shape
 from gpusim.jobs.api.device_image import DeviceImage, DeviceSampler
 from gpusim.jobs.api.launch_result import LaunchResult
 from gpusim.jobs.api.module import KernelFunction, Module
@@ -94,7 +94,7 @@ class Device:
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
         """Allocate an array of zeros in device memory."""
-        kind, whole = dtype_of(dtype), shape_of(shape)
+        kind, whole = parse_dtype(dtype), parse_shape(shape)
         return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
 
     def image(self, host: Any, kind: str = "2d", *, fractions: bool = False, name: str = "") -> DeviceImage:
@@ -217,9 +217,11 @@ class Device:
         if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
         if l1_bypass not in (None, True, False):
-            raise LaunchError(f"l1_bypass is True, False or None, not {checks.shown(l1_bypass)}")
+            raise LaunchError(f"l1_bypass is True, False or None, not {checks.format_given_value(l1_bypass)}")
         if not isinstance(kernel, KernelFunction):
-            raise LaunchError(f"kernel: {checks.shown(kernel)} is no kernel; gpu.load(file)['name'] is one")
+            raise LaunchError(
+                f"kernel: {checks.format_given_value(kernel)} is no kernel; gpu.load(file)['name'] is one"
+            )
         if why := self.gpu.why_foreign(kernel.kernel.gpu):
             instead = " or ".join(gpus_that_run([kernel.kernel.gpu]))
             raise LaunchError(f"kernel '{kernel.kernel.short_name}' {why}{instead and f': {instead}'}")
@@ -251,7 +253,7 @@ class Device:
     def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""
         if observer is not None and not callable(observer):
-            raise LaunchError(f"observer: {checks.shown(observer)} is not a function")
+            raise LaunchError(f"observer: {checks.format_given_value(observer)} is not a function")
         names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
         record = RunRecord(False, " + ".join(names), [])
         self._processor.run(commands, record, options, observer)
@@ -269,7 +271,7 @@ class Device:
             if args is not None or any(places.offset):
                 raise LaunchError("a kernarg block takes the place of args and of global_offset: pass one of them")
             if not isinstance(kernarg, bytes | bytearray | memoryview):
-                raise LaunchError(f"kernarg: {checks.shown(kernarg)} is not bytes")
+                raise LaunchError(f"kernarg: {checks.format_given_value(kernarg)} is not bytes")
             block = bytes(kernarg)
             if len(block) < kernel.kernarg_bytes:
                 raise LaunchError(

@@ -77,7 +77,7 @@ class DeviceArray:
 
     def numpy(self) -> np.ndarray:
         """Return a copy of the contents; raise DeviceArrayError where a sampled launch has not computed all of them."""
-        why = self._memory.why_uncomputed(self._held())
+        why = self._memory.explain_uncomputed(self._held())
         if why:
             raise DeviceArrayError(f"array '{self.name}': {why}")
         return self._view().copy()
@@ -139,7 +139,7 @@ def host_array(host: Any) -> np.ndarray:
         raise DeviceArrayError(f"host: is no array: {str(error).splitlines()[0]}") from None
 
 
-def dtype_of(dtype: Any) -> np.dtype:
+def parse_dtype(dtype: Any) -> np.dtype:
     """Return NumPy's type of elements; raise DeviceArrayError."""
     try:
         return np.dtype(dtype)
@@ -147,7 +147,7 @@ def dtype_of(dtype: Any) -> np.dtype:
         raise DeviceArrayError(f"dtype: {dtype!r} is no type of elements: {error}") from None
 
 
-def shape_of(shape: Any) -> tuple[int, ...]:
+def parse_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple; raise DeviceArrayError."""
     whole = (shape,) if isinstance(shape, int | np.integer) else shape
     if not isinstance(whole, tuple | list) or not all(

@@ -13,7 +13,7 @@ from isa.image_resource import (
     IMAGE_KINDS,
     PITCH_ALIGNMENT,
     ImageResource,
-    Sampler,
+    ImageSampler,
     TexelFormat,
     why_no_sampler,
 )
@@ -88,7 +88,7 @@ class DeviceSampler:
             raise DeviceArrayError(f"sampler '{name}': {unknown_name('address', address, CLAMPS)}")
         if problem := why_no_sampler(address, normalized):
             raise DeviceArrayError(f"sampler '{name}': {problem}")
-        words = Sampler((CLAMPS[address],) * 3, linear, normalized).words()
+        words = ImageSampler((CLAMPS[address],) * 3, linear, normalized).words()
         self._memory, self.name = memory, name
         allocation = memory.upload(np.array(words, np.uint32), name, writable=False)
         self._address = allocation.address

@@ -38,9 +38,9 @@ def rows_frame(document: Mapping[str, Any]) -> Any:
 
 def picture_of(document: Mapping[str, Any], name: str) -> Picture:
     """Return a picture of a result's page, such as `stalls`; raise UserError that names the nearest, if it has none."""
-    from gpusim.results.report.page.pictures import pictures_of
+    from gpusim.results.report.page.pictures import draw_pictures
 
-    found = {one.name: one for drawn in pictures_of(read(document)).values() for one in drawn}
+    found = {one.name: one for drawn in draw_pictures(read(document)).values() for one in drawn}
     if name not in found:
         raise UserError(f"figure: {unknown_name('picture', name, found)}")
     return found[name]

@@ -122,7 +122,9 @@ class Queue:
 
     def _check_array(self, array: Any) -> None:
         if not isinstance(array, DeviceArray):
-            raise DeviceArrayError(f"array: {checks.shown(array)} is no device array; gpu.array(host) makes one")
+            raise DeviceArrayError(
+                f"array: {checks.format_given_value(array)} is no device array; gpu.array(host) makes one"
+            )
 
     def _add(self, command: HostCommand, *arrays: DeviceArray | DeviceSampler) -> None:
         if self._closed:

@@ -12,7 +12,7 @@ class MetricNameError(UserError, AttributeError, KeyError):
     __str__ = UserError.__str__
 
 
-class Section(Mapping[str, Any]):
+class MetricGroup(Mapping[str, Any]):
     """A group of metrics by name, as attributes (`result.l2.hit_rate`) and as a mapping (`result.l2["hit_rate"]`)."""
 
     def __init__(self, path: str, values: Mapping[str, Any]) -> None:
@@ -47,4 +47,4 @@ def member(path: str, values: Mapping[str, Any], name: str) -> Any:
     if name not in values:
         raise MetricNameError(unknown_name("metric", f"{path}.{name}" if path else str(name), values))
     value = values[name]
-    return Section(f"{path}.{name}" if path else name, value) if isinstance(value, Mapping) else value
+    return MetricGroup(f"{path}.{name}" if path else name, value) if isinstance(value, Mapping) else value

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gpusim.base.errors import UserError
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.estimates.launches import Looked, placed_launches
+from gpusim.jobs.estimates.launches import LaunchWorkCache, placed_launches
 from gpusim.jobs.estimates.model import Correction
 from gpusim.jobs.networks.choice import PASSES, chosen_kinds
 from gpusim.jobs.networks.run import selected_layers
@@ -21,7 +21,7 @@ def estimated_algorithms(
     train: bool,
     layers: str | frozenset[str] | None,
     correction: Correction,
-    looked: Looked,
+    looked: LaunchWorkCache,
 ) -> Mapping[Place, str]:
     """Return the algorithm of each pass of a layer whose algorithm no setting names, without those whose workspace the
     GPU's memory does not hold.

@@ -6,7 +6,7 @@ from math import ceil
 
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.estimates.launch_work import beyond_l1_cycles
-from gpusim.jobs.estimates.launches import Asked
+from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.roofline import Demand, fewest_cycles
@@ -55,7 +55,7 @@ class Bounds:
         return self.start_cycles + largest * float(parts) ** (1 / TOGETHER)
 
 
-def bounds(asked: Asked, gpu: GpuSpec) -> Bounds:
+def bounds(asked: LaunchDemand, gpu: GpuSpec) -> Bounds:
     """Return the bounds of a launch that finds nothing in the caches."""
     work, groups = asked.work, asked.work.workgroups
     moved = moved_across_dram(asked, stays=gpu.l2.size_kib << 10)
@@ -95,7 +95,7 @@ def bounds(asked: Asked, gpu: GpuSpec) -> Bounds:
     return Bounds(least, likely, gpu.cu.launch_cycles + beyond_l1_cycles(gpu), rounds)
 
 
-def moved_across_dram(asked: Asked, stays: float = 0.0) -> float:
+def moved_across_dram(asked: LaunchDemand, stays: float = 0.0) -> float:
     """Return the bytes of the arrays that cross DRAM, each once; no more than the launch's accesses move. stays: of the
     written ones, in L2 until after the launch's end.
     """

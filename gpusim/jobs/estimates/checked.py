@@ -43,7 +43,7 @@ class CheckedRun:
 
 
 @dataclass(frozen=True)
-class Checked:
+class EstimateValidation:
     """The record. processor: the host's; base_mb, per_device_mb: a process's memory without device memory, and for each
     megabyte of that."""
 
@@ -84,7 +84,7 @@ class Checked:
         return {"format": FORMAT, **asdict(self)}
 
 
-def memory_by(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def fit_memory(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Fit the memory of processes to device memory, neither part negative. pairs: of both, in MB."""
     device, taken = np.array(pairs, float).T
     slope = float(np.polyfit(device, taken, 1)[0]) if len(set(device)) > 1 else 0.0
@@ -93,14 +93,14 @@ def memory_by(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 @cache
-def load_checked(path: Path = SHIPPED) -> Checked:
+def load_checked(path: Path = SHIPPED) -> EstimateValidation:
     """Read a record; raises UserError."""
     try:
         held = json.loads(path.read_text("utf-8"))
         if held.pop("format") != FORMAT:
             raise UserError(f"{path}: another format; this version reads format {FORMAT}")
         runs = [CheckedRun(**run) for run in held.pop("runs")]
-        return Checked(**held, runs=runs)
+        return EstimateValidation(**held, runs=runs)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.estimates.bounds import moved_across_dram
-from gpusim.jobs.estimates.launches import Asked
+from gpusim.jobs.estimates.launches import LaunchDemand
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import run_functional
 from isa.trace import LINE_BYTES
@@ -40,7 +40,7 @@ class Rates:
     sampled_rounds: float
     executed_per_s: float
 
-    def seconds(self, asked: Asked, share: float = 1.0) -> float:
+    def seconds(self, asked: LaunchDemand, share: float = 1.0) -> float:
         """Return what a launch takes. share: of it that is simulated."""
         return self.launch_s + share * float(
             np.dot(amounts(asked), (self.instruction_s, self.line_s, self.dram_line_s))
@@ -59,23 +59,23 @@ class Rates:
         )
 
 
-def amounts(asked: Asked) -> tuple[float, float, float]:
+def amounts(asked: LaunchDemand) -> tuple[float, float, float]:
     """Return what a launch's cost grows with: instructions, lines of L1, lines of DRAM."""
     work = asked.work
     return work.instructions, work.load_lines + work.store_lines, moved_across_dram(asked) / LINE_BYTES
 
 
 @dataclass(frozen=True)
-class Spent:
+class LaunchCost:
     """What a stored launch took. share: of it that was simulated; rounds: simulated, None: it was simulated whole."""
 
-    asked: Asked
+    asked: LaunchDemand
     cpu_s: float
     share: float = 1.0
     rounds: float | None = None
 
 
-def fit_rates(spent: Sequence[Spent], executed: float, sampled_rounds: float) -> Rates:
+def fit_rates(spent: Sequence[LaunchCost], executed: float, sampled_rounds: float) -> Rates:
     """Fit rates that are not negative to what launches took. executed: instructions a second of this host, without
     timing; sampled_rounds: where none was sampled.
     """

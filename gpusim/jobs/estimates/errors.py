@@ -10,7 +10,7 @@ BAND = (5.0, 95.0)  # percentiles of simulated over estimated cycles
 
 
 @dataclass(frozen=True)
-class Error:
+class ErrorSummary:
     """Of |estimated / simulated - 1|: mean, median and worst, over `number` launches or iterations; low, high: the
     percentiles BAND of simulated / estimated.
     """
@@ -23,7 +23,7 @@ class Error:
     high: float
 
     @classmethod
-    def over(cls, pairs: Sequence[tuple[float, float]]) -> "Error":
+    def over(cls, pairs: Sequence[tuple[float, float]]) -> "ErrorSummary":
         """Compare pairs of estimated and simulated cycles; ValueError without any."""
         if not pairs:
             raise ValueError("nothing to compare")
@@ -34,38 +34,38 @@ class Error:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ErrorBreakdown:
     """Errors by leaving one network out: of launches, each class of them once, in all, by GPU, operator and network; of
     iterations, in all and by network.
     """
 
-    launches: Error
-    by_gpu: Mapping[str, Error]
-    by_operator: Mapping[str, Error]
-    by_network: Mapping[str, Error]
-    iterations: Error
-    iterations_by_network: Mapping[str, Error]
+    launches: ErrorSummary
+    by_gpu: Mapping[str, ErrorSummary]
+    by_operator: Mapping[str, ErrorSummary]
+    by_network: Mapping[str, ErrorSummary]
+    iterations: ErrorSummary
+    iterations_by_network: Mapping[str, ErrorSummary]
 
     @classmethod
-    def of(cls, held: Mapping[str, Any]) -> "Errors":
+    def of(cls, held: Mapping[str, Any]) -> "ErrorBreakdown":
         """Read them from plain data; raises KeyError or TypeError."""
         return cls(
-            Error(**held["launches"]),
+            ErrorSummary(**held["launches"]),
             _of_groups(held["by_gpu"]),
             _of_groups(held["by_operator"]),
             _of_groups(held["by_network"]),
-            Error(**held["iterations"]),
+            ErrorSummary(**held["iterations"]),
             _of_groups(held["iterations_by_network"]),
         )
 
 
-def _of_groups(held: Mapping[str, Any]) -> dict[str, Error]:
-    return {group: Error(**row) for group, row in held.items()}
+def _of_groups(held: Mapping[str, Any]) -> dict[str, ErrorSummary]:
+    return {group: ErrorSummary(**row) for group, row in held.items()}
 
 
-def grouped_errors(rows: Iterable[tuple[str, float, float]]) -> dict[str, Error]:
+def grouped_errors(rows: Iterable[tuple[str, float, float]]) -> dict[str, ErrorSummary]:
     """Return the error of each group. rows: group, estimated, simulated cycles."""
     found: dict[str, list[tuple[float, float]]] = {}
     for group, estimated, simulated in rows:
         found.setdefault(group, []).append((estimated, simulated))
-    return {group: Error.over(pairs) for group, pairs in sorted(found.items())}
+    return {group: ErrorSummary.over(pairs) for group, pairs in sorted(found.items())}

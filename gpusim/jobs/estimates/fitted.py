@@ -13,7 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.jobs.estimates.cost import Rates
-from gpusim.jobs.estimates.errors import Errors
+from gpusim.jobs.estimates.errors import ErrorBreakdown
 from gpusim.jobs.estimates.model import FEATURES, Correction, Feature
 
 SHIPPED = Path(__file__).parent / "fitted.json"
@@ -21,7 +21,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Origin:
+class FitOrigin:
     """What a fit rests on. version, processor: of gpusim and the host; points: network, phase, batch, algorithm
     of convolutions, GPU and launches of each.
     """
@@ -42,13 +42,13 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class EstimateFit:
     """A correction, its errors by leaving one network out, the rates of simulating, and what all that was fitted to."""
 
     correction: Correction
-    errors: Errors
+    errors: ErrorBreakdown
     rates: Rates
-    origin: Origin
+    origin: FitOrigin
 
     def document(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -63,7 +63,7 @@ class Fitted:
         }
 
 
-def load_fitted(path: Path = SHIPPED) -> Fitted:
+def load_fitted(path: Path = SHIPPED) -> EstimateFit:
     """Read a file of `gpusim fit-estimates`; raises UserError."""
     try:
         held = json.loads(path.read_text("utf-8"))
@@ -77,15 +77,15 @@ def load_fitted(path: Path = SHIPPED) -> Fitted:
         correction = held["correction"]
         if set(correction["features"]) != set(FEATURES):
             raise UserError(f"{path}: fitted by another version of gpusim: `gpusim fit-estimates --to` makes it anew")
-        fitted = Fitted(
+        fitted = EstimateFit(
             Correction(
                 float(correction["constant"]),
                 {name: Feature(**_numbers(row)) for name, row in correction["features"].items()},
                 _numbers(correction["kernels"]),
             ),
-            Errors.of(held["errors"]),
+            ErrorBreakdown.of(held["errors"]),
             Rates(**_numbers(held["rates"])),
-            Origin(str(held["version"]), str(held["processor"]), tuple(held["points"])),
+            FitOrigin(str(held["version"]), str(held["processor"]), tuple(held["points"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{path}: not as `gpusim fit-estimates --to FILE` writes it: {error!r}") from None

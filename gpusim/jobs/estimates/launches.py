@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
-from gpusim.jobs.networks.launches import LaunchClass, made_up_classes
+from gpusim.jobs.networks.launches import LaunchClass, classify_synthetic_launches
 from gpusim.jobs.networks.run import planned_iteration, selected_layers
 from gpusim.jobs.networks.storage import Storage
 from gpusim.jobs.running.operators import gpu_facts
@@ -24,7 +24,7 @@ CODE_BYTES = 64 << 20  # of all kernels that are looked at, in one device memory
 
 
 @dataclass(frozen=True)
-class Asked:
+class LaunchDemand:
     """What a launch asks of a GPU. read_bytes, written_bytes: of the arrays, or the parts of them, that it is given;
     resident: workgroups that a compute unit holds.
     """
@@ -36,14 +36,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Placed:
+class NetworkLaunch:
     """A launch in its network. operator: the name of what it is a part of."""
 
     layer: str
     what: Pass
     operator: str
     one: LaunchClass
-    asked: Asked
+    asked: LaunchDemand
 
     @property
     def kernel(self) -> str:
@@ -52,7 +52,7 @@ class Placed:
 
 
 @dataclass
-class Looked:
+class LaunchWorkCache:
     """Launches that were looked at before, by class: launches of one class ask for the same."""
 
     gpu: GpuSpec
@@ -79,29 +79,29 @@ def placed_launches(
     train: bool,
     layers: str | frozenset[str] | None = None,
     chosen: Mapping[tuple[str, Pass], str] | None = None,
-    looked: Looked | None = None,
-) -> tuple[MemoryPlan, list[Placed]]:
+    looked: LaunchWorkCache | None = None,
+) -> tuple[MemoryPlan, list[NetworkLaunch]]:
     """Return the memory plan of an iteration without engine, and its launches in order. Raises UserError.
 
-    layers: as of gpusim.jobs.networks.run.Wanted; chosen: algorithms by layer and pass.
+    layers: as of gpusim.jobs.networks.run.NetworkRunRequest; chosen: algorithms by layer and pass.
     """
     planned, iteration = planned_iteration(network, settings, batch, train, chosen)
     storage, selected = Storage.allocate(planned, settings.gpu, CODE_BYTES), selected_layers(network, layers)
-    looked = looked or Looked(settings.gpu)
+    looked = looked or LaunchWorkCache(settings.gpu)
     found = []
     for step in planned.schedule.steps:
         if selected is not None and step.layer not in selected:
             continue
         for operator in storage.operators(step, gpu_facts(settings.gpu), iteration):
-            past = settings.l1_bypass_of(step.layer, step.what)
-            classes = made_up_classes([operator], l1_bypass=past)
+            past = settings.bypasses_l1(step.layer, step.what)
+            classes = classify_synthetic_launches([operator], l1_bypass=past)
             for number, work in enumerate(looked.works(operator, classes)):
                 launch = operator.launches[number]
                 fit = occupancy(launch, settings.gpu.cu).workgroups_per_cu
                 if past:
                     work = replace(work, missed_lines=work.load_lines)
-                asked = Asked(work, *moved_bytes(operator, number), fit)
-                found.append(Placed(step.layer, step.what, operator.name, classes[number], asked))
+                asked = LaunchDemand(work, *moved_bytes(operator, number), fit)
+                found.append(NetworkLaunch(step.layer, step.what, operator.name, classes[number], asked))
     return planned, found
 
 

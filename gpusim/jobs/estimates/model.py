@@ -14,7 +14,7 @@ from math import ceil, exp, log
 import numpy as np
 
 from gpusim.jobs.estimates.bounds import RESOURCES, Bounds, bounds
-from gpusim.jobs.estimates.launches import Asked
+from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.trace import LINE_BYTES
@@ -54,18 +54,18 @@ class Correction:
             known += feature.part(values[name])
         return exp(known)
 
-    def cycles(self, asked: Asked, kernel: str, gpu: GpuSpec) -> "Estimated":
+    def cycles(self, asked: LaunchDemand, kernel: str, gpu: GpuSpec) -> "LaunchEstimate":
         """Estimate a launch."""
         found = bounds(asked, gpu)
         factor = self.factor(features(found, asked), kernel)
-        return Estimated(max(found.most, found.together * factor), found, kernel in self.kernels)
+        return LaunchEstimate(max(found.most, found.together * factor), found, kernel in self.kernels)
 
 
 NONE = Correction(0.0, {}, {})  # the bounds alone
 
 
 @dataclass(frozen=True)
-class Estimated:
+class LaunchEstimate:
     """A launch's estimate. known: whether its kernel was in the fit."""
 
     cycles: float
@@ -74,7 +74,7 @@ class Estimated:
 
 
 @dataclass(frozen=True)
-class Example:
+class FitExample:
     """A launch that was simulated, for the fit.
 
     group: what is left out at a time; values: its features; together, most: its bounds; cycles: simulated; key: equal
@@ -90,7 +90,9 @@ class Example:
     key: Hashable = None
 
     @classmethod
-    def of(cls, group: str, kernel: str, asked: Asked, gpu: GpuSpec, cycles: float, key: Hashable = None) -> "Example":
+    def of(
+        cls, group: str, kernel: str, asked: LaunchDemand, gpu: GpuSpec, cycles: float, key: Hashable = None
+    ) -> "FitExample":
         """Make the example of a launch."""
         found = bounds(asked, gpu)
         return cls(group, kernel, features(found, asked), found.together, found.most, cycles, key)
@@ -111,7 +113,7 @@ _PAIRS = tuple(combinations_with_replacement(RESOURCES, 2))
 FEATURES = (*RESOURCES, *(f"{one} × {other}" for one, other in _PAIRS), *_GEOMETRY)
 
 
-def features(found: Bounds, asked: Asked) -> dict[str, float]:
+def features(found: Bounds, asked: LaunchDemand) -> dict[str, float]:
     """Return what the correction is linear in: the bounds' shares, products of two of them, logarithms of geometry.
 
     Nothing of it grows with the size of a launch: what was seen of small launches is to hold for large ones.
@@ -130,7 +132,7 @@ def features(found: Bounds, asked: Asked) -> dict[str, float]:
     return dict(zip(FEATURES, (*shares.values(), *pairs, *geometry), strict=True))
 
 
-def fit(examples: Sequence[Example], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> Correction:
+def fit(examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> Correction:
     """Fit a correction to the examples' cycles, all of them alike. Raises ValueError where there are none."""
     if not examples:
         raise ValueError("a correction cannot be fitted to no examples")
@@ -152,7 +154,9 @@ def fit(examples: Sequence[Example], shrunk: float = SHRUNK, kernel_shrunk: floa
     return Correction(float(weights[0]), fitted, {kernel: float(parts[place[kernel]]) for kernel in kernels})
 
 
-def left_out(examples: Sequence[Example], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> list[float]:
+def left_out(
+    examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK
+) -> list[float]:
     """Return each example's estimate by a fit to the other groups' examples, but those of launches that its group has
     too. Raises ValueError for a single group.
     """

@@ -9,21 +9,21 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.algorithms import estimated_algorithms
 from gpusim.jobs.estimates.cost import Rates
-from gpusim.jobs.estimates.fitted import Fitted, load_fitted
-from gpusim.jobs.estimates.launches import Asked, Looked, Placed, placed_launches
-from gpusim.jobs.estimates.model import Estimated
+from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
+from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
+from gpusim.jobs.estimates.model import LaunchEstimate
 from gpusim.jobs.networks.choice import chosen_kinds
 from gpusim.jobs.networks.execution import MOST_ERROR
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import Wanted, is_real
+from gpusim.jobs.networks.run import NetworkRunRequest, is_real
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
 
 
-class Cost(NamedTuple):
+class SimulationCost(NamedTuple):
     """Processor seconds of simulating an iteration, each class of launches once.
 
     cpu_s: as the settings say, in whole or sampled; whole_s; sampled_s: each launch in part where it has rounds enough;
@@ -41,7 +41,7 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class LayerPassEstimate:
     """A layer's pass. bound: the resource that bounds most of its time; unknown: launches whose kernel was not in the
     fit.
     """
@@ -63,9 +63,9 @@ class NetworkEstimate:
     settings: NetworkSettings
     planned: MemoryPlan
     train: bool
-    placed: Sequence[Placed]
-    estimates: Sequence[Estimated]
-    fitted: Fitted
+    placed: Sequence[NetworkLaunch]
+    estimates: Sequence[LaunchEstimate]
+    fitted: EstimateFit
     algorithms: Mapping[tuple[str, Pass], str]
 
     @property
@@ -79,9 +79,9 @@ class NetworkEstimate:
         return self.settings.gpu
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LayerPassEstimate]:
         """By layer and pass, in order."""
-        grouped: dict[tuple[str, Pass], list[tuple[Placed, Estimated]]] = {}
+        grouped: dict[tuple[str, Pass], list[tuple[NetworkLaunch, LaunchEstimate]]] = {}
         for placed, one in zip(self.placed, self.estimates, strict=True):
             grouped.setdefault((placed.layer, placed.what), []).append((placed, one))
         return [_row(*place, held) for place, held in grouped.items()]
@@ -116,7 +116,9 @@ class NetworkEstimate:
             for one, asked in once.items()
         }
 
-    def cost(self, is_known: Callable[[LaunchClass], bool] = lambda one: False, rates: Rates | None = None) -> Cost:
+    def cost(
+        self, is_known: Callable[[LaunchClass], bool] = lambda one: False, rates: Rates | None = None
+    ) -> SimulationCost:
         """Return what simulating it would cost on this host. is_known: launches that need not be simulated; rates: of
         another host.
         """
@@ -125,7 +127,7 @@ class NetworkEstimate:
         new = [placed for one, placed in once.items() if not is_known(one)]
         whole = plain_sum(rates.seconds(placed.asked) for placed in new)
         sampled = plain_sum(rates.seconds(one.asked, sampled_share(one.asked, self.gpu, rates)) for one in new)
-        return Cost(
+        return SimulationCost(
             float(whole if self.settings.sampling is None else sampled),
             float(whole),
             float(sampled),
@@ -136,7 +138,7 @@ class NetworkEstimate:
         )
 
 
-def sampled_share(asked: Asked, gpu: GpuSpec, rates: Rates) -> float:
+def sampled_share(asked: LaunchDemand, gpu: GpuSpec, rates: Rates) -> float:
     """Return about what part of a launch is simulated where it is sampled."""
     rounds = asked.work.workgroups / (asked.resident * gpu.cus)
     return min(1.0, rates.sampled_rounds / rounds)
@@ -148,14 +150,14 @@ def estimate(
     batch: int,
     train: bool,
     layers: str | frozenset[str] | None = None,
-    fitted: Fitted | None = None,
+    fitted: EstimateFit | None = None,
 ) -> NetworkEstimate:
     """Estimate an iteration without engine, over made-up values or real ones alike. Raises UserError.
 
-    layers: as of gpusim.jobs.networks.run.Wanted; fitted: None: the shipped one. Where `convolution` or
+    layers: as of gpusim.jobs.networks.run.NetworkRunRequest; fitted: None: the shipped one. Where `convolution` or
     `attention` is `auto`, each layer's pass is by the algorithm with the lowest estimate; a run measures.
     """
-    fitted, looked = fitted or load_fitted(), Looked(settings.gpu)
+    fitted, looked = fitted or load_fitted(), LaunchWorkCache(settings.gpu)
     chosen: Mapping[tuple[str, Pass], str] = {}
     if chosen_kinds(settings):
         chosen = estimated_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
@@ -164,7 +166,9 @@ def estimate(
     return NetworkEstimate(network, settings, planned, train, placed, found, fitted, chosen)
 
 
-def cost_of(network: Network, settings: NetworkSettings, wanted: Wanted, fitted: Fitted | None = None) -> Cost:
+def estimate_cost(
+    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, fitted: EstimateFit | None = None
+) -> SimulationCost:
     """Return what `gpusim net` would cost with these settings: launches that the store of `wanted` knows cost nothing.
 
     Its cpu_s has the execution of real values, where the run would have them; comparing them with NumPy comes on top,
@@ -177,14 +181,14 @@ def cost_of(network: Network, settings: NetworkSettings, wanted: Wanted, fitted:
 
 
 def estimated_cost(
-    network: Network, settings: NetworkSettings, wanted: Wanted, fitted: Fitted | None = None
-) -> tuple[NetworkEstimate, Cost]:
-    """Return the estimate of an iteration without engine, and what `cost_of` says of it. Raises UserError."""
+    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, fitted: EstimateFit | None = None
+) -> tuple[NetworkEstimate, SimulationCost]:
+    """Return the estimate of an iteration without engine, and what `estimate_cost` says of it. Raises UserError."""
     found, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
     if store is None or wanted.fresh or not store.is_file():
         cost = found.cost()
     else:
-        kept, sampling = Kept(store, settings.gpu), settings.sampling
+        kept, sampling = LaunchCache(store, settings.gpu), settings.sampling
         asked = None if sampling is None else sampling.model_copy(update={"error": max(MOST_ERROR, sampling.error)})
         try:
             cost = found.cost(lambda one: kept.get(one, asked) is not None)
@@ -195,11 +199,11 @@ def estimated_cost(
     return found, cost
 
 
-def _row(layer: str, what: Pass, held: Sequence[tuple[Placed, Estimated]]) -> Row:
+def _row(layer: str, what: Pass, held: Sequence[tuple[NetworkLaunch, LaunchEstimate]]) -> LayerPassEstimate:
     by: dict[str, float] = {}
     for _, one in held:
         by[one.bounds.by] = by.get(one.bounds.by, 0.0) + one.cycles
-    return Row(
+    return LayerPassEstimate(
         layer,
         what,
         list(dict.fromkeys(placed.operator for placed, _ in held)),

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from isa.execution.control_slice import NotSliced
+from isa.execution.control_slice import ControlSliceError
 from isa.execution.counting import slice_of
 from workloads.operators.gemm_kernels import GEMM_KERNELS
 from workloads.operators.launching import kernel_of
@@ -23,6 +23,6 @@ def may_be_sampled(kernel: str, shape: GemmShape, gpu: GpuFacts) -> bool:
 def _is_sliced(source: str, function: str) -> bool:
     try:
         slice_of(kernel_of(source, function))
-    except NotSliced:
+    except ControlSliceError:
         return False
     return True

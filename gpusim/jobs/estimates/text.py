@@ -5,9 +5,9 @@ from typing import Any
 from gpusim.base.progress import percent, scaled
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.jobs.estimates.errors import BAND, Error
-from gpusim.jobs.estimates.fitted import Fitted
-from gpusim.jobs.estimates.network import Cost, NetworkEstimate
+from gpusim.jobs.estimates.errors import BAND, ErrorSummary
+from gpusim.jobs.estimates.fitted import EstimateFit
+from gpusim.jobs.estimates.network import NetworkEstimate, SimulationCost
 
 SCHEMA_VERSION = 1
 MEANINGS = {
@@ -24,7 +24,7 @@ MEANINGS = {
 }
 
 
-def table(found: NetworkEstimate, cost: Cost) -> Table:
+def table(found: NetworkEstimate, cost: SimulationCost) -> Table:
     """Return the table by layer and pass, with the total, what it is worth and what simulating would cost below."""
     to_us, rows = found.gpu.clock_ghz * 1e3, found.rows
     heads = [
@@ -42,7 +42,7 @@ def table(found: NetworkEstimate, cost: Cost) -> Table:
     return Table(heads, lines, title=title, notes=notes(found, cost))
 
 
-def notes(found: NetworkEstimate, cost: Cost) -> list[str]:
+def notes(found: NetworkEstimate, cost: SimulationCost) -> list[str]:
     """Return the lines below the table."""
     errors, origin = found.fitted.errors, found.fitted.origin
     low, high = (us / 1e3 for us in found.band_us)
@@ -75,7 +75,7 @@ def notes(found: NetworkEstimate, cost: Cost) -> list[str]:
     return lines
 
 
-def document(found: NetworkEstimate, cost: Cost) -> dict[str, Any]:
+def document(found: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
     """Return the JSON object of `gpusim layers --estimate`."""
     to_us, fitted = found.gpu.clock_ghz * 1e3, found.fitted
     held, (low, high) = fitted.document(), found.band_us
@@ -130,7 +130,7 @@ def document(found: NetworkEstimate, cost: Cost) -> dict[str, Any]:
     }
 
 
-def error_tables(fitted: Fitted) -> list[Table]:
+def error_tables(fitted: EstimateFit) -> list[Table]:
     """Return how far off estimates are, leaving one network out: of iterations, and of launches by groups."""
     errors = fitted.errors
     iterations = {"all": errors.iterations, **errors.iterations_by_network}
@@ -141,7 +141,7 @@ def error_tables(fitted: Fitted) -> list[Table]:
     ]
 
 
-def _errors(name: str, title: str, groups: dict[str, Error]) -> Table:
+def _errors(name: str, title: str, groups: dict[str, ErrorSummary]) -> Table:
     heads = [
         *(Column(name), Column("number")),
         *(Column(head, percent, right=True) for head in ("mean", "median", "worst")),
@@ -154,7 +154,7 @@ def _errors(name: str, title: str, groups: dict[str, Error]) -> Table:
     return Table(heads, rows, name=name, title=title)
 
 
-def _short(error: Error) -> str:
+def _short(error: ErrorSummary) -> str:
     return f"{percent(error.mean)} in the mean, {percent(error.median)} median, {percent(error.worst)} at worst"
 
 

@@ -7,27 +7,27 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.cost import Rates
-from gpusim.jobs.estimates.fitted import Fitted, load_fitted
+from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launch_work import launch_work
-from gpusim.jobs.estimates.launches import Asked
+from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.jobs.estimates.network import estimated_cost, sampled_share
 from gpusim.jobs.host.command_processor import CopyCommand, execute
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import Wanted, is_real
+from gpusim.jobs.networks.run import NetworkRunRequest, is_real
 from gpusim.jobs.running.job import CommandTask, Job, JobOptions
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import occupancy, residency
-from gpusim.results.store.costs import Cost
+from gpusim.results.store.costs import RunCost
 from isa.launch import Launch
 from workloads.networks.graph import Network
 
-ByBounds = tuple[Cost, list[str]]  # an estimate, and what to say below it
+ByBounds = tuple[RunCost, list[str]]  # an estimate, and what to say below it
 NOTE = "by bounds: the launches were looked at and counted, and nothing was simulated"
 ENGINE_NOTE = "of a network with the engine, whose zeros decide, it is the estimate of its dense run"
 
 
 @dataclass(frozen=True)
-class Estimated:
+class RunEstimate:
     """What a run would take, over all its variants.
 
     device_mb: of device memory that is in use at a time; seconds: of a network, processor time by class of launches,
@@ -40,24 +40,24 @@ class Estimated:
     seconds: Mapping[LaunchClass, float] = field(default_factory=dict)
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> RunCost:
         """The same as a cost, with a process's memory by the record of shipped runs."""
-        return Cost(self.cpu_s, self.cycles, load_checked().memory_mb(self.device_mb))
+        return RunCost(self.cpu_s, self.cycles, load_checked().memory_mb(self.device_mb))
 
-    def beside(self, other: "Estimated") -> "Estimated":
+    def beside(self, other: "RunEstimate") -> "RunEstimate":
         """Return what both take, one after the other."""
         most = max(self.device_mb, other.device_mb)
-        return Estimated(self.cycles + other.cycles, self.cpu_s + other.cpu_s, most)
+        return RunEstimate(self.cycles + other.cycles, self.cpu_s + other.cpu_s, most)
 
 
-def estimated_job(job: Job) -> Estimated | None:
+def estimated_job(job: Job) -> RunEstimate | None:
     """Estimate a job whose variants are lists of launches and copies; None for any other kind.
 
     Operands are laid into memory as for a run, and launches that fill what later ones are decided by are executed
     without timing. Of a kernel that is chosen by measuring the likeliest counts. Raises UserError as preparing a run
     does.
     """
-    fitted, found = load_fitted(), Estimated(0.0, 0.0, 0.0)
+    fitted, found = load_fitted(), RunEstimate(0.0, 0.0, 0.0)
     rates = fitted.rates.here()
     for variant in job.variants:
         task = variant.prepare()
@@ -67,7 +67,7 @@ def estimated_job(job: Job) -> Estimated | None:
     return replace(found, cpu_s=found.cpu_s * job.options.draws)
 
 
-def estimated_network(network: Network, settings: NetworkSettings, wanted: Wanted) -> Estimated:
+def estimated_network(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> RunEstimate:
     """Estimate a network's run; with the engine each variant as the dense one (ENGINE_NOTE). Raises UserError."""
     variants = 2 if wanted.engine == "both" or wanted.gains else 1
     found, cost = estimated_cost(network, settings, replace(wanted, engine="off"))
@@ -75,26 +75,26 @@ def estimated_network(network: Network, settings: NetworkSettings, wanted: Wante
     touched = max((one.asked.read_bytes + one.asked.written_bytes for one in found.placed), default=0.0)
     device_bytes = max(found.planned.live_bytes) if is_real(wanted, found.planned) else touched
     seconds = found.seconds(found.fitted.rates.here())
-    return Estimated(variants * found.cycles, variants * wanted.draws * cost.cpu_s, device_bytes / 1e6, seconds)
+    return RunEstimate(variants * found.cycles, variants * wanted.draws * cost.cpu_s, device_bytes / 1e6, seconds)
 
 
-def job_by_bounds(job: Job) -> ByBounds:
+def estimate_job_by_bounds(job: Job) -> ByBounds:
     """Estimate a job that is launches and copies, and say how far off such estimates were. Raises UserError."""
     found = estimated_job(job)
     assert found is not None, f"{job.kind}: is no list of launches"
     return found.cost, [NOTE, *load_checked().notes()]
 
 
-def network_by_bounds(network: Network, settings: NetworkSettings, wanted: Wanted) -> ByBounds:
+def estimate_network_by_bounds(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> ByBounds:
     """Estimate a network's run, and say how far off such estimates were. Raises UserError."""
     found = estimated_network(network, settings, wanted)
     notes = [NOTE] if wanted.engine == "off" else [NOTE, ENGINE_NOTE]
     return found.cost, [*notes, *load_checked().notes()]
 
 
-def _variant(task: CommandTask, gpu: GpuSpec, options: JobOptions, fitted: Fitted, rates: Rates) -> Estimated:
+def _variant(task: CommandTask, gpu: GpuSpec, options: JobOptions, fitted: EstimateFit, rates: Rates) -> RunEstimate:
     cycles, cpu_s, device_bytes = [0.0], [0.0], 0
-    looked: dict[int, Asked] = {}
+    looked: dict[int, LaunchDemand] = {}
     for command in task.commands:
         if isinstance(command, CopyCommand):
             command.move()
@@ -116,11 +116,11 @@ def _variant(task: CommandTask, gpu: GpuSpec, options: JobOptions, fitted: Fitte
             share = sampled_share(asked, gpu, rates)
         cycles.append(min(one, limit) if limit else one)
         cpu_s.append(rates.seconds(asked, share))
-    return Estimated(plain_sum(cycles), plain_sum(cpu_s), device_bytes / 1e6)
+    return RunEstimate(plain_sum(cycles), plain_sum(cpu_s), device_bytes / 1e6)
 
 
-def _asked(launch: Launch, gpu: GpuSpec) -> Asked:
+def _asked(launch: Launch, gpu: GpuSpec) -> LaunchDemand:
     """Look at a launch; each array that it is given, from its pointer on, may be read and written."""
     given = {address: held.end - address for address in launch.pointers if (held := launch.memory.at(address))}
     size = float(sum(given.values()))
-    return Asked(launch_work(launch, gpu), size, size, occupancy(launch, gpu.cu).workgroups_per_cu)
+    return LaunchDemand(launch_work(launch, gpu), size, size, occupancy(launch, gpu.cu).workgroups_per_cu)

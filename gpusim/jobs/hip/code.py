@@ -9,7 +9,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
 from isa.object.bundle import code_objects
-from isa.object.code_object import CodeObjectError, Kernel, Kernels, kernels_in
+from isa.object.code_object import CodeObjectError, Kernel, Kernels, load_kernels
 from isa.object.elf_image import MalformedError, Symbol
 
 
@@ -42,15 +42,15 @@ class CodeStore:
 
     def load(self, data: bytes) -> int:
         """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""
-        kernels = kernels_in(data, self.gpu.architecture)
+        kernels = load_kernels(data, self.gpu.architecture)
         code = kernels.image.architecture.name
         if self.gpu.why_foreign(code):
-            raise CodeObjectError(self.why_no_code(code))
+            raise CodeObjectError(self.explain_missing_code(code))
         number = self._number()
         self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols}, data)
         return number
 
-    def why_no_code(self, others: str) -> str:
+    def explain_missing_code(self, others: str) -> str:
         """Say of a module without code for the GPU which GPUs it has code for, `others`, and how it could be run."""
         wanted, names = self.gpu.architecture, [name.partition(":")[0] for name in others.split(", ")]
         found = self.gpus_that_run(names) if self.gpus_that_run else ()

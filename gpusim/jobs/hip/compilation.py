@@ -13,10 +13,10 @@ from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.names import KernelNameError, find
 from workloads.toolchain.build import OPENCL_LIBRARY
 from workloads.toolchain.compilers import (
-    for_hip,
+    explain_missing_library,
+    find_hip_tools,
     opencl_flags,
     target_flags,
-    why_not,
     with_library,
     without_library,
 )
@@ -41,7 +41,7 @@ class CompileRequest:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompileResult:
     """The result of a compilation.
 
     code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found.
@@ -52,13 +52,13 @@ class Compiled:
     lowered: tuple[str, ...]
 
 
-def compile_program(request: CompileRequest, gpu: str) -> Compiled:
+def compile_program(request: CompileRequest, gpu: str) -> CompileResult:
     """Compile a program's source for a GPU; what is wrong with it, or what is missing here, is in the log."""
     nothing = ("",) * len(request.expressions)
     try:
         clang, flags = _for_opencl(gpu) if request.language == Source.OPENCL else _for_hip(gpu)
     except KernelBuildError as error:
-        return Compiled(b"", f"gpusim: {error}\n", nothing)
+        return CompileResult(b"", f"gpusim: {error}\n", nothing)
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
         root = Path(folder)
         for name, text in request.headers.items():
@@ -72,14 +72,14 @@ def compile_program(request: CompileRequest, gpu: str) -> Compiled:
         )
         log = done.stderr.replace(source.name, request.name)
         if done.returncode:
-            return Compiled(b"", log, nothing)
+            return CompileResult(b"", log, nothing)
         code = (root / "program.co").read_bytes()
-    return Compiled(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+    return CompileResult(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
 
 
 def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
     """Return the compiler and its flags for HIP; raise KernelBuildError that says what is missing."""
-    tools, flags = for_hip(gpu)
+    tools, flags = find_hip_tools(gpu)
     return tools.clang, (*flags, "-include", "hip/hip_runtime.h")
 
 
@@ -87,7 +87,7 @@ def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:
     """Return the same for OpenCL C 1.2, which the specification has a program compiled as that names no version."""
     tools = with_library() or without_library()
     if tools is None:
-        raise KernelBuildError(f"OpenCL {why_not()}")
+        raise KernelBuildError(f"OpenCL {explain_missing_library()}")
     version = ("-cl-std=CL1.2",) if tools.library else ("-include", str(OPENCL_LIBRARY))
     return tools.clang, (*opencl_flags(tools.library), *version, *target_flags(gpu))
 

@@ -14,7 +14,7 @@ BRIDGE_NODE = "gpusim"
 
 
 @dataclass(frozen=True)
-class Function:
+class RuntimeFunction:
     """An exported function: its symbol, the version node it is bound to, whether gpusim implements it.
 
     exported: False: the ICD's dispatch table alone has it; parameters: of a function that is not implemented and gives
@@ -29,7 +29,7 @@ class Function:
 
 
 @cache
-def functions(table: Path = TABLE) -> tuple[Function, ...]:
+def functions(table: Path = TABLE) -> tuple[RuntimeFunction, ...]:
     """Read every function of a table; raises ValueError for a line that does not describe one."""
     found, node = [], ""
     for line in table.read_text().splitlines():
@@ -40,7 +40,7 @@ def functions(table: Path = TABLE) -> tuple[Function, ...]:
             node = words[0]
         elif len(words) in (2, 3) and words[0] in "+-." and node:
             parameters = int(words[2]) if words[2:] else None
-            found.append(Function(words[1], node, words[0] == "+", words[0] != ".", parameters))
+            found.append(RuntimeFunction(words[1], node, words[0] == "+", words[0] != ".", parameters))
         else:
             raise ValueError(f"{table.name}: not a function: {line!r}")
     return tuple(found)

@@ -54,7 +54,7 @@ class HostCalls:
         self._given: dict[int, Allocation] = {}  # by the addresses that kernels have
 
     @staticmethod
-    def are_made_by(launch: Launch) -> bool:
+    def is_used_by(launch: Launch) -> bool:
         """Tell whether the kernel can call the host."""
         return any(argument.kind == ARGUMENT for argument in launch.kernel.arguments)
 

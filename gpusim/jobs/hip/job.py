@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.progress import Reporter
-from gpusim.jobs.hip.supervisor import Program, run_program
+from gpusim.jobs.hip.supervisor import HostProgram, run_program
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord, stream_numbers
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 from isa.checking.findings import described
 from isa.object.names import short
 
 if TYPE_CHECKING:
     import socket
 
-    from gpusim.jobs.hip.launching import Bounds, GpusThatRun, KernelSums, Launches
+    from gpusim.jobs.hip.launching import Bounds, GpusThatRun, KernelSums, ProgramLaunches
     from gpusim.jobs.hip.session import Session
 
 
@@ -44,7 +44,7 @@ class HipJob(Job):
 
     def __init__(
         self,
-        program: Program,
+        program: HostProgram,
         gpu: GpuSpec,
         energy_spec: EnergySpec = EnergySpec(),
         timing: bool = True,
@@ -92,18 +92,21 @@ class HipJob(Job):
         }
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """Return the work for a store; a program is always run, as no hash covers what it does."""
-        return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
+        return RunDescription("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
 
     def _run(self, context: Context, record: RunRecord) -> None:
         """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
         context.interrupt.deferred = True  # what was simulated by then is reported
-        made: list[Launches] = []
+        made: list[ProgramLaunches] = []
 
         def sessions() -> "Callable[[socket.socket, int], Session]":
             from gpusim.jobs.hip.launch_files import LaunchRecorder
-            from gpusim.jobs.hip.launching import Launches, Options  # the compiled core: while the program starts
+            from gpusim.jobs.hip.launching import (  # the compiled core: while the program starts
+                LaunchOptions,
+                ProgramLaunches,
+            )
             from gpusim.jobs.hip.session import Session
 
             errors = Reporter(quiet=False)
@@ -111,7 +114,7 @@ class HipJob(Job):
             recorder = None
             if self._record is not None:
                 recorder = LaunchRecorder(self._record, self._record_launches, self.gpu, errors)
-            how = Options(
+            how = LaunchOptions(
                 self.gpu,
                 self.options.timing,
                 None if self._kernels is None else re.compile(self._kernels),
@@ -123,7 +126,7 @@ class HipJob(Job):
                 recorder,
                 self._gpus_that_run,
             )
-            made.append(launches := Launches())
+            made.append(launches := ProgramLaunches())
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)
 
         code = run_program(self.program, context.reporter, sessions, lambda: context.interrupt.asked)
@@ -142,7 +145,7 @@ class HipJob(Job):
             record.exit_code = code or (EXIT_NOT_AS_EXPECTED if found else 0)
 
 
-def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
+def _fill(record: RunRecord, launches: "ProgramLaunches", code: int) -> None:
     """Put what was launched into the record of a run, the kernels that took longest first."""
     ordered = sorted(launches.sums.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
     record.parts = [_part(name, sums) for name, sums in ordered]

@@ -12,7 +12,7 @@ from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, 
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.records.record import CommandTimes, RunRecord
-from isa.checking.findings import Finding
+from isa.checking.findings import CheckFinding
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
@@ -23,7 +23,7 @@ _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 
 
 @dataclass(frozen=True)
-class Options:
+class LaunchOptions:
     """How launches are run.
 
     timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
@@ -87,7 +87,7 @@ class KernelSums:
 
 
 @dataclass
-class Launches:
+class ProgramLaunches:
     """The launches of all of a program's processes: sums by kernel, and each launch if it is kept.
 
     kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
@@ -101,9 +101,9 @@ class Launches:
     times: list[CommandTimes] = field(default_factory=list)
     partial: bool = False
     limited: bool = False
-    findings: dict[Finding, int] = field(default_factory=dict)
+    findings: dict[CheckFinding, int] = field(default_factory=dict)
 
-    def found(self, findings: Sequence[Finding]) -> None:
+    def found(self, findings: Sequence[CheckFinding]) -> None:
         """Add what was found in a launch; what is the same in several counts as often."""
         for one in findings:
             key = replace(one, count=0)
@@ -113,7 +113,7 @@ class Launches:
 class Launcher:
     """Runs the launches of one process on one GPU, one after another; L2 keeps its contents between them."""
 
-    def __init__(self, options: Options, launches: Launches, reporter: Reporter) -> None:
+    def __init__(self, options: LaunchOptions, launches: ProgramLaunches, reporter: Reporter) -> None:
         self._options, self._launches = options, launches
         self._processor = CommandProcessor(options.gpu, reporter, timing=True)
         self._timed: dict[str, bool] = {}

@@ -4,9 +4,9 @@ A program's process connects to the socket that `SOCKET_VARIABLE` names (Linux: 
 processes alone are served) and sends one byte with two file descriptors: one end of a socket pair of its own, and an
 empty memory file for the device's memory. From then on it speaks over that pair alone. By name, since some processes
 inherit no descriptors: those that Python's multiprocessing starts close them. A request is a header (operation, bytes
-that follow), the operation's values (`Op.layout`, little-endian), then its `tail`; it is answered if its operation
-says so: status (a HipError), bytes that follow, bytes. Requests that are not answered are done in order before the
-next one that is; their errors come with its answer.
+that follow), the operation's values (`ProtocolOperation.layout`, little-endian), then its `tail`; it is answered if its
+operation says so: status (a HipError), bytes that follow, bytes. Requests that are not answered are done in order
+before the next one that is; their errors come with its answer.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ NO_OFFSET = 0xFFFFFFFF  # of a hidden argument that a kernel does not have
 
 
 @dataclass(frozen=True)
-class Op:
+class ProtocolOperation:
     """One operation: its values as `struct` lays them out, what follows them, and what the answer contains (None: no
     answer).
     """
@@ -63,18 +63,18 @@ class Op:
 
 
 OPS = (
-    Op(
+    ProtocolOperation(
         1,
         "HELLO",
         "<I",
         "gpusim's version",
         "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts)",
     ),
-    Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
-    Op(3, "FREE", "<Q"),
-    Op(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
-    Op(5, "UNLOAD", "<Q", "", ""),
-    Op(
+    ProtocolOperation(2, "ALLOCATE", "<QI", "", "address (u64)"),
+    ProtocolOperation(3, "FREE", "<Q"),
+    ProtocolOperation(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
+    ProtocolOperation(5, "UNLOAD", "<Q", "", ""),
+    ProtocolOperation(
         6,
         "FUNCTION",
         "<Q",
@@ -82,38 +82,40 @@ OPS = (
         "function (u64); u32: 6 facts, required workgroup (3), offsets of the hidden global offsets (3); arguments"
         " (count; of each offset, size, ArgumentKind, alignment (u32), name, type)",
     ),
-    Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
-    Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
-    Op(9, "COPIED", "<QQII"),
-    Op(10, "SETTLE", "<", "", "what kernels printed"),
-    Op(11, "NEW_STREAM", "<QI"),
-    Op(12, "RECORD", "<QQ"),
-    Op(13, "WAIT", "<QQ"),
-    Op(14, "ELAPSED", "<QQ", "", "milliseconds (f32)"),
-    Op(15, "OCCUPANCY", "<QII", "", "workgroups of a compute unit (u32), of the GPU (u32)"),
-    Op(16, "BLOCK_SIZE", "<QII", "", "work-items of a workgroup (u32), workgroups of the GPU (u32)"),
-    Op(
+    ProtocolOperation(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
+    ProtocolOperation(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
+    ProtocolOperation(9, "COPIED", "<QQII"),
+    ProtocolOperation(10, "SETTLE", "<", "", "what kernels printed"),
+    ProtocolOperation(11, "NEW_STREAM", "<QI"),
+    ProtocolOperation(12, "RECORD", "<QQ"),
+    ProtocolOperation(13, "WAIT", "<QQ"),
+    ProtocolOperation(14, "ELAPSED", "<QQ", "", "milliseconds (f32)"),
+    ProtocolOperation(15, "OCCUPANCY", "<QII", "", "workgroups of a compute unit (u32), of the GPU (u32)"),
+    ProtocolOperation(16, "BLOCK_SIZE", "<QII", "", "work-items of a workgroup (u32), workgroups of the GPU (u32)"),
+    ProtocolOperation(
         17,
         "COMPILE",
         "<II",
         "texts, each after its bytes (u32)",
         "lowered names, log, code: texts",
     ),
-    Op(18, "WAITED", "<Q"),
-    Op(19, "EVENT_WAITED", "<Q"),
-    Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
-    Op(
+    ProtocolOperation(18, "WAITED", "<Q"),
+    ProtocolOperation(19, "EVENT_WAITED", "<Q"),
+    ProtocolOperation(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
+    ProtocolOperation(
         21,
         "TRANSLATE",
         "<II",
         "ISA, folder, options (count), data objects (count; of each its kind (u32), name, contents): texts",
         "log, results: as the data objects",
     ),
-    Op(22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
-    Op(23, "KERNELS", "<Q", "", "names of a module's kernels: count, texts"),
-    Op(24, "COMMAND", "<QQ"),
-    Op(25, "TIMES", "<Q", "", "of a command: asked for, at its turn, started, ended: nanoseconds (u64)"),
-    Op(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
+    ProtocolOperation(
+        22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"
+    ),
+    ProtocolOperation(23, "KERNELS", "<Q", "", "names of a module's kernels: count, texts"),
+    ProtocolOperation(24, "COMMAND", "<QQ"),
+    ProtocolOperation(25, "TIMES", "<Q", "", "of a command: asked for, at its turn, started, ended: nanoseconds (u64)"),
+    ProtocolOperation(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
 )
 
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.base.progress import Reporter
-from gpusim.jobs.hip.launching import Launches, Options
+from gpusim.jobs.hip.launching import LaunchOptions, ProgramLaunches
 from gpusim.jobs.hip.session import Session
-from gpusim.jobs.hip.supervisor import Program, run_program
+from gpusim.jobs.hip.supervisor import HostProgram, run_program
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
 from isa.launch import Launch
 from isa.object.bundle import code_objects
-from isa.object.code_object import kernels_in
+from isa.object.code_object import load_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ class HostWrite:
 
 
 @dataclass
-class Recording:
+class ProgramRecording:
     """The launches of a program.
 
     steps: launches and what was written between them, in order; before: contents of the allocations before the first
@@ -75,10 +75,10 @@ class Recording:
         ready: dict[str, Kernel] = {}
         for data in self.code:
             (image,) = code_objects(BytesIO(data))
-            kernels = kernels_in(image)
+            kernels = load_kernels(image)
             mine = [kernels[name] for name in sorted(names & set(kernels) - set(ready))]
             if mine:
-                others = kernels_in(changed(image, mine))
+                others = load_kernels(changed(image, mine))
                 ready |= {kernel.name: others[kernel.name] for kernel in mine}
         self.steps = [
             replace(step, kernel=ready.get(step.kernel.name, step.kernel)) if isinstance(step, Launch) else step
@@ -95,10 +95,10 @@ class _RecordingSession(Session):
         file: int,
         gpu: GpuSpec,
         reporter: Reporter,
-        recording: Recording,
+        recording: ProgramRecording,
         execute: bool,
     ) -> None:
-        super().__init__(connection, file, Options(gpu, timing=False), Launches(), reporter, lambda: False)
+        super().__init__(connection, file, LaunchOptions(gpu, timing=False), ProgramLaunches(), reporter, lambda: False)
         self._recording, self._executes = recording, execute
         self._held: dict[int, np.ndarray] = {}  # by address, what allocations held after the last launch
         recording.memory = self._memory
@@ -143,12 +143,12 @@ class _RecordingSession(Session):
                 self._recording.steps.append(HostWrite(self._memory, address + first, content))
 
 
-def record(program: Program, gpu: GpuSpec, reporter: Reporter, execute: bool) -> Recording:
+def record(program: HostProgram, gpu: GpuSpec, reporter: Reporter, execute: bool) -> ProgramRecording:
     """Run a program of one process to its end and keep what it launches.
 
     execute: its launches are executed, in order; otherwise they are only kept. Raises ProgramError, HipBuildError.
     """
-    recording = Recording()
+    recording = ProgramRecording()
 
     def sessions() -> "Callable[[socket.socket, int], Session]":
         return lambda connection, file: _RecordingSession(connection, file, gpu, reporter, recording, execute)

@@ -17,10 +17,10 @@ from gpusim.jobs.hip.compilation import CompileRequest, compile_program
 from gpusim.jobs.hip.errors import HipError
 from gpusim.jobs.hip.hostcall import HostCalls
 from gpusim.jobs.hip.image import shared_memory
-from gpusim.jobs.hip.launching import Launcher, Launches, Options
-from gpusim.jobs.hip.protocol import ANSWER, NO_OFFSET, OPS, REQUEST, ArgumentKind, Copied, Op, Source
+from gpusim.jobs.hip.launching import Launcher, LaunchOptions, ProgramLaunches
+from gpusim.jobs.hip.protocol import ANSWER, NO_OFFSET, OPS, REQUEST, ArgumentKind, Copied, ProtocolOperation, Source
 from gpusim.jobs.hip.textures import ObjectRequest, object_words
-from gpusim.jobs.hip.translation import Data, TranslationRequest, translate
+from gpusim.jobs.hip.translation import DataObject, TranslationRequest, translate
 from gpusim.jobs.host.queue import SLOTS, StreamQueue
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.facts import RunFacts
@@ -57,7 +57,7 @@ class VersionError(UserError):
     """The program's library is of another version of gpusim."""
 
 
-def held_lds(of_kernel: int, dynamic: int, granularity: int) -> int:
+def round_up_dynamic_lds(of_kernel: int, dynamic: int, granularity: int) -> int:
     """Return the bytes of dynamic LDS with which a workgroup has whole blocks, as it has on a GPU.
 
     rocFFT's real transforms read past what they ask for and use none of it. of_kernel: bytes beside the dynamic ones.
@@ -75,8 +75,8 @@ class Session:
         self,
         connection: socket.socket,
         file: int,
-        options: Options,
-        launches: Launches,
+        options: LaunchOptions,
+        launches: ProgramLaunches,
         reporter: Reporter,
         stopped: Callable[[], bool],
     ) -> None:
@@ -100,7 +100,7 @@ class Session:
         self._error = HipError.Success  # the first error among requests that are not answered
         self._fatal = False  # after a fault nothing runs any more
         self._received = bytearray()
-        self._served: dict[int, tuple[Op, struct.Struct, Callable[..., Any]]] = {
+        self._served: dict[int, tuple[ProtocolOperation, struct.Struct, Callable[..., Any]]] = {
             op.number: (op, struct.Struct(op.layout), getattr(self, f"_{op.name.lower()}")) for op in OPS
         }
         self._process = 0
@@ -178,7 +178,7 @@ class Session:
         self._memory.free(self._allocations.pop(address))
 
     def _no_code(self, others: bytes) -> bytes:
-        raise CodeObjectError(self._code.why_no_code(others.decode("utf-8", "replace")))
+        raise CodeObjectError(self._code.explain_missing_code(others.decode("utf-8", "replace")))
 
     def _load(self, data: bytes) -> bytes:
         return struct.pack("<Q", self._code.load(data))
@@ -223,12 +223,12 @@ class Session:
             return
         kernel = self._code.kernel(function)
         if not self._exact:
-            lds = held_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)  # type: ignore[arg-type]
+            lds = round_up_dynamic_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)  # type: ignore[arg-type]
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
         self._run(self._calls.with_buffer(launch), stream)
 
     def _run(self, launch: Launch, stream: int) -> None:
-        serve = self._calls.serve if self._calls.are_made_by(launch) else None
+        serve = self._calls.serve if self._calls.is_used_by(launch) else None
         self._begun_s, self._out_of_time = time.monotonic(), False
         try:
             facts = self._recorded(launch, lambda: self._launcher.run(launch, self._go_on, serve))
@@ -256,7 +256,7 @@ class Session:
         if self._recorder is None:
             return run()
         code = lambda: self._code.code_object(launch.kernel)  # noqa: E731
-        return self._recorder.run(launch, self._calls.are_made_by(launch), code, run)
+        return self._recorder.run(launch, self._calls.is_used_by(launch), code, run)
 
     def _limit_reached(self, facts: RunFacts) -> str:
         """Return which limit ended a launch; empty if none did."""
@@ -403,7 +403,7 @@ def _text(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-class _Texts:
+class _RequestReader:
     """A request's texts and numbers, read in their order."""
 
     def __init__(self, body: bytes) -> None:
@@ -427,7 +427,7 @@ class _Texts:
 
 def _compile_request(body: bytes, language: Source, expressions: int) -> CompileRequest:
     """Decode what a program wants compiled."""
-    texts = _Texts(body)
+    texts = _RequestReader(body)
     source, name = texts.text(), texts.text()
     wanted = tuple(texts.text() for _ in range(expressions))
     headers = {texts.text(): texts.text() for _ in range(texts.count())}
@@ -437,8 +437,8 @@ def _compile_request(body: bytes, language: Source, expressions: int) -> Compile
 
 def _translation_request(action: int, language: int, body: bytes) -> TranslationRequest:
     """Decode what a program wants translated."""
-    texts = _Texts(body)
+    texts = _RequestReader(body)
     isa, folder = texts.text(), texts.text()
     options = tuple(texts.text() for _ in range(texts.count()))
-    inputs = tuple(Data(texts.count(), texts.text(), texts.contents()) for _ in range(texts.count()))
+    inputs = tuple(DataObject(texts.count(), texts.text(), texts.contents()) for _ in range(texts.count()))
     return TranslationRequest(action, language, isa, options, folder, inputs)

@@ -34,11 +34,11 @@ FOLDERS = (
 )
 
 
-class ProgramError(UserError):
+class HostProgramError(UserError):
     """A program that cannot be started."""
 
 
-class Served(Protocol):
+class ServedProcess(Protocol):
     """A process of the program, as it is served."""
 
     connection: socket.socket
@@ -50,11 +50,11 @@ class Served(Protocol):
         """Close the connection: the process has ended, or is served no longer."""
 
 
-NewSession = Callable[[socket.socket, int], Served]
+NewSession = Callable[[socket.socket, int], ServedProcess]
 
 
 @dataclass(frozen=True)
-class Program:
+class HostProgram:
     """A program to run.
 
     root: a folder with libraries of another system, whose C library the program then runs under.
@@ -64,7 +64,7 @@ class Program:
     root: Path | None = None
 
     def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
-        """Return command and environment that put gpusim's library first; raises ProgramError.
+        """Return command and environment that put gpusim's library first; raises HostProgramError.
 
         rocm: what the program takes for ROCm's folder (`rocm_folder`).
         """
@@ -77,14 +77,14 @@ class Program:
         root = self.root.absolute()
         loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
         if loader is None:
-            raise ProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
+            raise HostProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
         folders = [library_folder, *(root / folder for folder in FOLDERS)]
         path = os.pathsep.join(map(str, folders))
         return [str(loader), "--library-path", path, *self.arguments], environment
 
 
 def run_program(
-    program: Program,
+    program: HostProgram,
     reporter: Reporter,
     new_session: Callable[[], NewSession],
     stopped: Callable[[], bool],
@@ -92,10 +92,10 @@ def run_program(
     """Run a program to its end and serve its processes; returns its exit code, 128 + N if signal N ended it.
 
     new_session: called once, when the program runs; returns the function that makes what serves a process, given a
-    connection and a memory file; stopped: tells whether the user has asked for the end. Raises ProgramError.
+    connection and a memory file; stopped: tells whether the user has asked for the end. Raises HostProgramError.
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
-        raise ProgramError("HIP programs run on x86-64 Linux alone")
+        raise HostProgramError("HIP programs run on x86-64 Linux alone")
     command, environment = program.started_by(libraries(), rocm_folder())
     name = f"gpusim-{secrets.token_hex(16)}"
     environment[SOCKET_VARIABLE] = name
@@ -117,7 +117,7 @@ def _run(
         process = subprocess.Popen(command, env=environment, preexec_fn=_dies_with(os.getpid()))
     except OSError as error:
         why = "is a folder" if Path(command[0]).is_dir() else error.strerror or error
-        raise ProgramError(f"{command[0]}: cannot be started: {why}") from None
+        raise HostProgramError(f"{command[0]}: cannot be started: {why}") from None
     try:
         _serve(broker, process, new_session(), stopped)
     finally:

@@ -13,7 +13,7 @@ from isa.image_resource import (
     MIRROR,
     WRAP,
     ImageResource,
-    Sampler,
+    ImageSampler,
     TexelFormat,
     buffer_words,
 )
@@ -62,5 +62,5 @@ def object_words(asked: ObjectRequest, generation: int) -> bytes:
     clamps = [_CLAMPS[one] for one in (asked.clamp_x, asked.clamp_y, asked.clamp_z)]
     if not asked.normalised:
         clamps = [LAST_TEXEL if one in (WRAP, MIRROR) else one for one in clamps]
-    sampler = Sampler((clamps[0], clamps[1], clamps[2]), bool(asked.linear), bool(asked.normalised)).words()
+    sampler = ImageSampler((clamps[0], clamps[1], clamps[2]), bool(asked.linear), bool(asked.normalised)).words()
     return struct.pack("<16I", *resource, *form.described(asked.width), *sampler)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from gpusim.jobs.hip.compilation import OF_THE_TARGET, write_beneath
 from workloads.toolchain.compilers import (
-    Tools,
+    Toolchain,
+    explain_missing_library,
     hip_root,
     target_flags,
-    why_not,
     with_library,
     without_library,
 )
@@ -24,7 +24,7 @@ EXECUTABLE = "a.so"  # the name of what is linked
 TRIPLE = "amdgcn-amd-amdhsa--"  # before the GPU's name in comgr's
 
 
-class Kind(IntEnum):
+class DataKind(IntEnum):
     """What a data object is."""
 
     SOURCE = 1
@@ -45,8 +45,8 @@ class Language(IntEnum):
 
 
 @dataclass(frozen=True)
-class Data:
-    """A data object: its kind (one of `Kind`, or another number that is left alone), name, contents."""
+class DataObject:
+    """A data object: its kind (one of `DataKind`, or another number that is left alone), name, contents."""
 
     kind: int
     name: str
@@ -61,8 +61,8 @@ class Action:
     language, with flags of their own; with_library: linked with the device library; joins: all inputs give one result.
     """
 
-    takes: Kind
-    gives: Kind
+    takes: DataKind
+    gives: DataKind
     suffix: str
     flags: tuple[str, ...]
     compiles: bool = False
@@ -73,18 +73,18 @@ class Action:
 _BITCODE = ("-x", "ir", "-nogpulib", "-Wno-override-module")
 _TO_BITCODE = ("-c", "-emit-llvm")
 ACTIONS = {
-    0x0: Action(Kind.SOURCE, Kind.SOURCE, ".i", ("-E",), compiles=True),
-    0x2: Action(Kind.SOURCE, Kind.BITCODE, ".bc", _TO_BITCODE, compiles=True),
-    0x4: Action(Kind.BITCODE, Kind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE), joins=True),
-    0x5: Action(Kind.BITCODE, Kind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE)),
-    0x6: Action(Kind.BITCODE, Kind.RELOCATABLE, ".o", (*_BITCODE, "-c")),
-    0x7: Action(Kind.BITCODE, Kind.SOURCE, ".s", (*_BITCODE, "-S")),
-    0x8: Action(Kind.RELOCATABLE, Kind.RELOCATABLE, ".o", ("-r",), joins=True),
-    0x9: Action(Kind.RELOCATABLE, Kind.EXECUTABLE, ".so", (), joins=True),
-    0xA: Action(Kind.SOURCE, Kind.RELOCATABLE, ".o", ("-x", "assembler", "-c")),
-    0xF: Action(Kind.SOURCE, Kind.BITCODE, ".bc", _TO_BITCODE, compiles=True, with_library=True),
-    0x10: Action(Kind.SOURCE, Kind.RELOCATABLE, ".o", ("-c",), compiles=True, with_library=True),
-    0x11: Action(Kind.SOURCE, Kind.EXECUTABLE, ".so", (), compiles=True, with_library=True),
+    0x0: Action(DataKind.SOURCE, DataKind.SOURCE, ".i", ("-E",), compiles=True),
+    0x2: Action(DataKind.SOURCE, DataKind.BITCODE, ".bc", _TO_BITCODE, compiles=True),
+    0x4: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE), joins=True),
+    0x5: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE)),
+    0x6: Action(DataKind.BITCODE, DataKind.RELOCATABLE, ".o", (*_BITCODE, "-c")),
+    0x7: Action(DataKind.BITCODE, DataKind.SOURCE, ".s", (*_BITCODE, "-S")),
+    0x8: Action(DataKind.RELOCATABLE, DataKind.RELOCATABLE, ".o", ("-r",), joins=True),
+    0x9: Action(DataKind.RELOCATABLE, DataKind.EXECUTABLE, ".so", (), joins=True),
+    0xA: Action(DataKind.SOURCE, DataKind.RELOCATABLE, ".o", ("-x", "assembler", "-c")),
+    0xF: Action(DataKind.SOURCE, DataKind.BITCODE, ".bc", _TO_BITCODE, compiles=True, with_library=True),
+    0x10: Action(DataKind.SOURCE, DataKind.RELOCATABLE, ".o", ("-c",), compiles=True, with_library=True),
+    0x11: Action(DataKind.SOURCE, DataKind.EXECUTABLE, ".so", (), compiles=True, with_library=True),
 }
 _NAMES = {
     0x1: "ADD_PRECOMPILED_HEADERS",
@@ -115,50 +115,50 @@ class TranslationRequest:
     isa: str
     options: tuple[str, ...]
     folder: str
-    inputs: tuple[Data, ...]
+    inputs: tuple[DataObject, ...]
 
 
 @dataclass(frozen=True)
-class Translated:
+class TranslationResult:
     """What came of it: results, what was said, whether it went well."""
 
-    results: tuple[Data, ...]
+    results: tuple[DataObject, ...]
     log: str
     done: bool
 
 
-def translate(request: TranslationRequest, gpu: str) -> Translated:
+def translate(request: TranslationRequest, gpu: str) -> TranslationResult:
     """Do one of comgr's actions for a GPU; what is wrong with the inputs, or what is missing here, is in the log."""
     try:
         action, command = _command(request, gpu)
     except KernelBuildError as error:
-        return Translated((), f"gpusim: {error}\n", False)
+        return TranslationResult((), f"gpusim: {error}\n", False)
     inputs = [data for data in request.inputs if data.kind == action.takes]
     if action.joins and not inputs:
-        return Translated((), f"gpusim: there is no data of kind {action.takes.name} to link\n", False)
-    results: list[Data] = []
+        return TranslationResult((), f"gpusim: there is no data of kind {action.takes.name} to link\n", False)
+    results: list[DataObject] = []
     log = ""
     with tempfile.TemporaryDirectory(prefix="gpusim-comgr-") as scratch:
         root = Path(scratch)
         for data in request.inputs:
-            if data.kind == Kind.INCLUDE:
+            if data.kind == DataKind.INCLUDE:
                 write_beneath(root, data.name, data.contents)
         paths = [root / f"input-{number}" for number in range(len(inputs))]
         for path, data in zip(paths, inputs, strict=True):
             path.write_bytes(data.contents)
         output = root / "output"
         for first, group in ((0, paths),) if action.joins else ((n, [p]) for n, p in enumerate(paths)):
-            given = _joined(group) if action.joins and action.takes == Kind.BITCODE else list(map(str, group))
+            given = _joined(group) if action.joins and action.takes == DataKind.BITCODE else list(map(str, group))
             done = subprocess.run([*command, *given, "-o", str(output)], cwd=root, capture_output=True, check=False)
             said = done.stderr.decode("utf-8", "replace")
             for path, data in zip(paths, inputs, strict=True):
                 said = said.replace(str(path), data.name)
             log += said
             if done.returncode:
-                return Translated(tuple(results), log, False)
-            name = EXECUTABLE if action.gives == Kind.EXECUTABLE else inputs[first].name + action.suffix
-            results.append(Data(action.gives, name, output.read_bytes()))
-    return Translated(tuple(results), log, True)
+                return TranslationResult(tuple(results), log, False)
+            name = EXECUTABLE if action.gives == DataKind.EXECUTABLE else inputs[first].name + action.suffix
+            results.append(DataObject(action.gives, name, output.read_bytes()))
+    return TranslationResult(tuple(results), log, True)
 
 
 def _command(request: TranslationRequest, gpu: str) -> tuple[Action, list[str]]:
@@ -169,16 +169,16 @@ def _command(request: TranslationRequest, gpu: str) -> tuple[Action, list[str]]:
         raise KernelBuildError(f"comgr's action {named} is not supported")
     tools = with_library() or without_library()
     if tools is None or (action.with_library and tools.library is None):
-        raise KernelBuildError(f"this action {why_not()}")
+        raise KernelBuildError(f"this action {explain_missing_library()}")
     if request.isa.partition(":")[0] != TRIPLE + gpu:
         raise KernelBuildError(f"comgr's ISA {request.isa or '(none)'}: code can be made for {TRIPLE}{gpu} alone")
     options = [option for option in request.options if option and not option.startswith(OF_THE_TARGET)]
     flags = _of_language(request.language, tools, action.with_library, gpu) if action.compiles else target_flags(gpu)
-    more = (f"-I{request.folder}",) if request.folder and action.takes == Kind.SOURCE else ()
+    more = (f"-I{request.folder}",) if request.folder and action.takes == DataKind.SOURCE else ()
     return action, [tools.clang, *flags, *action.flags, "-I.", "-Wno-unused-command-line-argument", *more, *options]
 
 
-def _of_language(number: int, tools: Tools, linked: bool, gpu: str) -> tuple[str, ...]:
+def _of_language(number: int, tools: Toolchain, linked: bool, gpu: str) -> tuple[str, ...]:
     """Return the compiler's flags for a language, with the device library if it is to be `linked`."""
     if number not in _LANGUAGES:
         raise KernelBuildError(

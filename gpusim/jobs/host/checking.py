@@ -6,11 +6,11 @@ from gpusim.jobs.host.command_processor import LaunchCommand, Observer
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
-from isa.checking.checker import Checked, checked
+from isa.checking.checker import CheckResult, checked
 from spartan.shadows import shadows_of
 
 
-def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, Checked]:
+def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, CheckResult]:
     """Execute a launch under watch; returns what it counted and what was found. A fault ends it and is a finding.
 
     Raises what FunctionalContext raises, and OccupancyError.

@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping
 
 from gpusim.base.errors import UserError
-from gpusim.jobs.networks.case import Case, Iteration, Part, Row, Use
+from gpusim.jobs.networks.case import IterationSettings, PrimitiveUse, Row, StepContext, StepPrimitive
 from gpusim.jobs.networks.operators import OPERATORS
-from gpusim.jobs.networks.products import PRODUCTS, why_not_sparse, windows_of
+from gpusim.jobs.networks.products import PRODUCTS, build_convolution, explain_dense_pass
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step, classes_of
 from workloads.operators.add import Add
@@ -22,9 +22,11 @@ from workloads.operators.softmax import SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
 
 
-def parts_of(schedule: Schedule, step: Step, iteration: Iteration = Iteration()) -> tuple[Part, ...]:
+def bind_primitives(
+    schedule: Schedule, step: Step, iteration: IterationSettings = IterationSettings()
+) -> tuple[StepPrimitive, ...]:
     """Return the primitives of a step, in order; raises UserError that names the layer if it cannot be computed."""
-    case = Case(schedule, step, iteration)
+    case = StepContext(schedule, step, iteration)
     row = COMMON.get(step.what) or KINDS.get((case.layer.kind_name, step.what))
     if row is None:
         raise case.refuse("there is no operator for it")
@@ -37,7 +39,7 @@ def parts_of(schedule: Schedule, step: Step, iteration: Iteration = Iteration())
     return tuple(_part(case, use) for use in (uses if isinstance(uses, tuple) else (uses,)))
 
 
-def _part(case: Case, use: Use) -> Part:
+def _part(case: StepContext, use: PrimitiveUse) -> StepPrimitive:
     held = {}
     for name in use.primitive.takes:
         role = use.roles.get(name, name)
@@ -47,56 +49,58 @@ def _part(case: Case, use: Use) -> Part:
         role = use.roles.get(name, name)
         if role in case.step.writes:
             held[name] = case.step.writes[role]
-    return Part(use.primitive, held, use.apart)
+    return StepPrimitive(use.primitive, held, use.apart)
 
 
-def why_dense(schedule: Schedule, step: Step, iteration: Iteration) -> str:
+def explain_dense_step(schedule: Schedule, step: Step, iteration: IterationSettings) -> str:
     """Say why a convolution's step skips no zeros although the iteration should.
 
     The text is empty if the step does skip them, or is not such a step.
     """
-    case = Case(schedule, step, iteration)
+    case = StepContext(schedule, step, iteration)
     passes = (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS)
     if iteration.sparse_convolution is None or step.what not in passes or case.layer.kind_name != "convolution":
         return ""
-    return why_not_sparse(case, ALGORITHMS[iteration.sparse_convolution], windows_of(case))
+    return explain_dense_pass(case, ALGORITHMS[iteration.sparse_convolution], build_convolution(case))
 
 
-def why_apart(schedule: Schedule, step: Step, iteration: Iteration) -> dict[str, str]:
+def explain_separate_launches(schedule: Schedule, step: Step, iteration: IterationSettings) -> dict[str, str]:
     """Say why layers that are joined to a step take launches of their own, by their names."""
     if not step.joined:
         return {}
-    return dict(part.apart for part in parts_of(schedule, step, iteration) if part.apart is not None)
+    return dict(part.apart for part in bind_primitives(schedule, step, iteration) if part.apart is not None)
 
 
-def _by_label(case: Case) -> Shape:
+def _by_label(case: StepContext) -> Shape:
     """Return the shape of the classes' values of every label."""
     classes = classes_of(case.layer.shape) or 1
     return case.schedule.batch * math.prod(case.layer.shape) // classes, classes
 
 
-def _loss(case: Case) -> Use:
-    return Use(SoftmaxLossForward(_by_label(case)))
+def _loss(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(SoftmaxLossForward(_by_label(case)))
 
 
-def _loss_gradient(case: Case) -> Use:
-    return Use(SoftmaxLossBackward(_by_label(case)))
+def _loss_gradient(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(SoftmaxLossBackward(_by_label(case)))
 
 
-def _gradient_sum(case: Case) -> Use:
-    return Use(Add(case.shape("y"), len(case.step.reads)))
+def _gradient_sum(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(Add(case.shape("y"), len(case.step.reads)))
 
 
-def _update(case: Case) -> Use:
+def _update(case: StepContext) -> PrimitiveUse:
     shape, wanted = case.shape("w"), case.iteration.training
     if "square" in case.step.reads:
-        return Use(Adam(shape, case.iteration.number, wanted.rate, decay=wanted.decay))
-    return Use(Sgd(shape, wanted.rate, wanted.momentum, wanted.decay))
+        return PrimitiveUse(Adam(shape, case.iteration.number, wanted.rate, decay=wanted.decay))
+    return PrimitiveUse(Sgd(shape, wanted.rate, wanted.momentum, wanted.decay))
 
 
-def _bias_gradient(case: Case) -> Use:
+def _bias_gradient(case: StepContext) -> PrimitiveUse:
     shape = case.output_shape
-    return Use(BiasBackward((math.prod(shape[:-1]), shape[-1]) if getattr(case.kind, "each", False) else shape))
+    return PrimitiveUse(
+        BiasBackward((math.prod(shape[:-1]), shape[-1]) if getattr(case.kind, "each", False) else shape)
+    )
 
 
 # passes that are the same for layers of every kind

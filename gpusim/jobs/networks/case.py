@@ -17,7 +17,7 @@ from workloads.operators.tiles import Multiplier
 
 
 @dataclass(frozen=True)
-class Part:
+class StepPrimitive:
     """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
     tensor's name; apart: the layer that is joined to the step although its primitive is this one, and why.
     """
@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Iteration:
+class IterationSettings:
     """What a step's primitives depend on besides the schedule.
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
@@ -56,7 +56,7 @@ class Iteration:
         number: int = 1,
         sparse: bool = False,
         chosen: Mapping[tuple[str, Pass], str] | None = None,
-    ) -> "Iteration":
+    ) -> "IterationSettings":
         """Make an iteration from the settings. sparse: skip zeros of activation maps; chosen: by
         `gpusim.jobs.networks.choice`.
         """
@@ -69,12 +69,12 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class Case:
+class StepContext:
     """A step in its schedule: the argument of every row."""
 
     schedule: Schedule
     step: Step
-    iteration: Iteration
+    iteration: IterationSettings
 
     @property
     def layer(self) -> Layer:
@@ -108,10 +108,10 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Use:
+class PrimitiveUse:
     """A primitive, and the roles of those of its operands and results that have other names.
 
-    apart: as of its Part.
+    apart: as of its StepPrimitive.
     """
 
     primitive: Primitive
@@ -119,4 +119,4 @@ class Use:
     apart: tuple[str, str] | None = None
 
 
-Row = Callable[[Case], Use | tuple[Use, ...]]
+Row = Callable[[StepContext], PrimitiveUse | tuple[PrimitiveUse, ...]]

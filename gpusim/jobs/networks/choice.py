@@ -17,12 +17,12 @@ from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.binding import parts_of
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.binding import bind_primitives
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.launches import LaunchClass, launch_class
-from gpusim.jobs.networks.run import Wanted, run_iteration, schedule_of, selected_layers
+from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, run_iteration, selected_layers
 from gpusim.jobs.networks.storage import Storage, fits, network_plan
-from gpusim.jobs.running.choice import Candidate, Measured, Question, choose_all
+from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose_all
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -60,7 +60,7 @@ def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class AlgorithmChoices:
     """What was chosen by layer and pass. exact: launches that were simulated in whole for the choice."""
 
     choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
@@ -72,18 +72,18 @@ class Chosen:
         return {place: choice.kernel for place, choice in self.choices.items()}
 
 
-class _Interrupted(Exception):
+class _MeasurementStoppedError(Exception):
     """A measurement was stopped."""
 
 
 def choose(
-    network: Network, settings: NetworkSettings, wanted: Wanted, reporter: Reporter, interrupt: Interrupt
-) -> Chosen:
+    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, reporter: Reporter, interrupt: Interrupt
+) -> AlgorithmChoices:
     """Choose the algorithms that no setting names, and those that sparse ones are compared with.
 
     Raises UserError, and what a launch raises. Nothing is chosen after an interrupt.
     """
-    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
+    schedule = build_schedule(network, settings, wanted.batch, wanted.train)
     steps = _steps(schedule, settings, wanted) if wanted.timing else []
     candidates = _candidates(schedule, settings, steps, reporter)
     sampled = settings.model_copy(update={"sampling": precision(settings.sampling)})
@@ -91,7 +91,7 @@ def choose(
     alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}
 
-    def measure(asked: Mapping[Place, Question]) -> Mapping[Place, Measured]:
+    def measure(asked: Mapping[Place, MeasurementRequest]) -> Mapping[Place, Measured]:
         by_step = {place: one.name for place, one in asked.items()}
         names = ", ".join(sorted(set(by_step.values())))
         reporter.say(f"algorithms: measuring {len(asked)} of {len(candidates)} passes by {names}")
@@ -99,19 +99,19 @@ def choose(
         record = run_iteration(network, sampled, how, reporter, interrupt, known=known, chosen=by_step)
         known.update(record.of_class)
         if record.stopped_by:
-            raise _Interrupted
+            raise _MeasurementStoppedError
         return {(s.step.layer, s.step.what): s.facts.cycles for s in record.steps if s.facts is not None}
 
     try:
         choices = choose_all(candidates, measure)
-    except _Interrupted:
-        return Chosen()  # what follows ends by the same interrupt
+    except _MeasurementStoppedError:
+        return AlgorithmChoices()  # what follows ends by the same interrupt
     exact = {
         one: replace(facts, sampling=None)
         for one, facts in known.items()
         if facts.sampling is None or facts.sampling.method == WHOLE
     }
-    return Chosen(choices, exact)
+    return AlgorithmChoices(choices, exact)
 
 
 def precision(asked: SamplingSpec | None) -> SamplingSpec:
@@ -125,7 +125,7 @@ def precision(asked: SamplingSpec | None) -> SamplingSpec:
     return SamplingSpec(error=ERROR, confidence=confidence, within=False)
 
 
-def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> list[Step]:
+def _steps(schedule: Schedule, settings: NetworkSettings, wanted: NetworkRunRequest) -> list[Step]:
     """Return the steps whose algorithm is to be chosen."""
     network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
     here = [step for step in schedule.steps if selected is None or step.layer in selected]
@@ -138,9 +138,11 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> lis
         and (wanted.places is None or (step.layer, step.what) in wanted.places)
     ]
     if "convolution" not in kinds:
-        sparse = Iteration.under(settings, sparse=True)
+        sparse = IterationSettings.under(settings, sparse=True)
         compared = steps if wanted.engine == "both" else []
-        steps = [s for s in compared if any(part.primitive.skips_zeros_of for part in parts_of(schedule, s, sparse))]
+        steps = [
+            s for s in compared if any(part.primitive.skips_zeros_of for part in bind_primitives(schedule, s, sparse))
+        ]
     if "attention" in kinds:
         steps += [s for s in here if s.what is Pass.FORWARD and network[s.layer].kind_name == "attention"]
     return steps
@@ -158,12 +160,12 @@ def _candidates(
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
         for name in names if of_kind else ():
             chosen = {(step.layer, step.what): name for step in of_kind}
-            iteration = Iteration.under(settings, chosen=chosen)
+            iteration = IterationSettings.under(settings, chosen=chosen)
             planned = network_plan(schedule, iteration)
             if not fits(planned, settings.gpu):
                 reporter.say(f"{kind} by {name}: its workspace does not fit the GPU's memory")
                 continue
-            storage = Storage.laid_out(planned)
+            storage = Storage.allocate_addresses(planned)
             for step in of_kind:
                 operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
                 if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):

@@ -8,14 +8,14 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings
-from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution, circulant
-from workloads.networks.fully_connected import FullyConnected
+from workloads.networks.block_circulant import BlockCirculantConvolution, BlockCirculantLayer, circulant
+from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import ShapeError
-from workloads.networks.permuted_diagonal import PermutedDiagonal, permuted_diagonal
+from workloads.networks.permuted_diagonal import PermutedDiagonalLayer, permuted_diagonal
 
-CIRCULANT = BlockCirculant | BlockCirculantConvolution
-BLOCKED = CIRCULANT | PermutedDiagonal
+CIRCULANT = BlockCirculantLayer | BlockCirculantConvolution
+BLOCKED = CIRCULANT | PermutedDiagonalLayer
 
 _TITLES = {"circulant": "circulant", "permuted_diagonal": "permuted diagonal"}
 _KINDS = {
@@ -24,25 +24,25 @@ _KINDS = {
 }
 
 
-def as_set(network: Network, settings: NetworkSettings) -> Network:
+def apply_layer_settings(network: Network, settings: NetworkSettings) -> Network:
     """Return the network with layers as the settings of a run have them; raise UserError where that cannot be.
 
     The same network comes back where nothing is asked, and where it has been done already.
     """
-    network = with_circulant_layers(network, settings.block_circulant)
+    network = make_layers_circulant(network, settings.block_circulant)
     if settings.weights is None:
         return network
     stored = {"weights": settings.weights}
     layers = [
-        replace(layer, kind=layer.kind.model_copy(update=stored)) if type(layer.kind) is FullyConnected else layer
+        replace(layer, kind=layer.kind.model_copy(update=stored)) if type(layer.kind) is FullyConnectedLayer else layer
         for layer in network.layers
     ]
-    if all(type(layer.kind) is not FullyConnected for layer in layers):
+    if all(type(layer.kind) is not FullyConnectedLayer for layer in layers):
         raise UserError(f"weights: {settings.weights}: {network.name} has no fully connected layer")
     return replace(network, layers=tuple(layers))
 
 
-def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Network:
+def make_layers_circulant(network: Network, asked: BlockCirculantSpec) -> Network:
     """Return the network with circulant layers as asked; raise UserError for a layer that cannot be one.
 
     A layer that is not named and whose matrix has no such block stays dense, and the network's remarks say so. The same
@@ -106,4 +106,4 @@ def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: li
 def _is_asked(layer: Layer, asked: BlockCirculantSpec) -> bool:
     if isinstance(asked.layers, list):
         return layer.name in asked.layers
-    return asked.layers == "all" or isinstance(layer.kind, FullyConnected)
+    return asked.layers == "all" or isinstance(layer.kind, FullyConnectedLayer)

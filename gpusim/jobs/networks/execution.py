@@ -15,33 +15,33 @@ from math import sqrt
 import numpy as np
 
 from gpusim.base import progress
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.binding import why_apart, why_dense
-from gpusim.jobs.networks.case import Iteration
-from gpusim.jobs.networks.kept import Kept, known_whole
+from gpusim.jobs.networks.binding import explain_dense_step, explain_separate_launches
+from gpusim.jobs.networks.case import IterationSettings
+from gpusim.jobs.networks.kept import LaunchCache, known_whole
 from gpusim.jobs.networks.launches import (
-    Before,
     LaunchClass,
+    PrecedingLaunch,
     after,
     class_of_values,
+    classify_synthetic_launches,
     deciding,
-    found_in_l2,
+    find_launches_in_l2,
     launch_class,
-    made_up_classes,
 )
-from gpusim.jobs.networks.pieces import Piece, depended_on, pieces
-from gpusim.jobs.networks.sparse import check_made_up, check_operators
+from gpusim.jobs.networks.pieces import OperatorLaunches, find_decisive_launches, pieces
+from gpusim.jobs.networks.sparse import check_operators, check_synthetic_maps
 from gpusim.jobs.networks.steps import (
     CycleLimitError,
-    Outcome,
-    Stopped,
-    Timing,
-    Zeros,
+    LaunchStoppedError,
+    LaunchTimingOptions,
+    StepOutcome,
+    ZeroFractions,
     new_processor,
     run_step,
     run_synthetic,
@@ -57,14 +57,14 @@ from isa.execution.executor import program_of
 from spartan.engine_spec import EngineSpec
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Step
-from workloads.operators.operator import Work
+from workloads.operators.operator import OperatorCost
 from workloads.operators.primitive import TensorOperator
 
 MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the time, unless a larger one is asked for
 
 
 @dataclass(frozen=True)
-class How:
+class ExecutionOptions:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
@@ -106,7 +106,7 @@ class StepResult:
 
     step: Step
     operators: tuple[str, ...]
-    work: tuple[Work, ...]
+    work: tuple[OperatorCost, ...]
     classes: tuple[LaunchClass, ...]
     simulated: frozenset[int] = frozenset()
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
@@ -114,10 +114,10 @@ class StepResult:
     mismatches: tuple[str, ...] = ()
     facts: RunFacts | None = None
     zeros_of: tuple[str, ...] = ()
-    zeros: Zeros | None = None
+    zeros: ZeroFractions | None = None
     why_dense: str = ""
     why_apart: Mapping[str, str] = field(default_factory=dict)
-    before: Mapping[int, Sequence[Before]] = field(default_factory=dict)
+    before: Mapping[int, Sequence[PrecedingLaunch]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -160,15 +160,15 @@ class Execution:
 
     storage: Storage
     gpu: GpuSpec
-    how: How
+    how: ExecutionOptions
     reporter: Reporter
     interrupt: Interrupt
-    kept: Kept | None = None
+    kept: LaunchCache | None = None
     engine_spec: EngineSpec | None = None
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     partial: bool = False
 
-    def run(self, iteration: Iteration, keep: Keep | None = None) -> list[StepResult]:
+    def run(self, iteration: IterationSettings, keep: Keep | None = None) -> list[StepResult]:
         """Run an iteration and return the results of its steps in order; those of unfinished steps have no facts.
 
         keep: called with each tensor that a step has written, with real data.
@@ -176,12 +176,12 @@ class Execution:
         if self.how.timing:
             prepare_core()
         prepared = self._prepared(iteration)
-        told = _Told(self.reporter, [result for _, result in prepared if self._is_selected(result.step)])
+        told = _StepReporter(self.reporter, [result for _, result in prepared if self._is_selected(result.step)])
         self.interrupt.deferred = True
         try:
             run = self._in_order if self.how.real else self._alone
             run(prepared, told, keep)
-        except (Stopped, CycleLimitError, KeyboardInterrupt):
+        except (LaunchStoppedError, CycleLimitError, KeyboardInterrupt):
             self.partial = True
         finally:
             self.interrupt.deferred = False
@@ -195,7 +195,7 @@ class Execution:
             result.simulated = frozenset(n for n in result.simulated if result.classes[n] in self.of_class)
         return results
 
-    def _prepared(self, iteration: Iteration) -> list[Prepared]:
+    def _prepared(self, iteration: IterationSettings) -> list[Prepared]:
         """Return the operators of the steps that are needed, each with an empty result.
 
         Steps after the last selected one are left out; with synthetic data all that are not selected.
@@ -203,7 +203,7 @@ class Execution:
         steps = list(self.storage.plan.schedule.steps)
         last = max((n for n, step in enumerate(steps) if self._is_selected(step)), default=-1)
         prepared: list[Prepared] = []
-        chain: list[Before] = []
+        chain: list[PrecedingLaunch] = []
         for step in steps[: last + 1]:
             if not (self.how.real or self._is_warm or self._is_selected(step)):
                 continue
@@ -211,14 +211,17 @@ class Execution:
             where = f"{self.storage.plan.schedule.network.source}: layer '{step.layer}' ({step.what})"
             check_operators(operators, self.engine_spec, where)
             if not self.how.real:
-                check_made_up(operators, self.how.sparsity(step.layer), step.layer, where)
+                check_synthetic_maps(operators, self.how.sparsity(step.layer), step.layer, where)
             classes = self._classes(step, operators, iteration)
-            before: dict[int, Sequence[Before]] = {}
+            before: dict[int, Sequence[PrecedingLaunch]] = {}
             if self._is_warm:
                 classes, before = self._told_apart(operators, classes, chain)
             names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
             schedule = self.storage.plan.schedule
-            dense, apart = why_dense(schedule, step, iteration), why_apart(schedule, step, iteration)
+            dense, apart = (
+                explain_dense_step(schedule, step, iteration),
+                explain_separate_launches(schedule, step, iteration),
+            )
             skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
             result = StepResult(
                 step, names, work, classes, zeros_of=skipped, why_dense=dense, why_apart=apart, before=before
@@ -236,14 +239,14 @@ class Execution:
         return self.how.timing and self.gpu.caches == "warm"
 
     def _told_apart(
-        self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[Before]
-    ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[Before]]]:
+        self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[PrecedingLaunch]
+    ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[PrecedingLaunch]]]:
         """Distinguish launches of one class by what they find in L2, and add them to the chain of all launches.
 
         With real data each launch is simulated after all earlier ones, and none stands for another one.
         """
         found: list[LaunchClass] = []
-        before: dict[int, Sequence[Before]] = {}
+        before: dict[int, Sequence[PrecedingLaunch]] = {}
         for operator in operators:
             work = operator.primitive.work
             moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
@@ -252,10 +255,10 @@ class Execution:
                 if self.how.real:
                     found.append(one._replace(after=len(chain), transferable=False))
                 else:
-                    held = found_in_l2(chain, self.gpu.l2.size_kib << 10)
+                    held = find_launches_in_l2(chain, self.gpu.l2.size_kib << 10)
                     before[len(found)] = held
                     found.append(one._replace(after=after(held, launch)))
-                chain.append(Before(operator, number, one, moved_bytes))
+                chain.append(PrecedingLaunch(operator, number, one, moved_bytes))
         return tuple(found), before
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
@@ -264,7 +267,7 @@ class Execution:
         seen: set[LaunchClass] = set()
         for operators, result in prepared:
             # values that later launches or steps depend on are those of all workgroups
-            needed = frozenset[int]() if self.how.real else depended_on(operators)
+            needed = frozenset[int]() if self.how.real else find_decisive_launches(operators)
             sampling, new = {}, set()
             for number, one in enumerate(result.classes):
                 if one in seen:
@@ -280,11 +283,11 @@ class Execution:
             result.simulated, result.sampling = frozenset(new), sampling
 
     def _classes(
-        self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
+        self, step: Step, operators: tuple[TensorOperator, ...], iteration: IterationSettings
     ) -> tuple[LaunchClass, ...]:
         past = self.how.l1_bypass(step.layer, step.what)
         if not self.how.real:
-            return tuple(made_up_classes(operators, str(self.how.sparsity(step.layer)), past))
+            return tuple(classify_synthetic_launches(operators, str(self.how.sparsity(step.layer)), past))
         found = []
         # rounding in sparse layers changes the values of all later steps
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
@@ -312,14 +315,14 @@ class Execution:
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked
 
-    def _timing(self, result: StepResult) -> Timing:
+    def _timing(self, result: StepResult) -> LaunchTimingOptions:
         past = self.how.l1_bypass(result.step.layer, result.step.what)
-        return Timing(self.engine_spec, self.how.launches, result.sampling, past)
+        return LaunchTimingOptions(self.engine_spec, self.how.launches, result.sampling, past)
 
-    def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
+    def _in_order(self, prepared: list[Prepared], told: "_StepReporter", keep: Keep | None) -> None:
         alone = self.how.jobs == 1 or not self.how.timing or self._is_warm
-        children = None if alone else Children(self.how.jobs)
-        processor = new_processor(self.gpu, Timing(self.engine_spec)) if self._is_warm else None
+        children = None if alone else ProcessPool(self.how.jobs)
+        processor = new_processor(self.gpu, LaunchTimingOptions(self.engine_spec)) if self._is_warm else None
         try:
             for operators, result in prepared:
                 selected = self._is_selected(result.step)
@@ -339,15 +342,15 @@ class Execution:
                 for name in result.step.writes.values() if keep is not None else ():
                     keep(name, self.storage.array(name))  # type: ignore[misc]
                 if self.interrupt.asked:
-                    raise Stopped
+                    raise LaunchStoppedError
             while children is not None and children.running:
                 self._collect(children, told)
         finally:
             if children is not None:
                 children.stop()
 
-    def _alone(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
-        children = Children(self.how.jobs)
+    def _alone(self, prepared: list[Prepared], told: "_StepReporter", keep: Keep | None) -> None:
+        children = ProcessPool(self.how.jobs)
         # the longest first, so that none is left alone at the end
         ordered = sorted(prepared, key=lambda one: -one[1].instructions)
         waiting = deque(piece for operators, result in ordered for piece in pieces(operators, result))
@@ -367,7 +370,7 @@ class Execution:
         finally:
             children.stop()
 
-    def _begin(self, piece: Piece, children: Children) -> None:
+    def _begin(self, piece: OperatorLaunches, children: ProcessPool) -> None:
         timing = replace(self._timing(piece.result), sampling=piece.sampling)
         sparsity = self.how.sparsity(piece.result.step.layer) or 0.0
         known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
@@ -375,24 +378,24 @@ class Execution:
         for kernel in {piece.operator.launches[number].kernel for number in piece.numbers}:
             _ = program_of(kernel).instructions  # decoded once, for all that are forked
             if piece.sampling:
-                from gpusim.model.sampling.sampler import look_at
+                from gpusim.model.sampling.sampler import analyse_kernel
 
-                look_at(kernel)
+                analyse_kernel(kernel)
         children.start(piece, partial(run_synthetic, *known))
 
-    def _hold(self, piece: Piece) -> bool:
+    def _hold(self, piece: OperatorLaunches) -> bool:
         """Hold a piece's launches until it is finished; return False where another run is at one of them."""
         if self.kept is None or all(self.kept.hold(one) for one in piece.classes):
             return True
         self._release(piece)
         return False
 
-    def _release(self, piece: Piece) -> None:
+    def _release(self, piece: OperatorLaunches) -> None:
         if self.kept is not None:
             for one in piece.classes:
                 self.kept.release(one)
 
-    def _is_found(self, piece: Piece) -> bool:
+    def _is_found(self, piece: OperatorLaunches) -> bool:
         """Tell whether another run has kept a piece's launches since this one began; they are not simulated then."""
         result = piece.result
         if not all(self._is_known(result.classes[n], result.sampling.get(n)) for n in piece.of_step):
@@ -400,25 +403,25 @@ class Execution:
         result.simulated -= piece.of_step
         return True
 
-    def _finish(self, piece: Piece, told: "_Told") -> None:
+    def _finish(self, piece: OperatorLaunches, told: "_StepReporter") -> None:
         """Let other runs have a piece, and count its step once nothing of it is left."""
         self._release(piece)
         if all(piece.result.classes[n] in self.of_class for n in piece.result.simulated):
             told.done(piece.result)
 
-    def _collect(self, children: Children, told: "_Told") -> None:
-        """Wait a moment for a process that ends; raises Stopped once the user has interrupted."""
+    def _collect(self, children: ProcessPool, told: "_StepReporter") -> None:
+        """Wait a moment for a process that ends; raises LaunchStoppedError once the user has interrupted."""
         for key, outcome in children.finished():
-            if isinstance(key, Piece):
+            if isinstance(key, OperatorLaunches):
                 self._take(key.result, key.in_step(outcome))
                 self._finish(key, told)
             else:
                 self._take(key, outcome)
                 told.done(key)
         if self.interrupt.asked:
-            raise Stopped
+            raise LaunchStoppedError
 
-    def _take(self, result: StepResult, outcome: Outcome) -> None:
+    def _take(self, result: StepResult, outcome: StepOutcome) -> None:
         for number, facts in outcome.facts.items():
             one = result.classes[number]
             self.of_class[one] = facts
@@ -450,7 +453,7 @@ def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None
     }
 
 
-class _Told:
+class _StepReporter:
     """Reports of progress over steps, with the time left."""
 
     def __init__(self, reporter: Reporter, results: list[StepResult]) -> None:

@@ -16,18 +16,18 @@ from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.queue import DEFAULT, StreamQueue
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place, choose
-from gpusim.jobs.networks.circulant import as_set
-from gpusim.jobs.networks.identity import identity_of_network
+from gpusim.jobs.networks.circulant import apply_layer_settings
+from gpusim.jobs.networks.identity import hash_network
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.rows import Row
-from gpusim.jobs.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
+from gpusim.jobs.networks.rows import LayerPassRow
+from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, build_schedule, is_real, run_iteration
 from gpusim.jobs.networks.storage import network_plan
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant, check_draws
 from gpusim.model.core.facts import RunFacts
 from gpusim.results.records.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
-from gpusim.results.store.work import NetworkRows, Work
+from gpusim.results.store.work import NetworkRows, RunDescription
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
 
@@ -70,7 +70,7 @@ class NetworkJob(Job):
         self,
         network: Network,
         settings: NetworkSettings,
-        wanted: Wanted,
+        wanted: NetworkRunRequest,
         inputs: Mapping[str, np.ndarray] | None = None,
         keep_outputs: bool = False,
         source: str = "inputs",
@@ -84,7 +84,7 @@ class NetworkJob(Job):
                 check_share(settings.gpu, settings.engine)
             except ValueError as error:
                 raise UserError(str(error)) from None
-        network = as_set(network, settings)
+        network = apply_layer_settings(network, settings)
         self.network, self.settings = network, settings
         self.wanted = wanted = _decided(network, settings, wanted)
         layers = f", {wanted.layers}" if isinstance(wanted.layers, str) else ""
@@ -157,7 +157,7 @@ class NetworkJob(Job):
         self.found[name], self._known[draw], self.outputs = found, found.of_class, found.outputs
         fill(record, found, self)
 
-    def choice_of(self, place: Place) -> KernelChoice | None:
+    def get_choice(self, place: Place) -> KernelChoice | None:
         """Return how the algorithm of a layer's pass was chosen, where it was."""
         return (self._choices or {}).get(place)
 
@@ -196,7 +196,7 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
     record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
 
 
-def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
+def _part(row: LayerPassRow, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     works = [work for step in row.steps for work in step.work]
     values: dict[str, Any] = {
         "kind": found.schedule.network[row.layer].kind_name if row.layer in found.schedule.network.named else "",
@@ -215,7 +215,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     why = found.schedule.apart.get((row.layer, row.what))
     if apart := {**row.why_apart, **({row.layer: why} if why else {})}:
         values["why_apart"] = apart
-    choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
+    choice = job.get_choice((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:
         values["choice"] = asdict(choice)
     launches = [
@@ -227,7 +227,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified)
 
 
-def _with_purpose(row: Row, found: NetworkRecord) -> RunFacts | None:
+def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:
     """Return the row's facts with what its launches are for (`gpusim.model.core.counters.LAYER`); None while not all
     are known.
     """
@@ -262,7 +262,7 @@ def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:
     return VerificationFacts(all(one.passed for one in compared), worst.max_error, worst.bound)
 
 
-def _check_gains(settings: NetworkSettings, wanted: Wanted, keep_outputs: bool) -> None:
+def _check_gains(settings: NetworkSettings, wanted: NetworkRunRequest, keep_outputs: bool) -> None:
     """Raise UserError for what does not go with a comparison of runs without a value and with it."""
     where = f"gains: {wanted.gains}"
     if wanted.gains not in GAINS:
@@ -281,22 +281,22 @@ def _check_gains(settings: NetworkSettings, wanted: Wanted, keep_outputs: bool) 
         raise UserError(f"{where}: {error}") from None
 
 
-def _decided(network: Network, settings: NetworkSettings, wanted: Wanted) -> Wanted:
+def _decided(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> NetworkRunRequest:
     """Decide for real data or made-up values, for all variants alike, by the sparse variant's workspace, which is the
     larger.
     """
     if wanted.data != "auto":
         return wanted
-    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
-    planned = network_plan(schedule, Iteration.under(settings, sparse=wanted.engine != "off"))
+    schedule = build_schedule(network, settings, wanted.batch, wanted.train)
+    planned = network_plan(schedule, IterationSettings.under(settings, sparse=wanted.engine != "off"))
     return replace(wanted, data="real" if is_real(wanted, planned) else "synthetic")
 
 
-def _phase(wanted: Wanted) -> str:
+def _phase(wanted: NetworkRunRequest) -> str:
     return "train" if wanted.train else "inference"
 
 
-def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dict[str, Any]:
+def resolved(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> dict[str, Any]:
     """Return every value of the settings, and under `network` what of it is run."""
     asked = {
         "name": network.name,
@@ -317,13 +317,17 @@ def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dic
     return {**settings.resolved(), "network": asked, "run": {"checked": wanted.launches.checked, **launches}}
 
 
-def work_of_network(
-    network: Network, settings: NetworkSettings, wanted: Wanted, inputs: Path | None = None, writes: bool = False
-) -> Work:
+def describe_network_run(
+    network: Network,
+    settings: NetworkSettings,
+    wanted: NetworkRunRequest,
+    inputs: Path | None = None,
+    writes: bool = False,
+) -> RunDescription:
     """Return the work that `gpusim net` does. inputs: file of arrays; writes: it writes arrays, and so is
     always run.
     """
-    network = as_set(network, settings)
+    network = apply_layer_settings(network, settings)
     read = [inputs] if inputs is not None else []
     source = Path(network.source)
     if network.values is not None and source.is_file():
@@ -331,10 +335,10 @@ def work_of_network(
     rows = NetworkRows(
         network.name,
         network.source,
-        identity_of_network(network),
+        hash_network(network),
         [(layer.name, layer.kind_name) for layer in network.layers],
     )
-    return Work(
+    return RunDescription(
         "net",
         f"{network.name}, {_phase(wanted)}, batch {wanted.batch}" + (f", {wanted.layers}" if wanted.layers else ""),
         resolved(network, settings, wanted),

@@ -16,7 +16,7 @@ from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.sampled import WHOLE, Sampling
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.results.store.pieces import Pieces
+from gpusim.results.store.pieces import ResultCache
 from gpusim.results.store.records import plain_facts, restored_facts
 from gpusim.results.store.work import SIMULATOR, sources_hash
 from spartan.engine_spec import EngineSpec
@@ -24,7 +24,7 @@ from spartan.engine_spec import EngineSpec
 _ASKED = "asked_error"  # of an estimate, beside its facts
 
 
-class Kept:
+class LaunchCache:
     """Facts of launches on one GPU in a store, which is created if need be. Raises StoreError where it cannot be
     written.
 
@@ -40,7 +40,7 @@ class Kept:
         engine_spec: EngineSpec | None = None,
         perturbation: int = 0,
     ) -> None:
-        self._pieces = Pieces(path, fresh)
+        self._pieces = ResultCache(path, fresh)
         machine = gpu.model_dump(mode="json", exclude={"l1": {"bypass"}})  # which a class of launches says
         drawn = [perturbation] if perturbation else []
         self._under = json.dumps([sources_hash(SIMULATOR), machine, *drawn], sort_keys=True)

@@ -85,7 +85,9 @@ def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: b
     )
 
 
-def made_up_classes(operators: Sequence[TensorOperator], zeros: str = "", l1_bypass: bool = False) -> list[LaunchClass]:
+def classify_synthetic_launches(
+    operators: Sequence[TensorOperator], zeros: str = "", l1_bypass: bool = False
+) -> list[LaunchClass]:
     """Return the classes of all launches of operators over made-up values.
 
     zeros: says how many are to be skipped; l1_bypass: whether loads go past L1.
@@ -98,7 +100,7 @@ def made_up_classes(operators: Sequence[TensorOperator], zeros: str = "", l1_byp
     return found
 
 
-class Before(NamedTuple):
+class PrecedingLaunch(NamedTuple):
     """A launch before another one. number: in its operator; moved_bytes: an estimate of the bytes that it reads and
     stores.
     """
@@ -114,7 +116,7 @@ class Before(NamedTuple):
         return self.operator.launches[self.number]
 
 
-def found_in_l2(before: Sequence[Before], l2_bytes: int) -> tuple[Before, ...]:
+def find_launches_in_l2(before: Sequence[PrecedingLaunch], l2_bytes: int) -> tuple[PrecedingLaunch, ...]:
     """Return the last launches of `before`, whose lines the next launch may find in L2.
 
     They go back until together they have moved TURNED_OVER times what L2 holds: of anything older, hardly a line is
@@ -127,7 +129,7 @@ def found_in_l2(before: Sequence[Before], l2_bytes: int) -> tuple[Before, ...]:
     return tuple(before[first:])
 
 
-def after(before: Sequence[Before], launch: "Launch") -> Hashable:
+def after(before: Sequence[PrecedingLaunch], launch: "Launch") -> Hashable:
     """Return a key that distinguishes two launches of one class by what they find in L2: who ran before, on which
     memory.
     """

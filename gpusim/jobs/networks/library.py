@@ -21,7 +21,7 @@ from isa.launch import POINTERS, Launch
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 if TYPE_CHECKING:
-    from gpusim.jobs.hip.recording import Recording
+    from gpusim.jobs.hip.recording import ProgramRecording
     from isa.device_memory import DeviceMemory
     from isa.kernarg import Pointer
 
@@ -47,17 +47,19 @@ def is_there(product: VendorProduct) -> bool:
     )
 
 
-def recorded(product: VendorProduct, words: Sequence[str | Path | int], gpu: GpuSpec) -> "Recording":
+def recorded(product: VendorProduct, words: Sequence[str | Path | int], gpu: GpuSpec) -> "ProgramRecording":
     """Return the launches of a product by a library, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
     words: of the program, after the call's name. Raises UserError where the library is missing.
     """
     from gpusim.jobs.hip.built import libraries
     from gpusim.jobs.hip.recording import record
-    from gpusim.jobs.hip.supervisor import Program
+    from gpusim.jobs.hip.supervisor import HostProgram
 
     named = os.environ.get(ROOT_VARIABLE)
-    program = Program([str(libraries() / "product"), product.call, *map(str, words)], Path(named) if named else None)
+    program = HostProgram(
+        [str(libraries() / "product"), product.call, *map(str, words)], Path(named) if named else None
+    )
     recording = record(program, gpu, Reporter(quiet=False), execute=product.sparse)
     if recording.code_of_exit == _NO_LIBRARY:
         raise UserError(

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from gpusim.config.network_run import DEFAULT_ATTENTION
-from gpusim.jobs.networks.case import Case, Row, Use
+from gpusim.jobs.networks.case import PrimitiveUse, Row, StepContext
 from workloads.networks.axes import axes_of, axis_of
 from workloads.networks.kind import Pass
 from workloads.networks.kinds import KINDS as KIND_CLASSES
-from workloads.networks.pointwise import OfInput
+from workloads.networks.pointwise import FunctionOfInput
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
@@ -22,7 +22,7 @@ from workloads.operators.concat import Append, Concat, Split
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.embedding import EmbeddingBackward, EmbeddingForward
 from workloads.operators.lrn import LrnBackward, LrnForward
-from workloads.operators.move import Cut, Permute, Repeat, Stored
+from workloads.operators.move import Permute, Repeat, StoredParameter, StridedSlice
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
@@ -32,59 +32,59 @@ from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward
 
 
-def _activation(function: str, case: Case) -> Use:
+def _activation(function: str, case: StepContext) -> PrimitiveUse:
     if case.step.what is Pass.FORWARD:
-        return Use(ActivationForward(function, case.output_shape))
-    return Use(ActivationBackward(function, case.output_shape))
+        return PrimitiveUse(ActivationForward(function, case.output_shape))
+    return PrimitiveUse(ActivationBackward(function, case.output_shape))
 
 
-def _of_input(case: Case) -> Use:
+def _of_input(case: StepContext) -> PrimitiveUse:
     made = ActivationForward if case.step.what is Pass.FORWARD else ActivationBackward
-    return Use(made(case.kind.function, case.output_shape, *case.kind.numbers))
+    return PrimitiveUse(made(case.kind.function, case.output_shape, *case.kind.numbers))
 
 
-def _pooling(mode: str, case: Case) -> Use:
+def _pooling(mode: str, case: StepContext) -> PrimitiveUse:
     kind = case.kind
     window = kind.window(case.layer.input_shapes)
     counted = mode == "max" or kind.counts_padding
     pooling = Pooling(mode, window, kind.stride or window, kind.padding, kind.ceil, counted)
     if case.step.what is Pass.FORWARD:
-        return Use(PoolingForward(pooling, case.input_shape, keep_places="places" in case.step.writes))
-    return Use(PoolingBackward(pooling, case.input_shape))
+        return PrimitiveUse(PoolingForward(pooling, case.input_shape, keep_places="places" in case.step.writes))
+    return PrimitiveUse(PoolingBackward(pooling, case.input_shape))
 
 
-def _lrn(case: Case) -> Use:
+def _lrn(case: StepContext) -> PrimitiveUse:
     primitive = LrnForward if case.step.what is Pass.FORWARD else LrnBackward
     kind = case.kind
-    return Use(primitive(case.input_shape, kind.size, kind.alpha, kind.beta, kind.k))
+    return PrimitiveUse(primitive(case.input_shape, kind.size, kind.alpha, kind.beta, kind.k))
 
 
-def _batch_norm(case: Case) -> Use:
+def _batch_norm(case: StepContext) -> PrimitiveUse:
     kind, shape = case.kind, case.input_shape
     if case.step.what is Pass.BACKWARD:
-        return Use(BatchNormBackward(shape, kind.mode, kind.epsilon))
+        return PrimitiveUse(BatchNormBackward(shape, kind.mode, kind.epsilon))
     if "mean" in case.step.writes:
-        return Use(BatchNormTraining(shape, kind.mode, kind.epsilon, kind.momentum))
-    return Use(BatchNormInference(shape, kind.mode, kind.epsilon))
+        return PrimitiveUse(BatchNormTraining(shape, kind.mode, kind.epsilon, kind.momentum))
+    return PrimitiveUse(BatchNormInference(shape, kind.mode, kind.epsilon))
 
 
-def _softmax(case: Case) -> Use:
+def _softmax(case: StepContext) -> PrimitiveUse:
     primitive = SoftmaxForward if case.step.what is Pass.FORWARD else SoftmaxBackward
     outer, values, inner = case.kind.planes(case.layer.shape)
     rows = case.schedule.batch * outer
-    return Use(primitive((rows, values, inner) if inner > 1 else (rows, values)))
+    return PrimitiveUse(primitive((rows, values, inner) if inner > 1 else (rows, values)))
 
 
-def _row_norm(case: Case) -> Use:
+def _row_norm(case: StepContext) -> PrimitiveUse:
     kind, shape = case.kind, case.input_shape
     axes, groups = getattr(kind, "axes", 1), getattr(kind, "groups", 0)
     same = shape, axes, groups, case.layer.kind_name != "rms_norm", kind.biased, kind.epsilon
     if case.step.what is Pass.FORWARD:
-        return Use(RowNormForward(*same, keep="mean" in case.step.writes))
-    return Use(RowNormBackward(*same))
+        return PrimitiveUse(RowNormForward(*same, keep="mean" in case.step.writes))
+    return PrimitiveUse(RowNormBackward(*same))
 
 
-def _combine(case: Case) -> Use:
+def _combine(case: StepContext) -> PrimitiveUse:
     kind, batch = case.kind, case.schedule.batch
     shapes = [(batch, *shape) for shape in case.layer.input_shapes]
     names, stored = {"x0": "x0", "x1": "x1"}, ""
@@ -98,137 +98,137 @@ def _combine(case: Case) -> Use:
         names = {stored: kind.role, other: "x"}
         left, right = (kind.stored, *shapes) if kind.stored_first else (*shapes, kind.stored)
     if case.step.what is Pass.FORWARD:
-        return Use(CombineForward(kind.operation, left, right, stored), names)
+        return PrimitiveUse(CombineForward(kind.operation, left, right, stored), names)
     roles = names | {f"d{name}": f"d{role}" for name, role in names.items()}
     wanted = [f"d{name}" for name in names if f"d{names[name]}" in case.step.writes]
     only = wanted[0] if len(wanted) == 1 else ""
-    return Use(CombineBackward(kind.operation, left, right, stored, only), roles)
+    return PrimitiveUse(CombineBackward(kind.operation, left, right, stored, only), roles)
 
 
-def _stored(case: Case) -> Use:
-    forward = Stored(case.output_shape)
+def _stored(case: StepContext) -> PrimitiveUse:
+    forward = StoredParameter(case.output_shape)
     roles = {"bias": "weight", "dbias": "dweight"}
-    return Use(forward if case.step.what is Pass.FORWARD else forward.backward(), roles)
+    return PrimitiveUse(forward if case.step.what is Pass.FORWARD else forward.backward(), roles)
 
 
-def _matmul(case: Case) -> Use:
+def _matmul(case: StepContext) -> PrimitiveUse:
     batch = case.schedule.batch
     left, right = case.layer.input_shapes
     axes = len(case.layer.shape)
     shapes = [(batch, *(1,) * (axes - len(shape)), *shape) for shape in (left, right)]
     made = BatchedProductForward if case.step.what is Pass.FORWARD else BatchedProductBackward
-    return Use(made(shapes[0], shapes[1], case.kind.turned))
+    return PrimitiveUse(made(shapes[0], shapes[1], case.kind.turned))
 
 
-def _attention(case: Case) -> Use:
+def _attention(case: StepContext) -> PrimitiveUse:
     batch, inputs = case.schedule.batch, case.layer.input_shapes
     queries, keys = ((batch, *shape) for shape in inputs[:2])
     values = queries, keys, case.kind.causal, case.kind.scale(inputs)
     if case.step.what is not Pass.FORWARD:
-        return Use(AttentionBackward(*values))
+        return PrimitiveUse(AttentionBackward(*values))
     iteration = case.iteration
     wanted = ATTENTION_ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.attention)]
     made = ATTENTION_ALGORITHMS[DEFAULT_ATTENTION] if wanted.why_not(queries[-1]) else wanted
-    return Use(made(*values))
+    return PrimitiveUse(made(*values))
 
 
-def _embedding(case: Case) -> Use:
+def _embedding(case: StepContext) -> PrimitiveUse:
     made = EmbeddingForward if case.step.what is Pass.FORWARD else EmbeddingBackward
-    return Use(made(case.input_shape, case.kind.rows, case.kind.width))
+    return PrimitiveUse(made(case.input_shape, case.kind.rows, case.kind.width))
 
 
-def _causal_mask(case: Case) -> Use:
-    return Use(CausalMask(case.output_shape, case.step.what is not Pass.FORWARD))
+def _causal_mask(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(CausalMask(case.output_shape, case.step.what is not Pass.FORWARD))
 
 
-def _rotary(case: Case) -> Use:
-    return Use(Rotary(case.output_shape, case.kind.first, case.kind.base, case.step.what is not Pass.FORWARD))
+def _rotary(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(Rotary(case.output_shape, case.kind.first, case.kind.base, case.step.what is not Pass.FORWARD))
 
 
-def _one_way(row: "Callable[[Case], Primitive]") -> Row:
+def _one_way(row: "Callable[[StepContext], Primitive]") -> Row:
     """Make the row of a kind whose backward pass is what its forward pass's primitive says."""
 
-    def use(case: Case) -> Use:
+    def use(case: StepContext) -> PrimitiveUse:
         forward = row(case)
         if case.step.what is Pass.FORWARD:
-            return Use(forward)
+            return PrimitiveUse(forward)
         (backward,) = forward.backward_passes()
-        return Use(backward)
+        return PrimitiveUse(backward)
 
     return use
 
 
-def _permute(case: Case) -> Primitive:
+def _permute(case: StepContext) -> Primitive:
     return Permute(case.input_shape, (0, *(axis + 1 for axis in case.kind.order)))
 
 
-def _slice(case: Case) -> Primitive:
+def _slice(case: StepContext) -> Primitive:
     kind, shape = case.kind, case.input_shape
     axis = axis_of(shape[1:], kind.axis) + 1
     taken = kind.taken(shape[axis])
     starts, steps = [0] * len(shape), [1] * len(shape)
     starts[axis], steps[axis] = taken[0], taken.step
-    return Cut(shape, tuple(starts), tuple(steps), case.output_shape)
+    return StridedSlice(shape, tuple(starts), tuple(steps), case.output_shape)
 
 
-def _pad(case: Case) -> Primitive:
+def _pad(case: StepContext) -> Primitive:
     starts = (0, *(-count for count in case.kind.before))
-    return Cut(case.input_shape, starts, (1,) * len(starts), case.output_shape, case.kind.value)
+    return StridedSlice(case.input_shape, starts, (1,) * len(starts), case.output_shape, case.kind.value)
 
 
-def _repeat(case: Case) -> Primitive:
+def _repeat(case: StepContext) -> Primitive:
     return Repeat(case.input_shape, case.output_shape)
 
 
-def _reduce(case: Case) -> Primitive:
+def _reduce(case: StepContext) -> Primitive:
     shape = case.input_shape
     axes = tuple(axis + 1 for axis in axes_of(shape[1:], case.kind.axes))
     count = math.prod(shape[axis] for axis in axes)
     return Sum(shape, axes, 1.0 / count if case.kind.operation == "mean" else 1.0)
 
 
-def _dropout(case: Case) -> Use:
+def _dropout(case: StepContext) -> PrimitiveUse:
     kind, shape = case.kind, case.output_shape
     if case.step.what is Pass.BACKWARD_DATA:
-        return Use(DropoutBackward(shape, kind.probability))
+        return PrimitiveUse(DropoutBackward(shape, kind.probability))
     # a stream of random numbers for each layer and iteration
     layers = case.schedule.network.layers
     stream = (case.iteration.number - 1) * len(layers) + layers.index(case.layer)
-    return Use(DropoutForward(shape, kind.probability, kind.seed, stream % (1 << 32)))
+    return PrimitiveUse(DropoutForward(shape, kind.probability, kind.seed, stream % (1 << 32)))
 
 
-def _add(case: Case) -> Use:
-    return Use(Add(case.output_shape, len(case.layer.inputs)))
+def _add(case: StepContext) -> PrimitiveUse:
+    return PrimitiveUse(Add(case.output_shape, len(case.layer.inputs)))
 
 
-def _multiply(case: Case) -> Use:
+def _multiply(case: StepContext) -> PrimitiveUse:
     primitive = MultiplyForward if case.step.what is Pass.FORWARD else MultiplyBackward
-    return Use(primitive(case.output_shape))
+    return PrimitiveUse(primitive(case.output_shape))
 
 
-def _numbered(case: Case, name: str) -> dict[str, str]:
+def _numbered(case: StepContext, name: str) -> dict[str, str]:
     """Map the numbered name to the plain role, for a layer with one input; its role has no number."""
     return {f"{name}0": name} if len(case.layer.inputs) == 1 else {}
 
 
-def _concat(case: Case) -> Use:
+def _concat(case: StepContext) -> PrimitiveUse:
     axis, shape = axis_of(case.layer.shape, case.kind.axis) + 1, case.output_shape
     parts = tuple(one[axis - 1] for one in case.layer.input_shapes)
     whole = (math.prod(shape[:axis]), *shape[axis:])  # what stands before the axis counts as images
     if case.step.what is Pass.FORWARD:
-        return Use(Concat(whole, parts), _numbered(case, "x"))
-    return Use(Split(whole, parts), _numbered(case, "dx"))
+        return PrimitiveUse(Concat(whole, parts), _numbered(case, "x"))
+    return PrimitiveUse(Split(whole, parts), _numbered(case, "dx"))
 
 
-def _append(case: Case) -> Use:
+def _append(case: StepContext) -> PrimitiveUse:
     axis, shape, inputs = axis_of(case.layer.shape, case.kind.axis) + 1, case.output_shape, case.layer.input_shapes
     whole = (math.prod(shape[:axis]), *shape[axis:])
-    return Use(Append(whole, inputs[1][axis - 1], case.kind.start(inputs)), {"x": "x1"})
+    return PrimitiveUse(Append(whole, inputs[1][axis - 1], case.kind.start(inputs)), {"x": "x1"})
 
 
-def _bypass(case: Case) -> Use:
+def _bypass(case: StepContext) -> PrimitiveUse:
     forward = case.step.what is Pass.FORWARD
-    return Use(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
+    return PrimitiveUse(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
 
 
 OPERATORS: Mapping[str, Row] = {
@@ -241,7 +241,7 @@ OPERATORS: Mapping[str, Row] = {
     "tanh": partial(_activation, "tanh"),
     "softmax": _softmax,
     "dropout": _dropout,
-    **dict.fromkeys([name for name, kind in KIND_CLASSES.items() if issubclass(kind, OfInput)], _of_input),
+    **dict.fromkeys([name for name, kind in KIND_CLASSES.items() if issubclass(kind, FunctionOfInput)], _of_input),
     **dict.fromkeys(("layer_norm", "rms_norm", "group_norm"), _row_norm),
     "causal_mask": _causal_mask,
     "rotary": _rotary,

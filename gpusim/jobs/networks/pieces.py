@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpusim.jobs.networks.launches import Before, LaunchClass, has_tables
-from gpusim.jobs.networks.steps import Outcome
+from gpusim.jobs.networks.launches import LaunchClass, PrecedingLaunch, has_tables
+from gpusim.jobs.networks.steps import StepOutcome
 from gpusim.model.sampling.spec import SamplingSpec
 from workloads.operators.primitive import TensorOperator
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class OperatorLaunches:
     """Launches of one operator of a step.
 
     numbers: of its launches; first: number in the step of the operator's first launch; before: launches whose lines its
@@ -29,7 +29,7 @@ class Piece:
     result: "StepResult"
     numbers: frozenset[int]
     first: int
-    before: Sequence[Before] = ()
+    before: Sequence[PrecedingLaunch] = ()
 
     @property
     def name(self) -> str:
@@ -52,12 +52,12 @@ class Piece:
         of_step = self.result.sampling
         return {n: of_step[self.first + n] for n in self.numbers if self.first + n in of_step}
 
-    def in_step(self, outcome: Outcome) -> Outcome:
+    def in_step(self, outcome: StepOutcome) -> StepOutcome:
         """Return an outcome with its facts by number in the step instead of number in the operator."""
         return replace(outcome, facts={self.first + n: facts for n, facts in outcome.facts.items()})
 
 
-def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Piece]:
+def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[OperatorLaunches]:
     """Divide the launches of a step that are to be simulated into as many pieces as possible."""
     found, first = [], 0
     for operator in operators:
@@ -65,13 +65,14 @@ def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Pi
         together = has_tables(operator.primitive) and numbers and not result.before
         parts = [numbers] if together else [[n] for n in numbers]
         found += [
-            Piece(operator, result, frozenset(part), first, result.before.get(first + part[0], ())) for part in parts
+            OperatorLaunches(operator, result, frozenset(part), first, result.before.get(first + part[0], ()))
+            for part in parts
         ]
         first += len(operator.launches)
     return found
 
 
-def depended_on(operators: Sequence[TensorOperator]) -> frozenset[int]:
+def find_decisive_launches(operators: Sequence[TensorOperator]) -> frozenset[int]:
     """Return the numbers in the step of the launches whose values decide the time of later launches."""
     found, first = set[int](), 0
     for operator in operators:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpusim.config.network_run import DEFAULT_ALGORITHM
-from gpusim.jobs.networks.case import Case, Row, Use
+from gpusim.jobs.networks.case import PrimitiveUse, Row, StepContext
 from workloads.networks.block_circulant import BlockCirculantConvolution
 from workloads.networks.kind import Pass
 from workloads.operators.activation import ActivationBackward, ActivationForward
@@ -32,7 +32,7 @@ from workloads.operators.permuted_diagonal import (
 from workloads.operators.pooling import PoolingForward
 
 
-def windows_of(case: Case) -> Convolution:
+def build_convolution(case: StepContext) -> Convolution:
     """Return the convolution of a layer, including the batch."""
     kind = case.kind
     return Convolution(
@@ -40,7 +40,7 @@ def windows_of(case: Case) -> Convolution:
     )
 
 
-def why_not_sparse(case: Case, sparse: ConvolutionAlgorithm, windows: Convolution) -> str:
+def explain_dense_pass(case: StepContext, sparse: ConvolutionAlgorithm, windows: Convolution) -> str:
     """Say why a pass of a convolution is not computed by an algorithm that skips zeros; '' where it is."""
     weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
     if case.step.what is not Pass.FORWARD and weights is None:
@@ -52,53 +52,53 @@ def why_not_sparse(case: Case, sparse: ConvolutionAlgorithm, windows: Convolutio
     return sparse.refuses(windows) if weights is None else weights.refuses(windows)
 
 
-def _relu_apart(case: Case, why: str) -> Use:
+def _relu_apart(case: StepContext, why: str) -> PrimitiveUse:
     """Return the ReLU that is joined to a step as a primitive of its own, over the step's result where it lies."""
     apart = case.step.joined[0], why
     if case.step.what is Pass.FORWARD:
-        return Use(ActivationForward("relu", case.output_shape), {"x": "y"}, apart)
-    return Use(ActivationBackward("relu", case.input_shape), {"y": "mask", "dy": "dx"}, apart)
+        return PrimitiveUse(ActivationForward("relu", case.output_shape), {"x": "y"}, apart)
+    return PrimitiveUse(ActivationBackward("relu", case.input_shape), {"y": "mask", "dy": "dx"}, apart)
 
 
-def _pooling_apart(case: Case, why: str) -> tuple[Use, ...]:
+def _pooling_apart(case: StepContext, why: str) -> tuple[PrimitiveUse, ...]:
     """Return the pooling that is joined to a step, if there is one, as a primitive of its own."""
     if len(case.step.joined) < 2:
         return ()
     places = "places" in case.step.writes
     pooling = PoolingForward(POOLED, case.output_shape, keep_places=places)
-    return (Use(pooling, {"x": "y", "y": "pooled"}, (case.step.joined[1], why)),)
+    return (PrimitiveUse(pooling, {"x": "y", "y": "pooled"}, (case.step.joined[1], why)),)
 
 
-def _forward(case: Case, row: ConvolutionAlgorithm) -> tuple[Use, ...]:
+def _forward(case: StepContext, row: ConvolutionAlgorithm) -> tuple[PrimitiveUse, ...]:
     """Return the forward pass of a convolution with what is joined to it."""
     joined = case.step.joined
-    forward = row.forward(windows_of(case), bias=case.kind.bias, relu=bool(joined) and row.rectifies)
+    forward = row.forward(build_convolution(case), bias=case.kind.bias, relu=bool(joined) and row.rectifies)
     why = f"the kernels of {row.name} end with no ReLU"
     if joined and not row.rectifies:
-        return (Use(forward), _relu_apart(case, why), *_pooling_apart(case, why))
+        return (PrimitiveUse(forward), _relu_apart(case, why), *_pooling_apart(case, why))
     if len(joined) > 1 and isinstance(forward, WinogradForward):
-        return (Use(replace(forward, pools=True, kept="places" in case.step.writes)),)
-    return (Use(forward), *_pooling_apart(case, f"the tiles of {row.name} do not consist of its windows"))
+        return (PrimitiveUse(replace(forward, pools=True, kept="places" in case.step.writes)),)
+    return (PrimitiveUse(forward), *_pooling_apart(case, f"the tiles of {row.name} do not consist of its windows"))
 
 
-def _algorithm(case: Case, windows: Convolution) -> ConvolutionAlgorithm:
+def _algorithm(case: StepContext, windows: Convolution) -> ConvolutionAlgorithm:
     """Return the dense algorithm of a step; the default where the one that is asked for does not compute it."""
     iteration = case.iteration
     wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     return ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
 
 
-def _convolution(case: Case) -> Use | tuple[Use, ...]:
-    iteration, windows = case.iteration, windows_of(case)
+def _convolution(case: StepContext) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
+    iteration, windows = case.iteration, build_convolution(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
-    if sparse is not None and not why_not_sparse(case, sparse, windows):
+    if sparse is not None and not explain_dense_pass(case, sparse, windows):
         weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
-        return _forward(case, sparse) if weights is None else Use(weights(windows))
+        return _forward(case, sparse) if weights is None else PrimitiveUse(weights(windows))
     row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:
         return _forward(case, row)
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(row.backward_weights(windows))
+        return PrimitiveUse(row.backward_weights(windows))
     return _backward_data(
         case,
         made := row.backward_data(windows),
@@ -106,7 +106,7 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
     )
 
 
-def _transposed_convolution(case: Case) -> Use | tuple[Use, ...]:
+def _transposed_convolution(case: StepContext) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
     """Run the passes of the convolution the other way: its gradient of the data goes forward."""
     kind, iteration = case.kind, case.iteration
     mirrored, shape = kind.mirrored(case.layer.input_shapes)
@@ -121,24 +121,24 @@ def _transposed_convolution(case: Case) -> Use | tuple[Use, ...]:
     )
     row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:
-        forward = Use(row.backward_data(windows), {"dy": "x", "dx": "y"})
-        return (forward, Use(BiasForward(case.output_shape), {"x": "y"})) if kind.bias else forward
+        forward = PrimitiveUse(row.backward_data(windows), {"dy": "x", "dx": "y"})
+        return (forward, PrimitiveUse(BiasForward(case.output_shape), {"x": "y"})) if kind.bias else forward
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(row.backward_weights(windows), {"x": "dy", "dy": "x"})
-    return Use(row.forward(windows, bias=False, relu=False), {"x": "dy", "y": "dx"})
+        return PrimitiveUse(row.backward_weights(windows), {"x": "dy", "dy": "x"})
+    return PrimitiveUse(row.forward(windows, bias=False, relu=False), {"x": "dy", "y": "dx"})
 
 
 def _backward_data(
-    case: Case, made: ConvolutionBackwardData | FullyConnectedBackwardData | BlockCirculantBackwardData, why: str
-) -> Use | tuple[Use, ...]:
+    case: StepContext, made: ConvolutionBackwardData | FullyConnectedBackwardData | BlockCirculantBackwardData, why: str
+) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
     if not case.step.joined:
-        return Use(made)
+        return PrimitiveUse(made)
     if why or isinstance(made, BlockCirculantBackwardData):
-        return Use(made), _relu_apart(case, why)
-    return Use(replace(made, masked=True))
+        return PrimitiveUse(made), _relu_apart(case, why)
+    return PrimitiveUse(replace(made, masked=True))
 
 
-def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
+def _fully_connected(case: StepContext) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
     shape, outputs, by = case.input_shape, case.kind.outputs, case.iteration.multiplier
     if case.kind.each:  # every position counts as an image
         shape = (math.prod(shape[:-1]), shape[-1])
@@ -146,39 +146,39 @@ def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
         half = case.kind.weights == "float16"
         forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, half=half, by=by)
         if not case.step.joined:
-            return Use(forward)
+            return PrimitiveUse(forward)
         if why := forward.why_not_last:
-            return (Use(forward), _relu_apart(case, why), *_pooling_apart(case, why))
-        return Use(replace(forward, relu=True))
+            return (PrimitiveUse(forward), _relu_apart(case, why), *_pooling_apart(case, why))
+        return PrimitiveUse(replace(forward, relu=True))
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(FullyConnectedBackwardWeights(shape, outputs, by=by))
+        return PrimitiveUse(FullyConnectedBackwardWeights(shape, outputs, by=by))
     return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs, by=by), made.why_not_last)
 
 
-def _block_circulant(case: Case) -> Use | tuple[Use, ...]:
+def _block_circulant(case: StepContext) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
     kind = case.kind
-    windows = windows_of(case) if isinstance(kind, BlockCirculantConvolution) else None
+    windows = build_convolution(case) if isinstance(kind, BlockCirculantConvolution) else None
     shape = case.input_shape, windows.filters if windows else kind.outputs, kind.block, kind.flow, kind.lanes, windows
     why = "the kernels of circulant blocks end with transforms"
     if case.step.what is Pass.FORWARD:
         forward = BlockCirculantForward(*shape, bias=kind.bias)
         apart = (_relu_apart(case, why), *_pooling_apart(case, why)) if case.step.joined else ()
-        return Use(forward), *apart
+        return PrimitiveUse(forward), *apart
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(BlockCirculantBackwardWeights(*shape))
+        return PrimitiveUse(BlockCirculantBackwardWeights(*shape))
     return _backward_data(case, BlockCirculantBackwardData(*shape), why)
 
 
-def _permuted_diagonal(case: Case) -> Use | tuple[Use, ...]:
+def _permuted_diagonal(case: StepContext) -> PrimitiveUse | tuple[PrimitiveUse, ...]:
     shape = case.input_shape, case.kind.outputs, case.kind.block
     why = "the kernels of permuted diagonals end with sums"
     if case.step.what is Pass.FORWARD:
         forward = PermutedDiagonalForward(*shape, bias=case.kind.bias)
         apart = (_relu_apart(case, why), *_pooling_apart(case, why)) if case.step.joined else ()
-        return Use(forward), *apart
+        return PrimitiveUse(forward), *apart
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(PermutedDiagonalBackwardWeights(*shape))
-    made = Use(PermutedDiagonalBackwardData(*shape))
+        return PrimitiveUse(PermutedDiagonalBackwardWeights(*shape))
+    made = PrimitiveUse(PermutedDiagonalBackwardData(*shape))
     return (made, _relu_apart(case, why)) if case.step.joined else made
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpusim.jobs.networks.execution import StepResult
-from gpusim.jobs.networks.steps import Zeros
+from gpusim.jobs.networks.steps import ZeroFractions
 from gpusim.model.core.facts import RunFacts, combined
 from workloads.networks.kind import Pass
 
 
 @dataclass(frozen=True)
-class Row:
+class LayerPassRow:
     """A layer's steps of one pass: several where it has several parameters to update."""
 
     layer: str
@@ -46,7 +46,7 @@ class Row:
         return all(compared) if compared else None
 
     @property
-    def zeros(self) -> Zeros | None:
+    def zeros(self) -> ZeroFractions | None:
         """The zeros of the operands whose zeros are skipped; None where none are, or where they are unknown."""
         return next((step.zeros for step in self.steps if step.zeros is not None), None)
 
@@ -66,9 +66,9 @@ class Row:
         return next((step.why_apart for step in self.steps if step.why_apart), {})
 
 
-def rows_of(steps: Iterable[StepResult]) -> list[Row]:
+def group_steps(steps: Iterable[StepResult]) -> list[LayerPassRow]:
     """Group steps by layer and pass into rows, in the order of the steps."""
     grouped: dict[tuple[str, Pass], list[StepResult]] = {}
     for step in steps:
         grouped.setdefault((step.step.layer, step.step.what), []).append(step)
-    return [Row(layer, what, steps) for (layer, what), steps in grouped.items()]
+    return [LayerPassRow(layer, what, steps) for (layer, what), steps in grouped.items()]

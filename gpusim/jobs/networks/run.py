@@ -14,21 +14,21 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.case import Iteration
-from gpusim.jobs.networks.circulant import as_set
-from gpusim.jobs.networks.execution import Execution, How, StepResult
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.case import IterationSettings
+from gpusim.jobs.networks.circulant import apply_layer_settings
+from gpusim.jobs.networks.execution import Execution, ExecutionOptions, StepResult
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.library import CODE_BYTES
-from gpusim.jobs.networks.rows import Row, rows_of
-from gpusim.jobs.networks.storage import Storage, check_room, network_plan, written_results
+from gpusim.jobs.networks.rows import LayerPassRow, group_steps
+from gpusim.jobs.networks.storage import Storage, check_memory_capacity, network_plan, written_results
 from gpusim.jobs.networks.values import checked_arrays, fill
 from gpusim.model.core.facts import RunFacts
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 MOST_REAL_BYTES = 3 << 30  # of an iteration with real data, so that a process stays below 4 GiB
 DataChoice = Literal["auto", "real", "synthetic"]
@@ -36,7 +36,7 @@ Gains = Literal["", "fusion", "l1_bypass"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NetworkRunRequest:
     """What of a network is run.
 
     layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
@@ -85,9 +85,9 @@ class NetworkRecord:
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LayerPassRow]:
         """The steps by layer and pass."""
-        return rows_of(self.steps)
+        return group_steps(self.steps)
 
     @property
     def passed(self) -> bool | None:
@@ -96,9 +96,9 @@ class NetworkRecord:
         return all(compared) if compared else None
 
 
-def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
+def build_schedule(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
     """Return the steps of an iteration, with layers as the settings say; raises UserError."""
-    network = as_set(network, settings)
+    network = apply_layer_settings(network, settings)
     if not train:
         return inference(network, batch, settings.fusion)
     loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY
@@ -111,30 +111,32 @@ def planned_iteration(
     batch: int,
     train: bool,
     chosen: Mapping[tuple[str, Pass], str] | None = None,
-) -> tuple[MemoryPlan, Iteration]:
+) -> tuple[MemoryPlan, IterationSettings]:
     """Return the memory plan of an iteration without engine, and its ways; raises UserError where no memory holds it.
 
     chosen: convolution algorithms by layer and pass.
     """
-    iteration = Iteration.under(settings, chosen=chosen)
-    planned = network_plan(schedule_of(network, settings, batch, train), iteration)
+    iteration = IterationSettings.under(settings, chosen=chosen)
+    planned = network_plan(build_schedule(network, settings, batch, train), iteration)
     check_planned(network, settings, planned, iteration)
     return planned, iteration
 
 
-def check_planned(network: Network, settings: NetworkSettings, planned: MemoryPlan, iteration: Iteration) -> None:
+def check_planned(
+    network: Network, settings: NetworkSettings, planned: MemoryPlan, iteration: IterationSettings
+) -> None:
     """Raise UserError where the GPU's memory does not hold the plan; it says which batch would fit."""
 
     def with_batch(batch: int) -> MemoryPlan:
-        return network_plan(schedule_of(network, settings, batch, planned.schedule.training), iteration)
+        return network_plan(build_schedule(network, settings, batch, planned.schedule.training), iteration)
 
-    check_room(planned, settings.gpu, with_batch)
+    check_memory_capacity(planned, settings.gpu, with_batch)
 
 
 def run_iteration(
     network: Network,
     settings: NetworkSettings,
-    wanted: Wanted,
+    wanted: NetworkRunRequest,
     reporter: Reporter,
     interrupt: Interrupt,
     inputs: Mapping[str, np.ndarray] | None = None,
@@ -150,10 +152,10 @@ def run_iteration(
     convolution algorithms by layer and pass.
     """
     sparse = wanted.engine == "on"
-    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
+    schedule = build_schedule(network, settings, wanted.batch, wanted.train)
     selected = selected_layers(network, wanted.layers)
     given = checked_arrays(schedule, inputs or {}, source)
-    iteration = Iteration.under(settings, sparse=sparse, chosen=chosen)
+    iteration = IterationSettings.under(settings, sparse=sparse, chosen=chosen)
     planned = network_plan(schedule, iteration)
     real = is_real(wanted, planned)
     engine_spec = settings.engine if sparse else None
@@ -170,7 +172,7 @@ def run_iteration(
     if real:
         fill(storage, settings.seed, given)
     verified = wanted.verify and real
-    how = How(
+    how = ExecutionOptions(
         selected,
         real,
         wanted.timing,
@@ -179,12 +181,12 @@ def run_iteration(
         wanted.jobs,
         settings.sparsity_of,
         settings.sampling,
-        settings.l1_bypass_of,
+        settings.bypasses_l1,
         wanted.places,
     )
     kept = None
     if wanted.store is not None:
-        kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
+        kept = LaunchCache(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
     answered = () if in_order or known is None else known.items()
     found = {one: facts for one, facts in answered if how.is_answered_by(facts)}
@@ -193,7 +195,7 @@ def run_iteration(
     asked_for = written_results(schedule) if keep_outputs else set()
 
     def keep(name: str, array: np.ndarray) -> None:
-        for one in {name, schedule.memory_of(name)} & asked_for:
+        for one in {name, schedule.get_memory_tensor(name)} & asked_for:
             outputs[one] = array.copy()
 
     try:
@@ -203,7 +205,7 @@ def run_iteration(
         if kept is not None:
             kept.close()
     if keep_outputs and not execution.partial:
-        parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
+        parameters = [n for n, t in schedule.tensors.items() if t.role is TensorRole.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}
     _name_as_declared(schedule, outputs)
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
@@ -214,7 +216,7 @@ def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> Non
     """Give the outputs that the network's file declares their names there, and their shapes."""
     declared = {}
     for name, layer in schedule.network.declared.items():
-        held = schedule.memory_of(schedule.outputs[layer])
+        held = schedule.get_memory_tensor(schedule.outputs[layer])
         if held in outputs:
             declared[name] = held, outputs[held].reshape(schedule.tensors[schedule.outputs[layer]].shape)
     for held in {held for held, _ in declared.values()}:
@@ -222,7 +224,7 @@ def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> Non
     outputs |= {name: array for name, (_, array) in declared.items()}
 
 
-def is_real(wanted: Wanted, planned: MemoryPlan) -> bool:
+def is_real(wanted: NetworkRunRequest, planned: MemoryPlan) -> bool:
     """Tell whether an iteration with this memory plan is run on real data."""
     return wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
 

@@ -17,7 +17,7 @@ from gpusim.config.workload import EngineMode
 from gpusim.jobs.api.frames import rows_frame
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.networks.job import NetworkJob
-from gpusim.jobs.networks.run import DataChoice, Gains, Wanted
+from gpusim.jobs.networks.run import DataChoice, Gains, NetworkRunRequest
 from gpusim.jobs.running.script import RunResult, ran
 from gpusim.results.records.record import RunRecord
 
@@ -84,7 +84,7 @@ def run_network(
     loaded = load_network(network)
     settings = load_settings(opened(gpu, GPU_FOLDER, "gpu"), sets)
     images = batch if batch is not None else loaded.batch or 1
-    wanted = Wanted(
+    wanted = NetworkRunRequest(
         images,
         phase == "train",
         layers,

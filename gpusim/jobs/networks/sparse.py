@@ -21,7 +21,7 @@ def check_operators(operators: Sequence[TensorOperator], engine_spec: EngineSpec
             raise UserError(f"{where}: engine: {error}") from None
 
 
-def check_made_up(operators: Sequence[TensorOperator], sparsity: float | None, layer: str, where: str) -> None:
+def check_synthetic_maps(operators: Sequence[TensorOperator], sparsity: float | None, layer: str, where: str) -> None:
     """Raise UserError that begins with `where` for made-up maps that are too large, or whose sparsity is not given."""
     skipped = [op.primitive.takes[name] for op in operators for name in op.primitive.skips_zeros_of]
     if not skipped:

@@ -9,7 +9,7 @@ from gpusim.base.errors import SimulationError
 from gpusim.base.host_memory import repeat, resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
-from gpusim.jobs.networks.launches import Before, deciding
+from gpusim.jobs.networks.launches import PrecedingLaunch, deciding
 from gpusim.jobs.networks.locality import locality
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -34,12 +34,12 @@ class CycleLimitError(SimulationError):
     """A launch reached its limit of cycles."""
 
 
-class Stopped(Exception):
+class LaunchStoppedError(Exception):
     """The observer ended a launch: the step has no result."""
 
 
 @dataclass(frozen=True)
-class Timing:
+class LaunchTimingOptions:
     """How launches are simulated.
 
     engine_spec: of the engine for their sparse regions; launches: what is asserted, listed and limited; sampling: for
@@ -54,7 +54,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Zeros:
+class ZeroFractions:
     """The zeros of operands whose zeros a step skips.
 
     fraction: of their elements; of_terms: of the products that they are in, those with padding's zeros included.
@@ -65,7 +65,7 @@ class Zeros:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepOutcome:
     """The results of running a step.
 
     facts: of the launches that were simulated, by their number in the step; verification: None where nothing was
@@ -75,7 +75,7 @@ class Outcome:
     facts: Mapping[int, RunFacts] = field(default_factory=dict)
     verification: VerificationFacts | None = None
     mismatches: Sequence[str] = ()
-    zeros: Zeros | None = None
+    zeros: ZeroFractions | None = None
 
 
 def run_step(
@@ -84,13 +84,13 @@ def run_step(
     simulated: Collection[int],
     compared: bool,
     observer: Observer,
-    timing: Timing = Timing(),
+    timing: LaunchTimingOptions = LaunchTimingOptions(),
     processor: CommandProcessor | None = None,
-) -> Outcome:
+) -> StepOutcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
     compared: with the reference; processor: its caches hold what earlier launches left there; None: they are empty.
-    Raises Stopped, and what a launch raises.
+    Raises LaunchStoppedError, and what a launch raises.
     """
     processor = processor or new_processor(gpu, timing)
     facts: dict[int, RunFacts] = {}
@@ -105,12 +105,12 @@ def run_step(
                 facts[number] = simulate_launch(launch, observer, processor, timing, timing.sampling.get(number))
                 _note_locality(facts[number], operator, launch)
             elif not execute(launch, observer=observer, residency=residency(launch, gpu)).finished:
-                raise Stopped
+                raise LaunchStoppedError
             number += 1
         if compared:
             found.append(verify(operator, inputs))
     verified, mismatches = _worst(found) if found else (None, ())
-    return Outcome(facts, verified, mismatches, zeros)
+    return StepOutcome(facts, verified, mismatches, zeros)
 
 
 def run_synthetic(
@@ -118,10 +118,10 @@ def run_synthetic(
     gpu: GpuSpec,
     simulated: Collection[int],
     observer: Observer,
-    timing: Timing = Timing(),
+    timing: LaunchTimingOptions = LaunchTimingOptions(),
     sparsity: float = 0.0,
-    before: Sequence[Before] = (),
-) -> Outcome:
+    before: Sequence[PrecedingLaunch] = (),
+) -> StepOutcome:
     """Simulate launches of an operator alone, over made-up operands; launches that make tables for them are also run.
 
     simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
@@ -145,7 +145,7 @@ def run_synthetic(
             _note_locality(facts[number], operator, launch)
         else:
             execute(launch, residency=residency(launch, gpu))
-    return Outcome(facts, zeros=zeros)
+    return StepOutcome(facts, zeros=zeros)
 
 
 def _note_locality(facts: RunFacts, operator: TensorOperator, launch: Launch) -> None:
@@ -154,14 +154,14 @@ def _note_locality(facts: RunFacts, operator: TensorOperator, launch: Launch) ->
         facts.add("layer", locality(launch, value_bytes))
 
 
-def _zeros(operator: TensorOperator) -> Zeros | None:
+def _zeros(operator: TensorOperator) -> ZeroFractions | None:
     """Count the zeros of the operands whose zeros are skipped; None where none are."""
     skipped = [operator.inputs[name] for name in operator.primitive.skips_zeros_of]
     if not skipped:
         return None
     work = operator.work
     set_, size = (sum(count) for count in zip(*((np.count_nonzero(x), x.size) for x in skipped), strict=True))
-    return Zeros(float(1.0 - set_ / size), float(1.0 - work.needed_macs / work.macs))
+    return ZeroFractions(float(1.0 - set_ / size), float(1.0 - work.needed_macs / work.macs))
 
 
 def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: float) -> None:
@@ -211,7 +211,7 @@ def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
     return observe
 
 
-def new_processor(gpu: GpuSpec, timing: Timing) -> CommandProcessor:
+def new_processor(gpu: GpuSpec, timing: LaunchTimingOptions) -> CommandProcessor:
     """Return a command processor with empty caches that simulates launches; without sparse regions a launch has all of
     L2.
     """
@@ -222,7 +222,7 @@ def simulate_launch(
     launch: Launch,
     observer: Observer,
     processor: CommandProcessor,
-    timing: Timing = Timing(),
+    timing: LaunchTimingOptions = LaunchTimingOptions(),
     sampling: SamplingSpec | None = None,
 ) -> RunFacts:
     """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
@@ -232,7 +232,7 @@ def simulate_launch(
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
         raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
     if record.partial:
-        raise Stopped
+        raise LaunchStoppedError
     return record.launches[0]
 
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from gpusim.base.host_memory import returnable
-from gpusim.jobs.networks.binding import parts_of
-from gpusim.jobs.networks.case import Iteration, Part
+from gpusim.jobs.networks.binding import bind_primitives
+from gpusim.jobs.networks.case import IterationSettings, StepPrimitive
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
 from workloads.networks.schedule import Schedule, Step
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError, TensorOperator, place
 from workloads.operators.tensor import Operand, Tensor
@@ -31,11 +31,11 @@ ROLE_DTYPES: dict[str, np.dtype] = {
 }
 
 
-def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> MemoryPlan:
+def network_plan(schedule: Schedule, iteration: IterationSettings = IterationSettings()) -> MemoryPlan:
     """Return the memory plan with the workspace that the operators need; raises UserError."""
 
     def workspace(schedule: Schedule, step: Step) -> int:
-        return max(_scratch_bytes(part) for part in parts_of(schedule, step, iteration))
+        return max(_scratch_bytes(part) for part in bind_primitives(schedule, step, iteration))
 
     return plan(schedule, workspace)
 
@@ -45,7 +45,7 @@ def fits(planned: MemoryPlan, gpu: GpuSpec) -> bool:
     return planned.bytes <= (gpu.memory_mib << 20) - OVERHEAD_BYTES
 
 
-def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
+def check_memory_capacity(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
     """Raise UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
 
     with_batch: makes the plan for another batch.
@@ -77,7 +77,8 @@ class Storage:
 
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec, beside_bytes: int = 0) -> "Storage":
-        """Allocate zeroed memory; raises DeviceMemoryError where the GPU's memory is too small (see `check_room`).
+        """Allocate zeroed memory; raises DeviceMemoryError where the GPU's memory is too small (see
+        `check_memory_capacity`).
 
         beside_bytes: that it has in addition to the GPU's, as for the code of many kernels.
         """
@@ -88,7 +89,7 @@ class Storage:
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 
     @classmethod
-    def laid_out(cls, planned: MemoryPlan) -> "Storage":
+    def allocate_addresses(cls, planned: MemoryPlan) -> "Storage":
         """Return addresses alone, without memory: launches over them can be inspected, but not run."""
         nowhere = Allocation("the network", VIRTUAL_BASE + ALIGNMENT, planned.bytes)
         return cls(planned, DeviceMemory(ALIGNMENT), nowhere, has_memory=False)
@@ -98,10 +99,10 @@ class Storage:
         tensor = self.plan.schedule.tensors[name]
         return self._tensor(name, Operand(tensor.shape, ROLE_DTYPES[tensor.dtype])).array
 
-    def operators(self, step: Step, gpu: GpuFacts, iteration: Iteration) -> tuple[TensorOperator, ...]:
+    def operators(self, step: Step, gpu: GpuFacts, iteration: IterationSettings) -> tuple[TensorOperator, ...]:
         """Make the operators of a step, over its tensors; raises UserError that names the layer."""
         schedule, made = self.plan.schedule, []
-        for part in parts_of(schedule, step, iteration):
+        for part in bind_primitives(schedule, step, iteration):
             operands = {**part.primitive.takes, **part.primitive.gives}
             tensors = {name: self._tensor(part.tensors[name], operands[name]) for name in part.tensors}
             at = self.whole.address + self._scratch_offset(step)
@@ -132,24 +133,24 @@ class Storage:
 
 def launch_counts(planned: MemoryPlan, gpu: GpuFacts) -> Callable[[Step], int | None]:
     """Return a function that counts the kernels that a step launches; None for a step that no operator computes."""
-    storage = Storage.laid_out(planned)
+    storage = Storage.allocate_addresses(planned)
 
     def count(step: Step) -> int | None:
         try:
-            return sum(len(operator.launches) for operator in storage.operators(step, gpu, Iteration()))
+            return sum(len(operator.launches) for operator in storage.operators(step, gpu, IterationSettings()))
         except UserError:
             return None
 
     return count
 
 
-def _scratch(part: Part) -> dict[str, Operand]:
+def _scratch(part: StepPrimitive) -> dict[str, Operand]:
     """Return the operands that need memory in the workspace: the primitive's own, and results that nothing needs."""
     unused = {name: operand for name, operand in part.primitive.gives.items() if name not in part.tensors}
     return {**part.primitive.workspace, **unused}
 
 
-def _scratch_bytes(part: Part) -> int:
+def _scratch_bytes(part: StepPrimitive) -> int:
     return sum(round_up(operand.size_bytes, ALIGNMENT) for operand in _scratch(part).values())
 
 
@@ -157,8 +158,8 @@ def written_results(schedule: Schedule) -> set[str]:
     """Return the tensors that a user may ask for: outputs of the network, the loss, gradients of parameters and of
     inputs.
     """
-    roles = (Role.LOSS, Role.PARAMETER_GRADIENT)
+    roles = (TensorRole.LOSS, TensorRole.PARAMETER_GRADIENT)
     found = {name for name, tensor in schedule.tensors.items() if tensor.role in roles}
-    found |= {schedule.memory_of(schedule.outputs[layer.name]) for layer in schedule.network.outputs}
+    found |= {schedule.get_memory_tensor(schedule.outputs[layer.name]) for layer in schedule.network.outputs}
     gradients = {f"{schedule.outputs[name]}.gradient" for name in schedule.network.inputs}
     return found | (gradients & set(schedule.tensors))

@@ -10,10 +10,10 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.files import write_whole
 from gpusim.jobs.networks.storage import ROLE_DTYPES, Storage
 from workloads.networks.schedule import Schedule, classes_of
-from workloads.networks.tensor import Role, Tensor
+from workloads.networks.tensor import ScheduleTensor, TensorRole
 
 LARGEST_HALF = float(np.finfo(np.float16).max)
-GIVEN_ROLES = (Role.INPUT, Role.PARAMETER, Role.STATE)
+GIVEN_ROLES = (TensorRole.INPUT, TensorRole.PARAMETER, TensorRole.STATE)
 
 
 def fill(storage: Storage, seed: int, given: Mapping[str, np.ndarray]) -> None:
@@ -37,7 +37,7 @@ def fill(storage: Storage, seed: int, given: Mapping[str, np.ndarray]) -> None:
         _randomize(schedule, tensor, np.random.default_rng([seed, number]), array)
 
 
-def _of_file(schedule: Schedule, tensor: Tensor) -> np.ndarray | None:
+def _of_file(schedule: Schedule, tensor: ScheduleTensor) -> np.ndarray | None:
     """Return a parameter's or a statistic's values from the network's file; None where it does not hold them."""
     values = schedule.network.values
     if values is None or tensor.layer not in schedule.network.named:
@@ -52,13 +52,13 @@ def _of_file(schedule: Schedule, tensor: Tensor) -> np.ndarray | None:
         return None
 
 
-def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, array: np.ndarray) -> None:
-    if tensor.role is Role.STATE:
+def _randomize(schedule: Schedule, tensor: ScheduleTensor, random: np.random.Generator, array: np.ndarray) -> None:
+    if tensor.role is TensorRole.STATE:
         if tensor.name.endswith("running_variance"):
             array[...] = 1.0
         if not tensor.name.endswith((".scale", ".bias")):
             return
-    if tensor.role in (Role.PARAMETER, Role.STATE):
+    if tensor.role in (TensorRole.PARAMETER, TensorRole.STATE):
         if len(tensor.shape) == 1 or tensor.name.endswith((".scale", ".bias")):
             array[...] = 1.0 if tensor.name.endswith(".scale") else 0.0
             return
@@ -71,7 +71,7 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
         array[...] = random.standard_normal(tensor.shape, np.float32)
 
 
-def numbers_below(schedule: Schedule, tensor: Tensor) -> int:
+def numbers_below(schedule: Schedule, tensor: ScheduleTensor) -> int:
     """Return what an input's whole numbers must be less than: rows of the table that it chooses from, or classes."""
     network = schedule.network
     if tensor.name in network.numbers_below:

@@ -30,7 +30,7 @@ class Candidate:
     measurable: bool = True
 
 
-class Question(NamedTuple):
+class MeasurementRequest(NamedTuple):
     """The next measurement. most: the fastest candidate's cycles; a measurement beyond that may be given up."""
 
     name: str
@@ -41,7 +41,7 @@ class Question(NamedTuple):
 Measured = float | None
 
 
-def in_question(found: Sequence[Candidate]) -> list[Candidate]:
+def find_contenders(found: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that may be the fastest: no other one is certain to be faster."""
     surely = min(one.most for one in found)
     return [one for one in found if one.least <= surely]
@@ -49,16 +49,16 @@ def in_question(found: Sequence[Candidate]) -> list[Candidate]:
 
 def likeliest(found: Sequence[Candidate]) -> Candidate:
     """Return the candidate in question with the lowest upper end; of several the one with the lowest lower end."""
-    return min(in_question(found), key=lambda one: (one.most, one.least))
+    return min(find_contenders(found), key=lambda one: (one.most, one.least))
 
 
-def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
+def decide(found: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
     """Choose by what is known, or ask for the measurement that is needed first."""
-    asked = in_question(found)
+    asked = find_contenders(found)
     fastest = min((one.least for one in found if one.measured), default=inf)
     unknown = [one for one in asked if one.measurable and one.least < min(one.most, fastest)]
     if unknown and len(asked) > 1:
-        return Question(min(unknown, key=lambda one: one.least).name, fastest)
+        return MeasurementRequest(min(unknown, key=lambda one: one.least).name, fastest)
     chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]
     return KernelChoice(
         chosen,
@@ -69,14 +69,15 @@ def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
 
 
 def choose(
-    candidates: Sequence[Candidate], measure: Callable[[Question], Measured] = lambda asked: inf
+    candidates: Sequence[Candidate], measure: Callable[[MeasurementRequest], Measured] = lambda asked: inf
 ) -> KernelChoice:
     """Choose the fastest of several candidates; the likeliest where nothing can be measured."""
     return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
 
 
 def choose_all(
-    candidates: Mapping[K, Sequence[Candidate]], measure: Callable[[Mapping[K, Question]], Mapping[K, Measured]]
+    candidates: Mapping[K, Sequence[Candidate]],
+    measure: Callable[[Mapping[K, MeasurementRequest]], Mapping[K, Measured]],
 ) -> dict[K, KernelChoice]:
     """Choose the fastest candidate for each key. measure: called with one question for each key that has any, all at
     once.
@@ -85,13 +86,13 @@ def choose_all(
     while open_:
         decided = {key: decide(found) for key, found in open_.items()}
         chosen |= {key: one for key, one in decided.items() if isinstance(one, KernelChoice)}
-        asked = {key: one for key, one in decided.items() if isinstance(one, Question)}
+        asked = {key: one for key, one in decided.items() if isinstance(one, MeasurementRequest)}
         answers = measure(asked) if asked else {}
         open_ = {key: [_known(one, question, answers[key]) for one in open_[key]] for key, question in asked.items()}
     return {key: chosen[key] for key in candidates}
 
 
-def _known(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+def _known(one: Candidate, question: MeasurementRequest, cycles: Measured) -> Candidate:
     """Return what is known of a candidate once a question is answered."""
     if one.name != question.name:
         return one

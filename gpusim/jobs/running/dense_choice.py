@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
-from gpusim.jobs.running.choice import Candidate, Measured, Question, choose, in_question, likeliest
+from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose, find_contenders, likeliest
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.sampling.spec import SamplingSpec
@@ -26,11 +26,11 @@ _known: dict[tuple[GemmShape, str], KernelChoice] = {}
 
 
 def known_choices() -> Choices:
-    """Return the choices made so far, including those of `tell_choices`."""
+    """Return the choices made so far, including those of `add_choices`."""
     return dict(_known)
 
 
-def tell_choices(choices: Choices) -> None:
+def add_choices(choices: Choices) -> None:
     """Add the choices of another process of this simulator, so that they need not be made again."""
     _known.update(choices)
 
@@ -62,14 +62,14 @@ def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callabl
     candidates = dense_candidates(shape, gpu_facts(gpu))
     too_large: list[DeviceMemoryError] = []
 
-    def measure(asked: Question) -> Measured:
+    def measure(asked: MeasurementRequest) -> Measured:
         try:
-            return cycles_of(asked.name, shape, gpu, SamplingSpec(error=ERROR), asked.most, stopped)
+            return measure_cycles(asked.name, shape, gpu, SamplingSpec(error=ERROR), asked.most, stopped)
         except DeviceMemoryError as error:  # of sums in parts, which others do without
             too_large.append(error)
             return float("inf")
 
-    if len(in_question(candidates)) > 1:
+    if len(find_contenders(candidates)) > 1:
         reporter.say(f"choosing the dense kernel for {shape.m} x {shape.n} x {shape.k}: measuring")
     choice = choose(candidates, measure)
     if too_large and not choice.cycles:
@@ -77,7 +77,7 @@ def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callabl
     return choice
 
 
-def cycles_of(
+def measure_cycles(
     kernel: str,
     shape: GemmShape,
     gpu: GpuSpec,

@@ -12,7 +12,7 @@ from gpusim.base.student import quantile
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.counters import SIMULATOR
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.sampled import DRAWS, Doubt, Replicates, Sampling
+from gpusim.model.core.sampled import DRAWS, Replicates, Sampling, UncertaintyComponent
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord, VerificationFacts
 
 CONFIDENCE = 0.95
@@ -25,7 +25,7 @@ def merged(records: Sequence[RunRecord]) -> RunRecord:
     that of the mean of so many runs (Student). Hot spots, access patterns and the queue's times are the first run's;
     a comparison with NumPy is the worst of all.
     """
-    first, facts = records[0], _Merging()
+    first, facts = records[0], _FactMerger()
     times = [one.host_time_us for one in records if one.host_time_us is not None]
     return replace(
         first,
@@ -40,7 +40,7 @@ def merged(records: Sequence[RunRecord]) -> RunRecord:
     )
 
 
-class _Merging:
+class _FactMerger:
     """Merges facts, the same ones once: launches that share theirs go on to share them."""
 
     def __init__(self) -> None:
@@ -64,13 +64,15 @@ def _mean(drawn: Sequence[RunFacts]) -> RunFacts:
         sections[SIMULATOR.section] = Counts(SIMULATOR.combined(one.sections[SIMULATOR.section] for one in drawn))
     factor = quantile(CONFIDENCE, count - 1) ** 2 / (count * (count - 1))
     instructions = float(sections["kernel"].get("wavefront_instructions", 0))
-    doubt = Doubt(vector, Replicates(factor, apart, shared=DRAWS))  # a draw is the same for all launches of a run
+    doubt = UncertaintyComponent(
+        vector, Replicates(factor, apart, shared=DRAWS)
+    )  # a draw is the same for all launches of a run
     said = f"means of {count} draws of the machine"
     sampling = Sampling(CONFIDENCE, DRAWS, said, 0.0, instructions, instructions, doubts=(doubt,))
     return replace(first, sections=sections, sampling=sampling)
 
 
-def _part(drawn: Sequence[PartRecord], facts: _Merging) -> PartRecord:
+def _part(drawn: Sequence[PartRecord], facts: _FactMerger) -> PartRecord:
     """Merge a part of each run; launches that a run does not know have no facts, nor has their part."""
     launches = []
     for same in zip(*(one.launches for one in drawn), strict=True):

@@ -7,7 +7,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
 from gpusim.jobs.api.frames import metrics_frame, picture_of
-from gpusim.jobs.api.sections import Section
+from gpusim.jobs.api.sections import MetricGroup
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.job import Job
 from gpusim.model.core.recording import Watcher
@@ -18,7 +18,7 @@ from gpusim.results.report.page.parts import fragment
 from isa.execution.resident import note_resident
 
 
-class RunResult(Section):
+class RunResult(MetricGroup):
     """The result of a run: the object that `gpusim run --json` writes, with its sections as attributes and mappings.
 
     `result.dram.reads`, `result["dram"]["reads"]`, `dict(result.dram)`; of engine="both" `result.dense`,

@@ -25,7 +25,7 @@ from gpusim.lab.capture.image_set import CROP_PADDING, ImageSet, crop_and_flip, 
 from gpusim.lab.capture.photographs import load_photographs
 from gpusim.lab.capture.texts import load_texts
 from workloads.data.activations_file import save_activations, sparsity_of
-from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape
 
 
 class CaptureError(UserError):
@@ -51,7 +51,7 @@ class CapturePoint:
 # Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
 # with the 3x3x512x512 filters it gives for both; counted from one, the fifth would have 256 input channels.
 def _on_photographs(
-    model: str, layers: Sequence[ConvLayer], modules: Sequence[str], source_range: tuple[float, float]
+    model: str, layers: Sequence[ConvolutionShape], modules: Sequence[str], source_range: tuple[float, float]
 ) -> tuple[CapturePoint, ...]:
     """List a point for every convolution but the first. modules: names of all convolutions, the first one's too."""
     made = []
@@ -89,7 +89,7 @@ ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
 
 
 @dataclass(frozen=True)
-class Circulant:
+class CirculantWeights:
     """Circulant weights: blocks of `block` by `block`, of convolutions in im2col's matrix.
 
     adjacent: what lies side by side in a row of that: 'taps' of a channel, as im2col has them, or 'channels' of a tap.
@@ -192,7 +192,7 @@ def capture(
     device: str = "auto",
     captured_images: int = 256,
     report: Callable[[EpochRecord], None] = lambda record: None,
-    circulant: Circulant | None = None,
+    circulant: CirculantWeights | None = None,
 ) -> list[CapturedLayer]:
     """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
 
@@ -212,7 +212,7 @@ def capture(
     if captured_images < 1:
         raise CaptureError(f"captured images: expected at least 1, found {captured_images}")
     on_device = training_device(torch, device)
-    trainer: Training
+    trainer: CaptureTraining
     if model in TEXTS:
         made = importlib.import_module("gpusim.lab.capture.text_training")
         trainer = made.TextTraining(load_texts(images), recipe, on_device, captured_images)
@@ -257,7 +257,7 @@ def training_device(torch: Any, name: str) -> Any:
     return device
 
 
-class Training(Protocol):
+class CaptureTraining(Protocol):
     """A network in training whose layers' inputs are recorded at the end of each epoch."""
 
     def run_epoch(self, epoch: int) -> EpochRecord:
@@ -271,7 +271,13 @@ class Training(Protocol):
 
 
 def _on_images(
-    torch: Any, model: str, path: Path, recipe: Recipe, device: Any, captured_images: int, circulant: Circulant | None
+    torch: Any,
+    model: str,
+    path: Path,
+    recipe: Recipe,
+    device: Any,
+    captured_images: int,
+    circulant: CirculantWeights | None,
 ) -> "_Trainer":
     """Read images and build the network that is trained on them; raise UserError for images that do not do."""
     classes = importlib.import_module("gpusim.lab.capture.models").CLASSES
@@ -296,7 +302,7 @@ class _Trainer:
         recipe: Recipe,
         device: Any,
         recorded_steps: int,
-        circulant: Circulant | None,
+        circulant: CirculantWeights | None,
     ) -> None:
         self.torch, self.model, self.images, self.recipe, self.device = torch, model, images, recipe, device
         self.recorded_steps = recorded_steps
@@ -418,11 +424,11 @@ class _Trainer:
             "images_sha256": self.images.sha256,
             "train_images": len(self.images.x_train),
             "test_images": len(self.images.x_test),
-            **made_with(self.torch, self.device),
+            **describe_device(self.torch, self.device),
         }
 
 
-def made_with(torch: Any, device: Any) -> dict[str, Any]:
+def describe_device(torch: Any, device: Any) -> dict[str, Any]:
     """Describe the device and the versions of a training."""
     cuda = device.type == "cuda"
     versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": str(torch.__version__)}

@@ -15,7 +15,7 @@ CONTEXT = 128  # tokens
 _DEVIATION = 0.02  # of initial weights (Radford et al. 2019)
 
 
-class Layer(nn.Module):
+class TransformerBlock(nn.Module):
     """Causal attention and a feed-forward layer, each with a shortcut."""
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -44,7 +44,7 @@ class LanguageModel(nn.Module):
         self.tokens, self.positions = nn.Embedding(BYTES, width), nn.Embedding(CONTEXT, width)
         self.layers = [f"layer{number}" for number in range(1, TRANSFORMER_LAYERS + 1)]
         for name in self.layers:
-            self.add_module(name, Layer(width, FEED_FORWARD_WIDTH))
+            self.add_module(name, TransformerBlock(width, FEED_FORWARD_WIDTH))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, BYTES)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):

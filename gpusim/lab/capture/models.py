@@ -11,9 +11,9 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from gpusim.lab.capture.capture import Circulant
+from gpusim.lab.capture.capture import CirculantWeights
 from gpusim.lab.capture.circulant_modules import CirculantConvolution, CirculantLinear
-from workloads.shapes import ALEXNET, VGGNET16, ConvLayer
+from workloads.shapes import ALEXNET, VGGNET16, ConvolutionShape
 
 CLASSES = 10
 # Output channels of VGGNet-11's eight convolutions; "pool" is a 2x2 max-pool (Simonyan and Zisserman 2015, table 1, A).
@@ -25,7 +25,7 @@ _WIDE_CLASSIFIER = 4096
 _DROPOUT = 0.5
 
 
-def build(model: str, classes: int = CLASSES, circulant: Circulant | None = None) -> nn.Module:
+def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None = None) -> nn.Module:
     """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
@@ -124,7 +124,7 @@ def cifarnet() -> nn.Module:
     return nn.Sequential(layers)
 
 
-def cifar_7(circulant: Circulant | None) -> nn.Module:
+def cifar_7(circulant: CirculantWeights | None) -> nn.Module:
     """Build four 3x3 convolutions and three fully connected layers, for Dong 2020's figure 7.12, which names no sizes.
 
     circulant: all weights but the first and the last layer's; those two have 27 inputs and ten outputs, fewer than a
@@ -194,7 +194,7 @@ def resnet_18(classes: int) -> nn.Module:
     return nn.Sequential(layers)
 
 
-def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
+def _convolution(number: int, layer: ConvolutionShape) -> OrderedDict[str, nn.Module]:
     made = nn.Conv2d(
         layer.input_channels, layer.output_channels, layer.filter_size, stride=layer.stride, padding=layer.padding
     )

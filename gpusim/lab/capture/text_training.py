@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gpusim.lab.capture.capture import CaptureError, EpochRecord, Recipe, keep_input, made_with, zero_share
+from gpusim.lab.capture.capture import CaptureError, EpochRecord, Recipe, describe_device, keep_input, zero_share
 from gpusim.lab.capture.language_model import CONTEXT, LanguageModel
 from gpusim.lab.capture.texts import TextError, TextSet
 
@@ -17,7 +17,7 @@ _SECOND_DECAY = 0.99  # of the mean of squared gradients
 
 
 class TextTraining:
-    """A language model in training (gpusim.lab.capture.capture.Training).
+    """A language model in training (gpusim.lab.capture.capture.CaptureTraining).
 
     captured: tokens whose activations are kept, those of a text from its last one to its first: of all that its
     attention may see, the last one sees most.
@@ -82,7 +82,7 @@ class TextTraining:
             "texts_sha256": self.texts.sha256,
             "train_bytes": len(self.texts.train),
             "test_bytes": len(self.texts.test),
-            **made_with(torch, self.device),
+            **describe_device(torch, self.device),
         }
 
     def _step(self, drawn: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

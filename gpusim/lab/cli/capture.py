@@ -41,7 +41,7 @@ def capture(
 ) -> None:
     """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
     interrupt_python()
-    from gpusim.lab.capture.capture import Circulant, EpochRecord, Recipe
+    from gpusim.lab.capture.capture import CirculantWeights, EpochRecord, Recipe
     from gpusim.lab.capture.capture import capture as captured
 
     try:
@@ -54,7 +54,7 @@ def capture(
         accuracy = f"training accuracy {100 * epoch.train_accuracy:.1f} %"
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
-    circulant = None if block is None else Circulant(block, adjacent)
+    circulant = None if block is None else CirculantWeights(block, adjacent)
     recipe = Recipe.of(model, epochs, batch, seed, l1)
     for layer in captured(model, data, folder(out), recipe, device, captured_images, report, circulant):
         shape = "x".join(map(str, layer.shape))

@@ -61,7 +61,7 @@ def check_sampling(
         require_matplotlib("check-sampling")
     from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
     from gpusim.lab.checks.sampling import report
-    from gpusim.lab.checks.sampling.cases import wanted
+    from gpusim.lab.checks.sampling.cases import select_cases
     from gpusim.lab.checks.sampling.measure import known, measure, renewed
 
     before = []
@@ -70,7 +70,7 @@ def check_sampling(
             before = known(update.read_text(encoding="utf-8"))
         except (OSError, ValueError) as problem:
             raise UserError(f"--update {update}: {getattr(problem, 'strerror', None) or problem}") from None
-    cases, reporter = wanted(only or []), Reporter(quiet)
+    cases, reporter = select_cases(only or []), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True
         outcomes = measure(cases, spec, jobs or default_jobs(), reporter, lambda: interrupt.asked)

@@ -17,7 +17,7 @@ from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.cli.options import (
     ConfidenceOption,
     ErrorOption,
-    JobOptions,
+    JobCommandOptions,
     JobsOption,
     LiveOptions,
     MarkdownOption,
@@ -28,7 +28,7 @@ from gpusim.cli.options import (
 
 if TYPE_CHECKING:
     from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
-    from gpusim.lab.silicon.report import Restored
+    from gpusim.lab.silicon.report import SavedComparison
 
 OF_MANY = "points are launched in several processes, and what is compared is their times"
 
@@ -91,7 +91,7 @@ class CorrelateOptions:
 
 def correlate(
     asked: CorrelateOptions,
-    options: JobOptions,
+    options: JobCommandOptions,
     storing: StoreOptions,
     live: LiveOptions,
     table: Annotated[
@@ -103,8 +103,8 @@ def correlate(
 ) -> int:
     """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
     from gpusim.base.processors import default_jobs
-    from gpusim.cli.outcome import JobAsked, run_job
-    from gpusim.config.exec import file_beside
+    from gpusim.cli.outcome import JobRequest, run_job
+    from gpusim.config.exec import resolve_path
     from gpusim.config.files import shipped
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.lab.silicon.measured import load_measured, read_table
@@ -115,7 +115,7 @@ def correlate(
         models = ", ".join(name.removesuffix(".yaml") for name in shipped(GPU_FOLDER))
         raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
     measured, document = load_measured(table, sets)
-    file = file_beside(measured.points, document.path)
+    file = resolve_path(measured.points, document.path)
     points = _chosen(read_table(measured, document, file), asked.only, file)
     files = list(dict.fromkeys([*document.files, file]))
     if asked.picture is not None:
@@ -125,7 +125,7 @@ def correlate(
         check_outputs({"--json": options.json_file, "--picture": asked.picture}, files)
         return _again(measured, points, file, asked, options)
     from gpusim.jobs.kinds import make_job
-    from gpusim.lab.silicon.job import MeasuredJob, Wanted
+    from gpusim.lab.silicon.job import CorrelationOptions, MeasuredJob
     from gpusim.lab.silicon.kernels import kernel_files
     from gpusim.model.sampling.spec import SamplingSpec
 
@@ -134,7 +134,7 @@ def correlate(
         raise UserError(f"--{option}: says how products above --limit are sampled, and --exact runs them whole")
     sampling = None if asked.exact else SamplingSpec.model_validate(well)
     paths = kernel_files(measured.kernels, asked.kernels)
-    wanted = Wanted(
+    wanted = CorrelationOptions(
         asked.limit_gflop,
         sampling,
         asked.fit,
@@ -145,7 +145,7 @@ def correlate(
     )
     job = make_job("correlate", measured, points, files, paths, wanted)
     assert isinstance(job, MeasuredJob)
-    made = JobAsked(
+    made = JobRequest(
         lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
         also=lambda result: _draw(measured, result, asked.picture),
         shown=lambda result, out, as_page: _show(measured, result, out, as_page), not_launched=OF_MANY,
@@ -154,12 +154,16 @@ def correlate(
 
 
 def _again(
-    table: "MeasuredTable", points: "Sequence[MeasuredPoint]", file: Path, asked: CorrelateOptions, options: JobOptions
+    table: "MeasuredTable",
+    points: "Sequence[MeasuredPoint]",
+    file: Path,
+    asked: CorrelateOptions,
+    options: JobCommandOptions,
 ) -> int:
     """Show and draw what an earlier run has written; returns the exit code that it had."""
     from gpusim.lab.silicon.cost import no_measurement
-    from gpusim.lab.silicon.job import with_fitted_launches
-    from gpusim.lab.silicon.report import NotRun, document
+    from gpusim.lab.silicon.job import fit_launch_overheads
+    from gpusim.lab.silicon.report import SkippedPoint, document
     from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
     from gpusim.results.report.document import as_json
 
@@ -171,10 +175,10 @@ def _again(
         raise UserError(f"--from {asked.earlier}: holds none of the {len(points)} points of {file} asked for")
     not_run = [one for one in earlier.not_run if one.name in chosen]
     said = [(row.prediction.point, no_measurement(row.prediction.point, table.launches)) for row in rows]
-    not_run += [NotRun(point.label, point.kernel, why) for point, why in said if why]
+    not_run += [SkippedPoint(point.label, point.kernel, why) for point, why in said if why]
     rows = [row for row, (_, why) in zip(rows, said, strict=True) if not why]
     if asked.fit:
-        rows, fitted = with_fitted_launches(table, rows)
+        rows, fitted = fit_launch_overheads(table, rows)
         earlier = earlier._replace(fitted=fitted)
     result = document(table, earlier._replace(rows=rows, not_run=not_run))
     if options.json_file is not None:
@@ -213,7 +217,7 @@ def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_pag
         report.show(table, found, out)
 
 
-def _earlier(path: Path) -> "Restored":
+def _earlier(path: Path) -> "SavedComparison":
     from gpusim.lab.silicon.report import restored
 
     try:

@@ -53,7 +53,7 @@ def fit_estimates(
     from gpusim.config.network import load_network
     from gpusim.config.network_run import AUTO, load_settings
     from gpusim.jobs.estimates.text import error_tables
-    from gpusim.lab.checks.estimates.fitting import Point, fitted_to, known_launches
+    from gpusim.lab.checks.estimates.fitting import FitPoint, fitted_to, known_launches
     from gpusim.results.store.project import store_to_read
     from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 
@@ -66,7 +66,7 @@ def fit_estimates(
     algorithms = [] if asked.algorithms is None else asked.algorithms.split(",")
     variants = [[*asked.sets, f"convolution={name}"] for name in algorithms] or [asked.sets]
     points = [
-        Point(network, load_settings(file, sets), batch, asked.phase == "train")
+        FitPoint(network, load_settings(file, sets), batch, asked.phase == "train")
         for file in files
         for sets in variants
         for network in loaded

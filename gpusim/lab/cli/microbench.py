@@ -8,7 +8,7 @@ import typer
 
 from gpusim.base.files import write_whole
 from gpusim.base.picture import check_format, require_matplotlib
-from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
+from gpusim.cli.options import GpuOption, JobCommandOptions, LiveOptions, MarkdownOption, StoreOptions
 
 OF_MANY = "microbenchmarks launch machine code of their own, hundreds of times: what they measure is figures"
 
@@ -28,12 +28,12 @@ def microbench(
         Path | None, typer.Option(metavar="FILE", help="Draw the curves into an .svg or .png (needs Matplotlib).")
     ] = None,
     markdown: MarkdownOption = False,
-    options: JobOptions,
+    options: JobCommandOptions,
     storing: StoreOptions,
     live: LiveOptions,
 ) -> int:
     """Measure the model's latencies, bandwidths and rates by machine code, beside published figures of GCN parts."""
-    from gpusim.cli.outcome import JobAsked, run_job
+    from gpusim.cli.outcome import JobRequest, run_job
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, load_gpu
 
@@ -43,7 +43,7 @@ def microbench(
         check_format(picture)
         require_matplotlib("microbench")
     from gpusim.jobs.kinds import make_job  # imports the compiled core: up to a second
-    from gpusim.lab.microbench.job import MicrobenchJob, measured_again, wanted
+    from gpusim.lab.microbench.job import MicrobenchJob, measured_again, select_groups
     from gpusim.lab.microbench.table import markdown as as_markdown
     from gpusim.lab.microbench.table import show
 
@@ -59,9 +59,9 @@ def microbench(
         else:
             show(measured_again(result), spec.name, spec.architecture, out)
 
-    job = make_job("microbench", spec, wanted(only or []))
+    job = make_job("microbench", spec, select_groups(only or []))
     assert isinstance(job, MicrobenchJob)
-    asked = JobAsked(
+    asked = JobRequest(
         lambda _: job, job.work, document.files, {"--picture": picture}, markdown, also=draw, shown=shown,
         not_launched=OF_MANY,
     )  # fmt: skip

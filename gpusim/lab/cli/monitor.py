@@ -96,9 +96,9 @@ def load_settings(sets: "Sets") -> "MonitorSpec":
     """Return the monitor's settings with `sets` applied in order; raises UserError."""
     from gpusim.config.check import checked
     from gpusim.config.monitor import MonitorSpec
-    from gpusim.config.tree import Tree, assignments
+    from gpusim.config.tree import ConfigTree, assignments
 
-    tree = Tree(origins={(): ("monitor", ())})
+    tree = ConfigTree(origins={(): ("monitor", ())})
     for assignment in assignments(sets):
         tree.replace(assignment.path, assignment.value, assignment.source, ())
     return checked(MonitorSpec, tree)
@@ -126,16 +126,16 @@ def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> Non
 
 def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingOptions) -> None:
     from gpusim.lab.monitor import report
-    from gpusim.lab.monitor.attach import Place
-    from gpusim.lab.monitor.training_overhead import Plan, measure_overhead
+    from gpusim.lab.monitor.attach import CountLocation
+    from gpusim.lab.monitor.training_overhead import OverheadPlan, measure_overhead
 
     assert training.model is not None
-    plan = Plan(
+    plan = OverheadPlan(
         training.model,
         training.iterations,
         training.exhaustive_iterations,
         training.batch,
-        Place(training.place),
+        CountLocation(training.place),
         training.device,
     )
     interrupt_python()

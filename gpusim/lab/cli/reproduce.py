@@ -20,8 +20,8 @@ from gpusim.base.version import __version__
 from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
 
 if TYPE_CHECKING:
-    from gpusim.lab.papers.kept import Results
-    from gpusim.lab.papers.network_points import Asked
+    from gpusim.lab.papers.kept import ReproductionResults
+    from gpusim.lab.papers.network_points import PointSelection
     from gpusim.lab.papers.page.blocks import Block
     from gpusim.lab.papers.specs.figure import Figure
     from gpusim.lab.papers.specs.reproduction import Reproduction
@@ -92,13 +92,13 @@ def reproduce(
     """Run the points of a publication's figures, and set what it says beside what is found."""
     from gpusim.lab.papers.kept import load
     from gpusim.lab.papers.layer_values import metric_paths
-    from gpusim.lab.papers.own import asked_for
+    from gpusim.lab.papers.own import select_publication
     from gpusim.lab.papers.specs.reproduction import load_reproduction
     from gpusim.results.live.view import live_view
     from gpusim.results.store.project import store_to_read
 
     gpus, batches = _words(options.gpu), _numbers(options.batch)
-    reproduction, asked = asked_for(load_reproduction(name), options.network, gpus, batches)
+    reproduction, asked = select_publication(load_reproduction(name), options.network, gpus, batches)
     metric_paths(reproduction)  # checked before anything runs
     figures = reproduction.chosen(options.only)
     if options.listed:
@@ -134,12 +134,12 @@ def _numbers(text: str | None) -> list[int]:
 
 
 def _list(
-    reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "Asked", store: Path
+    reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "PointSelection", store: Path
 ) -> None:
     from gpusim.lab.papers.costs import plan_costs
-    from gpusim.lab.papers.plan import plan_of
+    from gpusim.lab.papers.plan import plan_points
 
-    plan = plan_of(reproduction, figures, exact, asked)
+    plan = plan_points(reproduction, figures, exact, asked)
     costs = plan_costs(plan, store)
 
     def row(name: str, keys: Sequence[str], what: str) -> tuple[Any, ...]:
@@ -161,23 +161,23 @@ def _run(
     where: Path,
     options: ReproduceOptions,
     reporter: Reporter,
-    asked: "Asked",
+    asked: "PointSelection",
 ) -> int:
-    from gpusim.lab.papers.kept import FILE, Results, load
+    from gpusim.lab.papers.kept import FILE, ReproductionResults, load
     from gpusim.lab.papers.layer_values import metric_paths
-    from gpusim.lab.papers.network_points import Asked
-    from gpusim.lab.papers.plan import plan_of
-    from gpusim.lab.papers.running import Running, collected
-    from gpusim.results.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.lab.papers.network_points import PointSelection
+    from gpusim.lab.papers.plan import plan_points
+    from gpusim.lab.papers.running import PlanRunner, collected
+    from gpusim.results.store.keeper import StoreWriter  # imports what runs kernels: up to a second
     from gpusim.results.store.work import sources_hash
     from gpusim.study.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()
-    plan = plan_of(reproduction, figures, options.exact, asked)
-    known = load(where, reproduction.name) if (where / FILE).exists() else Results(reproduction.name, {})
-    with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
+    plan = plan_points(reproduction, figures, options.exact, asked)
+    known = load(where, reproduction.name) if (where / FILE).exists() else ReproductionResults(reproduction.name, {})
+    with StoreWriter(store, options.fresh) as keeper, Interrupt() as interrupt:
         interrupt.deferred = True
-        ran = Running(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
+        ran = PlanRunner(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
         interrupt.deferred = False
     sentence = ran.sentence(len(plan.points))
     said = {
@@ -188,16 +188,18 @@ def _run(
         "simulated": "in whole" if options.exact else "sampled",
     }
     whole = (
-        plan if not options.only and asked == Asked() else plan_of(reproduction, reproduction.figures, options.exact)
+        plan
+        if not options.only and asked == PointSelection()
+        else plan_points(reproduction, reproduction.figures, options.exact)
     )
     # what was not to be run, or cannot be here, stays as it was
     others = whole.points.keys() - plan.points.keys() | ran.left_out.keys()
-    earlier = Results(
+    earlier = ReproductionResults(
         reproduction.name,
         {key: point for key, point in known.points.items() if key in others},
         networks={key: point for key, point in known.networks.items() if key in others},
     )
-    with Keeper(store) as keeper:
+    with StoreWriter(store) as keeper:
         results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier, metric_paths(reproduction))
     _write(reproduction, results, figures, where, options, reporter)
     reporter.say(sentence)
@@ -209,7 +211,7 @@ def _run(
 
 def _write(
     reproduction: "Reproduction",
-    results: "Results",
+    results: "ReproductionResults",
     figures: "Mapping[str, Figure]",
     where: Path,
     options: ReproduceOptions,
@@ -219,33 +221,33 @@ def _write(
     and Matplotlib's absence is an error.
     """
     from gpusim.base.files import write_together
-    from gpusim.lab.papers.page.writing import contents, made, on_screen, one_page, pictures, write
+    from gpusim.lab.papers.page.writing import contents, pictures, render_html, render_publication, render_screen, write
 
-    of = made(reproduction, results)
+    of = render_publication(reproduction, results)
     files: dict[str, str | bytes] = {**contents(reproduction, results, figures, of)}
     page: dict[Path, str | bytes] = {}
     try:
         files |= pictures(reproduction, results, figures)
         if options.html is not None:
-            page[options.html] = one_page(reproduction, results, of)
+            page[options.html] = render_html(reproduction, results, of)
     except MissingExtraError as error:
         if options.draw or options.html is not None:
             raise
         reporter.say(f"no pictures: {error}; --draw --out {where} draws them later, or elsewhere")
     write(where, files)
     write_together(page)
-    _print(on_screen(reproduction, results, of, figures))
+    _print(render_screen(reproduction, results, of, figures))
     reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}{f', {options.html}' if page else ''}")
 
 
 def _print(blocks: "Iterable[Block]") -> None:
     """Print headings, sentences and tables."""
-    from gpusim.lab.papers.page.blocks import Heading, Points, plain
+    from gpusim.lab.papers.page.blocks import BulletList, Heading, plain
 
     for block in blocks:
         if isinstance(block, Heading):
             print(block.text)
-        elif isinstance(block, Points):
+        elif isinstance(block, BulletList):
             for sentence in block.items:
                 print(textwrap.fill(plain(sentence), 100, initial_indent="- ", subsequent_indent="  "))
         elif isinstance(block, Table) and block.rows:

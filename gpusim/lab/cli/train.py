@@ -16,10 +16,10 @@ from gpusim.cli.options import (
     JobsOption,
     JsonOption,
     MarkdownOption,
+    NetworkSource,
     NoVerifyOption,
     QuietOption,
     SetOption,
-    Source,
 )
 
 
@@ -54,13 +54,13 @@ class TrainOptions:
     quiet: QuietOption = False
 
 
-def train(source: Source, asked: TrainOptions) -> None:
+def train(source: NetworkSource, asked: TrainOptions) -> None:
     """Train a network: every kernel of every iteration is executed, compared with NumPy; one iteration is timed."""
     from gpusim.base.processors import default_jobs
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
-    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.networks.run import NetworkRunRequest
     from gpusim.jobs.networks.values import load_arrays
     from gpusim.lab.training.iterations import train as run
     from gpusim.results.report.document import as_json
@@ -74,7 +74,7 @@ def train(source: Source, asked: TrainOptions) -> None:
     check_outputs({"--json": asked.json_file}, read)
     batch = asked.batch if asked.batch is not None else network.batch or 1
     jobs = asked.jobs if asked.jobs is not None else default_jobs()
-    wanted = Wanted(batch, train=True, verify=not asked.no_verify, timing=not asked.no_timing, jobs=jobs)
+    wanted = NetworkRunRequest(batch, train=True, verify=not asked.no_verify, timing=not asked.no_timing, jobs=jobs)
     arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
     out = sys.stderr if asked.json_file == STANDARD_OUTPUT else sys.stdout
     reporter = Reporter(quiet=asked.quiet)

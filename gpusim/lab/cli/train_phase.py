@@ -12,7 +12,7 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.cli.options import JsonOption, MarkdownOption, QuietOption, SetOption, StoreFile, TimelineOption
 
 if TYPE_CHECKING:
-    from gpusim.lab.training.measure import Measured
+    from gpusim.lab.training.measure import TrainingMeasurement
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ def _numbers(text: str) -> str:
     return text
 
 
-def _traces(found: "Measured", timeline: Path | None, chakra: Path | None) -> list[str]:
+def _traces(found: "TrainingMeasurement", timeline: Path | None, chakra: Path | None) -> list[str]:
     lines = []
     if timeline is not None:
         from gpusim.lab.training.spans import spans
-        from gpusim.results.timeline.spans import Slice, write_spans
+        from gpusim.results.timeline.spans import TraceSlice, write_spans
 
-        lines.append(write_spans(timeline, [Slice(*one) for one in spans(found.pace.trained)]))
+        lines.append(write_spans(timeline, [TraceSlice(*one) for one in spans(found.pace.trained)]))
     if chakra is not None:
         from gpusim.lab.training.chakra import write_traces
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpusim.lab.microbench.bench import Bench, Results
+from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, timed_loop
 
 SEED = 1
@@ -22,7 +22,7 @@ def patterns(lane_bytes: int) -> dict[str, list[int]]:
     }
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Cycles of the compute unit's vector memory path for each instruction, and their ratios."""
     cycles: dict[str, float] = {}
     cases = [(width, how) for width in WIDTHS for how in ("linear", "random", "uniform")]

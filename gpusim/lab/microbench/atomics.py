@@ -2,7 +2,7 @@
 
 import struct
 
-from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, Results
+from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, MicrobenchResults
 from gpusim.model.core.facts import RunFacts
 
 WAVES = 2  # a SIMD
@@ -33,7 +33,7 @@ def additions_per_cycle(bench: Bench, kernel: str, pattern: str) -> float:
     return (STEPS[1] - STEPS[0]) * BODY * waves * LANES / bench.longer(run, *STEPS)
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Additions a cycle, without and with a result."""
     cases = [(kernel, pattern) for kernel in ("atomic_add", "atomic_add_return") for pattern in PATTERNS]
     for kernel, pattern in bench.each("atomics at L2", cases):

@@ -3,7 +3,7 @@
 Each is the difference of two launches that move different amounts, in bytes a cycle.
 """
 
-from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, Bench, Results
+from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
 from gpusim.model.core.facts import RunFacts
 
@@ -63,7 +63,7 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, betwee
     return ARRAYS[kernel] * more * step / bench.longer(run, once, once + more)
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Bytes a cycle and compute unit, GB/s, and shares of what the pins carry."""
     gpu = bench.gpu
     todo = {

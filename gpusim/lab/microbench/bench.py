@@ -94,7 +94,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Figure:
+class MicrobenchReading:
     """One measured number. name: 'latency.l1', the key of published figures; what: one line that says what it is."""
 
     name: str
@@ -115,15 +115,15 @@ class Curve:
 
 
 @dataclass
-class Results:
+class MicrobenchResults:
     """Figures and curves in the order in which they were measured."""
 
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[MicrobenchReading] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
 
     def add(self, name: str, what: str, value: float, unit: str) -> None:
         """Note a figure."""
-        self.figures.append(Figure(name, what, float(value), unit))
+        self.figures.append(MicrobenchReading(name, what, float(value), unit))
 
     def add_curve(self, name: str, group: str, axes: tuple[str, str], points: Sequence[tuple[float, float]]) -> None:
         """Note a curve; axes: what x and y are, with their units."""

@@ -28,7 +28,7 @@ NEEDED_BYTES = (
 PLAIN_CYCLES = 8.0  # by which the two ways differ at most where no row is put out: what queues and turns do
 
 
-class _Rows:
+class _RowProbe:
     """Pairs of rows, told apart by whether they are of one bank."""
 
     def __init__(self, bench: Bench) -> None:
@@ -79,7 +79,7 @@ def bank_masks(bench: Bench) -> list[int]:
 
     Empty where the highest bit does not tell rows of one bank apart.
     """
-    rows = _Rows(bench)
+    rows = _RowProbe(bench)
     own: list[int] = []
     seen: dict[int, tuple[int, ...]] = {}
     for bit in bench.each("mapping: address bits of DRAM's banks", range(FIRST_BIT, LAST_BIT) if rows.found else ()):

@@ -2,7 +2,7 @@
 
 import struct
 
-from gpusim.lab.microbench.bench import LINE_BYTES, Bench, Results
+from gpusim.lab.microbench.bench import LINE_BYTES, Bench, MicrobenchResults
 from gpusim.model.core.gpu_spec import GpuSpec
 
 DWORDS = range(LINE_BYTES // 4)  # where in a line the loop begins
@@ -27,7 +27,7 @@ def launches_per_cycle(bench: Bench, waves: int) -> float:
     return (many - few) * waves / cycles
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Measure the loop's cycles by its place in a line, for a compute unit and an array; launches by workgroup size."""
     array = bench.gpu.model_copy(update={"shader_arrays": 1})
     axes = ("where in a line of 64 bytes the loop begins, in bytes", "cycles of a pass")

@@ -2,7 +2,7 @@
 
 import re
 
-from gpusim.lab.microbench.bench import Bench, Results
+from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, timed_loop
 from isa.opcodes import ARCHITECTURES
 
@@ -51,7 +51,7 @@ def classes(architecture: str) -> list[str]:
     return [name for name, what in CLASSES.items() if re.split(r"[ ,]", what)[0] in known]
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Cycles an instruction takes of a lone wavefront, instructions a cycle of a full compute unit, and between."""
     most = bench.gpu.cu.waves_per_simd
     counts = range(1, most + 1)

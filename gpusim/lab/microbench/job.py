@@ -6,14 +6,14 @@ from typing import Any, TextIO
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.lab.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
-from gpusim.lab.microbench.bench import Bench, Curve, Figure, Results
-from gpusim.lab.microbench.table import said, show
+from gpusim.lab.microbench.bench import Bench, Curve, MicrobenchReading, MicrobenchResults
+from gpusim.lab.microbench.table import serialize_results, show
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 
-GROUPS: dict[str, Callable[[Bench, Results], None]] = {
+GROUPS: dict[str, Callable[[Bench, MicrobenchResults], None]] = {
     "latency": latency.measure,
     "bandwidth": bandwidth.measure,
     "lds": lds.measure,
@@ -26,7 +26,7 @@ GROUPS: dict[str, Callable[[Bench, Results], None]] = {
 }
 
 
-def wanted(names: Sequence[str]) -> list[str]:
+def select_groups(names: Sequence[str]) -> list[str]:
     """Return the groups named, in their order; all of them if none is. Names may be joined by commas."""
     asked = [part for name in names for part in name.split(",") if part]
     for name in asked:
@@ -55,33 +55,36 @@ class MicrobenchJob(Job):
         return {"gpu": self.gpu.model_dump(mode="json"), "only": list(self.names)}
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """What a store knows equal measurements by."""
-        return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
+        return RunDescription("microbench", self.title, self.resolved(), (), self.gpu.name)
 
     def _run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
-        bench, results = Bench(self.gpu, context.reporter, context.stopped), Results()
+        bench, results = Bench(self.gpu, context.reporter, context.stopped), MicrobenchResults()
         for name in self.names:
-            measured = Results()
+            measured = MicrobenchResults()
             try:
                 GROUPS[name](bench, measured)
             except KeyboardInterrupt:
                 record.partial = True
                 break
-            results = Results([*results.figures, *measured.figures], [*results.curves, *measured.curves])
+            results = MicrobenchResults([*results.figures, *measured.figures], [*results.curves, *measured.curves])
             facts, count = bench.taken()
             launches = [PartLaunch(name)] * count
             record.parts.append(PartRecord(name, launches=launches, facts=facts))
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = said(results, self.gpu.architecture)
+        record.values = serialize_results(results, self.gpu.architecture)
 
 
-def measured_again(document: Mapping[str, Any]) -> Results:
+def measured_again(document: Mapping[str, Any]) -> MicrobenchResults:
     """Read the figures and curves of a JSON object."""
-    figures = [Figure(**{name: one[name] for name in Figure.__dataclass_fields__}) for one in document["figures"]]
+    figures = [
+        MicrobenchReading(**{name: one[name] for name in MicrobenchReading.__dataclass_fields__})
+        for one in document["figures"]
+    ]
     curves = [Curve(**{**one, "points": tuple(map(tuple, one["points"]))}) for one in document["curves"]]
-    return Results(figures, curves)
+    return MicrobenchResults(figures, curves)
 
 
 def show_stored(document: Mapping[str, Any], stream: TextIO) -> None:

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 
-from gpusim.lab.microbench.bench import LINE_BYTES, Bench, Results
+from gpusim.lab.microbench.bench import LINE_BYTES, Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import read_whole
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -86,7 +86,7 @@ def lds_step_cycles(bench: Bench, steps: int = STEPS) -> float:
     return cycles / steps
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Staircases of the vector and the scalar path, their plateaus, and LDS."""
     gpu = bench.gpu
     axes = ("working set in bytes", "load-to-use latency in cycles")

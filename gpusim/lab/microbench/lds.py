@@ -1,6 +1,6 @@
 """LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes, of reads and writes over the degree."""
 
-from gpusim.lab.microbench.bench import Bench, Results
+from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, timed_loop
 
 BANKS = 32
@@ -26,7 +26,7 @@ def access_cycles(
     return timed_loop(bench, kernel, memory, table, waves, iterations=iterations) / (4 * waves)
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Curves over stride and degree 1 to 32, and the ends of the second."""
     axes = ("stride in words, or degree of conflict", "LDS cycles of a ds_read_b32 or ds_write_b32")
     steps = range(1, BANKS + 1)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import log2
 
-from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, Results
+from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, MicrobenchResults
 from gpusim.lab.microbench.dram_mapping import NEEDED_BYTES, bank_masks
 from gpusim.lab.microbench.launches import lane_table, timed_loop
 from isa.device_memory import Allocation, DeviceMemory
@@ -19,7 +19,7 @@ LEAST_CUS = 16  # a store takes its unit 16 cycles: fewer of them do not keep on
 BITS = 12  # looked at, from that which tells lines apart
 
 
-class _Channels:
+class _ChannelProbe:
     """Ranks of address bits, by the time that stores take."""
 
     def __init__(self, bench: Bench, bits: int) -> None:
@@ -45,7 +45,7 @@ class _Channels:
 
 def channel_masks(bench: Bench, bits: int = BITS) -> list[int]:
     """Return the masks of an L2 channel's number in reduced form: each has an address bit that no other has."""
-    channels = _Channels(bench, bits)
+    channels = _ChannelProbe(bench, bits)
     own: list[int] = []
     others = []
     for bit in range(FIRST_BIT, FIRST_BIT + bits):
@@ -61,7 +61,7 @@ def channel_masks(bench: Bench, bits: int = BITS) -> list[int]:
     return masks
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Number of L2 channels, where all compute units can keep one busy, and of DRAM banks; the address bits of each."""
     if bench.gpu.cus >= LEAST_CUS:
         _add(results, "l2", "channel", "L2 channels", channel_masks(bench))
@@ -69,7 +69,7 @@ def measure(bench: Bench, results: Results) -> None:
         _add(results, "dram", "bank", "DRAM banks of all channels", bank_masks(bench))
 
 
-def _add(results: Results, level: str, part: str, counted: str, masks: Sequence[int]) -> None:
+def _add(results: MicrobenchResults, level: str, part: str, counted: str, masks: Sequence[int]) -> None:
     if not masks:  # nothing was there to tell them apart by
         return
     results.add(f"mapping.{level}_{part}s", counted, 1 << len(masks), f"{part}s")

@@ -2,7 +2,7 @@
 
 import struct
 
-from gpusim.lab.microbench.bench import Bench, Results
+from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import STEP_ACCESSES
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.facts import RunFacts
@@ -52,7 +52,7 @@ def one_load_in_flight(bench: Bench, waves_per_cu: int) -> tuple[float, float]:
     return access / load, load
 
 
-def measure(bench: Bench, results: Results) -> None:
+def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Wavefronts a SIMD by VGPRs, wavefronts a compute unit by LDS."""
     by_registers = [(n, resident(bench, n) / SIMDS) for n in bench.each("occupancy: registers", VGPRS)]
     for n, waves in by_registers:

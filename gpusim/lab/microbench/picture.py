@@ -4,7 +4,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
-from gpusim.lab.microbench.bench import Curve, Results
+from gpusim.lab.microbench.bench import Curve, MicrobenchResults
 from gpusim.lab.microbench.references import published
 from gpusim.lab.microbench.table import FAR_OFF
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -17,7 +17,7 @@ LOGARITHMIC = ("issue rates",)
 SHOWN_FROM = 5  # percent
 
 
-def picture(results: Results, gpu: GpuSpec) -> Picture:
+def picture(results: MicrobenchResults, gpu: GpuSpec) -> Picture:
     """Make a picture with a panel for each group; raises UserError if nothing that was measured is a curve."""
     groups = list(dict.fromkeys(curve.group for curve in results.curves))
     off = _deviations(results, gpu.architecture)
@@ -72,7 +72,7 @@ def _draw_group(panel: Any, group: str, curves: list[Curve], architecture: str) 
         panel.legend(fontsize="x-small", ncols=1 + len(curves) // 6)
 
 
-def _deviations(results: Results, architecture: str) -> list[tuple[str, float]]:
+def _deviations(results: MicrobenchResults, architecture: str) -> list[tuple[str, float]]:
     """Figures that are more than SHOWN_FROM off a published one, with the deviation in percent."""
     found = [
         (f"{figure.name}, {row.part}", 100 * row.deviation(figure.value))

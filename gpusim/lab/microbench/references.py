@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFigure:
     """What `source` says of `part`: the figure lies between `low` and `high`, equal where it is one number.
 
     architectures: of the GPUs that the figure is of; empty: of all.
@@ -71,12 +71,12 @@ def _row(
     part: str,
     source: str,
     architectures: tuple[str, ...] = (),
-) -> Published:
+) -> PublishedFigure:
     low, high = value if isinstance(value, tuple) else (value, value)
-    return Published(figure, low, high, unit, part, source, architectures)
+    return PublishedFigure(figure, low, high, unit, part, source, architectures)
 
 
-def _of_memory() -> Iterable[Published]:
+def _of_memory() -> Iterable[PublishedFigure]:
     """Yield shares of the pins' bandwidth that benchmarks reached; copies and triads are of FP64, of 200 MB and more.
 
     On the Vega cards their arrays lie 0xca00000 bytes apart, as the pointers that were printed say: docs/correlation.md
@@ -104,7 +104,7 @@ def _of_memory() -> Iterable[Published]:
             yield _row(f"bandwidth.dram_{name}_share", round(100 * gb_s / peak, 1), pins, part, text, architectures)
 
 
-def _of_later_arithmetic() -> Iterable[Published]:
+def _of_later_arithmetic() -> Iterable[PublishedFigure]:
     """Yield what Vega's vector ALUs do in a cycle: data sheets' peaks, and measurements."""
     operations = "operations/cycle/CU"
     for name, mi25, mi60, unit in (
@@ -137,7 +137,7 @@ def _of_later_arithmetic() -> Iterable[Published]:
         yield _row(f"issue.{name}_cycles", 8, cycles, "Vega 20", text, _VEGA20)
 
 
-def _rows() -> Iterable[Published]:
+def _rows() -> Iterable[PublishedFigure]:
     for name, what, mi100, mi210 in (
         ("vector_first", "l1", 136, 124),
         ("vector_l2", "l2", 336, 292),
@@ -212,10 +212,10 @@ def _rows() -> Iterable[Published]:
         yield _row(f"occupancy.lds_{kib}", waves, "wavefronts/CU", _GCN, f"{_AMD}, table 2.2")
 
 
-PUBLISHED: tuple[Published, ...] = tuple(_rows())
+PUBLISHED: tuple[PublishedFigure, ...] = tuple(_rows())
 
 
-def published(figure: str, architecture: str) -> list[Published]:
+def published(figure: str, architecture: str) -> list[PublishedFigure]:
     """Return the published figures for a name that are of GPUs of an architecture; none if nothing was found."""
     return [
         row

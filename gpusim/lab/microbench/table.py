@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
-from gpusim.base.table import Cell, Column, Table, columns
-from gpusim.lab.microbench.bench import Curve, Figure, Results
+from gpusim.base.table import Column, Table, TableCell, columns
+from gpusim.lab.microbench.bench import Curve, MicrobenchReading, MicrobenchResults
 from gpusim.lab.microbench.references import published
 from gpusim.model.core.gpu_spec import GpuSpec
 
@@ -16,7 +16,7 @@ NOTHING = "none found"
 ELSEWHERE = "in another unit"  # the same quantity has a published figure in another row
 
 
-def rows(figures: Sequence[Figure], architecture: str) -> list[tuple[str, ...]]:
+def rows(figures: Sequence[MicrobenchReading], architecture: str) -> list[tuple[str, ...]]:
     """Make a row, in COLUMNS, for each figure published of an architecture; one that says so where there is none."""
     out: list[tuple[str, ...]] = []
     compared = {_quantity(figure) for figure in figures if published(figure.name, architecture)}
@@ -30,7 +30,7 @@ def rows(figures: Sequence[Figure], architecture: str) -> list[tuple[str, ...]]:
     return out
 
 
-def _quantity(figure: Figure) -> str:
+def _quantity(figure: MicrobenchReading) -> str:
     return figure.what.split(";")[0]
 
 
@@ -45,7 +45,7 @@ def deviation_text(share: float) -> str:
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
 
-def show(results: Results, gpu: str, architecture: str, out: TextIO | None = None) -> None:
+def show(results: MicrobenchResults, gpu: str, architecture: str, out: TextIO | None = None) -> None:
     """Print tables of a GPU, by its name, on a terminal, lines with tabs and without heads on a pipe."""
     out = out or sys.stdout
     if not out.isatty():
@@ -59,20 +59,20 @@ def show(results: Results, gpu: str, architecture: str, out: TextIO | None = Non
         replace(across, title=f"{first.group}: {first.y}").show(out)
 
 
-def _beside(figures: Sequence[Figure], gpu: str, architecture: str) -> Table:
+def _beside(figures: Sequence[MicrobenchReading], gpu: str, architecture: str) -> Table:
     """Make few columns of many: further published figures of a measurement stand below the first."""
     lines, before = [], ""
     for name, what, model, unit, figure, deviation, part, source in rows(figures, architecture):
         style = "bold yellow" if deviation.endswith("far off") else "" if source else "dim"
         measured = ("", "") if name == before else (what, f"{model} {unit}")
         beside = (f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else "")
-        lines.append([Cell(text, text, style=style) for text in (*measured, *beside)])
+        lines.append([TableCell(text, text, style=style) for text in (*measured, *beside)])
         before = name
     heads = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
     return Table(heads, lines, title=f"{gpu}: measured on the model, beside published figures")
 
 
-def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:
+def _curves(results: MicrobenchResults) -> Iterator[tuple[Curve, Table]]:
     """Make a table for each group of curves, which share their axis: a line for each x. With the first of them."""
     for group in dict.fromkeys(curve.group for curve in results.curves):
         members = [curve for curve in results.curves if curve.group == group]
@@ -82,7 +82,7 @@ def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:
         yield members[0], Table(heads, [(x, *(points.get(x) for points in by_x)) for x in xs], group)
 
 
-def markdown(results: Results, gpu: GpuSpec) -> str:
+def markdown(results: MicrobenchResults, gpu: GpuSpec) -> str:
     """Return a page of tables, as in docs/microbenchmarks."""
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
@@ -92,7 +92,7 @@ def markdown(results: Results, gpu: GpuSpec) -> str:
     return text
 
 
-def said(results: Results, architecture: str) -> dict[str, Any]:
+def serialize_results(results: MicrobenchResults, architecture: str) -> dict[str, Any]:
     """Return figures, with each those published of an architecture, and curves as plain data."""
     figures = []
     for figure in results.figures:

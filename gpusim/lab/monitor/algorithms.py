@@ -18,14 +18,14 @@ from typing import NamedTuple
 History = tuple[float, ...]
 
 
-class State(StrEnum):
+class MonitorState(StrEnum):
     """State of the monitor as a whole (figure 6.4b)."""
 
     ACTIVE = "active"
     HIBERNATE = "hibernate"
 
 
-class Adjusted(NamedTuple):
+class PeriodAdjustment(NamedTuple):
     """A map's period and history after Algorithm 1."""
 
     period: int
@@ -35,14 +35,14 @@ class Adjusted(NamedTuple):
 class Stability(NamedTuple):
     """Result of Algorithm 2: the monitor's state, the map's history, whether every map has its first period again."""
 
-    state: State
+    state: MonitorState
     history: History
     reset: bool
 
 
 def dpaa(
     sparsity: float, history: History, max_length: int, threshold: float, period: int, hibernation_period: int
-) -> Adjusted:
+) -> PeriodAdjustment:
     """Adjust a map's period (Algorithm 1, dynamic period adjustment) after its process that ended in the active state.
 
     A full history whose oldest entry differs by less than `threshold` doubles the period, up to hibernation's.
@@ -51,11 +51,11 @@ def dpaa(
         if abs(sparsity - history[0]) < threshold:
             period *= 2
         period = min(period, hibernation_period)
-    return Adjusted(period, updated(history, sparsity, max_length))
+    return PeriodAdjustment(period, updated(history, sparsity, max_length))
 
 
 def ssda(
-    state: State,
+    state: MonitorState,
     periods: Iterable[int],
     sparsity: float,
     history: History,
@@ -68,12 +68,12 @@ def ssda(
     state: the monitor's when the process ended; periods: of all maps; sparsity, history: of the process's map. In the
     active state Algorithm 1 comes first, and has updated period and history.
     """
-    if state is State.ACTIVE:
+    if state is MonitorState.ACTIVE:
         ready = all(period == hibernation_period for period in periods)
-        return Stability(State.HIBERNATE if ready else State.ACTIVE, history, False)
+        return Stability(MonitorState.HIBERNATE if ready else MonitorState.ACTIVE, history, False)
     if len(history) == max_length and abs(sparsity - history[0]) >= threshold:
-        return Stability(State.ACTIVE, (sparsity,), True)
-    return Stability(State.HIBERNATE, updated(history, sparsity, max_length), False)
+        return Stability(MonitorState.ACTIVE, (sparsity,), True)
+    return Stability(MonitorState.HIBERNATE, updated(history, sparsity, max_length), False)
 
 
 def ends_process(measurements: Sequence[float], duration: int, threshold: float) -> bool:

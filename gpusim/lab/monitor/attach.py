@@ -16,7 +16,7 @@ from gpusim.lab.monitor.scheduler import MonitorError, Scheduler
 IMAGE_CHANNELS = 3  # of the first convolution's input, which no ReLU has made
 
 
-class Place(StrEnum):
+class CountLocation(StrEnum):
     """The place where zeros are counted.
 
     HOST: the map is first copied to the host, as in Dong 2020. DEVICE: by a reduction on the device, of which the count
@@ -63,7 +63,7 @@ class AttachedMonitor:
         network: Any,
         settings: MonitorSpec | None = None,
         layers: Iterable[str] | None = None,
-        place: Place = Place.HOST,
+        place: CountLocation = CountLocation.HOST,
         exhaustive: bool = False,
         sparse_forward: Callable[[Any, Any], Any] | None = None,
     ) -> None:
@@ -148,10 +148,10 @@ class AttachedMonitor:
             self.scheduler.record(self.iteration, name, found)
 
 
-def zero_share(maps: Any, place: Place) -> float:
+def zero_share(maps: Any, place: CountLocation) -> float:
     """Return zeros of a PyTorch tensor / its elements; -0 counts, NaN does not; 0 for a tensor without elements."""
     held = maps.detach()
-    if place is Place.HOST:
+    if place is CountLocation.HOST:
         held = held.cpu()
     elements = held.numel()
     return 1.0 - int(held.count_nonzero()) / elements if elements else 0.0

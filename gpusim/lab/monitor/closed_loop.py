@@ -90,7 +90,7 @@ class TimedTraining:
 
 
 @dataclass(frozen=True)
-class Trained:
+class PolicyOutcome:
     """A whole training under a policy.
 
     time_us: of all iterations, measuring included; measuring_us: of that alone; sparse: share of the passes' iterations
@@ -128,7 +128,7 @@ def timed_training(held: Mapping[str, Any]) -> TimedTraining:
         raise MonitorError(f"no times of a monitored training: {error} is missing") from None
 
 
-def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | None = None) -> tuple[Trained, ...]:
+def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | None = None) -> tuple[PolicyOutcome, ...]:
     """Return the training under each of POLICIES, in that order.
 
     Layers whose passes have no break-even are not measured by the closed loop. Raise MonitorError for a layer that the
@@ -158,7 +158,7 @@ def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | No
         off = (error * float(spent[taken].sum()) for error, spent, taken in zip(errors, sparse, decided, strict=True))
         wrong = [taken != right for taken, right in zip(decided, best, strict=True)]
         found.append(
-            Trained(
+            PolicyOutcome(
                 policy,
                 time_us,
                 measuring,

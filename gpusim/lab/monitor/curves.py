@@ -134,7 +134,7 @@ def _from_npz(path: Path) -> Curves:
     return Curves(str(path), names, iterations.astype(np.int64), sparsity.astype(np.float64))
 
 
-def named_curves(name: str) -> Curves:
+def find_curves(name: str) -> Curves:
     """Return synthetic curves by name, or else a file's or shipped ones as `load_curves` does; raise CurvesError."""
     return SYNTHETIC[name]() if name in SYNTHETIC else load_curves(name)
 

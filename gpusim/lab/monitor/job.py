@@ -13,21 +13,21 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.binding import parts_of
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.binding import bind_primitives
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place, choose, chosen_kinds
-from gpusim.jobs.networks.circulant import as_set
-from gpusim.jobs.networks.job import fill, resolved, work_of_network
+from gpusim.jobs.networks.circulant import apply_layer_settings
+from gpusim.jobs.networks.job import describe_network_run, fill, resolved
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import NetworkRecord, Wanted, run_iteration, schedule_of
-from gpusim.jobs.networks.steps import Stopped, run_synthetic
+from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, build_schedule, run_iteration
+from gpusim.jobs.networks.steps import LaunchStoppedError, run_synthetic
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.lab.monitor.closed_loop import POLICIES, SparsePass, TimedTraining, break_even, closed_loop
 from gpusim.lab.monitor.curves import Curves
 from gpusim.results.records.record import RunRecord
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 from isa.device_memory import DeviceMemory
 from workloads.networks.graph import Network
 from workloads.networks.schedule import Schedule, Step
@@ -50,15 +50,15 @@ class MonitoredJob(Job):
 
     kind = "net"
 
-    def __init__(self, network: Network, settings: NetworkSettings, wanted: Wanted, curves: Curves) -> None:
+    def __init__(self, network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, curves: Curves) -> None:
         _check(settings, wanted)
-        self.network = as_set(network, settings)
+        self.network = apply_layer_settings(network, settings)
         self.settings, self.curves = settings, curves
         self.wanted = replace(wanted, data="synthetic", verify=False)
         self.title = f"{network.name}, train, batch {wanted.batch}, monitored: {curves.name}"
         self.gpu, self.engine_spec, self.energy_spec = settings.gpu, settings.engine, settings.energy
         self.options = JobOptions(verify=False, launches=wanted.launches)
-        schedule = schedule_of(self.network, settings, wanted.batch, train=True)
+        schedule = build_schedule(self.network, settings, wanted.batch, train=True)
         self._steps = _skipping(schedule, settings, curves)
         if not self._steps:
             raise UserError(
@@ -113,7 +113,7 @@ class MonitoredJob(Job):
                 times[place].append(time_us)
         try:
             measuring = {step.layer: self._measuring_us(step, context) for step in self._steps}
-        except Stopped:
+        except LaunchStoppedError:
             record.partial = True
             return
         dense_us = _times(dense)
@@ -139,9 +139,9 @@ class MonitoredJob(Job):
     def _break_evens(self, dense_us: Mapping[Place, float]) -> dict[Place, float | None]:
         """Return, by layer and pass, the share of zeros from which the estimate is below the dense time."""
         gpu, facts = self.settings.gpu, gpu_facts(self.settings.gpu)
-        schedule = schedule_of(self.network, self.settings, self.wanted.batch, train=True)
-        sparse = Iteration.under(self.settings, sparse=True)
-        storage = Storage.laid_out(network_plan(schedule, sparse))
+        schedule = build_schedule(self.network, self.settings, self.wanted.batch, train=True)
+        sparse = IterationSettings.under(self.settings, sparse=True)
+        storage = Storage.allocate_addresses(network_plan(schedule, sparse))
         found: dict[Place, float | None] = {}
         for step in self._steps:
             operators = storage.operators(step, facts, sparse)
@@ -169,11 +169,11 @@ class MonitoredJob(Job):
         return kernels_us + len(every) * gpu.kernel_launch_us + gpu.host_link.copy_us(4)
 
 
-def work_of_monitored(
-    network: Network, settings: NetworkSettings, wanted: Wanted, curves: Curves, read: Sequence[Path]
-) -> Work:
+def describe_monitored_run(
+    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, curves: Curves, read: Sequence[Path]
+) -> RunDescription:
     """Return the work that `gpusim net --monitor` does. read: the curves' file, if they are of one."""
-    plain = work_of_network(network, settings, wanted)
+    plain = describe_network_run(network, settings, wanted)
     configuration = {**plain.configuration, "network": {**plain.configuration["network"], "monitor": curves.name}}
     return replace(plain, title=f"{plain.title}, monitored: {curves.name}", configuration=configuration, inputs=read)
 
@@ -193,7 +193,7 @@ def document(timed: TimedTraining, curves: Curves, settings: NetworkSettings) ->
     }
 
 
-def _check(settings: NetworkSettings, wanted: Wanted) -> None:
+def _check(settings: NetworkSettings, wanted: NetworkRunRequest) -> None:
     """Raise UserError for what does not go with a monitored training."""
     said = {
         "phase: inference": not wanted.train,
@@ -215,12 +215,12 @@ def _check(settings: NetworkSettings, wanted: Wanted) -> None:
 
 def _skipping(schedule: Schedule, settings: NetworkSettings, curves: Curves) -> list[Step]:
     """Return the steps that can skip the zeros of a layer's input, where the curves know that."""
-    sparse = Iteration.under(settings, sparse=True)
+    sparse = IterationSettings.under(settings, sparse=True)
     return [
         step
         for step in schedule.steps
         if step.layer in curves.maps
-        and any("x" in part.primitive.skips_zeros_of for part in parts_of(schedule, step, sparse))
+        and any("x" in part.primitive.skips_zeros_of for part in bind_primitives(schedule, step, sparse))
     ]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
-from gpusim.lab.monitor.algorithms import State
+from gpusim.lab.monitor.algorithms import MonitorState
 from gpusim.lab.monitor.replay import Replay
 from gpusim.lab.monitor.report import percent
 
@@ -60,7 +60,7 @@ def hibernation(replay: Replay) -> list[tuple[int, int]]:
     """List the first and the end iteration of each hibernation."""
     spans, since = [], None
     for change in replay.transitions:
-        if change.state is State.HIBERNATE:
+        if change.state is MonitorState.HIBERNATE:
             since = change.iteration
         elif since is not None:
             spans.append((since, change.iteration))

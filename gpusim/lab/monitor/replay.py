@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.base.sums import plain_sum
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.algorithms import State
+from gpusim.lab.monitor.algorithms import MonitorState
 from gpusim.lab.monitor.curves import Curves
 from gpusim.lab.monitor.scheduler import Process, Scheduler, Transition
 
@@ -83,7 +83,7 @@ class Replay:
     settings: MonitorSpec
     maps: tuple[MapReplay, ...]
     transitions: tuple[Transition, ...]
-    state: State
+    state: MonitorState
 
     @property
     def share_measured(self) -> float:

@@ -77,7 +77,7 @@ def overhead_table(found: TrainingOverhead, settings: MonitorSpec) -> Table:
         (modelled, plan.iterations, None, share, found.modelled),
     ]
     for iterations in sorted({held.iterations for held in TABLE_6_6.values()}):
-        share = found.modelled_for(iterations, settings)
+        share = found.estimate_overhead(iterations, settings)
         rows.append((modelled, iterations, None, share / found.exhaustive if found.exhaustive else 0.0, share))
     return Table(heads, rows, notes=list(_decisions(found)))
 
@@ -101,7 +101,7 @@ def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[st
             "monitored": found.monitored,
             "modelled": found.modelled,
             "modelled_for": {
-                str(n): found.modelled_for(n, settings) for n in sorted({t.iterations for t in TABLE_6_6.values()})
+                str(n): found.estimate_overhead(n, settings) for n in sorted({t.iterations for t in TABLE_6_6.values()})
             },
         },
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.algorithms import History, State, dpaa, ends_process, ssda
+from gpusim.lab.monitor.algorithms import History, MonitorState, dpaa, ends_process, ssda
 
 
 class MonitorError(UserError):
@@ -26,7 +26,7 @@ class Process:
     measurements: int
     sparsity: float
     period: int
-    state: State
+    state: MonitorState
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Transition:
     """The monitor's state changed in an iteration, by a process of a map."""
 
     iteration: int
-    state: State
+    state: MonitorState
     by: str
 
 
@@ -73,7 +73,7 @@ class Scheduler:
         for name in names:
             if names.count(name) > 1:
                 raise MonitorError(f"two maps are named '{name}'")
-        self.state = State.ACTIVE
+        self.state = MonitorState.ACTIVE
         self.sparsity_list: Mapping[str, MonitoredMap] = {
             name: MonitoredMap(name, self.settings.initial_period, self.settings.first_iteration) for name in names
         }
@@ -112,7 +112,7 @@ class Scheduler:
         count, sparsity = len(row.under_way), math.fsum(row.under_way) / len(row.under_way)
         row.believed, row.under_way = sparsity, []
         before = self.state
-        if before is State.ACTIVE:
+        if before is MonitorState.ACTIVE:
             row.period, row.history = dpaa(
                 sparsity, row.history, s.max_history_length, s.dpaa_threshold, row.period, s.hibernation_period
             )

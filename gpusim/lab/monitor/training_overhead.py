@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.base.errors import unknown_name
 from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.capture.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
-from gpusim.lab.monitor.attach import AttachedMonitor, LayerLog, Place, dense_forward
+from gpusim.lab.monitor.attach import AttachedMonitor, CountLocation, LayerLog, dense_forward
 from gpusim.lab.monitor.overhead import expected_share, monitored_overhead
 from gpusim.lab.monitor.scheduler import MonitorError
 
@@ -25,7 +25,7 @@ LEARNING_RATE = 0.01
 
 
 @dataclass(frozen=True)
-class Plan:
+class OverheadPlan:
     """The trainings to measure.
 
     model: one of `gpusim capture`; iterations: of the training with the monitor, and of that without any;
@@ -37,7 +37,7 @@ class Plan:
     iterations: int = 5_000
     exhaustive_iterations: int = 500
     batch: int = 128
-    place: Place = Place.HOST
+    place: CountLocation = CountLocation.HOST
     device: str = "auto"
     parts: int = 5
     seed: int = 0
@@ -58,7 +58,7 @@ class TrainingOverhead:
     measurements in the monitored training; layers: the logs of that training's layers, by name.
     """
 
-    plan: Plan
+    plan: OverheadPlan
     device: str
     plain_s: float
     exhaustive_s: float
@@ -81,7 +81,7 @@ class TrainingOverhead:
         """Overhead that the cost of a measurement and the share measured give for this training."""
         return monitored_overhead(self.exhaustive, self.share_measured)
 
-    def modelled_for(self, iterations: int, settings: MonitorSpec | None = None) -> float:
+    def estimate_overhead(self, iterations: int, settings: MonitorSpec | None = None) -> float:
         """Return the overhead that the cost of a measurement gives for a longer training of stable sparsity."""
         return monitored_overhead(self.exhaustive, expected_share(iterations, settings))
 
@@ -89,7 +89,9 @@ class TrainingOverhead:
 class _Training:
     """One of the three trainings: a network, its optimizer and its monitor, and the time of its iterations."""
 
-    def __init__(self, torch: Any, plan: Plan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None) -> None:
+    def __init__(
+        self, torch: Any, plan: OverheadPlan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None
+    ) -> None:
         torch.manual_seed(plan.seed)
         self._torch, self._device = torch, device
         image, classes = (LARGE, LARGE_CLASSES) if plan.model in PHOTOGRAPHS else (SMALL, SMALL_CLASSES)
@@ -130,7 +132,7 @@ class _Training:
 
 
 def measure_overhead(
-    plan: Plan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
+    plan: OverheadPlan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
 ) -> TrainingOverhead:
     """Run the three trainings and time them. report: called with a line after each part.
 

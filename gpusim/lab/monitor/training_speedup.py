@@ -12,7 +12,7 @@ TOLERANCE = 1e-6  # of shares that must add up to 1
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedSpeedup:
     """A column of table 6.7. conv_share: P; speedup: of the training; mean_speedup: of the convolutional layers, the
     average that Dong 2020 gives (figures 6.17 to 6.19)."""
 
@@ -31,10 +31,10 @@ class Published:
         return speedup_from_mean(self.conv_share, self.mean_speedup)
 
 
-TABLE_6_7: Mapping[str, Published] = {
-    "AlexNet": Published(0.8740, 2.29, 3.4),
-    "VGGNet-16": Published(0.8858, 1.87, 2.14),
-    "ResNet-18": Published(0.8220, 1.55, 2.02),
+TABLE_6_7: Mapping[str, PublishedSpeedup] = {
+    "AlexNet": PublishedSpeedup(0.8740, 2.29, 3.4),
+    "VGGNet-16": PublishedSpeedup(0.8858, 1.87, 2.14),
+    "ResNet-18": PublishedSpeedup(0.8220, 1.55, 2.02),
 }
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpusim.lab.papers.rules import Found, found_by, labels_missing
+from gpusim.lab.papers.rules import RuleResult, apply_rule, labels_missing
 from gpusim.lab.papers.specs.claim import ClaimSpec
-from gpusim.lab.papers.values import Value, matches
+from gpusim.lab.papers.values import FigureValue, matches
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
 UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
@@ -13,7 +13,7 @@ STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """The verdict on a claim by one comparison.
 
     state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
@@ -29,12 +29,12 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim of a figure. verdicts: by comparison; fits: whether its points fit the GPU's memory."""
 
     figure: str
     claim: ClaimSpec
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, ClaimVerdict]
     fits: str
 
     def is_allowed(self, comparison: str) -> bool | None:
@@ -44,44 +44,44 @@ class Judged:
 
 
 def judge(
-    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str] = ()
-) -> Verdict:
+    claim: ClaimSpec, values: Sequence[FigureValue], shown: Callable[[float], str], missing: Sequence[str] = ()
+) -> ClaimVerdict:
     """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
     if claim.unaskable:
-        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
-    found = found_by(claim, values, shown)
+        return ClaimVerdict(UNASKABLE, reasons=(claim.unaskable,))
+    found = apply_rule(claim, values, shown)
     of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
     held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
     if not found.kept:
-        return Verdict(UNKNOWN if held or missing else BESIDE)
+        return ClaimVerdict(UNKNOWN if held or missing else BESIDE)
     limits = tuple(one.limit for one in held if one.limit is not None)
     in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2] if held else None
     reasons = in_the_middle.reasons if in_the_middle else ()
-    return Verdict(_state(found), found.ours, limits, reasons, tuple(missing))
+    return ClaimVerdict(_state(found), found.ours, limits, reasons, tuple(missing))
 
 
 def judge_layers(
-    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str]
-) -> Verdict:
+    claim: ClaimSpec, values: Sequence[FigureValue], shown: Callable[[float], str], missing: Sequence[str]
+) -> ClaimVerdict:
     """Judge a claim about a network's layers by the points that have been run. missing: those that have not been."""
     if claim.unaskable:
-        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+        return ClaimVerdict(UNASKABLE, reasons=(claim.unaskable,))
     verdict = judge(claim, values, shown)
     if verdict.state not in (UNKNOWN, BESIDE):
         return replace(verdict, without=tuple(missing))
     if missing:
-        return Verdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
+        return ClaimVerdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
     if not values:
-        return Verdict(BESIDE)
+        return ClaimVerdict(BESIDE)
     absent = list(labels_missing(claim.where, values))
     if absent:
-        return Verdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
-    return Verdict(
+        return ClaimVerdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
+    return ClaimVerdict(
         UNASKABLE, reasons=("nothing to compare: its measure does not apply, or one of two labels is absent",)
     )
 
 
-def _state(found: Found) -> str:
+def _state(found: RuleResult) -> str:
     """Return what comparisons come to: undecided where half-widths leave one open, and the others agree."""
     if all(one is True for one in found.kept):
         return HOLDS

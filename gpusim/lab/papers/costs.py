@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.whole_runs import NOTE
-from gpusim.lab.papers.plan import Plan, PlannedNetwork, together
+from gpusim.lab.papers.plan import PlannedNetwork, ReproductionPlan, together
 from gpusim.lab.papers.running import stored
-from gpusim.results.store.costs import Cost, LikeRuns
-from gpusim.results.store.keeper import Keeper
-from gpusim.results.store.reading import Results
+from gpusim.results.store.costs import RunCost, SimilarRuns
+from gpusim.results.store.keeper import StoreWriter
+from gpusim.results.store.reading import StoreReader
 
 RATES_NOTES = (
     "products without a like run: processor time by the publication's rates, cycles by the closed forms that",
@@ -25,11 +25,11 @@ class PlanCosts:
     it is spent on; notes: what they rest on, how far off such were.
     """
 
-    missing: Mapping[str, Cost]
+    missing: Mapping[str, RunCost]
     parts: Mapping[str, Mapping[Hashable, float]]
     notes: Sequence[str]
 
-    def of(self, keys: Sequence[str]) -> list[Cost]:
+    def of(self, keys: Sequence[str]) -> list[RunCost]:
         """Return the costs of those of some points that are missing."""
         return [self.missing[key] for key in keys if key in self.missing]
 
@@ -38,15 +38,15 @@ class PlanCosts:
         return together(self.parts[key] for key in keys if key in self.missing)
 
 
-def plan_costs(plan: Plan, store: Path) -> PlanCosts:
+def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
     """Estimate the points of a plan that a store lacks. Raises StoreError."""
-    missing, parts, notes = dict[str, Cost](), dict[str, Mapping[Hashable, float]](), list[str]()
+    missing, parts, notes = dict[str, RunCost](), dict[str, Mapping[Hashable, float]](), list[str]()
     by_rates = by_bounds = False
     with ExitStack() as stack:
-        keeper, like = None, dict[str, LikeRuns]()
+        keeper, like = None, dict[str, SimilarRuns]()
         if store.exists():
-            keeper, results = stack.enter_context(Keeper(store)), stack.enter_context(Results(store))
-            like = {kind: LikeRuns(results, kind) for kind in ("run", "net")}
+            keeper, results = stack.enter_context(StoreWriter(store)), stack.enter_context(StoreReader(store))
+            like = {kind: SimilarRuns(results, kind) for kind in ("run", "net")}
         for key, planned in plan.points.items():
             if keeper is not None and stored(keeper, planned) is not None:
                 continue

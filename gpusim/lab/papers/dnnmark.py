@@ -11,17 +11,17 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.files import SHIPPED
-from gpusim.config.network import NETWORK_FOLDER, network_of
+from gpusim.config.network import NETWORK_FOLDER, build_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.identity import identity_of_network
+from gpusim.jobs.networks.identity import hash_network
 from gpusim.jobs.networks.job import fill
-from gpusim.jobs.networks.run import Wanted, run_iteration
+from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.results import metrics
 from gpusim.results.records.record import RunRecord
-from gpusim.results.store.work import NetworkRows, Work, identity_of
-from workloads.networks.dnnmark import described_by_dnnmark
+from gpusim.results.store.work import NetworkRows, RunDescription, identity_of
+from workloads.networks.dnnmark import read_dnnmark
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 
@@ -34,7 +34,7 @@ MUCH = 1.2  # "significantly higher"
 
 
 @dataclass(frozen=True)
-class Figure:
+class DnnmarkMetric:
     """One of the plotted metrics: its name here, nvprof's name, and how its value follows from the launches' facts."""
 
     name: str
@@ -55,23 +55,23 @@ def _of_profile(name: str) -> Callable[[RunFacts, Mapping[str, Any]], float]:
 
 
 FIGURES = (
-    Figure("IPC", "ipc", _of_profile("ipc")),
-    Figure("occupancy", "achieved_occupancy", _of_profile("achieved_occupancy")),
-    Figure("eligible", "eligible_warps_per_cycle", _of_profile("eligible_warps_per_cycle")),
-    Figure(
+    DnnmarkMetric("IPC", "ipc", _of_profile("ipc")),
+    DnnmarkMetric("occupancy", "achieved_occupancy", _of_profile("achieved_occupancy")),
+    DnnmarkMetric("eligible", "eligible_warps_per_cycle", _of_profile("eligible_warps_per_cycle")),
+    DnnmarkMetric(
         "L1/LDS",
         "l1_shared_utilization",
         lambda facts, tree: max(tree["profile"]["tex_utilization"], tree["profile"]["shared_utilization"]),
     ),
-    Figure("L2", "l2_utilization", _of_profile("l2_utilization")),
-    Figure("DRAM", "dram_utilization", _of_profile("dram_utilization")),
-    Figure("ALU", "alu_fu_utilization", _of_profile("alu_fu_utilization")),
-    Figure("LSU", "ldst_fu_utilization", _load_store),
+    DnnmarkMetric("L2", "l2_utilization", _of_profile("l2_utilization")),
+    DnnmarkMetric("DRAM", "dram_utilization", _of_profile("dram_utilization")),
+    DnnmarkMetric("ALU", "alu_fu_utilization", _of_profile("alu_fu_utilization")),
+    DnnmarkMetric("LSU", "ldst_fu_utilization", _load_store),
 )
 
 
 @dataclass(frozen=True)
-class Measured:
+class DnnmarkMeasurement:
     """A benchmark's pass: forward, or all backward passes. kernels: their names; values: by the names in FIGURES."""
 
     benchmark: str
@@ -99,7 +99,7 @@ def benchmark(name: str, batch: int, size: int) -> Network:
     path = SHIPPED / NETWORK_FOLDER / FOLDER / f"{name}.dnnmark"
     text = re.sub(r"(?m)^n=\d+$", f"n={batch}", path.read_text(encoding="utf-8"))
     text = re.sub(rf"(?m)^([hw])={FULL_SIZE}$", rf"\1={size}", text)
-    return network_of(described_by_dnnmark(text, str(path)))
+    return build_network(read_dnnmark(text, str(path)))
 
 
 class BenchmarksJob(Job):
@@ -110,7 +110,7 @@ class BenchmarksJob(Job):
     kind = "net"
     title = NAME
 
-    def __init__(self, settings: NetworkSettings, batch: int, size: int, wanted: Wanted) -> None:
+    def __init__(self, settings: NetworkSettings, batch: int, size: int, wanted: NetworkRunRequest) -> None:
         self.settings = settings.model_copy(
             update={"training": settings.training.model_copy(update={"update": "none"})}
         )
@@ -145,18 +145,18 @@ class BenchmarksJob(Job):
         return {**self.settings.resolved(), "network": {"name": NAME, "batch": self.batch, "size": self.size}}
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """The work by which a store finds equal benchmarks: as a network whose layers are the benchmarks."""
         layers = [(layer.name, layer.kind_name) for network in self.networks.values() for layer in network.layers]
-        identity = identity_of([identity_of_network(network) for network in self.networks.values()])
+        identity = identity_of([hash_network(network) for network in self.networks.values()])
         rows = NetworkRows(NAME, FOLDER, identity, layers)
         title = f"{NAME}, train, batch {self.batch}, {self.size} rows and columns"
         seed = self.settings.seed
-        return Work("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
+        return RunDescription("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
 
     def _run(self, context: Context, record: RunRecord) -> None:
         """Run each benchmark; after an interrupt the record has those that were finished."""
-        measured: list[Measured] = []
+        measured: list[DnnmarkMeasurement] = []
         for name, network in self.networks.items():
             context.reporter.say(f"{name}: batch {self.batch}")
             found = run_iteration(network, self.settings, self.wanted, context.reporter, context.interrupt)
@@ -183,15 +183,15 @@ class BenchmarksJob(Job):
         ]
 
 
-def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measured:
+def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> DnnmarkMeasurement:
     whole = combined(launches)
     tree = metrics.launch_tree(whole)
     kernels = tuple(dict.fromkeys(whole.kernel.name.split(" + ")))
     values = {figure.name: figure.of(whole, tree) for figure in FIGURES}
-    return Measured(name, backward, kernels, whole.cycles, whole.time_us, values)
+    return DnnmarkMeasurement(name, backward, kernels, whole.cycles, whole.time_us, values)
 
 
-def claims(measured: Sequence[Measured]) -> list[Claim]:
+def claims(measured: Sequence[DnnmarkMeasurement]) -> list[Claim]:
     """Return the paper's three claims, in parts; empty unless all benchmarks were run."""
     held = {(one.benchmark, one.backward): one.values for one in measured}
     if len(held) < 2 * len(BENCHMARKS):

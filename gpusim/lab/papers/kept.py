@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.lab.papers.kept_network import DIGITS, KeptNetwork, from_plain, plain
+from gpusim.lab.papers.kept_network import DIGITS, NetworkPointRecord, parse_network_record, plain
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.store.records import restored
@@ -24,7 +24,7 @@ _PATHS = {
 
 
 @dataclass(frozen=True)
-class Kept:
+class PointRecord:
     """A point's run.
 
     metrics: those that figures read and that apply; half_width: of the cycles, relative, 0 where it was simulated in
@@ -46,32 +46,32 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Results:
+class ReproductionResults:
     """The known results of a reproduction.
 
     points, networks: of products and of networks, by key; errors: of points that failed; said: how it was run.
     """
 
     name: str
-    points: Mapping[str, Kept]
+    points: Mapping[str, PointRecord]
     errors: Mapping[str, str] = field(default_factory=dict)
     said: Mapping[str, Any] = field(default_factory=dict)
-    networks: Mapping[str, KeptNetwork] = field(default_factory=dict)
+    networks: Mapping[str, NetworkPointRecord] = field(default_factory=dict)
 
     @property
-    def runs(self) -> "Mapping[str, Kept | KeptNetwork]":
+    def runs(self) -> "Mapping[str, PointRecord | NetworkPointRecord]":
         """All points that are known."""
         return {**self.points, **self.networks}
 
 
-def kept(content: Mapping[str, Any], seconds: float, sources: str = "") -> Kept:
+def build_point_record(content: Mapping[str, Any], seconds: float, sources: str = "") -> PointRecord:
     """Return the results of a run in a store, from its stored content. sources: hash of those that ran it."""
     record = restored(content["records"])[-1]
     values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
     cycles = values["kernel.cycles"]
     wanted = [path for path in values if path in _PATHS or (path.startswith(_GROUPS) and not path.endswith(SUFFIX))]
     sampling = record.total.sampling
-    return Kept(
+    return PointRecord(
         {path: _short(values[path]) for path in wanted},
         _short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / cycles),
         1.0 if sampling is None else _short(sampling.fraction),
@@ -85,7 +85,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def as_json(results: Results) -> str:
+def as_json(results: ReproductionResults) -> str:
     """Return the file's text, with a line for each point, so that differences are readable."""
     head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
@@ -98,7 +98,7 @@ def as_json(results: Results) -> str:
     return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
 
 
-def load(folder: Path, name: str) -> Results:
+def load(folder: Path, name: str) -> ReproductionResults:
     """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
     path = folder / FILE
     try:
@@ -107,11 +107,11 @@ def load(folder: Path, name: str) -> Results:
             raise UserError(f"{path}: has results of '{held['reproduction']}', schema {held['schema']}, not of {name}")
         of_all = held["run"].get("sources", "")  # files of before have none of each point
         points = {
-            key: Kept(**{"sources": of_all, **one, "launches": list(map(tuple, one["launches"]))})
+            key: PointRecord(**{"sources": of_all, **one, "launches": list(map(tuple, one["launches"]))})
             for key, one in held["points"].items()
         }
-        networks = {key: from_plain(one) for key, one in held.get("networks", {}).items()}
-        return Results(name, points, held["errors"], held["run"], networks)
+        networks = {key: parse_network_record(one) for key, one in held.get("networks", {}).items()}
+        return ReproductionResults(name, points, held["errors"], held["run"], networks)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:

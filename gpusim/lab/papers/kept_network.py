@@ -24,7 +24,7 @@ ALWAYS = (
 )
 
 
-class KeptLaunch(NamedTuple):
+class NetworkLaunchRecord(NamedTuple):
     """A launch of a layer's pass."""
 
     layer: str
@@ -34,7 +34,7 @@ class KeptLaunch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KeptRow:
+class NetworkRowRecord:
     """Passes of a layer that stand together. by: one of BY; part: the pass, the direction, or 'all'; kind: the layer's;
     layer: its name, that of a kind where all layers of one are together, empty for all layers.
 
@@ -56,23 +56,23 @@ class KeptRow:
 
 
 @dataclass(frozen=True)
-class KeptNetwork:
+class NetworkPointRecord:
     """A network's run. fraction: of the instructions that were simulated; seconds: processor time; error: half-width
     of the iteration's time, relative."""
 
-    rows: Sequence[KeptRow]
-    launches: Sequence[KeptLaunch]
+    rows: Sequence[NetworkRowRecord]
+    launches: Sequence[NetworkLaunchRecord]
     fraction: float
     error: float
     seconds: float
 
 
-def direction_of(what: str) -> str:
+def get_direction(what: str) -> str:
     """Return the direction that a pass belongs to."""
     return FORWARD if what in _FORWARD else UPDATE if what == UPDATE else BACKWARD
 
 
-def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> KeptNetwork:
+def build_network_record(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> NetworkPointRecord:
     """Return the results of a network's run in a store, from its stored content. paths: the metrics that stay.
 
     What it took is counted by its launches, each of several equal ones once, whenever these were simulated.
@@ -83,9 +83,10 @@ def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -
     whole = next(row for row in rows if row.by == "network" and row.part == ALL)
     sampling = record.total.sampling
     launches = [
-        KeptLaunch(*_place(one.place), one.name, _short(one.ended_us - one.started_us)) for one in record.commands
+        NetworkLaunchRecord(*_place(one.place), one.name, _short(one.ended_us - one.started_us))
+        for one in record.commands
     ]
-    return KeptNetwork(
+    return NetworkPointRecord(
         rows,
         launches,
         1.0 if sampling is None else _short(sampling.fraction),
@@ -116,7 +117,7 @@ def _together(
     by: str, whole: str, layer: str, parts: list[PartRecord]
 ) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
     for direction in (FORWARD, BACKWARD, UPDATE):
-        held = [one for one in parts if direction_of(one.what) == direction]
+        held = [one for one in parts if get_direction(one.what) == direction]
         if held:
             yield by, layer, direction, held
     yield whole, layer, ALL, parts
@@ -124,13 +125,13 @@ def _together(
 
 def _row(
     record: RunRecord, by: str, layer: str, part: str, parts: list[PartRecord], paths: Sequence[str], batch: int
-) -> KeptRow:
+) -> NetworkRowRecord:
     found = metrics.chosen(paths, replace(record, parts=parts).total, record.energy)
     numbers = {path: held for path, held in found.items() if isinstance(held[0], int | float)}
     work = {name: plain_sum(int(one.values.get(name, 0)) for one in parts) for name in WORK[:3]}
     work |= {"launches": plain_sum(len(one.launches) for one in parts), "images": batch}
     kinds = {str(one.values.get("kind", "")) for one in parts}
-    return KeptRow(
+    return NetworkRowRecord(
         by,
         layer,
         kinds.pop() if len(kinds) == 1 else "",
@@ -145,7 +146,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def plain(kept: KeptNetwork) -> dict[str, Any]:
+def plain(kept: NetworkPointRecord) -> dict[str, Any]:
     """Return plain data for a file: names of metrics once, rows as lists."""
     paths = sorted({path for row in kept.rows for path in row.metrics})
     rows = [
@@ -164,11 +165,11 @@ def plain(kept: KeptNetwork) -> dict[str, Any]:
     }
 
 
-def from_plain(data: Mapping[str, Any]) -> KeptNetwork:
+def parse_network_record(data: Mapping[str, Any]) -> NetworkPointRecord:
     """Return what `plain` made plain; raise ValueError, KeyError or TypeError for other data."""
     rows = []
     for by, layer, kind, part, work, values, widths in data["rows"]:
         held = {path: value for path, value in zip(data["metrics"], values, strict=True) if value is not None}
-        rows.append(KeptRow(by, layer, kind, part, dict(zip(WORK, work, strict=True)), held, widths))
-    launches = [KeptLaunch(*one) for one in data["launches"]]
-    return KeptNetwork(rows, launches, data["fraction"], data["error"], data["seconds"])
+        rows.append(NetworkRowRecord(by, layer, kind, part, dict(zip(WORK, work, strict=True)), held, widths))
+    launches = [NetworkLaunchRecord(*one) for one in data["launches"]]
+    return NetworkPointRecord(rows, launches, data["fraction"], data["error"], data["seconds"])

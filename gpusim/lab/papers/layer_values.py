@@ -8,14 +8,14 @@ from typing import Any
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kept_network import ALL, WORK, KeptRow, direction_of
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kept_network import ALL, WORK, NetworkRowRecord, get_direction
 from gpusim.lab.papers.network_points import NetworkPoint, measured_figures, network_points
 from gpusim.lab.papers.specs.layer_figure import LayersFigure, MeasureSpec
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value, times
+from gpusim.lab.papers.values import FigureValue, times
 from gpusim.results import metrics
-from gpusim.study.compare.rules import nearest_roofline, sums_of
+from gpusim.study.compare.rules import nearest_roofline, parse_measure
 
 _SUFFIXES = {"backward_data": "_d", "backward_weights": "_w", "backward_bias": "_bias", "update": "_u"}
 _BOUNDS = {"valu": "vector ALUs", "salu": "scalar ALU", "lds": "LDS", "l1": "L1", "l2": "L2", "dram": "DRAM"}
@@ -26,7 +26,7 @@ class LayerRow:
     """A row of a figure: some passes of a layer in one point."""
 
     point: NetworkPoint
-    row: KeptRow
+    row: NetworkRowRecord
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class LayerRow:
             return self.row.part
         if self.row.by != "pass":
             return self.row.layer if self.row.part in (ALL, "forward") else f"{self.row.layer} {self.row.part}"
-        if direction_of(self.row.part) == "forward":
+        if get_direction(self.row.part) == "forward":
             return self.row.layer
         return self.row.layer + _SUFFIXES.get(self.row.part, "_b")
 
@@ -46,7 +46,7 @@ class LayerRow:
 
 
 @dataclass(frozen=True)
-class Measured:
+class LayerMeasurement:
     """A measure of a row. half_width: of its confidence interval, 0 where nothing was sampled."""
 
     of: LayerRow
@@ -54,7 +54,7 @@ class Measured:
     half_width: float = 0.0
 
 
-def rows_of(figure: LayersFigure, point: NetworkPoint, results: Results) -> list[LayerRow]:
+def list_layer_rows(figure: LayersFigure, point: NetworkPoint, results: ReproductionResults) -> list[LayerRow]:
     """List the rows of a point in a figure, none where its run is not known."""
     kept = results.networks.get(point.key)
     if kept is None:
@@ -62,7 +62,7 @@ def rows_of(figure: LayersFigure, point: NetworkPoint, results: Results) -> list
     some = {row.layer for row in kept.rows} & set(figure.layers)
     found = []
     for row in kept.rows:
-        direction = ALL if row.part == ALL else direction_of(row.part) if row.by == "pass" else row.part
+        direction = ALL if row.part == ALL else get_direction(row.part) if row.by == "pass" else row.part
         shown = (
             row.by == figure.by
             and (direction in figure.of or direction == ALL)
@@ -74,12 +74,12 @@ def rows_of(figure: LayersFigure, point: NetworkPoint, results: Results) -> list
     return found
 
 
-def all_rows(reproduction: Reproduction, figure: LayersFigure, results: Results) -> list[LayerRow]:
+def all_rows(reproduction: Reproduction, figure: LayersFigure, results: ReproductionResults) -> list[LayerRow]:
     """List the rows of all known points of a figure."""
-    return [row for point in network_points(reproduction, figure) for row in rows_of(figure, point, results)]
+    return [row for point in network_points(reproduction, figure) for row in list_layer_rows(figure, point, results)]
 
 
-def measures_of(figure: LayersFigure, name: str, rows: Sequence[LayerRow]) -> list[Measured]:
+def measure_rows(figure: LayersFigure, name: str, rows: Sequence[LayerRow]) -> list[LayerMeasurement]:
     """Measure rows, of which those are left out to which the measure does not apply."""
     spec = figure.measures[name]
     found = [one for row in rows if (one := _measured(spec, row)) is not None]
@@ -101,17 +101,17 @@ def _group(spec: MeasureSpec, row: LayerRow) -> tuple[str, ...]:
     return (point.network, point.gpu, point.way) if spec.of_largest else (point.key,)
 
 
-def _part(one: Measured, whole: float) -> Measured:
-    return Measured(one.of, one.value / whole, one.half_width / whole)
+def _part(one: LayerMeasurement, whole: float) -> LayerMeasurement:
+    return LayerMeasurement(one.of, one.value / whole, one.half_width / whole)
 
 
-def _measured(spec: MeasureSpec, row: LayerRow) -> Measured | None:
+def _measured(spec: MeasureSpec, row: LayerRow) -> LayerMeasurement | None:
     """Measure a row; None where a metric does not apply, or the divisor is 0.
 
     Half-widths of a sum add up, as its metrics may move together; that of a quotient is taken as if they did not.
     """
     sums = []
-    for paths in sums_of(spec.of):
+    for paths in parse_measure(spec.of):
         numbers = [row.row.number(path) for path in paths]
         if any(number is None for number in numbers):
             return None
@@ -119,24 +119,28 @@ def _measured(spec: MeasureSpec, row: LayerRow) -> Measured | None:
         sums.append((float(plain_sum(n for n in numbers if n is not None)), float(widths)))
     (value, width), *rest = sums
     if not rest:
-        return Measured(row, spec.factor * value, spec.factor * width)
+        return LayerMeasurement(row, spec.factor * value, spec.factor * width)
     (below, width_below) = rest[0]
     if not below:
         return None
     relative = ((width / value) ** 2 + (width_below / below) ** 2) ** 0.5 if value else width_below / below
-    return Measured(row, spec.factor * value / below, spec.factor * abs(value / below) * relative)
+    return LayerMeasurement(row, spec.factor * value / below, spec.factor * abs(value / below) * relative)
 
 
-def layer_values(reproduction: Reproduction, figure: LayersFigure, results: Results) -> Iterator[Value]:
+def layer_values(
+    reproduction: Reproduction, figure: LayersFigure, results: ReproductionResults
+) -> Iterator[FigureValue]:
     """Yield each measure of each row, as claims are judged by them."""
     rows = all_rows(reproduction, figure, results)
     for name in figure.measures:
-        for one in measures_of(figure, name, rows):
-            reasons = (why(one.of),)
-            yield Value(name, one.of.point.gpu, one.of.labels, one.value, None, reasons, half_width=one.half_width)
+        for one in measure_rows(figure, name, rows):
+            reasons = (describe_bounds(one.of),)
+            yield FigureValue(
+                name, one.of.point.gpu, one.of.labels, one.value, None, reasons, half_width=one.half_width
+            )
 
 
-def why(row: LayerRow) -> str:
+def describe_bounds(row: LayerRow) -> str:
     """Put into words what bounds a row, and where its wavefronts wait."""
     said = []
     bound = nearest_roofline(row.row.metrics)
@@ -151,7 +155,7 @@ def why(row: LayerRow) -> str:
     return f"{row.name}: {', '.join(said)}"
 
 
-def shown(spec: MeasureSpec, value: float) -> str:
+def format_measure(spec: MeasureSpec, value: float) -> str:
     """Return a measure's value as text."""
     if spec.shown == "percent" or spec.share or spec.of_largest:
         return percent(value)
@@ -174,7 +178,7 @@ def series_of(points: Sequence[NetworkPoint]) -> dict[str, str]:
     }
 
 
-def by_network(rows: Sequence[LayerRow]) -> Iterator[tuple[str, list[LayerRow]]]:
+def group_by_network(rows: Sequence[LayerRow]) -> Iterator[tuple[str, list[LayerRow]]]:
     """Yield the rows of each network, in order."""
     for network, held in groupby(rows, key=lambda row: row.point.network):
         yield network, list(held)
@@ -185,8 +189,8 @@ def metric_paths(reproduction: Reproduction) -> list[str]:
     found: dict[str, None] = {}
     for name, figure in measured_figures(reproduction):
         for measure, spec in figure.measures.items():
-            paths = [path for paths in sums_of(spec.of) for path in paths]
-            if not paths or any(not part for part in sums_of(spec.of)):
+            paths = [path for paths in parse_measure(spec.of) for path in paths]
+            if not paths or any(not part for part in parse_measure(spec.of)):
                 raise UserError(f"{name}: measures.{measure}.of: '{spec.of}' names no metric, such as l2.hit_rate")
             for path in paths:
                 _check(name, measure, path)

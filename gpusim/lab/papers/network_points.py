@@ -38,7 +38,7 @@ class NetworkPoint:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PointSelection:
     """Which of a publication's network runs are to be run now: none of a kind stands for all."""
 
     networks: frozenset[str] = field(default_factory=frozenset)
@@ -56,13 +56,13 @@ class Asked:
 
 def network_points(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
     """List the figure's points in order; none for figures that need no run."""
-    return [] if isinstance(figure, LayerMemoryFigure) else points_by_way(reproduction, figure)
+    return [] if isinstance(figure, LayerMemoryFigure) else list_network_points(reproduction, figure)
 
 
-def points_by_way(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
+def list_network_points(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
     """List networks, batches, GPUs and ways that a figure is of, in order."""
     runs = reproduction.runs
-    gpus = gpus_of(reproduction, figure)
+    gpus = list_gpus(reproduction, figure)
     ways = figure.ways or tuple(runs.ways)[:1]
     return [
         NetworkPoint(network, batch, gpu, way)
@@ -74,7 +74,7 @@ def points_by_way(reproduction: Reproduction, figure: NetworkFigure) -> list[Net
     ]
 
 
-def gpus_of(reproduction: Reproduction, figure: NetworkFigure) -> list[str]:
+def list_gpus(reproduction: Reproduction, figure: NetworkFigure) -> list[str]:
     """List the names of the GPUs that a figure shows."""
     held = list(reproduction.runs.gpu_files)
     return [held[place - 1] for place in figure.gpus if place <= len(held)] if figure.gpus else held
@@ -93,7 +93,7 @@ def settings_of(reproduction: Reproduction, point: NetworkPoint, exact: bool) ->
 
 
 @cache
-def network_of(file: str) -> Network:
+def load_network_once(file: str) -> Network:
     """Load a network by its file, once; raise UserError."""
     return load_network(file)
 
@@ -107,7 +107,7 @@ def missing_points(
 ) -> list[str]:
     """List the keys of the points that a claim about a figure needs on a GPU and that are not known."""
     across = isinstance(figure, RatiosFigure) and figure.label == "gpu"  # such a claim needs the first GPU's, too
-    needed = {gpu, *gpus_of(reproduction, figure)[:1]} if across else {gpu}
+    needed = {gpu, *list_gpus(reproduction, figure)[:1]} if across else {gpu}
     free = {"gpu", figure.label} if isinstance(figure, RatiosFigure) else {"gpu"}
     wanted = {label: held for label, held in where.items() if label in LABELS and label not in free}
     return [

@@ -9,7 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import NETWORK_FOLDER
-from gpusim.lab.papers.network_points import Asked, network_of
+from gpusim.lab.papers.network_points import PointSelection, load_network_once
 from gpusim.lab.papers.specs.layer_figure import NetworkFigure, RatiosFigure
 from gpusim.lab.papers.specs.network_runs import NetworkRunsSpec, SubjectSpec, gpu_name
 from gpusim.lab.papers.specs.reproduction import Reproduction
@@ -17,9 +17,9 @@ from gpusim.lab.papers.specs.reproduction import Reproduction
 MOST_BATCH = 1 << 20
 
 
-def asked_for(
+def select_publication(
     reproduction: Reproduction, network: str | None, gpus: Sequence[str], batches: Sequence[int]
-) -> tuple[Reproduction, Asked]:
+) -> tuple[Reproduction, PointSelection]:
     """Return the publication to make, and which of its runs.
 
     What the publication has itself is chosen among its points. With a network, a GPU or a batch that it has not, all of
@@ -27,7 +27,7 @@ def asked_for(
     the largest. Raise UserError.
     """
     if network is None and not gpus and not batches:
-        return reproduction, Asked()
+        return reproduction, PointSelection()
     if reproduction.spec.runs is None:
         given = "--network" if network is not None else "--gpu" if gpus else "--batch"
         raise UserError(f"{given}: the figures of {reproduction.name} are of matrix products, not of networks")
@@ -37,8 +37,10 @@ def asked_for(
             raise UserError(f"--batch {batch}: is not allowed; at least 1, at most {MOST_BATCH}")
     there = {batch for subject in runs.networks.values() for batch in subject.batches}
     if (network is None or network in runs.networks) and set(gpus) <= set(runs.gpu_files) and set(batches) <= there:
-        return reproduction, Asked(frozenset([network] if network else []), frozenset(gpus), frozenset(batches))
-    return _replaced(reproduction, runs, network, gpus, batches), Asked()
+        return reproduction, PointSelection(
+            frozenset([network] if network else []), frozenset(gpus), frozenset(batches)
+        )
+    return _replaced(reproduction, runs, network, gpus, batches), PointSelection()
 
 
 def _replaced(
@@ -55,7 +57,7 @@ def _replaced(
     if network is not None and network not in subjects:
         first = next(iter(subjects.values()))
         file = str(_found("--network", network, NETWORK_FOLDER))
-        network_of(file)  # its mistakes are named before anything else
+        load_network_once(file)  # its mistakes are named before anything else
         subjects = {Path(network).stem: SubjectSpec(network=file, batches=first.batches)}
     elif network is not None:
         subjects = {network: subjects[network]}

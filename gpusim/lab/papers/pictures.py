@@ -16,7 +16,7 @@ PALE = 1.7  # how much further than the largest value a map's colours reach: bla
 
 
 @dataclass(frozen=True)
-class Bars:
+class BarPanel:
     """A panel of grouped bars. values, half_widths: by series, one for each group, None where unknown."""
 
     title: str
@@ -26,7 +26,7 @@ class Bars:
     line: float | None = None
 
 
-def bars(title: str, panels: Sequence[Bars], sharex: bool = True) -> Picture:
+def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture:
     """Put panels below one another. sharex: they have the same groups, which are written below the last one."""
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
@@ -49,7 +49,7 @@ def bars(title: str, panels: Sequence[Bars], sharex: bool = True) -> Picture:
     return Picture("bars", title, said, ("measure", "group", "bar", "value"), rows, draw, size)
 
 
-def _bars(axes: Any, panel: Bars) -> None:
+def _bars(axes: Any, panel: BarPanel) -> None:
     places = np.arange(len(panel.groups))
     thick = 0.8 / len(panel.values)
     for number, (name, values) in enumerate(panel.values.items()):
@@ -94,14 +94,16 @@ def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> 
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeatMapPanel:
     """A panel of a map. values: [y][x], None where unknown; 1 is the border between gain and loss."""
 
     title: str
     values: Sequence[Sequence[float | None]]
 
 
-def heat(title: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[Heat]) -> Picture:
+def heat(
+    title: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[HeatMapPanel]
+) -> Picture:
     """Put maps beside one another, with their values in them. x, y: what is varied, and its values."""
 
     def draw(figure: Any) -> None:

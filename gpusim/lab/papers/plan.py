@@ -13,17 +13,23 @@ from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.sampled_products import may_be_sampled
-from gpusim.jobs.estimates.whole_runs import Estimated, estimated_network
-from gpusim.jobs.networks.job import NetworkJob, work_of_network
-from gpusim.jobs.networks.run import Wanted, planned_iteration
+from gpusim.jobs.estimates.whole_runs import RunEstimate, estimated_network
+from gpusim.jobs.networks.job import NetworkJob, describe_network_run
+from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.jobs.running.operators import gpu_facts
-from gpusim.lab.papers.network_points import Asked, NetworkPoint, network_of, network_points, settings_of
-from gpusim.lab.papers.points import Point, points_of, shape_of
+from gpusim.lab.papers.network_points import (
+    NetworkPoint,
+    PointSelection,
+    load_network_once,
+    network_points,
+    settings_of,
+)
+from gpusim.lab.papers.points import ReproductionPoint, list_points, shape_of
 from gpusim.lab.papers.specs.figure import Figure, RunsFigure
 from gpusim.lab.papers.specs.layer_figure import NetworkFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.results.store.costs import Cost
-from gpusim.results.store.work import Work, work_of_run
+from gpusim.results.store.costs import RunCost
+from gpusim.results.store.work import RunDescription, describe_run
 from gpusim.study.sweep.tasks import JobTask, run_task
 from workloads.networks.graph import Network
 from workloads.operators.gemm import GemmBuffers
@@ -50,7 +56,7 @@ class PlannedPoint(Protocol):
         """Estimated processor time."""
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> RunCost:
         """Estimated processor time, cycles and memory."""
 
     @property
@@ -58,11 +64,11 @@ class PlannedPoint(Protocol):
         """The same processor time by what it is spent on; what points have in common has the same key in each."""
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """The run's identity in a store."""
 
     @property
-    def whole(self) -> Work | None:
+    def whole(self) -> RunDescription | None:
         """The same run simulated in whole, which serves as well; None where it is that itself."""
 
     @property
@@ -74,10 +80,10 @@ class PlannedPoint(Protocol):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedProduct:
     """A point with its run's configuration. seconds: estimated processor time."""
 
-    point: Point
+    point: ReproductionPoint
     config: RunConfig
     seconds: float
 
@@ -92,27 +98,27 @@ class Planned:
         return {self.work.configuration_hash: self.seconds}
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """The run's identity in a store."""
-        return work_of_run(self.config)
+        return describe_run(self.config)
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> RunCost:
         """Estimated processor time, cycles and memory; cycles by the closed forms that `kernels: auto` chooses by."""
         shape, facts, workload = shape_of(self.config), gpu_facts(self.config.gpu), self.config.workload
         cycles = dense_cycles(shape, facts)
         if self.config.run.engine != "off":
             held = sparse_estimates(shape, getattr(workload, "sparsity", 0.0), facts)
             cycles = held.get(self.config.kernels.sparse, min(held.values()))
-        return Cost(self.seconds, cycles, load_checked().memory_mb(GemmBuffers.bytes_of(shape) / 1e6))
+        return RunCost(self.seconds, cycles, load_checked().memory_mb(GemmBuffers.bytes_of(shape) / 1e6))
 
     @cached_property
-    def whole(self) -> Work | None:
+    def whole(self) -> RunDescription | None:
         """The same run simulated in whole; None where it is that itself."""
         if self.config.run.sampling is None:
             return None
         run = self.config.run.model_copy(update={"sampling": None, "verify": True})
-        return work_of_run(self.config.model_copy(update={"run": run}))
+        return describe_run(self.config.model_copy(update={"run": run}))
 
     @property
     def products(self) -> Sequence[VendorProduct]:
@@ -131,7 +137,7 @@ class PlannedNetwork:
     point: NetworkPoint
     network: Network
     settings: NetworkSettings
-    wanted: Wanted
+    wanted: NetworkRunRequest
 
     @property
     def key(self) -> str:
@@ -146,12 +152,12 @@ class PlannedNetwork:
         return self.cost.cpu_s
 
     @cached_property
-    def _estimated(self) -> Estimated:
+    def _estimated(self) -> RunEstimate:
         ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
         return estimated_network(self.network, ours, self.wanted)
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> RunCost:
         """Estimated processor time, cycles and memory (`gpusim.jobs.estimates`)."""
         found = self._estimated.cost
         return replace(found, cpu_s=STARTED_S + found.cpu_s)
@@ -171,16 +177,16 @@ class PlannedNetwork:
         return [VENDOR_PRODUCTS[name] for name in (self.settings.products,) if name in VENDOR_PRODUCTS]
 
     @cached_property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """The run's identity in a store."""
-        return work_of_network(self.network, self.settings, self.wanted)
+        return describe_network_run(self.network, self.settings, self.wanted)
 
     @cached_property
-    def whole(self) -> Work | None:
+    def whole(self) -> RunDescription | None:
         """The same run simulated in whole; None where it is that itself."""
         if self.settings.sampling is None:
             return None
-        return work_of_network(self.network, self.settings.model_copy(update={"sampling": None}), self.wanted)
+        return describe_network_run(self.network, self.settings.model_copy(update={"sampling": None}), self.wanted)
 
     def task(self, store: Path) -> JobTask:
         """Return the task that runs it; what it finds out about a launch is kept at once, so that it can go on."""
@@ -189,7 +195,7 @@ class PlannedNetwork:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReproductionPlan:
     """The points to run, by key; by_figure: keys of each figure's points, none for one that needs no run."""
 
     points: Mapping[str, PlannedPoint]
@@ -211,9 +217,12 @@ def together(points: Iterable[Mapping[Hashable, float]]) -> float:
     return plain_sum(once.values())
 
 
-def plan_of(
-    reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool = False, asked: Asked = Asked()
-) -> Plan:
+def plan_points(
+    reproduction: Reproduction,
+    figures: Mapping[str, Figure],
+    exact: bool = False,
+    asked: PointSelection = PointSelection(),
+) -> ReproductionPlan:
     """Plan the points of these figures; raise UserError where two points with the same key differ.
 
     asked: which of networks' runs are planned.
@@ -225,25 +234,32 @@ def plan_of(
             by_figure[name] = tuple(_network_points(reproduction, figure, exact, asked, points))
         else:
             by_figure[name] = tuple(_run_points(reproduction, name, figure, exact, points))
-    return Plan(points, by_figure)
+    return ReproductionPlan(points, by_figure)
 
 
 def _run_points(
     reproduction: Reproduction, name: str, figure: Figure, exact: bool, points: dict[str, PlannedPoint]
 ) -> Iterator[str]:
     """Add the points of a figure of products to those that are planned, and yield their keys."""
-    for point in points_of(reproduction, figure, exact) if isinstance(figure, RunsFigure) else ():
+    for point in list_points(reproduction, figure, exact) if isinstance(figure, RunsFigure) else ():
         held = points.get(point.key)
         if held is None:
             config = point.config()
-            points[point.key] = Planned(point, config, _seconds(reproduction, point, config, exact))
-        elif isinstance(held, Planned) and (held.point.sets, held.point.given.data) != (point.sets, point.given.data):
+            points[point.key] = PlannedProduct(point, config, _seconds(reproduction, point, config, exact))
+        elif isinstance(held, PlannedProduct) and (held.point.sets, held.point.given.data) != (
+            point.sets,
+            point.given.data,
+        ):
             raise UserError(f"{name}: '{point.key}' is another point than that of this name in a figure before it")
         yield point.key
 
 
 def _network_points(
-    reproduction: Reproduction, figure: NetworkFigure, exact: bool, asked: Asked, points: dict[str, PlannedPoint]
+    reproduction: Reproduction,
+    figure: NetworkFigure,
+    exact: bool,
+    asked: PointSelection,
+    points: dict[str, PlannedPoint],
 ) -> Iterator[str]:
     """Add the points of a figure of networks to those that are planned, and yield their keys."""
     for point in network_points(reproduction, figure):
@@ -255,9 +271,9 @@ def _network_points(
 
 def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedNetwork:
     runs = reproduction.runs
-    network, settings = network_of(runs.networks[point.network].network), settings_of(reproduction, point, exact)
+    network, settings = load_network_once(runs.networks[point.network].network), settings_of(reproduction, point, exact)
     engine: EngineMode = "on" if runs.ways[point.way].engine else "off"
-    wanted = Wanted(point.batch, runs.phase == "train", data="synthetic", verify=False, engine=engine)
+    wanted = NetworkRunRequest(point.batch, runs.phase == "train", data="synthetic", verify=False, engine=engine)
     try:
         planned_iteration(network, settings, wanted.batch, wanted.train)
     except UserError as error:
@@ -265,7 +281,7 @@ def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: boo
     return PlannedNetwork(point, network, settings, wanted)
 
 
-def _seconds(reproduction: Reproduction, point: Point, config: RunConfig, exact: bool) -> float:
+def _seconds(reproduction: Reproduction, point: ReproductionPoint, config: RunConfig, exact: bool) -> float:
     shape, way = shape_of(config), reproduction.spec.paths[point.labels["path"]]
     gmac = simulated = 1e-9 * shape.m * shape.n * shape.k
     if way.sampled and not exact and gmac > reproduction.spec.sampled_gmac and _may_be_sampled(config, shape):

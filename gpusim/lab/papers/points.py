@@ -21,7 +21,7 @@ from gpusim.lab.papers.specs.figure import (
     TrainingFigure,
 )
 from gpusim.lab.papers.specs.reproduction import PathSpec, Reproduction, ReproductionSpec
-from workloads.shapes import ConvLayer, GemmShape, gemm_shape
+from workloads.shapes import ConvolutionShape, GemmShape, gemm_shape
 
 _GIB = 1 << 30
 ANY_DATA = "any"  # of ways that take equally long whatever the values are
@@ -31,7 +31,7 @@ LAYER_FIELDS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class ReproductionPoint:
     """A run that a figure needs.
 
     labels: case, batch, data, path, of a map x and y, of an engine that is changed the change; given: what `sets` is
@@ -56,25 +56,25 @@ class Point:
             raise UserError(*(f"{self.key}: {problem}" for problem in error.problems)) from None
 
 
-def labels_of(case: str, batch: int, data: str, path: str, sparse: bool) -> dict[str, str]:
+def build_labels(case: str, batch: int, data: str, path: str, sparse: bool) -> dict[str, str]:
     """Return the labels of the point for a value; one run serves all data of a way that does not skip zeros."""
     return {"case": case, "batch": str(batch), "data": data if sparse else ANY_DATA, "path": path}
 
 
-def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = False) -> Iterator[Point]:
+def list_points(reproduction: Reproduction, figure: RunsFigure, exact: bool = False) -> Iterator[ReproductionPoint]:
     """Yield the figure's points in order, each once. exact: simulated in whole."""
     spec, seen = reproduction.spec, set[str]()
     for case, held in figure.cases.items():
-        document = given(held, spec.gpu)
+        document = build_case_document(held, spec.gpu)
         for batch in held.batches or figure.batches:
             for data in figure.data:
                 for path in (one for one in figure.paths if not spec.paths[one].made_of):
                     way = spec.paths[path]
-                    labels = labels_of(case, batch, data, path, way.sparse)
+                    labels = build_labels(case, batch, data, path, way.sparse)
                     values = {**figure.data[data], **held.data.get(data, {})} if way.sparse else spec.dense_data
                     sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
                     for extra, varied in _varied(figure, path):
-                        point = Point({**labels, **extra}, document, {**sets, **varied})
+                        point = ReproductionPoint({**labels, **extra}, document, {**sets, **varied})
                         if point.key not in seen:
                             seen.add(point.key)
                             yield point
@@ -105,7 +105,7 @@ def _varied(figure: RunsFigure, path: str) -> Iterator[tuple[dict[str, str], dic
             yield {"x": x, "y": y}, {**laid, **over}
 
 
-def given(case: CaseSpec, gpu: str) -> files.Document:
+def build_case_document(case: CaseSpec, gpu: str) -> files.Document:
     """Return the configuration of a case, over which values are laid."""
     if case.run is not None:
         return files.opened(case.run)
@@ -119,7 +119,7 @@ def given(case: CaseSpec, gpu: str) -> files.Document:
 def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
     """Return the product of a point, or of the same layer with another batch."""
     workload: Any = config.workload
-    layer: ConvLayer = workload.layer.shape
+    layer: ConvolutionShape = workload.layer.shape
     return gemm_shape(layer, workload.batch if batch is None else batch)
 
 
@@ -130,7 +130,7 @@ def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str],
         return some or all(is_known(reproduction, one, known) for one in held)
     if not isinstance(figure, RunsFigure):
         return True
-    return (any if some else all)(point.key in known for point in points_of(reproduction, figure))
+    return (any if some else all)(point.key in known for point in list_points(reproduction, figure))
 
 
 def bytes_of(shape: GemmShape) -> int:
@@ -154,5 +154,5 @@ def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: i
 @cache
 def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
     """Return the bytes of a case's matrices, and those of the GPU's memory. case, sets: as JSON."""
-    config = load_run(given(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
+    config = load_run(build_case_document(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
     return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

@@ -24,7 +24,7 @@ from gpusim.lab.papers.specs.claim import (
     ValueRule,
     Where,
 )
-from gpusim.lab.papers.values import Value, matches
+from gpusim.lab.papers.values import FigureValue, matches
 
 Shown = Callable[[float], str]
 SEEN = 0.005  # of a number: differences below it are written as ×1.00
@@ -32,7 +32,7 @@ OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleResult:
     """What a rule finds. kept: for each comparison whether it is as claimed, None where half-widths leave it open;
     ours: our figure as text; partly: whether one that is not as claimed has something of it."""
 
@@ -41,14 +41,14 @@ class Found:
     partly: bool = False
 
 
-def found_by(claim: ClaimSpec, values: Sequence[Value], shown: Shown) -> Found:
+def apply_rule(claim: ClaimSpec, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
     """Apply a claim's rule to the values of one comparison, of all measures of the figure."""
     rule = claim.rule
     if isinstance(rule, LargestRule):
         return _largest(rule, [one for one in values if matches(one.labels, claim.where)], shown)
     measured = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
     if not measured:
-        return Found([], "–")
+        return RuleResult([], "–")
     if isinstance(rule, ValueRule):
         return _value(rule, measured, shown)
     if isinstance(rule, BoundRule):
@@ -63,7 +63,7 @@ def found_by(claim: ClaimSpec, values: Sequence[Value], shown: Shown) -> Found:
     return _correlation(rule, measured, [one for one in values if one.measure == rule.to])
 
 
-def said(claim: ClaimSpec) -> str:
+def describe_rule(claim: ClaimSpec) -> str:
     """Put a claim's rule into words; empty where it cannot be asked."""
     rule, of = claim.rule, claim.measure + _where(claim.where)
     if isinstance(rule, ValueRule):
@@ -102,46 +102,48 @@ def _more(first: float, second: float, width: float) -> bool | None:
     return first > second
 
 
-def _mean(values: Sequence[Value]) -> float:
+def _mean(values: Sequence[FigureValue]) -> float:
     counts = [one.count for one in values]
     return fsum(one.value * one.count for one in values) / fsum(counts)
 
 
-def _value(rule: ValueRule, values: Sequence[Value], shown: Shown) -> Found:
+def _value(rule: ValueRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
     points = list(_by_rest(values, *OF_ROWS).values()) if rule.by == "sum" else [[one] for one in values]
     width = fsum(one.half_width for one in values) / len(points)
     mean = _mean(values) if rule.by == "mean" else fsum(one.value for one in values) / len(points)
     inside = [abs(end / rule.value - 1) <= rule.tolerance for end in (mean - width, mean, mean + width)]
     straddles = (mean - width) < rule.value < (mean + width)
     kept = inside[1] if len(set(inside)) == 1 and (inside[1] or not straddles) else None
-    return Found([kept], shown(mean) + _range(values, shown))
+    return RuleResult([kept], shown(mean) + _range(values, shown))
 
 
-def _bound(rule: BoundRule, values: Sequence[Value], shown: Shown) -> Found:
+def _bound(rule: BoundRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
     bound, sign = (rule.above, 1) if rule.above is not None else (rule.below, -1)
     assert bound is not None
     kept = [_more(sign * one.value, sign * bound, one.half_width) for one in values]
-    return Found(kept, shown(_mean(values)) + _range(values, shown) + _count(kept))
+    return RuleResult(kept, shown(_mean(values)) + _range(values, shown) + _count(kept))
 
 
-def _by_rest(values: Sequence[Value], *without: str) -> dict[tuple[tuple[str, str], ...], list[Value]]:
+def _by_rest(values: Sequence[FigureValue], *without: str) -> dict[tuple[tuple[str, str], ...], list[FigureValue]]:
     """Group values by their labels other than some."""
-    found: dict[tuple[tuple[str, str], ...], list[Value]] = {}
+    found: dict[tuple[tuple[str, str], ...], list[FigureValue]] = {}
     for one in values:
         rest = tuple(sorted((name, label) for name, label in one.labels.items() if name not in without))
         found.setdefault(rest, []).append(one)
     return found
 
 
-def _pairs(pairs: Sequence[tuple[Value, Value]], shown_ratio: Callable[[Value, Value], float]) -> Found:
+def _pairs(
+    pairs: Sequence[tuple[FigureValue, FigureValue]], shown_ratio: Callable[[FigureValue, FigureValue], float]
+) -> RuleResult:
     if not pairs:
-        return Found([], "–")
+        return RuleResult([], "–")
     kept = [_more(a.value, b.value, max(hypot(a.half_width, b.half_width), _unseen(a, b))) for a, b in pairs]
     ratios = [shown_ratio(a, b) for a, b in pairs]
-    return Found(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
+    return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
 
 
-def _unseen(first: Value, second: Value) -> float:
+def _unseen(first: FigureValue, second: FigureValue) -> float:
     return SEEN * abs(second.value) if first.value != second.value else 0.0
 
 
@@ -151,11 +153,11 @@ def _mean_ratio(ratios: Sequence[float]) -> str:
     return f"×{mean:.2f}" if isfinite(mean) else "all against nothing"
 
 
-def _over(first: Value, second: Value) -> float:
+def _over(first: FigureValue, second: FigureValue) -> float:
     return first.value / second.value if second.value else float("inf")
 
 
-def _order(rule: OrderRule, values: Sequence[Value]) -> Found:
+def _order(rule: OrderRule, values: Sequence[FigureValue]) -> RuleResult:
     pairs = []
     for held in _by_rest(values, rule.label).values():
         by_label = {one.labels[rule.label]: one for one in held}
@@ -164,7 +166,7 @@ def _order(rule: OrderRule, values: Sequence[Value]) -> Found:
     return _pairs(pairs, _over)
 
 
-def _trend(rule: TrendRule, values: Sequence[Value]) -> Found:
+def _trend(rule: TrendRule, values: Sequence[FigureValue]) -> RuleResult:
     pairs = []
     for held in _by_rest(values, rule.label).values():
         ordered = sorted(held, key=lambda one: float(one.labels[rule.label]))
@@ -173,7 +175,7 @@ def _trend(rule: TrendRule, values: Sequence[Value]) -> Found:
     return _pairs(pairs, _over)
 
 
-def _group(rule: GroupRule, values: Sequence[Value]) -> Found:
+def _group(rule: GroupRule, values: Sequence[FigureValue]) -> RuleResult:
     kept, ratios = [], []
     for held in _by_rest(values, *OF_ROWS).values():
         more = [one for one in held if matches(one.labels, rule.more)]
@@ -184,11 +186,11 @@ def _group(rule: GroupRule, values: Sequence[Value]) -> Found:
         kept.append(_more(first, rule.factor * second, sqrt(width**2 + (rule.factor * other) ** 2)))
         ratios.append(first / second if second else float("inf"))
     if not kept:
-        return Found([], "–")
-    return Found(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
+        return RuleResult([], "–")
+    return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
 
 
-def _together(by: str, values: Sequence[Value], least: bool) -> tuple[float, float]:
+def _together(by: str, values: Sequence[FigureValue], least: bool) -> tuple[float, float]:
     """Return a figure of some values, and its half-width."""
     if by == "each":
         one = (min if least else max)(values, key=lambda value: value.value)
@@ -197,7 +199,7 @@ def _together(by: str, values: Sequence[Value], least: bool) -> tuple[float, flo
     return (whole, width) if by == "sum" else (whole / len(values), width / len(values))
 
 
-def _correlation(rule: CorrelationRule, values: Sequence[Value], others: Sequence[Value]) -> Found:
+def _correlation(rule: CorrelationRule, values: Sequence[FigureValue], others: Sequence[FigureValue]) -> RuleResult:
     kept: list[bool | None] = []
     found = []
     to = {tuple(sorted(one.labels.items())): one.value for one in others}
@@ -206,7 +208,7 @@ def _correlation(rule: CorrelationRule, values: Sequence[Value], others: Sequenc
         if len(both) > 2:
             found.append(spearman([a for a, _ in both], [b for _, b in both]))
             kept.append(found[-1] > rule.above)
-    return Found(kept, f"{fsum(found) / len(found):.2f}{_count(kept)}" if found else "–")
+    return RuleResult(kept, f"{fsum(found) / len(found):.2f}{_count(kept)}" if found else "–")
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
@@ -224,7 +226,7 @@ def _ranks(values: Sequence[float]) -> Any:
     return (ends - (counts - 1) / 2)[place]
 
 
-def _largest(rule: LargestRule, values: Sequence[Value], shown: Shown) -> Found:
+def _largest(rule: LargestRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
     kept: list[bool | None] = []
     partly, texts = False, []
     for rest, held in _by_rest(values).items():
@@ -239,7 +241,7 @@ def _largest(rule: LargestRule, values: Sequence[Value], shown: Shown) -> Found:
         partly = partly or bool(names & said_)
         texts.append(f"{_row(dict(rest))}{', '.join(f'{one.measure} {shown(one.value)}' for one in most)}")
     more = f", {len(texts) - 1} more" if len(texts) > 1 else ""
-    return Found(kept, f"{texts[0]}{more}{_count(kept)}" if texts else "–", partly)
+    return RuleResult(kept, f"{texts[0]}{more}{_count(kept)}" if texts else "–", partly)
 
 
 def _row(labels: Mapping[str, str]) -> str:
@@ -252,14 +254,14 @@ def _count(kept: Sequence[bool | None]) -> str:
     return f", {sum(one is True for one in kept)} of {len(kept)}" if len(kept) > 1 else ""
 
 
-def _range(values: Sequence[Value], shown: Shown) -> str:
+def _range(values: Sequence[FigureValue], shown: Shown) -> str:
     numbers = [one.value for one in values]
     if len(numbers) == 1:
         return ""
     return f" ({shown(min(numbers))} … {shown(max(numbers))})"
 
 
-def labels_missing(where: Mapping[str, Label | list[Label]], values: Sequence[Value]) -> Iterator[str]:
+def labels_missing(where: Mapping[str, Label | list[Label]], values: Sequence[FigureValue]) -> Iterator[str]:
     """Yield the wanted labels that none of the values has, such as "layer 'conv2'"."""
     for label, wanted in where.items():
         there = {one.labels[label] for one in values if label in one.labels}

@@ -10,20 +10,20 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.networks.library import INSTALLING, is_there
-from gpusim.lab.papers.kept import Kept, Results, kept
-from gpusim.lab.papers.kept_network import KeptNetwork, kept_network
-from gpusim.lab.papers.plan import Plan, PlannedNetwork, PlannedPoint
-from gpusim.results.store.keeper import Awaited, Elsewhere, Found, Keeper, Took
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults, build_point_record
+from gpusim.lab.papers.kept_network import NetworkPointRecord, build_network_record
+from gpusim.lab.papers.plan import PlannedNetwork, PlannedPoint, ReproductionPlan
+from gpusim.results.store.keeper import MatchingRun, PendingWork, RunTiming, StoreWriter, WorkInOtherProcess
 from gpusim.results.store.work import sources_hash
 from gpusim.study.sweep.executor import Executor
-from gpusim.study.sweep.tasks import Done
+from gpusim.study.sweep.tasks import TaskResult
 from workloads.vendor.libraries import VendorProduct
 
 NOT_AS_EXPECTED = "the result is not NumPy's"
 
 
 @dataclass
-class Ran:
+class PlanOutcome:
     """The outcome of a plan's points.
 
     found, ran: their numbers; errors: by point; left_out: points whose library is not installed, with its product;
@@ -45,7 +45,7 @@ class Ran:
         return f"{known} of {points} points: {', '.join(said)}; {clock(self.wall_s)}, processes {clock(self.seconds)}"
 
 
-def stored(keeper: Keeper, planned: PlannedPoint) -> Found | None:
+def stored(keeper: StoreWriter, planned: PlannedPoint) -> MatchingRun | None:
     """Return the point's run in the store, one simulated in whole or else as configured; None without either."""
     if planned.whole is not None:
         exact = keeper.found(planned.whole)
@@ -56,31 +56,31 @@ def stored(keeper: Keeper, planned: PlannedPoint) -> Found | None:
 
 def collected(
     name: str,
-    plan: Plan,
-    keeper: Keeper,
+    plan: ReproductionPlan,
+    keeper: StoreWriter,
     errors: Mapping[str, str],
     said: Mapping[str, Any],
-    earlier: Results,
+    earlier: ReproductionResults,
     paths: Collection[str] = (),
-) -> Results:
+) -> ReproductionResults:
     """Return the results of each point that has a correct run in the store, or else was known earlier.
 
     paths: metrics that figures of networks read.
     """
-    points: dict[str, Kept] = {key: one for key, one in earlier.points.items() if key in plan.points}
-    networks: dict[str, KeptNetwork] = {key: one for key, one in earlier.networks.items() if key in plan.points}
+    points: dict[str, PointRecord] = {key: one for key, one in earlier.points.items() if key in plan.points}
+    networks: dict[str, NetworkPointRecord] = {key: one for key, one in earlier.networks.items() if key in plan.points}
     for key, planned in plan.points.items():
         found = stored(keeper, planned)
         if found is None or found.exit_code:
             continue
         if isinstance(planned, PlannedNetwork):
-            networks[key] = kept_network(found.content, paths, planned.point.batch)
+            networks[key] = build_network_record(found.content, paths, planned.point.batch)
         else:
-            points[key] = kept(found.content, found.seconds, sources_hash())
-    return Results(name, points, errors, said, networks)
+            points[key] = build_point_record(found.content, found.seconds, sources_hash())
+    return ReproductionResults(name, points, errors, said, networks)
 
 
-def _note(planned: PlannedPoint, found: Found, ran: Ran) -> None:
+def _note(planned: PlannedPoint, found: MatchingRun, ran: PlanOutcome) -> None:
     """Count a point whose run the store has."""
     if found.exit_code:
         ran.errors[planned.key] = NOT_AS_EXPECTED
@@ -88,19 +88,19 @@ def _note(planned: PlannedPoint, found: Found, ran: Ran) -> None:
         ran.found += 1
 
 
-class Running:
+class PlanRunner:
     """Runs the missing points of a plan, the longest first, so that processes end together."""
 
     EVERY_S = 10.0
 
-    def __init__(self, keeper: Keeper, executor: Executor, reporter: Reporter, interrupt: Interrupt) -> None:
+    def __init__(self, keeper: StoreWriter, executor: Executor, reporter: Reporter, interrupt: Interrupt) -> None:
         self._keeper, self._executor, self._reporter, self._interrupt = keeper, executor, reporter, interrupt
         self._done_s = self._all_s = self._start = self._said = 0.0
-        self._elsewhere = Awaited[PlannedPoint]()
+        self._elsewhere = PendingWork[PlannedPoint]()
 
-    def run(self, plan: Plan) -> Ran:
+    def run(self, plan: ReproductionPlan) -> PlanOutcome:
         """Run all missing points; an interrupt gives up those that are running."""
-        ran, self._start = Ran(), time.monotonic()
+        ran, self._start = PlanOutcome(), time.monotonic()
         missing = []
         for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
             found = stored(self._keeper, planned)
@@ -134,13 +134,13 @@ class Running:
         ran.wall_s = time.monotonic() - self._start
         return ran
 
-    def _begin(self, number: int, planned: PlannedPoint, ran: Ran, told: bool = False) -> None:
+    def _begin(self, number: int, planned: PlannedPoint, ran: PlanOutcome, told: bool = False) -> None:
         """Start a point's run, unless another process has done the same meanwhile, or does it. told: that was said."""
         taken = self._keeper.take(planned.work)
-        if isinstance(taken, Found):
+        if isinstance(taken, MatchingRun):
             _note(planned, taken, ran)
             self._done_s += planned.seconds
-        elif isinstance(taken, Elsewhere):
+        elif isinstance(taken, WorkInOtherProcess):
             self._elsewhere.add(number, planned)
             if not told:
                 self._reporter.say(f"{planned.key}: {taken.sentence}")
@@ -155,15 +155,15 @@ class Running:
             f" {INSTALLING.format(packages=packages)}"
         )
 
-    def _collect(self, missing: Sequence[PlannedPoint], ran: Ran) -> None:
+    def _collect(self, missing: Sequence[PlannedPoint], ran: PlanOutcome) -> None:
         for number, done in self._executor.finished():
             planned = missing[number]
             self._keep(planned, done, ran)
             self._done_s += planned.seconds
             self._report(planned, len(missing), ran)
 
-    def _keep(self, planned: PlannedPoint, done: Done, ran: Ran) -> None:
-        self._keeper.keep(planned.work, done.outcome, Took(done.date, done.seconds, done.host))
+    def _keep(self, planned: PlannedPoint, done: TaskResult, ran: PlanOutcome) -> None:
+        self._keeper.keep(planned.work, done.outcome, RunTiming(done.date, done.seconds, done.host))
         ran.seconds += done.seconds
         if done.outcome.state == "done" and done.outcome.exit_code == 0:
             ran.ran += 1
@@ -172,7 +172,7 @@ class Running:
         ran.errors[planned.key] = error
         self._reporter.say(f"failed: {planned.key}: {error}")
 
-    def _report(self, planned: PlannedPoint, count: int, ran: Ran) -> None:
+    def _report(self, planned: PlannedPoint, count: int, ran: PlanOutcome) -> None:
         known, now = ran.ran + len(ran.errors), time.monotonic()
         overall(known, count, "points", planned.key)
         if now - self._said < self.EVERY_S and known < count:

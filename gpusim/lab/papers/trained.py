@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kept_network import KeptNetwork
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kept_network import NetworkPointRecord
 from gpusim.lab.papers.network_points import NetworkPoint
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.training.measure import Measured, Pace, measure, pace_of
-from gpusim.lab.training.model_parallel import InStages, in_stages
+from gpusim.lab.training.measure import PipelineTiming, TrainingMeasurement, measure, simulate_pace
+from gpusim.lab.training.model_parallel import ModelParallelIteration, split_into_stages
 from gpusim.lab.training.spec import load_training
 from workloads.circulant import STAGES
 
@@ -20,8 +20,12 @@ _ALSO_OF_TRAININGS = ("gpu.", "block_circulant.")  # what of a run's values a tr
 
 
 def trained(
-    reproduction: Reproduction, training: str, point: NetworkPoint, results: Results, sets: Mapping[str, Any]
-) -> Measured:
+    reproduction: Reproduction,
+    training: str,
+    point: NetworkPoint,
+    results: ReproductionResults,
+    sets: Mapping[str, Any],
+) -> TrainingMeasurement:
     """Simulate a training's stages with the times of a known point's layers; raise UserError.
 
     training: its file; sets: laid over it.
@@ -30,8 +34,8 @@ def trained(
 
 
 def paces(
-    reproduction: Reproduction, training: str, point: NetworkPoint, results: Results, counts: Sequence[int]
-) -> dict[int, Pace]:
+    reproduction: Reproduction, training: str, point: NetworkPoint, results: ReproductionResults, counts: Sequence[int]
+) -> dict[int, PipelineTiming]:
     """Simulate a training with the times of a known point's layers on some numbers of GPUs, each once for all that is
     shown of it; raise UserError. training: its file.
     """
@@ -40,17 +44,19 @@ def paces(
 
 
 @cache
-def _pace(training: str, laid: str, count: int) -> Pace:
-    return pace_of(load_training(training, {**json.loads(laid), "gpus": [count]}), _NO_STORE)
+def _pace(training: str, laid: str, count: int) -> PipelineTiming:
+    return simulate_pace(load_training(training, {**json.loads(laid), "gpus": [count]}), _NO_STORE)
 
 
-def staged(reproduction: Reproduction, training: str, point: NetworkPoint, results: Results) -> InStages:
+def staged(
+    reproduction: Reproduction, training: str, point: NetworkPoint, results: ReproductionResults
+) -> ModelParallelIteration:
     """Return a known point's iteration with a GPU for each stage of its flow; raise UserError. training: its file."""
     asked = load_training(training, {**_laid(reproduction, point, results), "gpus": [len(STAGES)]})
-    return in_stages(asked, [(one.kernel, one.time_us) for one in results.networks[point.key].launches])
+    return split_into_stages(asked, [(one.kernel, one.time_us) for one in results.networks[point.key].launches])
 
 
-def _laid(reproduction: Reproduction, point: NetworkPoint, results: Results) -> dict[str, Any]:
+def _laid(reproduction: Reproduction, point: NetworkPoint, results: ReproductionResults) -> dict[str, Any]:
     """Return what a point says of a training: network, batch, GPU, circulant layers, times of layers."""
     runs = reproduction.runs
     subject = runs.networks[point.network]
@@ -60,7 +66,7 @@ def _laid(reproduction: Reproduction, point: NetworkPoint, results: Results) -> 
     return laid | {"compute": {"layers": _times(results.networks[point.key])}}
 
 
-def _times(kept: KeptNetwork) -> dict[str, dict[str, float]]:
+def _times(kept: NetworkPointRecord) -> dict[str, dict[str, float]]:
     """Return the times of each layer's directions in milliseconds, as a training takes them."""
     found: dict[str, dict[str, float]] = {}
     for row in kept.rows:

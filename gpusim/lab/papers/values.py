@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.sums import plain_sum, weighted_mean
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.points import labels_of, points_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.points import build_labels, list_points
 from gpusim.lab.papers.specs.claim import Label
-from gpusim.lab.papers.specs.figure import AblationFigure, ComparedFigure, RunsFigure
+from gpusim.lab.papers.specs.figure import AblationFigure, ComparisonFigure, RunsFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.study.compare.rules import findings
 
@@ -83,7 +83,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 @dataclass(frozen=True)
-class Value:
+class FigureValue:
     """A measured value.
 
     labels: case, batch, data and such; comparison: the one it belongs to, of networks the GPU; limit: for a speed-up,
@@ -102,7 +102,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Group:
+class CaseRuns:
     """A case with a batch and data: the known runs of all ways.
 
     zeros: share of zeros in the matrix whose zeros are skipped; None where no such run is known; count: number of
@@ -112,7 +112,7 @@ class Group:
     case: str
     batch: int
     data: str
-    ways: Mapping[str, Kept]
+    ways: Mapping[str, PointRecord]
     zeros: float | None
     count: int = 1
 
@@ -126,7 +126,7 @@ class Group:
         return self.ways[path].metrics.get(name) if path in self.ways else None
 
 
-def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> Iterator[Group]:
+def groups(reproduction: Reproduction, figure: RunsFigure, results: ReproductionResults) -> Iterator[CaseRuns]:
     """Yield the groups of a figure in its order."""
     for case, held in figure.cases.items():
         for batch in held.batches or figure.batches:
@@ -134,15 +134,17 @@ def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> 
                 ways, zeros = {}, None
                 for path in figure.paths:
                     sparse = reproduction.spec.paths[path].sparse
-                    found = results.points.get(" ".join(labels_of(case, batch, data, path, sparse).values()))
+                    found = results.points.get(" ".join(build_labels(case, batch, data, path, sparse).values()))
                     if found is not None:
                         ways[path] = found
                         zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
                 ways |= _made(reproduction, figure, ways)
-                yield Group(case, batch, data, ways, zeros, held.count)
+                yield CaseRuns(case, batch, data, ways, zeros, held.count)
 
 
-def _made(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
+def _made(
+    reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, PointRecord]
+) -> Iterator[tuple[str, PointRecord]]:
     """Yield the ways that are made of others' runs, where all of those are known."""
     for path in figure.paths:
         way = reproduction.spec.paths[path]
@@ -151,7 +153,7 @@ def _made(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kep
             yield path, _part(held[0], way.leaves_out) if way.part_of else min(held, key=lambda one: one.time_us)
 
 
-def _part(whole: Kept, leaves_out: tuple[str, ...]) -> Kept:
+def _part(whole: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
     """Return a run without some of its launches: of its metrics those of time and data alone."""
     launches = [(name, cycles) for name, cycles in whole.launches if not name.startswith(leaves_out)]
     cycles = plain_sum(cycles for _, cycles in launches)
@@ -165,7 +167,7 @@ def limit_of(zeros: float) -> float:
     return 1 / (1 - zeros) if zeros < 1 else float("inf")
 
 
-def measured(group: Group, measure: str, path: str, base: str) -> float | None:
+def measured(group: CaseRuns, measure: str, path: str, base: str) -> float | None:
     """Return a measure of a way compared with another; None where either is unknown, or the measure does not apply."""
     if path not in group.ways or base not in group.ways:
         return None
@@ -182,7 +184,7 @@ class Spreads:
 
     moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
-    def of(self, group: "Group", measure: str, path: str, base: str) -> float:
+    def of(self, group: "CaseRuns", measure: str, path: str, base: str) -> float:
         """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
 
         It is 0 where both ran the same kernels equally long, as where a dense kernel was chosen.
@@ -198,7 +200,7 @@ class Spreads:
         return self.moved.get((path, "speedup"), 0.0)
 
 
-def spreads(reproduction: Reproduction, results: Results) -> Spreads:
+def spreads(reproduction: Reproduction, results: ReproductionResults) -> Spreads:
     """Return how far each way moves in the runs of the publication's figure of changes that do not matter."""
     found: dict[tuple[str, str], float] = {}
     if reproduction.spec.spread is None:
@@ -206,7 +208,7 @@ def spreads(reproduction: Reproduction, results: Results) -> Spreads:
     figure = reproduction.figures[reproduction.spec.spread]
     assert isinstance(figure, AblationFigure)
     as_is: dict[tuple[str, ...], Metrics] = {}
-    for point in points_of(reproduction, figure):
+    for point in list_points(reproduction, figure):
         path = point.labels["path"]
         if path == figure.base or point.key not in results.points:
             continue
@@ -230,7 +232,9 @@ def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:
         return None
 
 
-def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
+def compared_values(
+    reproduction: Reproduction, figure: ComparisonFigure, results: ReproductionResults
+) -> Iterator[FigureValue]:
     """Yield the values of each comparison that claims are judged by, for each group and measure."""
     moved = spreads(reproduction, results)
     for group in groups(reproduction, figure, results):
@@ -244,7 +248,7 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
                 labels = {**group.labels, "path": comparison.path, "base": comparison.base}
                 width = moved.of(group, measure, comparison.path, comparison.base)
                 width *= value if MEASURES[measure].relative else 1.0
-                yield Value(measure, name, labels, value, limit, reasons, group.count, width)
+                yield FigureValue(measure, name, labels, value, limit, reasons, group.count, width)
 
 
 class HasMetrics(Protocol):

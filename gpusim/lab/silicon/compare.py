@@ -18,7 +18,7 @@ STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets,
 
 
 @dataclass(frozen=True)
-class Compared:
+class CorrelationPoint:
     """A point beside its prediction. table_launch_us: what the table's measurements with such a kernel hold beside the
     kernels."""
 
@@ -43,7 +43,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Summary:
+class RatioSummary:
     """Of a group's ratios: how many, geometric mean, spread (exp of the standard deviation of their logarithms), mean
     absolute error (mean of |ratio - 1|), least, most, and Spearman's rank correlation of modelled with measured
     performance (GFLOPS); None for fewer than three points."""
@@ -57,12 +57,12 @@ class Summary:
     rank_correlation: float | None
 
 
-def is_large(row: Compared) -> bool:
+def is_large(row: CorrelationPoint) -> bool:
     """Tell whether the point has enough work for its launch not to matter."""
     return row.prediction.point.gflop >= LARGE_GFLOP
 
 
-def has_even_stride(row: Compared) -> bool:
+def has_even_stride(row: CorrelationPoint) -> bool:
     """Tell whether the rows of an operand are a multiple of STRIDE_KIB apart."""
     p = row.prediction.point
     if isinstance(p, ConvolutionPoint):
@@ -71,15 +71,15 @@ def has_even_stride(row: Compared) -> bool:
     return any(stride * p.element_bytes % (STRIDE_KIB * KIB) == 0 for stride in strides)
 
 
-def _transposed(which: str) -> Callable[[Compared], bool]:
+def _transposed(which: str) -> Callable[[CorrelationPoint], bool]:
     return lambda row: getattr(row.prediction.point, "transposes", "") == which
 
 
-def _found(how: str) -> Callable[[Compared], bool]:
+def _found(how: str) -> Callable[[CorrelationPoint], bool]:
     return lambda row: row.prediction.how == how
 
 
-def kind_of(row: Compared) -> str:
+def classify_kernel(row: CorrelationPoint) -> str:
     """Return of which kind the point's kernel is, by its name."""
     if takes_pointers(row.prediction.point.kernel):
         return "general batches"
@@ -89,11 +89,11 @@ def kind_of(row: Compared) -> str:
 KINDS = ("assembly kernels", "HIP kernels", "general batches")
 
 
-def _of_kind(kind: str) -> Callable[[Compared], bool]:
-    return lambda row: kind_of(row) == kind
+def _of_kind(kind: str) -> Callable[[CorrelationPoint], bool]:
+    return lambda row: classify_kernel(row) == kind
 
 
-GROUPS: dict[str, Callable[[Compared], bool]] = {
+GROUPS: dict[str, Callable[[CorrelationPoint], bool]] = {
     "all": lambda row: True,
     "run whole": _found(WHOLE),
     SAMPLED: _found(SAMPLED),
@@ -107,13 +107,13 @@ GROUPS: dict[str, Callable[[Compared], bool]] = {
 }
 
 
-def summary(rows: Sequence[Compared]) -> Summary:
+def summary(rows: Sequence[CorrelationPoint]) -> RatioSummary:
     """Summarise the ratios of a group of at least one point."""
     ratios = np.array([row.ratio for row in rows])
     logarithms = np.log(ratios)
     measured = [row.prediction.point.gflop / row.prediction.point.time_us for row in rows]
     modelled = [row.prediction.point.gflop / row.modelled_us for row in rows]
-    return Summary(
+    return RatioSummary(
         len(rows),
         float(np.exp(logarithms.mean())),
         float(np.exp(logarithms.std())),
@@ -124,7 +124,7 @@ def summary(rows: Sequence[Compared]) -> Summary:
     )
 
 
-def _is_of(rows: Sequence[Compared]) -> dict[str, Callable[[Compared], bool]]:
+def _is_of(rows: Sequence[CorrelationPoint]) -> dict[str, Callable[[CorrelationPoint], bool]]:
     """Return the groups of points that are convolutions: by pass, by network, by how often they were measured."""
     points = [row.prediction.point for row in rows if isinstance(row.prediction.point, ConvolutionPoint)]
     return {
@@ -134,27 +134,27 @@ def _is_of(rows: Sequence[Compared]) -> dict[str, Callable[[Compared], bool]]:
     }
 
 
-def _in_pass(direction: str) -> Callable[[Compared], bool]:
+def _in_pass(direction: str) -> Callable[[CorrelationPoint], bool]:
     return lambda row: getattr(row.prediction.point, "direction", "") == direction
 
 
-def _in_network(name: str) -> Callable[[Compared], bool]:
+def _in_network(name: str) -> Callable[[CorrelationPoint], bool]:
     return lambda row: name in getattr(row.prediction.point, "networks", ())
 
 
-def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
+def groups(rows: Sequence[CorrelationPoint]) -> dict[str, RatioSummary]:
     """Return the summaries of the groups that have points, by group."""
     kinds = _is_of(rows) if _are_convolutions(rows) else GROUPS
     members = {name: [row for row in rows if belongs(row)] for name, belongs in kinds.items()}
     return {name: summary(held) for name, held in members.items() if held}
 
 
-def _are_convolutions(rows: Sequence[Compared]) -> bool:
+def _are_convolutions(rows: Sequence[CorrelationPoint]) -> bool:
     return any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows)
 
 
 @dataclass(frozen=True)
-class Total:
+class NetworkTotal:
     """The times of a network's convolutions together, in microseconds an image.
 
     points: convolutions and passes; half_width_us: of the model's, of independent points; launch_us: what of the
@@ -180,7 +180,7 @@ class Total:
         return (self.modelled_us - self.launch_us) / self.measured_us
 
 
-def totals(rows: Sequence[Compared]) -> list[Total]:
+def totals(rows: Sequence[CorrelationPoint]) -> list[NetworkTotal]:
     """Return the sums of convolutions by network and pass, and of all passes; none where points are products.
 
     A convolution that was measured with several batches counts once, by the mean of its times an image.
@@ -199,24 +199,24 @@ def totals(rows: Sequence[Compared]) -> list[Total]:
     return made
 
 
-def of_an_image(convolution: Convolution) -> Convolution:
+def reduce_to_one_image(convolution: Convolution) -> Convolution:
     """Return a convolution with a batch of one image."""
     return replace(convolution, shape=(1, *convolution.shape[1:]))
 
 
-def _total(network: str, what: str, rows: Sequence[Compared]) -> Total:
+def _total(network: str, what: str, rows: Sequence[CorrelationPoint]) -> NetworkTotal:
     by_pass: dict[tuple[Convolution, str], list[tuple[float, float, float, float]]] = {}
     for row in rows:
         point = row.prediction.point
         assert isinstance(point, ConvolutionPoint)
         times = (point.time_us, row.modelled_us, row.prediction.half_width_us or 0.0, row.launch_us)
-        by_batch = by_pass.setdefault((of_an_image(point.convolution), point.direction), [])
+        by_batch = by_pass.setdefault((reduce_to_one_image(point.convolution), point.direction), [])
         by_batch.append(tuple(time / point.convolution.shape[0] for time in times))  # type: ignore[arg-type]
     measured, modelled, launch = (
         math.fsum(math.fsum(times[of] for times in held) / len(held) for held in by_pass.values()) for of in (0, 1, 3)
     )
     widths = [math.hypot(*(times[2] for times in held)) / len(held) for held in by_pass.values()]
-    return Total(network, what, len(by_pass), measured, modelled, math.hypot(*widths), launch)
+    return NetworkTotal(network, what, len(by_pass), measured, modelled, math.hypot(*widths), launch)
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:

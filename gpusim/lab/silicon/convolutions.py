@@ -51,7 +51,7 @@ _SIDE_BY_SIDE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]
 @dataclass(frozen=True)
 class TensileMultiplier:
     """Products of layers' tensors by a kernel of rocBLAS (workloads.operators.tiles.Multiplier). name: the kernel's;
-    adds: whether results are added to what is there, whoever asks; staggered: as of GemmProblem."""
+    adds: whether results are added to what is there, whoever asks; staggered: as of TensileProblem."""
 
     name: str
     kernels: "Mapping[str, Kernel]"
@@ -63,10 +63,10 @@ class TensileMultiplier:
         sizes: tuple[int, int, int], leading: tuple[int, int, int], add: bool,
     ) -> "tuple[Launch, ...]":  # fmt: skip
         """Return the launches of C = A·B, or C += A·B; raises TensileError, and UserError for operands with gaps."""
-        from workloads.vendor.tensile import GemmProblem, TensileGemm, TensileKernel
+        from workloads.vendor.tensile import TensileGemm, TensileKernel, TensileProblem
 
         beta = 1.0 if add or self.adds else 0.0
-        problem = GemmProblem(layout.upper(), *sizes, 1.0, beta, staggered=self.staggered)
+        problem = TensileProblem(layout.upper(), *sizes, 1.0, beta, staggered=self.staggered)
         if leading != (problem.lda, problem.ldb, problem.m):
             raise UserError(f"kernel '{self.name}': is launched over matrices without gaps between columns")
         kernel = TensileKernel.named(self.name)
@@ -77,7 +77,7 @@ class TensileMultiplier:
 
 
 @dataclass(frozen=True)
-class Timed:
+class SolverLaunches:
     """What a solver launches. before, after: what moves images; warm_up, product: of rocBLAS, of which the second
     counts; times: how often a call has it, another image each; gap_us: between two of these."""
 
@@ -105,13 +105,13 @@ class Timed:
         return plain_sum(facts.time_us for facts in moved) + self.times * of_product + gaps_us
 
 
-def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> Timed:
+def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> SolverLaunches:
     """Lay a solver's operands into memory and return its launches; raises UserError."""
     from gpusim.jobs.running.operators import gpu_facts
     from gpusim.lab.silicon.predict import MEMORY_MIB
     from isa.device_memory import DeviceMemory
     from workloads.operators.primitive import build
-    from workloads.vendor.tensile import GemmProblem, TensileKernel
+    from workloads.vendor.tensile import TensileKernel, TensileProblem
 
     if not point.kernel:
         raise UserError(f"kernels.chosen: has no {point.product[0]} product to take a kernel from")
@@ -119,9 +119,9 @@ def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[s
     memory = DeviceMemory(MEMORY_MIB << 20, architecture=gpu.architecture)
     if point.solver in IN_ONE:
         transposes, m, n, k, batch = point.product
-        problem = GemmProblem(transposes, m, n, k, 1.0, 0.0, batch, staggered, gpu.cus, one_b=True)
+        problem = TensileProblem(transposes, m, n, k, 1.0, 0.0, batch, staggered, gpu.cus, one_b=True)
         product = TensileKernel.named(point.kernel).launches(problem, kernels, memory)
-        return Timed((), product, product)
+        return SolverLaunches((), product, product)
     by = TensileMultiplier(point.kernel, kernels, point.direction == "W", staggered)
     if point.solver in IN_TURN:
         return _in_turn(point.convolution, by, memory, gpu)
@@ -129,10 +129,10 @@ def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[s
     launches = build(made[point.direction](point.convolution, by), memory, gpu_facts(gpu)).launches
     first, *others = (number for number, launch in enumerate(launches) if launch.kernel.name not in _MOVES)
     end = first + len(others) + 1
-    return Timed(launches[:first], launches[first:end], launches[first:end], launches[end:])
+    return SolverLaunches(launches[:first], launches[first:end], launches[first:end], launches[end:])
 
 
-def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu: GpuSpec) -> Timed:
+def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu: GpuSpec) -> SolverLaunches:
     """Return the launches of a product for each image, of which no two are simulated but the first."""
     from gpusim.jobs.running.operators import gpu_facts
     from workloads.operators.primitive import build
@@ -141,7 +141,7 @@ def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu:
     two = replace(c, shape=(min(images, 2), *c.shape[1:]))
     launches = build(Im2colBackwardWeights(two, by=by), memory, gpu_facts(gpu)).launches
     each = len(launches) // two.shape[0]
-    return Timed((), launches[:each], launches[-each:], times=images, gap_us=gpu.kernel_launch_us)
+    return SolverLaunches((), launches[:each], launches[-each:], times=images, gap_us=gpu.kernel_launch_us)
 
 
 def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> "Prediction":
@@ -149,7 +149,7 @@ def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Ma
     from gpusim.lab.silicon.predict import Prediction, run_warm
 
     made = timed(point, conditions, kernels)
-    found = run_warm(made.in_order, point.kernel, conditions.gpu, conditions.sampling_of(point))
+    found = run_warm(made.in_order, point.kernel, conditions.gpu, conditions.get_sampling(point))
     moved, product = made.calls(found)
     workgroups = prod(made.product[-1].workgroups)
     moved_us = plain_sum(facts.time_us for facts in moved)
@@ -163,15 +163,15 @@ def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Predictio
     from gpusim.config.network import load_network
     from gpusim.config.network_run import AUTO, NetworkSettings
     from gpusim.jobs.networks.choice import choose
-    from gpusim.jobs.networks.run import Wanted, run_iteration
+    from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
     from gpusim.lab.silicon.predict import Prediction
 
     network = load_network(_network(point.convolution))
     settings = NetworkSettings(
-        gpu=conditions.gpu, convolution=conditions.convolution, sampling=conditions.sampling_of(point)
+        gpu=conditions.gpu, convolution=conditions.convolution, sampling=conditions.get_sampling(point)
     )
     place = (LAYER, point.what)
-    wanted = Wanted(
+    wanted = NetworkRunRequest(
         batch=point.convolution.shape[0], train=True, data="synthetic", verify=False, places=frozenset([place])
     )
     reporter, interrupt = Reporter(quiet=True), Interrupt()

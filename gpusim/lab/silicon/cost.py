@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from gpusim.base.errors import GpusimError
 from gpusim.lab.silicon.kernels import KernelSource
-from gpusim.lab.silicon.measured import Launches, MeasuredPoint
+from gpusim.lab.silicon.measured import LaunchOverhead, MeasuredPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
-from gpusim.lab.silicon.predict import Conditions, launches_of, problem_of
+from gpusim.lab.silicon.predict import Conditions, build_launches, build_problem
 from gpusim.model.core.occupancy import occupancy
 from isa.encoding.control_flow import decode_kernel
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpusim.lab.silicon.predict import GemmKernel
     from isa.encoding.instruction import Instruction
     from isa.launch import Launch
-    from workloads.vendor.tensile import GemmProblem
+    from workloads.vendor.tensile import TensileProblem
 
 # what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
 INSTRUCTIONS_PER_S = 26e6  # of wavefronts
@@ -33,14 +33,14 @@ _MULTIPLY_ACCUMULATE = {
 
 
 @dataclass(frozen=True)
-class Checked:
+class PointCosts:
     """Points before they are run. cost_s: processor seconds of those that can be; refused: why not, of the others."""
 
     cost_s: dict[MeasuredPoint, float]
     refused: dict[MeasuredPoint, str]
 
 
-def no_measurement(point: MeasuredPoint, launches: Launches) -> str:
+def no_measurement(point: MeasuredPoint, launches: LaunchOverhead) -> str:
     """Say why a point's time cannot be that of one launch of its kernel; empty where it can."""
     least_us = launches.of(point) if point.own_launch_us is None else point.own_launch_us
     if point.time_us > least_us:
@@ -56,11 +56,11 @@ def check(
     conditions: Conditions,
     kernels: KernelSource,
     budget_s: float | None = None,
-    launches: Launches = Launches(0.0),
-) -> Checked:
+    launches: LaunchOverhead = LaunchOverhead(0.0),
+) -> PointCosts:
     """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one; launches:
     what measurements hold beside the kernels."""
-    found = Checked({}, {})
+    found = PointCosts({}, {})
     for point in points:
         impossible = no_measurement(point, launches)
         if impossible:
@@ -81,13 +81,13 @@ def check(
 def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> float:
     if isinstance(point, ConvolutionPoint):
         return _of_convolution(point, conditions, kernels)
-    problem, kernel = problem_of(point, conditions)
-    product = launches_of(problem, kernel, kernels)[-1]
+    problem, kernel = build_problem(point, conditions)
+    product = build_launches(problem, kernel, kernels)[-1]
     each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
     whole = conditions.calls(point) * each
-    if conditions.sampling_of(point) is None:
+    if conditions.get_sampling(point) is None:
         return whole
-    gpu = conditions.gpu_of(point)
+    gpu = conditions.get_gpu(point)
     resident = gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
     return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
 
@@ -95,13 +95,13 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
 def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: KernelSource) -> float:
     """Estimate the seconds of a convolution: the product twice and what moves images, or our algorithms."""
     from gpusim.lab.silicon.convolutions import own_effort, timed
-    from workloads.vendor.tensile import GemmProblem, TensileKernel
+    from workloads.vendor.tensile import TensileKernel, TensileProblem
 
     if not point.same_solver:
         return own_effort(point, conditions.gpu) / INSTRUCTIONS_PER_S
     made = timed(point, conditions, kernels)
     transposes, m, n, k, batch = point.product
-    problem, kernel = GemmProblem(transposes, m, n, k, batch=batch), TensileKernel.named(point.kernel)
+    problem, kernel = TensileProblem(transposes, m, n, k, batch=batch), TensileKernel.named(point.kernel)
     c, moves = point.convolution, len(made.before) + len(made.after)
     columns = 4 * c.shape[0] * c.depth * c.positions / _LINE_BYTES
     return (
@@ -110,14 +110,14 @@ def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: Ke
     )
 
 
-def _instructions(problem: "GemmProblem", kernel: "GemmKernel", product: "Launch") -> float:
+def _instructions(problem: "TensileProblem", kernel: "GemmKernel", product: "Launch") -> float:
     """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
     loop's other instructions."""
     multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
     return multiplications * _per_multiplication(decode_kernel(product.kernel))
 
 
-def _lines(problem: "GemmProblem", kernel: "GemmKernel") -> float:
+def _lines(problem: "TensileProblem", kernel: "GemmKernel") -> float:
     """Return the cache lines of A and B that all workgroups load, each those of its tile."""
     return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k * kernel.element_bytes / _LINE_BYTES
 

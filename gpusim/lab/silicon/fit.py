@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.sums import plain_sum
-from gpusim.lab.silicon.measured import FitSpec, Launches
+from gpusim.lab.silicon.measured import FitSpec, LaunchOverhead
 from gpusim.lab.silicon.predict import Prediction
 
 RESAMPLES = 1000
@@ -27,7 +27,7 @@ Evaluate = Callable[[Sequence[Values]], Sequence[Sequence[Prediction]]]
 
 
 @dataclass(frozen=True)
-class Tried:
+class FitCandidate:
     """One value of a parameter with the others as found. error: with its own best launch_us; better: the share of
     resamples in which the value found has a lower error, None of the value found itself."""
 
@@ -44,7 +44,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class ParameterFit:
     """values: by path; launch_us with its interval (INTERVAL of the resamples), that of compiled kernels where it is
     one of its own; error: with these, of the points that took part, whose number is `points`; tried: all values of all
     parameters, around what was found."""
@@ -53,28 +53,28 @@ class Fitted:
     launch_us: float
     launch_interval_us: tuple[float, float]
     error: float
-    tried: tuple[Tried, ...]
+    tried: tuple[FitCandidate, ...]
     points: int
     hip_launch_us: float | None = None
 
     @property
-    def launches(self) -> Launches:
+    def launches(self) -> LaunchOverhead:
         """The times of a measurement that no kernel takes."""
-        return Launches(self.launch_us, self.hip_launch_us)
+        return LaunchOverhead(self.launch_us, self.hip_launch_us)
 
 
-def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> Fitted:
+def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> ParameterFit:
     """Search from the first value of each parameter; `evaluate` predicts all points for each set of values.
 
     hip_apart: measurements of compiled kernels hold another time beside the kernels than those of the others.
     """
     values: Values = {path: candidates[0] for path, candidates in spec.model.items()}
-    known: dict[tuple[tuple[str, Any], ...], _Off] = {}
+    known: dict[tuple[tuple[str, Any], ...], _Deviations] = {}
 
     def all_of(wanted: Sequence[Values]) -> None:
         new = [v for v in wanted if _key(v) not in known]
         for held, predictions in zip(new, evaluate(new) if new else (), strict=True):
-            known[_key(held)] = _Off.of(predictions, spec, hip_apart)
+            known[_key(held)] = _Deviations.of(predictions, spec, hip_apart)
 
     while True:
         around = [values] + [{**values, path: v} for path, vs in spec.model.items() for v in vs if v != values[path]]
@@ -90,7 +90,7 @@ def _key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(values.items())
 
 
-def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any], ...], _Off]") -> Fitted:
+def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any], ...], _Deviations]") -> ParameterFit:
     rng = np.random.default_rng(1)
     here = known[_key(values)]
     draws = rng.integers(0, here.points, (RESAMPLES, here.points))
@@ -102,10 +102,10 @@ def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any]
             other = known[_key({**values, path: value})]
             other_error, (other_launch, *_) = other.least()
             better = None if value == values[path] else float((errors < other.resampled(draws)[0]).mean())
-            tried.append(Tried(path, value, other_error, other_launch, better))
+            tried.append(FitCandidate(path, value, other_error, other_launch, better))
     low, high = np.percentile(launches, INTERVAL)
     interval = (float(low), float(high))
-    return Fitted(values, launch, interval, error, tuple(tried), here.points, hip[0] if hip else None)
+    return ParameterFit(values, launch, interval, error, tuple(tried), here.points, hip[0] if hip else None)
 
 
 def _steps(spec: FitSpec) -> np.ndarray:
@@ -113,7 +113,7 @@ def _steps(spec: FitSpec) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Off:
+class _Deviations:
     """How far off points are with each time of a measurement that no kernel takes. steps: these times; off:
     |ratio - 1| [step, point]; kinds: which points have one time in common [kind, point]."""
 
@@ -122,7 +122,7 @@ class _Off:
     kinds: np.ndarray
 
     @classmethod
-    def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Off":
+    def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Deviations":
         steps = _steps(spec)
         modelled = np.array([p.time_us for p in predictions])
         measured = np.array([p.point.time_us for p in predictions])

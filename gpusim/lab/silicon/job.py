@@ -10,22 +10,22 @@ from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
-from gpusim.lab.silicon.compare import Compared
-from gpusim.lab.silicon.cost import Checked, check
-from gpusim.lab.silicon.fit import Fitted, fit
-from gpusim.lab.silicon.kept import KeptPoints
+from gpusim.lab.silicon.compare import CorrelationPoint
+from gpusim.lab.silicon.cost import PointCosts, check
+from gpusim.lab.silicon.fit import ParameterFit, fit
+from gpusim.lab.silicon.kept import PointCache
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
 from gpusim.lab.silicon.predict import Conditions, Prediction, predicted
-from gpusim.lab.silicon.report import NotRun, point_said, said
+from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CorrelationOptions:
     """How points are run.
 
     limit_gflop: larger products are sampled as sampling says, None: none is; fits: the table's parameters are searched;
@@ -59,7 +59,7 @@ class MeasuredJob(Job):
         points: Sequence[MeasuredPoint],
         files: Sequence[Path],
         paths: Sequence[Path],
-        wanted: Wanted,
+        wanted: CorrelationOptions,
     ) -> None:
         self.table, self.points, self.files, self.paths, self.wanted = table, points, files, paths, wanted
         self.title = f"{table.title}, {len(points)} points"
@@ -85,19 +85,19 @@ class MeasuredJob(Job):
         return {"gpu": self.table.gpu.model_dump(mode="json"), "table": table, "points": asked}
 
     @property
-    def work(self) -> Work:
+    def work(self) -> RunDescription:
         """What a store knows equal runs by."""
-        return Work("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
+        return RunDescription("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
 
     def _run(self, context: Context, record: RunRecord) -> None:
         """Run the points that can be run; after an interrupt the record has those that were finished, unless values
         are fitted. Raises UserError where none can be run, and for a fit what any of its points raises.
         """
         fitted, launches = None, self.table.launches
-        record.values = said(self.table, [], None, [])  # where the check is interrupted
+        record.values = serialize_comparison(self.table, [], None, [])  # where the check is interrupted
         kernels = KernelSource(list(self.paths), self.table.kernels.multiply_accumulate)
         checked = _checked(self, kernels, context.reporter)
-        runs = _Runs(self, kernels, checked, context.reporter)
+        runs = _PointRunner(self, kernels, checked, context.reporter)
         predictions: Sequence[Prediction] = []
         try:
             if self.wanted.fits:
@@ -111,18 +111,18 @@ class MeasuredJob(Job):
             record.partial = True
         finally:
             runs.close()
-        rows = [Compared(prediction, launches.of(prediction.point)) for prediction in predictions]
+        rows = [CorrelationPoint(prediction, launches.of(prediction.point)) for prediction in predictions]
         failed = checked.refused | runs.failed
-        not_run = [NotRun(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
+        not_run = [SkippedPoint(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
         if not_run and not record.partial:
             record.partial = True
             record.stopped_by = f"{len(not_run)} of {len(self.points)} points were not run"
         record.parts = [_part(row) for row in rows]
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = said(self.table, rows, fitted, not_run)
+        record.values = serialize_comparison(self.table, rows, fitted, not_run)
 
 
-def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Checked:
+def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> PointCosts:
     """Say what cannot be run and what the rest costs; raises UserError where nothing is left."""
     checked = check(job.points, job.conditions, kernels, job.wanted.budget_s, job.table.launches)
     lines = [f"{point.label}: not run: {why}" for point, why in checked.refused.items()]
@@ -130,7 +130,7 @@ def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Che
         raise UserError(*lines)
     for line in lines:
         reporter.say(line)
-    sampled = sum(job.conditions.sampling_of(p) is not None and p in checked.cost_s for p in job.points)
+    sampled = sum(job.conditions.get_sampling(p) is not None and p in checked.cost_s for p in job.points)
     seconds = plain_sum(checked.cost_s.values())
     reporter.say(
         f"{len(checked.cost_s)} points, {sampled} of them sampled: about {seconds:,.0f} processor seconds"
@@ -139,20 +139,22 @@ def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Che
     return checked
 
 
-def _part(row: Compared) -> PartRecord:
+def _part(row: CorrelationPoint) -> PartRecord:
     prediction = row.prediction
     launches = [PartLaunch(prediction.point.kernel)] * prediction.launches
-    return PartRecord(prediction.point.label, "", {"point": point_said(row)}, launches, prediction.facts)
+    return PartRecord(prediction.point.label, "", {"point": serialize_point(row)}, launches, prediction.facts)
 
 
-def with_fitted_launches(table: MeasuredTable, rows: Sequence[Compared]) -> tuple[list[Compared], Fitted]:
+def fit_launch_overheads(
+    table: MeasuredTable, rows: Sequence[CorrelationPoint]
+) -> tuple[list[CorrelationPoint], ParameterFit]:
     """Fit the times that no kernel takes to rows of an earlier run, whose predictions stay; raises UserError where none
     is small enough."""
     predictions = {row.prediction.point: row.prediction for row in rows}
     searched = [predictions[point] for point in _searched(list(predictions), table)]
     spec = table.fit.model_copy(update={"model": {}})
     fitted = fit(spec, lambda values: [searched] * len(values), table.hip_launch_us is not None)
-    return [Compared(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
+    return [CorrelationPoint(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
 
 
 def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence[MeasuredPoint]:
@@ -164,19 +166,19 @@ def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence
     return chosen
 
 
-class _Runs:
+class _PointRunner:
     """Points under one or several sets of values, with progress; those that a store has are not run again.
 
     points: those that can be run, the cheapest first; failed: why others of the last run came to nothing.
     """
 
-    def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: Checked, reporter: Reporter) -> None:
+    def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: PointCosts, reporter: Reporter) -> None:
         cost = checked.cost_s
         self.points = sorted((p for p in job.points if p in cost), key=lambda point: cost[point])
         self.failed: dict[MeasuredPoint, str] = {}
         self._order = {point: place for place, point in enumerate(job.points)}
         self._job, self._kernels, self._reporter = job, kernels, reporter
-        self._kept = KeptPoints(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
+        self._kept = PointCache(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
         self._done: dict[tuple[int, MeasuredPoint], Prediction] = {}
 
     @property

@@ -9,12 +9,12 @@ from pathlib import Path
 from gpusim.lab.silicon.measured import MeasuredPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.predict import Conditions, Prediction
-from gpusim.results.store.pieces import Pieces
+from gpusim.results.store.pieces import ResultCache
 from gpusim.results.store.records import plain_facts, restored_facts
 from gpusim.results.store.work import hash_of_files, identity_of, sources_hash
 
 
-class KeptPoints:
+class PointCache:
     """Points in a store, each under all that decides its time: the sources, kernels, GPU and conditions.
 
     store: None: nothing is known or kept; fresh: what earlier runs left does not count; files: the kernels' code
@@ -22,7 +22,7 @@ class KeptPoints:
     """
 
     def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], multiply_accumulate: bool) -> None:
-        self._pieces = Pieces(store, fresh) if store is not None else None
+        self._pieces = ResultCache(store, fresh) if store is not None else None
         self._under = (hash_of_files(files), multiply_accumulate)
 
     def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
@@ -48,7 +48,7 @@ class KeptPoints:
             self._pieces.close()
 
     def _key(self, point: MeasuredPoint, conditions: Conditions) -> str:
-        sampling = conditions.sampling_of(point)
+        sampling = conditions.get_sampling(point)
         sampled = None if sampling is None else sampling.model_dump_json()
         gpu = json.dumps(conditions.gpu.model_dump(mode="json"), sort_keys=True)
         values = (conditions.alpha, conditions.beta, conditions.staggered, conditions.general.model_dump_json())

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
-from gpusim.lab.silicon.measured import KernelsSpec
+from gpusim.lab.silicon.measured import MeasuredKernelsSpec
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
 
 
-def kernel_files(spec: KernelsSpec, folder: Path | None) -> list[Path]:
+def kernel_files(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
     """Find the files of `spec` below a folder of the user's, or where an installed package has them; raises
     UserError.
     """
@@ -46,13 +46,13 @@ class KernelSource(Mapping[str, "Kernel"]):
     """
 
     def __init__(self, paths: list[Path], multiply_accumulate: bool) -> None:
-        from isa.object.code_object import kernels_in
+        from isa.object.code_object import load_kernels
 
         self._change = multiply_accumulate
         self._images = {path: path.read_bytes() for path in paths}
         self._found: dict[str, tuple[Path, Mapping[str, Kernel]]] = {}
         for path, image in self._images.items():
-            kernels = kernels_in(image)
+            kernels = load_kernels(image)
             for name in kernels:
                 self._found.setdefault(name, (path, kernels))
         self._ready: dict[str, Kernel] = {}

@@ -37,7 +37,7 @@ COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured
 MAX_POINTS = 10_000
 
 
-class KernelsSpec(Spec):
+class MeasuredKernelsSpec(Spec):
     """The place where the kernels that were measured are found."""
 
     package: str = param("", "what to install or unpack, for people", "user")
@@ -127,7 +127,7 @@ class MeasuredTable(Spec):
     warm_below_gflop: float = param(
         0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
     )
-    kernels: KernelsSpec = param(..., "the kernels that were measured", "user")
+    kernels: MeasuredKernelsSpec = param(..., "the kernels that were measured", "user")
     solver: Literal["gemm", "own"] | None = param(
         None,
         "of points that are convolutions: gemm: MIOpen's solvers of rocBLAS's products; own: its fastest solver, "
@@ -140,12 +140,12 @@ class MeasuredTable(Spec):
     fit: FitSpec = FitSpec()
 
     @property
-    def launches(self) -> "Launches":
+    def launches(self) -> "LaunchOverhead":
         """The times of a measurement that no kernel takes."""
-        return Launches(self.launch_us, self.hip_launch_us)
+        return LaunchOverhead(self.launch_us, self.hip_launch_us)
 
 
-class Launches(NamedTuple):
+class LaunchOverhead(NamedTuple):
     """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
     kernels and of compiled ones."""
 
@@ -158,7 +158,7 @@ class Launches(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Point:
+class ProductPoint:
     """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]. time_us: of a call, which computes a batch of them;
     own_launch_us: what of it no kernel takes, None: as of the table."""
 
@@ -177,7 +177,7 @@ class Point:
         return 2e-9 * self.m * self.n * self.k * self.batch
 
     @property
-    def of_model(self) -> "Point":
+    def of_model(self) -> "ProductPoint":
         """The point without what the model's time does not depend on."""
         return replace(self, time_us=0.0)
 
@@ -198,7 +198,7 @@ class Point:
         return element_bytes_of(self.kernel)
 
 
-MeasuredPoint = Point | ConvolutionPoint
+MeasuredPoint = ProductPoint | ConvolutionPoint
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
@@ -259,7 +259,7 @@ def _on_base(document: files.Document) -> files.Document:
     return replace(document, data=data, files=[*document.files, *base.files])
 
 
-def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec()) -> list[Point]:
+def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec()) -> list[ProductPoint]:
     """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
 
     like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general: as of
@@ -278,7 +278,7 @@ def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec
     if not 0 < len(rows) <= MAX_POINTS:
         raise UserError(f"{path}: {len(rows)} points; a table has 1 to {MAX_POINTS}")
     known = [] if all(point.kernel for _, point in rows) else _products_of(like)
-    found: dict[Point, int] = {}
+    found: dict[ProductPoint, int] = {}
     for line, measured in rows:
         point = measured if measured.kernel else _with_kernel(measured, known)
         if found.setdefault(point, line) != line:
@@ -310,12 +310,12 @@ def _columns(path: Path) -> list[str]:
         return []
 
 
-def _products_of(table: str) -> list[Point]:
+def _products_of(table: str) -> list[ProductPoint]:
     document = files.opened(table, FOLDER)
     return read_points(document.path.parent / str(document.data.get("points")))
 
 
-def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
+def _with_kernel(point: ProductPoint, known: Sequence[ProductPoint]) -> ProductPoint:
     """Give a point the kernel of the nearest product, as rocBLAS chooses: by the Euclidean distance of M, N, K. One
     without a product of its transposes stays without a kernel, which its check then says."""
     alike = [one for one in known if one.transposes == point.transposes]
@@ -325,7 +325,7 @@ def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
     return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
 
 
-def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> Point:
+def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> ProductPoint:
     def number(name: str, kind: type[int] | type[float]) -> int | float:
         text = row[name] or ""
         try:
@@ -344,4 +344,4 @@ def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSp
     kernel = row.get("kernel") or ""
     batch, own_launch_us = (general.batch, general.launch_us) if takes_pointers(kernel) else (1, None)
     time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
-    return Point(transposes, m, n, k, time_us, kernel, batch, own_launch_us)
+    return ProductPoint(transposes, m, n, k, time_us, kernel, batch, own_launch_us)

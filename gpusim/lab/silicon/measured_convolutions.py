@@ -45,7 +45,7 @@ CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "batch", "kernel")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LibraryKernelChoice:
     """A product C [m, n] = op(A) [m, k] op(B) [k, n], column-major, and the kernel that a library takes for it. batch:
     such products of a launch, of one B."""
 
@@ -114,7 +114,7 @@ class ConvolutionPoint:
     @property
     def product(self) -> tuple[str, int, int, int, int]:
         """Transposes, M, N and K of the product that a launch of its solver computes, and how many of them."""
-        transposes, m, n, k = product_of(self.convolution, self.direction)
+        transposes, m, n, k = build_pass_product(self.convolution, self.direction)
         images = self.convolution.shape[0]
         if self.solver in SIDE_BY_SIDE:
             return transposes, images * m, n, k, 1
@@ -148,7 +148,7 @@ class ConvolutionPoint:
         return cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
 
 
-def product_of(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
+def build_pass_product(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
     """Return transposes, M, N and K of an image's product in a pass, column-major."""
     positions, depth, filters = convolution.positions, convolution.depth, convolution.filters
     return {
@@ -163,17 +163,17 @@ def has_convolutions(columns: Sequence[str]) -> bool:
     return "solver_ms" in columns
 
 
-def read_chosen(path: Path) -> list[Chosen]:
+def read_chosen(path: Path) -> list[LibraryKernelChoice]:
     """Read which kernels a library takes; raise UserError with the line of the problem."""
     rows = _rows(path, CHOSEN_COLUMNS)
     found = []
     for line, row in rows:
         m, n, k, batch = (_number(path, line, row, name) for name in ("m", "n", "k", "batch"))
-        found.append(Chosen(row["transposes"], m, n, k, row["kernel"], batch))
+        found.append(LibraryKernelChoice(row["transposes"], m, n, k, row["kernel"], batch))
     return found
 
 
-def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list[ConvolutionPoint]:
+def read_convolutions(path: Path, solver: str, chosen: Sequence[LibraryKernelChoice]) -> list[ConvolutionPoint]:
     """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
 
     solver: GEMM or OWN; chosen: kernels of products. A product that is not among them takes the kernel of the nearest
@@ -272,7 +272,7 @@ def _convolution(path: Path, line: int, row: Mapping[str, str]) -> Convolution:
     return made
 
 
-def _nearest(product: tuple[str, int, int, int, int], chosen: Sequence[Chosen]) -> str:
+def _nearest(product: tuple[str, int, int, int, int], chosen: Sequence[LibraryKernelChoice]) -> str:
     transposes, *sizes = product
     alike = [one for one in chosen if one.transposes == transposes]
     return min(alike, key=lambda one: dist((one.m, one.n, one.k, one.batch), sizes)).kernel if alike else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.picture import Picture
-from gpusim.lab.silicon.compare import Compared, has_even_stride
+from gpusim.lab.silicon.compare import CorrelationPoint, has_even_stride
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE
 
@@ -13,7 +13,7 @@ IN_PART = {SAMPLED: ("+", "sampled, with its half-width"), EXTRAPOLATED: ("x", "
 BAND = 2.0  # the dashed lines: modelled twice as fast, and half as fast
 
 
-def picture(rows: Sequence[Compared], title: str) -> Picture:
+def picture(rows: Sequence[CorrelationPoint], title: str) -> Picture:
     """Make a picture with a mark for each point, GFLOPS on both axes."""
     heads = ("point", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
     numbers = [
@@ -38,7 +38,7 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
     )
 
 
-def of_tables(tables: Mapping[str, Sequence[Compared]]) -> Picture:
+def draw_tables(tables: Mapping[str, Sequence[CorrelationPoint]]) -> Picture:
     """Make one picture of the points of several tables, by title: GFLOPS on both axes, a colour a table."""
     heads = ("table", "product", "measured, GFLOPS", "modelled, GFLOPS")
     numbers = [
@@ -62,24 +62,24 @@ def of_tables(tables: Mapping[str, Sequence[Compared]]) -> Picture:
     return Picture("cards", "Measured against modelled", said, heads, numbers, draw, (6.4, 6.0), framed=True)
 
 
-def _kind(row: Compared) -> str:
+def _kind(row: CorrelationPoint) -> str:
     """Return a product's transposes, or a convolution's pass."""
     point = row.prediction.point
     return point.direction if isinstance(point, ConvolutionPoint) else point.transposes
 
 
-def _rate(row: Compared, time_us: float) -> float:
+def _rate(row: CorrelationPoint, time_us: float) -> float:
     """Return the rate of a point in GFLOPS."""
     return 1e3 * row.prediction.point.gflop / time_us * 1e3
 
 
-def _half_width(row: Compared) -> float | None:
+def _half_width(row: CorrelationPoint) -> float | None:
     """Return the half-width of a point's modelled rate; None where it is not known."""
     width_us = row.prediction.half_width_us
     return None if width_us is None else _rate(row, row.modelled_us) * width_us / row.modelled_us
 
 
-def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
+def _draw(figure: Any, rows: Sequence[CorrelationPoint], title: str) -> None:
     figure.set_layout_engine("constrained")
     axes = figure.subplots()
     for which, mark in MARKS.items():

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO
 from gpusim.lab.silicon.kernels import KernelSource
-from gpusim.lab.silicon.measured import GeneralSpec, MeasuredPoint, MeasuredTable, Point
+from gpusim.lab.silicon.measured import GeneralSpec, MeasuredPoint, MeasuredTable, ProductPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.sampling.spec import SamplingSpec
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpusim.model.core.facts import RunFacts
     from isa.launch import Launch
     from workloads.vendor.column_lanes import ColumnLanesKernel
-    from workloads.vendor.tensile import GemmProblem, TensileKernel
+    from workloads.vendor.tensile import TensileKernel, TensileProblem
 
     GemmKernel = TensileKernel | ColumnLanesKernel
 
@@ -117,13 +117,13 @@ class Conditions:
         general = self.general.model_copy(update={"gpu": own})
         return replace(self, gpu=replaced(self.gpu, path, value), general=general)
 
-    def gpu_of(self, point: Point) -> GpuSpec:
+    def get_gpu(self, point: ProductPoint) -> GpuSpec:
         """Return the GPU on which the point was measured, at the clock that it had."""
         general = self.general if takes_pointers(point.kernel) else GeneralSpec()
         gpu = self.gpu if general.gpu is None else general.gpu
         return gpu if general.clock_ghz is None else replaced(gpu, "clock_ghz", general.clock_ghz)
 
-    def sampling_of(self, point: MeasuredPoint) -> SamplingSpec | None:
+    def get_sampling(self, point: MeasuredPoint) -> SamplingSpec | None:
         """Return how the point is sampled; None: it is run whole."""
         return self.sampling if point.gflop > self.limit_gflop else None
 
@@ -165,7 +165,7 @@ def predicted(
     from gpusim.model.core.prepare import prepare_core
 
     prepare_core()  # what is compiled or loaded here all processes have
-    children = Children(jobs)
+    children = ProcessPool(jobs)
     try:
         while work or children.running:
             while work and not children.full:
@@ -183,17 +183,17 @@ def predict(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource)
         from gpusim.lab.silicon.convolutions import predict_own, predict_same
 
         return predict_same(point, conditions, kernels) if point.same_solver else predict_own(point, conditions)
-    problem, kernel = problem_of(point, conditions)
+    problem, kernel = build_problem(point, conditions)
     first, *later = _run(point, conditions, kernels)
     call = later[-1] if later else first
     tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
     return Prediction.of(point, call, call[-1], tiles, _time(first))
 
 
-def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, GemmKernel]":
+def build_problem(point: ProductPoint, conditions: Conditions) -> "tuple[TensileProblem, GemmKernel]":
     """Return the product of a point, and how its kernel, by its name, splits it; raises UserError."""
     from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
-    from workloads.vendor.tensile import GemmProblem, TensileKernel
+    from workloads.vendor.tensile import TensileKernel, TensileProblem
 
     if not point.kernel:
         raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
@@ -201,24 +201,24 @@ def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, Gemm
     general = takes_pointers(point.kernel)
     scalars = conditions.general if general else conditions
     staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and general)
-    values = (scalars.alpha, scalars.beta, point.batch, staggered, conditions.gpu_of(point).cus)
-    return GemmProblem(point.transposes, point.m, point.n, point.k, *values), kernel
+    values = (scalars.alpha, scalars.beta, point.batch, staggered, conditions.get_gpu(point).cus)
+    return TensileProblem(point.transposes, point.m, point.n, point.k, *values), kernel
 
 
-def launches_of(problem: "GemmProblem", kernel: "GemmKernel", kernels: KernelSource) -> "tuple[Launch, ...]":
+def build_launches(problem: "TensileProblem", kernel: "GemmKernel", kernels: KernelSource) -> "tuple[Launch, ...]":
     """Lay the operands of a product into memory and return its launches; raises UserError."""
     from isa.device_memory import DeviceMemory
 
     return kernel.launches(problem, kernels, DeviceMemory(MEMORY_MIB << 20))
 
 
-def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[list[RunFacts]]":
+def _run(point: ProductPoint, conditions: Conditions, kernels: KernelSource) -> "list[list[RunFacts]]":
     """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
     call left there.
     """
-    launches = launches_of(*problem_of(point, conditions), kernels)
+    launches = build_launches(*build_problem(point, conditions), kernels)
     again = launches * conditions.calls(point)
-    found = run_warm(again, point.kernel, conditions.gpu_of(point), conditions.sampling_of(point))
+    found = run_warm(again, point.kernel, conditions.get_gpu(point), conditions.get_sampling(point))
     return [found[at : at + len(launches)] for at in range(0, len(again), len(launches))]
 
 

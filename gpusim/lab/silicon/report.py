@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TextIO
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import percent
-from gpusim.base.table import Cell, Column, Table
-from gpusim.lab.silicon.compare import Compared, Summary, Total, groups, totals
-from gpusim.lab.silicon.fit import Fitted, Tried
-from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable, Point
+from gpusim.base.table import Column, Table, TableCell
+from gpusim.lab.silicon.compare import CorrelationPoint, NetworkTotal, RatioSummary, groups, totals
+from gpusim.lab.silicon.fit import FitCandidate, ParameterFit
+from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable, ProductPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from gpusim.results import metrics
@@ -20,7 +20,7 @@ _OLDER_SCHEMA = 2  # which had the points alone
 one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 
-def point_table(rows: Sequence[Compared]) -> Table:
+def point_table(rows: Sequence[CorrelationPoint]) -> Table:
     """Make a row for each point, in the table's order."""
     if any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows):
         return convolution_table(rows)
@@ -42,7 +42,7 @@ def point_table(rows: Sequence[Compared]) -> Table:
     return Table(heads, cells)
 
 
-def convolution_table(rows: Sequence[Compared]) -> Table:
+def convolution_table(rows: Sequence[CorrelationPoint]) -> Table:
     """Make a row for each convolution, in the table's order."""
     heads = [Column("convolution"), Column("networks"), Column("GFLOP", "{:.3g}".format), Column("solver")]
     heads += [Column("measured", one_digit, unit="us"), Column("from least to most", right=True)]
@@ -69,7 +69,7 @@ def _tile(kernel: str) -> str:
     return " ".join(part for part in parts if part.startswith("MT") or (part.startswith("GSU") and part[3:].isdigit()))
 
 
-def total_table(sums: Sequence[Total]) -> Table:
+def total_table(sums: Sequence[NetworkTotal]) -> Table:
     """Make a row for the sum of a network's points of a pass."""
     heads = [Column("network"), Column("pass"), Column("points"), Column("measured", one_digit, unit="us")]
     heads += [Column("model", one_digit, unit="us"), Column("±", one_digit, unit="us"), Column("ratio", two_digits)]
@@ -77,11 +77,11 @@ def total_table(sums: Sequence[Total]) -> Table:
     return Table(heads, rows)
 
 
-def _half_width(p: Prediction) -> Cell | None:
+def _half_width(p: Prediction) -> TableCell | None:
     """Return the half-width of a modelled time; nothing for a product that was run whole."""
     if p.how == EXTRAPOLATED:
-        return Cell(None, "unknown")
-    return Cell(p.half_width_us, one_digit(p.half_width_us)) if p.how == SAMPLED else None
+        return TableCell(None, "unknown")
+    return TableCell(p.half_width_us, one_digit(p.half_width_us)) if p.how == SAMPLED else None
 
 
 def _run(p: Prediction) -> str:
@@ -89,12 +89,12 @@ def _run(p: Prediction) -> str:
     return WHOLE if p.how == WHOLE else f"{p.how} from {percent(p.simulated)}"
 
 
-def not_run_table(not_run: Sequence["NotRun"]) -> Table:
+def not_run_table(not_run: Sequence["SkippedPoint"]) -> Table:
     """Make a row for each point that was not run, and why."""
     return Table([Column("not run"), Column("why")], [(one.name, one.why) for one in not_run])
 
 
-def group_table(summaries: Mapping[str, Summary]) -> Table:
+def group_table(summaries: Mapping[str, RatioSummary]) -> Table:
     """Make a row for each group."""
     heads = [Column("points"), Column("number"), Column("geometric mean", two_digits), Column("spread", two_digits)]
     heads += [Column("mean error", percent), Column("least", two_digits), Column("most", two_digits)]
@@ -112,7 +112,7 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def fit_table(fitted: Fitted) -> Table:
+def fit_table(fitted: ParameterFit) -> Table:
     """Make a row for each value that was tried, with the others as they were found."""
     heads = [Column("value"), Column("mean error", percent), Column("launch", two_digits, unit="us")]
     heads += [Column("the value found is better in")]
@@ -125,7 +125,7 @@ def fit_table(fitted: Fitted) -> Table:
     return Table(heads, cells)
 
 
-def tables(found: "Restored") -> list[Table]:
+def tables(found: "SavedComparison") -> list[Table]:
     """Give the groups of points, of which there is at least one, what was fitted, the points, and those not run."""
     fitted = [fit_table(found.fitted)] if found.fitted is not None and found.fitted.tried else []
     not_run = [not_run_table(found.not_run)] if found.not_run else []
@@ -133,7 +133,7 @@ def tables(found: "Restored") -> list[Table]:
     return [group_table(groups(found.rows)), *sums, *fitted, point_table(found.rows), *not_run]
 
 
-def show(table: MeasuredTable, found: "Restored", out: TextIO) -> None:
+def show(table: MeasuredTable, found: "SavedComparison", out: TextIO) -> None:
     """Print what was compared, then the tables."""
     out.write(head(table, found.rows, found.fitted))
     for one in tables(found):
@@ -141,12 +141,12 @@ def show(table: MeasuredTable, found: "Restored", out: TextIO) -> None:
         one.show(out)
 
 
-def markdown(table: MeasuredTable, found: "Restored") -> str:
+def markdown(table: MeasuredTable, found: "SavedComparison") -> str:
     """Write the same as Markdown tables, to be put between a page's marks."""
     return "\n".join([head(table, found.rows, found.fitted), *(one.markdown() for one in tables(found))])
 
 
-def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+def head(table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: ParameterFit | None) -> str:
     """Say what was compared, in a line, and in another one how much of it was not run whole."""
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
     if fitted is not None:
@@ -169,7 +169,7 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     )
 
 
-def _in_part(rows: Sequence[Compared]) -> str:
+def _in_part(rows: Sequence[CorrelationPoint]) -> str:
     """Say in a line how many points were run whole and how many were not; nothing where all were."""
     number = Counter(row.prediction.how for row in rows)
     if number[WHOLE] == len(rows):
@@ -184,7 +184,7 @@ def _in_part(rows: Sequence[Compared]) -> str:
     return f"\nOf these {'; '.join(f'{what}: {count}' for what, count in said.items() if count)}.\n"
 
 
-class NotRun(NamedTuple):
+class SkippedPoint(NamedTuple):
     """A point that was not run, and why. name: its label."""
 
     name: str
@@ -192,18 +192,18 @@ class NotRun(NamedTuple):
     why: str
 
 
-class Restored(NamedTuple):
+class SavedComparison(NamedTuple):
     """What a JSON object holds. partial: whether it is without some points; stopped_by: why, empty in earlier
     versions."""
 
-    rows: list[Compared]
-    fitted: Fitted | None
+    rows: list[CorrelationPoint]
+    fitted: ParameterFit | None
     partial: bool
     stopped_by: str
-    not_run: list[NotRun]
+    not_run: list[SkippedPoint]
 
 
-def restored(document: Mapping[str, Any]) -> Restored:
+def restored(document: Mapping[str, Any]) -> SavedComparison:
     """Read the rows, the fit and the state of a JSON object of a comparison; raises UserError for another one."""
     try:
         version = document["schema_version"]
@@ -213,20 +213,20 @@ def restored(document: Mapping[str, Any]) -> Restored:
         held = document.get("fit")
         fitted = None if held is None else _restored_fit(held)
         rows, stopped_by = [_restored_row(point) for point in points], document.get("stopped_by", "")
-        not_run = [NotRun(**one) for one in document.get("not_run", ())]
-        return Restored(rows, fitted, document["partial"], stopped_by, not_run)
+        not_run = [SkippedPoint(**one) for one in document.get("not_run", ())]
+        return SavedComparison(rows, fitted, document["partial"], stopped_by, not_run)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"not a result of gpusim correlate --json: {error}") from None
 
 
-def _restored_fit(held: Mapping[str, Any]) -> Fitted:
+def _restored_fit(held: Mapping[str, Any]) -> ParameterFit:
     low, high = held["launch_interval_us"]
-    tried = tuple(Tried(**one) for one in held["tried"])
+    tried = tuple(FitCandidate(**one) for one in held["tried"])
     fixed = (held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"])
-    return Fitted(*fixed, held.get("hip_launch_us"))
+    return ParameterFit(*fixed, held.get("hip_launch_us"))
 
 
-def _restored_row(held: Mapping[str, Any]) -> Compared:
+def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
     point = _restored_point(held)
     launch_us = held["launch_us"]
     table_launch_us = held.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
@@ -247,17 +247,17 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
         im2col_us=held.get("im2col_us"),
         by=held.get("by", ""),
     )
-    return Compared(prediction, table_launch_us)
+    return CorrelationPoint(prediction, table_launch_us)
 
 
 def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
     if "direction" in held:
         return ConvolutionPoint.restored(held)
     transposes, m, n, k = (held[name] for name in ("transposes", "m", "n", "k"))
-    return Point(transposes, m, n, k, held["measured_us"], held["kernel"], held.get("batch", 1))
+    return ProductPoint(transposes, m, n, k, held["measured_us"], held["kernel"], held.get("batch", 1))
 
 
-def point_said(row: Compared) -> dict[str, Any]:
+def serialize_point(row: CorrelationPoint) -> dict[str, Any]:
     """Return a point as plain data: times in microseconds, the ratio of modelled to measured time."""
     p = row.prediction
     return {
@@ -285,8 +285,8 @@ def _point_said(p: Prediction) -> dict[str, Any]:
     return {name: getattr(p.point, name) for name in ("transposes", "m", "n", "k", "batch", "kernel")}
 
 
-def said(
-    table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, not_run: Sequence[NotRun]
+def serialize_comparison(
+    table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: ParameterFit | None, not_run: Sequence[SkippedPoint]
 ) -> dict[str, Any]:
     """Return what a comparison says of all its points, as plain data."""
     out: dict[str, Any] = {
@@ -309,7 +309,7 @@ def said(
     return out
 
 
-def document(table: MeasuredTable, found: Restored) -> dict[str, Any]:
+def document(table: MeasuredTable, found: SavedComparison) -> dict[str, Any]:
     """Return the JSON object of points that were read from a file, without their metrics."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -317,6 +317,6 @@ def document(table: MeasuredTable, found: Restored) -> dict[str, Any]:
         "partial": found.partial,
         **({"stopped_by": found.stopped_by} if found.stopped_by else {}),
         "config": {"gpu": table.gpu.model_dump(mode="json")},
-        **said(table, found.rows, found.fitted, found.not_run),
-        "rows": [{"name": row.prediction.point.label, "point": point_said(row)} for row in found.rows],
+        **serialize_comparison(table, found.rows, found.fitted, found.not_run),
+        "rows": [{"name": row.prediction.point.label, "point": serialize_point(row)} for row in found.rows],
     }

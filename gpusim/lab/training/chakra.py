@@ -13,7 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
-from gpusim.lab.training.stages import Bucket, Step, Training, buckets
+from gpusim.lab.training.stages import Bucket, LayerStep, TrainingPipeline, buckets
 
 VERSION = "1.0.0"  # of the schema
 COMP_NODE, COMM_COLL_NODE = 4, 7  # of NodeType
@@ -51,7 +51,7 @@ def check_folder(folder: Path) -> None:
         raise UserError(f"--chakra {folder}: folder {folder.absolute().parent} does not exist")
 
 
-def write_traces(folder: Path, training: Training) -> str:
+def write_traces(folder: Path, training: TrainingPipeline) -> str:
     """Write a trace for each GPU, `training.N.et`; returns a line that says so. Raises UserError."""
     content = trace(training)
     try:
@@ -64,7 +64,7 @@ def write_traces(folder: Path, training: Training) -> str:
     return f"{folder / files}: Chakra execution traces of an iteration, {len(content):,} bytes each"
 
 
-def trace(training: Training) -> bytes:
+def trace(training: TrainingPipeline) -> bytes:
     """Return the trace of an iteration, the same for every GPU."""
     kinds = message_classes()
     metadata = kinds["GlobalMetadata"](version=VERSION)
@@ -95,7 +95,7 @@ def message_classes() -> dict[str, Any]:
     return {name: message_factory.GetMessageClass(found[name]) for name in _FIELDS}
 
 
-def _nodes(training: Training, node: Any) -> Iterator[Any]:
+def _nodes(training: TrainingPipeline, node: Any) -> Iterator[Any]:
     """Yield a node for each step, which needs the one before, and for each bucket, which its last gradient makes.
 
     The first update needs all sums.
@@ -117,7 +117,7 @@ def _nodes(training: Training, node: Any) -> Iterator[Any]:
         before, sums, number = [number], [], number + 1
 
 
-def _step(node: Any, step: Step) -> Any:
+def _step(node: Any, step: LayerStep) -> Any:
     node.name, node.type = step.name, COMP_NODE
     node.duration_micros = max(1, round(step.time_us))
     node.attr.add(name="is_cpu_op", bool_val=False)

@@ -34,7 +34,7 @@ class Transfer(NamedTuple):
     size_bytes: float
 
 
-class Path(NamedTuple):
+class LinkPath(NamedTuple):
     """Numbers of the links that a transfer takes, one after another, and the sum of their latencies."""
 
     links: tuple[int, ...]
@@ -43,7 +43,7 @@ class Path(NamedTuple):
 
 @dataclass(eq=False)
 class _Flow:
-    path: Path
+    path: LinkPath
     size_bytes: float
     left_bytes: float
     group: "_Group"
@@ -94,19 +94,19 @@ class Fabric:
         self._capacity = [graph.edges[ends]["gb_s"] * _BYTES_PER_US for ends in self.links]  # bytes a microsecond
         self._latency = [graph.edges[ends]["latency_us"] for ends in self.links]
         self._graph = graph
-        self._paths: dict[tuple[str, str], Path] = {}
+        self._paths: dict[tuple[str, str], LinkPath] = {}
         self._flows: list[_Flow] = []
         self._rates: list[float] = []  # bytes a microsecond of each flow, since _settled_us
         self._settled_us = 0.0
         self._look: simpy.Event | None = None
-        self._shared: dict[tuple[Path, ...], list[float]] = {}  # rates of flows that were there before
+        self._shared: dict[tuple[LinkPath, ...], list[float]] = {}  # rates of flows that were there before
 
-    def path(self, source: str, target: str) -> Path:
+    def path(self, source: str, target: str) -> LinkPath:
         """Return the links that a transfer takes."""
         if (source, target) not in self._paths:
             nodes = self._way(source, target)
             links = tuple(self._numbers[ends] for ends in pairwise(nodes))
-            self._paths[source, target] = Path(links, plain_sum(self._latency[number] for number in links))
+            self._paths[source, target] = LinkPath(links, plain_sum(self._latency[number] for number in links))
         return self._paths[source, target]
 
     def _way(self, source: str, target: str) -> list[str]:

@@ -11,19 +11,19 @@ from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import choose
-from gpusim.jobs.networks.execution import Execution, How
+from gpusim.jobs.networks.execution import Execution, ExecutionOptions
 from gpusim.jobs.networks.library import CODE_BYTES
-from gpusim.jobs.networks.run import Wanted, check_planned, run_iteration, schedule_of
+from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, check_planned, run_iteration
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 
-class Training:
+class NetworkTraining:
     """A network in training on one batch after the other; raises UserError for what cannot be trained.
 
     given: arrays by tensor for the first iteration, parameters for example; the others are filled as in
@@ -39,11 +39,11 @@ class Training:
         source: str = "given",
         chosen: Mapping[tuple[str, Pass], str] | None = None,
     ) -> None:
-        self.schedule = schedule_of(network, settings, batch, train=True)
+        self.schedule = build_schedule(network, settings, batch, train=True)
         if "loss" not in self.schedule.tensors:
             raise UserError(f"{network.source}: a layer that is looked at alone has no loss to train by")
         self._settings, self._number, self._chosen = settings, 0, chosen
-        iteration = Iteration.under(settings, chosen=chosen)
+        iteration = IterationSettings.under(settings, chosen=chosen)
         beside_bytes = CODE_BYTES if iteration.multiplier is not None else 0
         planned = network_plan(self.schedule, iteration)
         check_planned(network, settings, planned, iteration)
@@ -59,10 +59,10 @@ class Training:
         for name, array in checked_arrays(self.schedule, inputs, "inputs").items():
             self._storage.array(name)[...] = array
         self._number += 1
-        how = How(timing=False, verified=compared)
+        how = ExecutionOptions(timing=False, verified=compared)
         with Interrupt() as interrupt:
             execution = Execution(self._storage, self._settings.gpu, how, Reporter(quiet=True), interrupt)
-            results = execution.run(Iteration.under(self._settings, self._number, chosen=self._chosen))
+            results = execution.run(IterationSettings.under(self._settings, self._number, chosen=self._chosen))
         if execution.partial:
             raise KeyboardInterrupt
         wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
@@ -78,7 +78,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """A training of some iterations. losses: the mean of the batch in each; verified: whether each result of each was
     compared with NumPy; iteration_us, iteration_cycles: what the kernels of one take, where that was simulated.
     """
@@ -99,13 +99,13 @@ class Trained:
 def train(
     network: Network,
     settings: NetworkSettings,
-    wanted: Wanted,
+    wanted: NetworkRunRequest,
     iterations: int,
     reporter: Reporter,
     arrays: Mapping[str, np.ndarray] | None = None,
     source: str = "inputs",
     told: Callable[[int, float], None] = lambda number, loss: None,
-) -> Trained:
+) -> TrainingResult:
     """Train for some iterations, each compared with NumPy if that is wanted, and time one of them.
 
     wanted: batch, verify, timing, jobs and store count; arrays: inputs and labels of some batches, which are taken in
@@ -116,14 +116,16 @@ def train(
     with Interrupt() as interrupt:
         chosen = choose(network, settings, wanted, reporter, interrupt).by_step
     batches, given = _batches(network, settings, wanted.batch, arrays or {}, source)
-    training = Training(network, settings, wanted.batch, {**given, **batches[0]}, source, chosen)
+    training = NetworkTraining(network, settings, wanted.batch, {**given, **batches[0]}, source, chosen)
     # an input's memory may serve others once it has been read
-    made_up = {name: training.array(name) for name, one in training.schedule.tensors.items() if one.role is Role.INPUT}
+    made_up = {
+        name: training.array(name) for name, one in training.schedule.tensors.items() if one.role is TensorRole.INPUT
+    }
     losses = []
     for number in range(iterations):
         losses.append(training.step({**made_up, **batches[number % len(batches)]}, wanted.verify))
         told(number + 1, losses[-1])
-    done = Trained(network.name, settings.gpu.name, wanted.batch, tuple(losses), wanted.verify)
+    done = TrainingResult(network.name, settings.gpu.name, wanted.batch, tuple(losses), wanted.verify)
     if not wanted.timing:
         return done
     once = replace(wanted, data="synthetic", verify=False)
@@ -140,8 +142,8 @@ def _batches(
     network: Network, settings: NetworkSettings, batch: int, arrays: Mapping[str, np.ndarray], source: str
 ) -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
     """Return the user's inputs by batch, and the other arrays; raise UserError for numbers of images that differ."""
-    tensors = schedule_of(network, settings, batch, train=True).tensors
-    inputs = {name: a for name, a in arrays.items() if name in tensors and tensors[name].role is Role.INPUT}
+    tensors = build_schedule(network, settings, batch, train=True).tensors
+    inputs = {name: a for name, a in arrays.items() if name in tensors and tensors[name].role is TensorRole.INPUT}
     others = {name: a for name, a in arrays.items() if name not in inputs}
     counts = {name: len(a) if a.ndim else 0 for name, a in inputs.items()}
     for name, count in counts.items():

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from gpusim.jobs.networks.storage import check_room, network_plan
+from gpusim.jobs.networks.storage import check_memory_capacity, network_plan
 from gpusim.lab.training.spec import TrainPhase
-from gpusim.lab.training.stages import Reduction, SnapshotWork, Training
+from gpusim.lab.training.stages import Reduction, SnapshotWork, TrainingPipeline
 from gpusim.lab.training.times import GpuTimes, schedule_of
-from gpusim.lab.training.topologies import graph_of
+from gpusim.lab.training.topologies import build_graph
 from workloads.networks.graph import Network
 from workloads.networks.memory import MemoryPlan
-from workloads.networks.tensor import Role, elements
+from workloads.networks.tensor import TensorRole, elements
 
 VALUE_BYTES = 4
 
@@ -32,7 +32,7 @@ def check_memory(asked: TrainPhase, network: Network, batch: int) -> None:
         beside = (buffers - 1) * images * image_bytes(asked, network)  # the plan holds one batch itself
         return replace(plan, bytes=plan.bytes + round(beside))
 
-    check_room(planned(batch), spec.gpu, planned)
+    check_memory_capacity(planned(batch), spec.gpu, planned)
 
 
 def snapshot_bytes(asked: TrainPhase, network: Network) -> float:
@@ -41,10 +41,10 @@ def snapshot_bytes(asked: TrainPhase, network: Network) -> float:
     if said is not None:
         return said * 1e6
     tensors = schedule_of(network, 1, asked.spec.update).tensors.values()
-    return sum(tensor.bytes for tensor in tensors if tensor.role in (Role.PARAMETER, Role.STATE))
+    return sum(tensor.bytes for tensor in tensors if tensor.role in (TensorRole.PARAMETER, TensorRole.STATE))
 
 
-def line_of(asked: TrainPhase, network: Network, times: GpuTimes, gpus: int, batch: int) -> Training:
+def build_pipeline(asked: TrainPhase, network: Network, times: GpuTimes, gpus: int, batch: int) -> TrainingPipeline:
     """Return the line of a training on so many GPUs. batch: images of each GPU; raises UserError.
 
     Storage and host serve all GPUs.
@@ -53,7 +53,7 @@ def line_of(asked: TrainPhase, network: Network, times: GpuTimes, gpus: int, bat
     threads = min(spec.preprocess.threads, images)
     shares = [images // threads + (number < images % threads) for number in range(threads)]
     saved = snapshot_bytes(asked, network)
-    return Training(
+    return TrainingPipeline(
         read_us=spec.storage.read_us(images * spec.dataset.record_kb * 1e3, images if spec.dataset.scattered else 1),
         preprocess_us=tuple(share * spec.preprocess.ms_per_image * 1e3 for share in shares),
         cpu_threads=spec.cpu_threads,
@@ -63,7 +63,7 @@ def line_of(asked: TrainPhase, network: Network, times: GpuTimes, gpus: int, bat
         backward=times.backward,
         update=times.update,
         buffers=(spec.queues.read, spec.queues.preprocessed, spec.queues.copied),
-        graph=graph_of(spec.topology, gpus, spec.gpu, asked.source),
+        graph=build_graph(spec.topology, gpus, spec.gpu, asked.source),
         gpus=gpus,
         reduction=Reduction(spec.all_reduce, spec.bucket_mib * (1 << 20), spec.overlap),
         snapshot=SnapshotWork(spec.snapshot.every, saved, spec.storage.write_us(saved), spec.snapshot.blocking),

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network import load_network
-from gpusim.jobs.networks.circulant import with_circulant_layers
+from gpusim.jobs.networks.circulant import make_layers_circulant
 from gpusim.lab.training.fabric import HOST, Transfer, gpu_name, transfer_us
-from gpusim.lab.training.line import check_memory, line_of
+from gpusim.lab.training.line import build_pipeline, check_memory
 from gpusim.lab.training.spec import TrainPhase
 from gpusim.lab.training.stages import (
     COMMUNICATION,
@@ -19,8 +19,8 @@ from gpusim.lab.training.stages import (
     RESOURCES,
     STAGES,
     STORAGE,
-    Trained,
-    Training,
+    PipelineTrace,
+    TrainingPipeline,
     simulate,
     steady_us,
 )
@@ -45,7 +45,7 @@ class StageFigures(NamedTuple):
     room_ms: float
 
 
-class Help(NamedTuple):
+class ResourceGain(NamedTuple):
     """What twice as much of a resource gives."""
 
     resource: str
@@ -54,13 +54,13 @@ class Help(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pace:
+class PipelineTiming:
     """A line that was simulated. first: the iteration from which on it counts; iteration_us: with snapshots' share;
     snapshot_us: by how much one delays the training; exposed_us, communication_us: of an iteration.
     """
 
-    line: Training
-    trained: Trained
+    line: TrainingPipeline
+    trained: PipelineTrace
     first: int
     iteration_us: float
     snapshot_us: float
@@ -100,7 +100,7 @@ class ScalingRow:
     kind: str
     gpus: int
     batch: int
-    pace: Pace | None
+    pace: PipelineTiming | None
     missing: str = ""
 
     @property
@@ -110,7 +110,7 @@ class ScalingRow:
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrainingMeasurement:
     """All that is said of a training.
 
     closed_us, closed_by: the closed form on one GPU without snapshots; fill_us: until the first batch is computed;
@@ -120,9 +120,9 @@ class Measured:
     asked: TrainPhase
     network: Network
     times: GpuTimes
-    pace: Pace
+    pace: PipelineTiming
     stages: tuple[StageFigures, ...]
-    helps: tuple[Help, ...]
+    helps: tuple[ResourceGain, ...]
     closed_us: float | None
     closed_by: str
     fill_us: float
@@ -147,7 +147,7 @@ class Measured:
         return BUFFERS if gains[BUFFERS] >= gains[best] - NOISE else best
 
 
-def measure(asked: TrainPhase, store: Path) -> Measured:
+def measure(asked: TrainPhase, store: Path) -> TrainingMeasurement:
     """Simulate a training, with times from a store or its file; raises UserError for what is missing or too large."""
     spec = asked.spec
     network, times, line = _line(asked, store)
@@ -156,23 +156,23 @@ def measure(asked: TrainPhase, store: Path) -> Measured:
     fill_us = pace.trained.stages["compute"].had_us[0]
     scaling = _scaling(asked, network, times, store) if tuple(spec.gpus) != (1,) else ()
     helps = tuple(_helps(line, pace, spec.iterations))
-    return Measured(asked, network, times, pace, _stages(pace), helps, closed, closed_by, fill_us, scaling)
+    return TrainingMeasurement(asked, network, times, pace, _stages(pace), helps, closed, closed_by, fill_us, scaling)
 
 
-def pace_of(asked: TrainPhase, store: Path) -> Pace:
+def simulate_pace(asked: TrainPhase, store: Path) -> PipelineTiming:
     """Simulate a training on its first number of GPUs, and nothing else that `measure` finds out; raises UserError."""
     return paced(_line(asked, store)[2], asked.spec.iterations)
 
 
-def _line(asked: TrainPhase, store: Path) -> tuple[Network, GpuTimes, Training]:
+def _line(asked: TrainPhase, store: Path) -> tuple[Network, GpuTimes, TrainingPipeline]:
     spec = asked.spec
-    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
+    network = make_layers_circulant(load_network(asked.network), spec.block_circulant)
     check_memory(asked, network, spec.batch)
     times = gpu_times(asked, network, spec.batch, store)
-    return network, times, line_of(asked, network, times, spec.gpus[0], spec.batch)
+    return network, times, build_pipeline(asked, network, times, spec.gpus[0], spec.batch)
 
 
-def paced(line: Training, iterations: int) -> Pace:
+def paced(line: TrainingPipeline, iterations: int) -> PipelineTiming:
     """Simulate a line until it is steady, and so many iterations more.
 
     A snapshot that is rarer than these is simulated once; its delay counts by its share of an iteration.
@@ -186,7 +186,7 @@ def paced(line: Training, iterations: int) -> Pace:
         trained = simulate(line, first + count)
         plain = simulate(replace(line, snapshot=None), first + count)
         delay_us = (trained.ends_us[-1] - plain.ends_us[-1]) / ((first + count) // every)
-        return Pace(line, trained, first, trained.iteration_us(first), delay_us)
+        return PipelineTiming(line, trained, first, trained.iteration_us(first), delay_us)
     longer = 0
     if snapshot is not None:
         # its write may hold up reading: until then and as long again, the line has found its pace once more
@@ -195,13 +195,13 @@ def paced(line: Training, iterations: int) -> Pace:
     trained = simulate(replace(line, snapshot=None), first + count + longer)
     iteration_us = trained.iteration_us(first)
     if snapshot is None:
-        return Pace(line, trained, first, iteration_us, 0.0)
+        return PipelineTiming(line, trained, first, iteration_us, 0.0)
     once = simulate(replace(line, snapshot=replace(snapshot, every=first, most=1)), first + count + longer)
     delay_us = max(0.0, once.ends_us[-1] - trained.ends_us[-1])
-    return Pace(line, trained, first, iteration_us + delay_us / snapshot.every, delay_us)
+    return PipelineTiming(line, trained, first, iteration_us + delay_us / snapshot.every, delay_us)
 
 
-def _helps(line: Training, pace: Pace, iterations: int) -> list[Help]:
+def _helps(line: TrainingPipeline, pace: PipelineTiming, iterations: int) -> list[ResourceGain]:
     """Return what twice as much of each resource gives; snapshots that are no more than noise keep their share."""
     share_us = 0.0 if line.snapshot is None else pace.snapshot_us / line.snapshot.every
     rare = share_us < NOISE * pace.iteration_us
@@ -210,11 +210,11 @@ def _helps(line: Training, pace: Pace, iterations: int) -> list[Help]:
     for resource in (*RESOURCES, BUFFERS):
         other = looked_at.deeper() if resource == BUFFERS else looked_at.faster(resource)
         doubled_us = paced(other, iterations).iteration_us + (share_us if rare else 0.0)
-        found.append(Help(resource, doubled_us / 1e3, pace.iteration_us / doubled_us))
+        found.append(ResourceGain(resource, doubled_us / 1e3, pace.iteration_us / doubled_us))
     return found
 
 
-def _stages(pace: Pace) -> tuple[StageFigures, ...]:
+def _stages(pace: PipelineTiming) -> tuple[StageFigures, ...]:
     """Return the figures of the stages from the iteration on that counts; of a snapshot, what one takes alone."""
     found, line = [], pace.line
     resources = dict(zip(STAGES, (STORAGE, CPU, LINKS, GPU, GPU, STORAGE), strict=True))
@@ -241,6 +241,6 @@ def _scaling(asked: TrainPhase, network: Network, times: GpuTimes, store: Path) 
             except UserError as error:
                 rows.append(ScalingRow(kind, gpus, batch, None, str(error)))
                 continue
-            line = replace(line_of(asked, network, own, gpus, batch), snapshot=None)
+            line = replace(build_pipeline(asked, network, own, gpus, batch), snapshot=None)
             rows.append(ScalingRow(kind, gpus, batch, paced(line, spec.iterations)))
     return tuple(rows)

@@ -12,22 +12,22 @@ from pathlib import Path
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network import load_network
-from gpusim.jobs.networks.circulant import with_circulant_layers
+from gpusim.jobs.networks.circulant import make_layers_circulant
 from gpusim.jobs.networks.storage import network_plan
 from gpusim.lab.training.fabric import Transfer, gpu_name, transfer_us
-from gpusim.lab.training.measure import pace_of
+from gpusim.lab.training.measure import simulate_pace
 from gpusim.lab.training.spec import TrainPhase
 from gpusim.lab.training.times import schedule_of
-from gpusim.lab.training.topologies import graph_of
-from workloads.circulant import STAGES, Blocks, handed_on, stage_bytes, stage_of
-from workloads.networks.block_circulant import BlockCirculant
+from gpusim.lab.training.topologies import build_graph
+from workloads.circulant import STAGES, CirculantBlocks, compute_passed_bytes, stage_bytes, stage_of
+from workloads.networks.block_circulant import BlockCirculantLayer
 from workloads.networks.tensor import elements
 
 _NO_STORE = Path("gpusim.db")  # is not read where the file gives the times
 
 
 @dataclass(frozen=True)
-class InStages:
+class ModelParallelIteration:
     """A layer's iteration in stages. stages_us: of each; links_us: of what goes to the second stage, and from it;
     stage_bytes: that each holds; whole_bytes: of an iteration on one GPU; batches_us: an iteration of as many GPUs with
     a batch each.
@@ -60,26 +60,26 @@ class InStages:
         return self.batches_us / (len(STAGES) * self.streaming_us)
 
 
-def in_stages(asked: TrainPhase, launches: Sequence[tuple[str, float]]) -> InStages:
+def split_into_stages(asked: TrainPhase, launches: Sequence[tuple[str, float]]) -> ModelParallelIteration:
     """Return a training's iteration in stages; raise UserError where it has more than one layer, or another.
 
     asked: its file gives times and topology; launches: kernel and microseconds of each launch of an iteration.
     """
     spec, count = asked.spec, len(STAGES)
-    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
+    network = make_layers_circulant(load_network(asked.network), spec.block_circulant)
     kind = network.layers[0].kind
-    if len(network.layers) > 1 or not isinstance(kind, BlockCirculant):
+    if len(network.layers) > 1 or not isinstance(kind, BlockCirculantLayer):
         raise UserError(f"{network.name}: stages on GPUs of their own: allowed is one layer, of kind block_circulant")
-    blocks = Blocks(spec.batch, elements(network.layers[0].input_shapes[0]), kind.outputs, kind.block)
-    graph = graph_of(spec.topology, count, spec.gpu, asked.source)
+    blocks = CirculantBlocks(spec.batch, elements(network.layers[0].input_shapes[0]), kind.outputs, kind.block)
+    graph = build_graph(spec.topology, count, spec.gpu, asked.source)
     links = tuple(
         float(plain_sum(transfer_us(graph, Transfer(gpu_name(k), gpu_name(k + 1), size)) for size in sizes))
-        for k, sizes in enumerate(handed_on(blocks, kind.flow))
+        for k, sizes in enumerate(compute_passed_bytes(blocks, kind.flow))
     )
-    return InStages(
+    return ModelParallelIteration(
         tuple(float(plain_sum(us for kernel, us in launches if stage_of(kernel) == stage)) for stage in STAGES),
         links,
         stage_bytes(blocks, kind.flow),
         network_plan(schedule_of(network, spec.batch, spec.update)).bytes,
-        pace_of(asked, _NO_STORE).iteration_us,
+        simulate_pace(asked, _NO_STORE).iteration_us,
     )

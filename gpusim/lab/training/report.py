@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from gpusim.base.table import Column, Table
-from gpusim.lab.training.measure import BUFFERS, Measured, ScalingRow
+from gpusim.lab.training.measure import BUFFERS, ScalingRow, TrainingMeasurement
 from gpusim.lab.training.stages import CPU, LINKS
 from gpusim.results.report.layout import Line, bar, plain, width_of, wrapped, write
 
@@ -12,7 +12,7 @@ BAR = 40
 LABEL = 14
 
 
-def show(found: Measured, out: TextIO, markdown: bool = False) -> None:
+def show(found: TrainingMeasurement, out: TextIO, markdown: bool = False) -> None:
     """Print the screen, then the tables of scaling; or all tables as Markdown."""
     if markdown:
         out.write("\n".join(table.markdown() for table in tables(found)))
@@ -25,7 +25,7 @@ def show(found: Measured, out: TextIO, markdown: bool = False) -> None:
         table.show(out)
 
 
-def screen(found: Measured, width: int) -> list[Line]:
+def screen(found: TrainingMeasurement, width: int) -> list[Line]:
     """Return the lines of the screen."""
     spec, pace = found.asked.spec, found.pace
     gpus = f"{found.gpus} × {spec.gpu.name}" if found.gpus > 1 else spec.gpu.name
@@ -55,11 +55,11 @@ def screen(found: Measured, width: int) -> list[Line]:
     return lines
 
 
-def _title(found: Measured) -> str:
+def _title(found: TrainingMeasurement) -> str:
     return found.asked.spec.title or found.network.name
 
 
-def _bound(found: Measured) -> str:
+def _bound(found: TrainingMeasurement) -> str:
     bound, busy = found.bound, found.pace.busy
     if not bound:
         busiest = max(busy, key=lambda name: busy[name])
@@ -75,7 +75,7 @@ def _bound(found: Measured) -> str:
     return f"{bound}: {busy[bound]:.1%} busy{where}"
 
 
-def _images(found: Measured) -> float:
+def _images(found: TrainingMeasurement) -> float:
     return found.gpus * found.asked.spec.batch / found.pace.iteration_us * 1e6
 
 
@@ -91,7 +91,7 @@ def _bar(label: str, share: float, text: str) -> Line:
     return [(f"  {label}".ljust(LABEL), ""), (f" {bar(share, BAR)} {text}", "")]
 
 
-def tables(found: Measured) -> list[Table]:
+def tables(found: TrainingMeasurement) -> list[Table]:
     """Return the tables: resources, stages, and those of weak and of strong scaling where there are several GPUs."""
     pace = found.pace
     helps = {one.resource: one for one in found.helps}
@@ -110,7 +110,7 @@ def tables(found: Measured) -> list[Table]:
     return [resources, stages, *_scaling(found)]
 
 
-def _scaling(found: Measured) -> Iterator[Table]:
+def _scaling(found: TrainingMeasurement) -> Iterator[Table]:
     heads = [Column("GPUs"), Column("batch of each", right=True), Column("iteration", _number, unit="ms")]
     heads += [
         Column("images/s", _whole),
@@ -139,7 +139,7 @@ def _scaled(row: ScalingRow, base: ScalingRow | None) -> tuple[Any, ...]:
     return (row.gpus, row.batch, pace.iteration_us / 1e3, row.images_per_s, efficiency, *times, name, busy[name])
 
 
-def document(found: Measured) -> dict[str, Any]:
+def document(found: TrainingMeasurement) -> dict[str, Any]:
     """Return everything as one JSON object; times in milliseconds."""
     spec, pace, times = found.asked.spec, found.pace, found.times
     return {

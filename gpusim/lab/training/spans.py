@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpusim.lab.training.stages import STAGES, Trained
+from gpusim.lab.training.stages import STAGES, PipelineTrace
 
 Shown = tuple[str, str, str, float, float, dict[str, Any]]  # group, track, name, begin and end in us, notes
 
 
-def spans(trained: Trained) -> Iterator[Shown]:
+def spans(trained: PipelineTrace) -> Iterator[Shown]:
     """Yield a slice for each batch in each stage, and for each thing that a resource did."""
     for stage in STAGES:
         times = trained.stages[stage]

@@ -17,7 +17,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.network import NETWORK_FOLDER
 from gpusim.config.network_run import BlockCirculantSpec
-from gpusim.config.tree import Assignment, Sets, Tree, assignments
+from gpusim.config.tree import Assignment, ConfigTree, Sets, assignments
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.networks.described import MAX_BATCH
 
@@ -260,7 +260,7 @@ def _last(laid: Sequence[Assignment], key: str, value: Any, path: Path) -> tuple
     return told
 
 
-def _lay(tree: Tree, key: str, value: Any, source: str, beside: Path, seen: tuple[Path, ...]) -> None:
+def _lay(tree: ConfigTree, key: str, value: Any, source: str, beside: Path, seen: tuple[Path, ...]) -> None:
     """Lay a part that is the name of a file, or a mapping over its `base`, into the tree."""
     if isinstance(value, str):
         try:

@@ -27,7 +27,7 @@ Process = Generator[Any, Any, None]
 
 
 @dataclass(frozen=True)
-class Step:
+class LayerStep:
     """What every GPU does for one layer in one pass. gradient_bytes: of the layer, where they are whole at its end."""
 
     name: str
@@ -58,7 +58,7 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingPipeline:
     """An iteration's work by stage, and what it runs on.
 
     read_us: storage's, for the batches of all GPUs; preprocess_us: of each thread that shares in it; cpu_threads: that
@@ -73,9 +73,9 @@ class Training:
     cpu_threads: int
     with_prefetch: bool
     copy_bytes: float
-    forward: tuple[Step, ...]
-    backward: tuple[Step, ...]
-    update: tuple[Step, ...]
+    forward: tuple[LayerStep, ...]
+    backward: tuple[LayerStep, ...]
+    update: tuple[LayerStep, ...]
     buffers: tuple[int, int, int]
     graph: Any
     gpus: int = 1
@@ -93,7 +93,7 @@ class Training:
         """The host's threads that prepare images at a time."""
         return min(len(self.preprocess_us), self.cpu_threads)
 
-    def faster(self, resource: str, factor: float = 2.0) -> "Training":
+    def faster(self, resource: str, factor: float = 2.0) -> "TrainingPipeline":
         """Return the same with a resource that is `factor` times as fast."""
         if resource == STORAGE:
             snapshot = self.snapshot and replace(self.snapshot, write_us=self.snapshot.write_us / factor)
@@ -111,7 +111,7 @@ class Training:
         )
         return replace(self, forward=forward, backward=backward, update=update)
 
-    def deeper(self, factor: int = 2) -> "Training":
+    def deeper(self, factor: int = 2) -> "TrainingPipeline":
         """Return the same with more buffers between stages."""
         read, prepared, copied = self.buffers
         return replace(self, buffers=(read * factor, prepared * factor, copied * factor))
@@ -141,7 +141,7 @@ class StageTimes:
 
 
 @dataclass
-class Trained:
+class PipelineTrace:
     """A simulated training, until its last iteration ended; stages before it were ahead by then.
 
     ends_us: of each iteration; exposed_us: of each, how long GPUs waited for sums alone; carried_bytes: by
@@ -164,7 +164,7 @@ class Trained:
         begin_us, end_us = self.between(first)
         return (end_us - begin_us) / (len(self.ends_us) - first)
 
-    def link_use(self, training: Training, first: int) -> dict[tuple[str, str], float]:
+    def link_use(self, training: TrainingPipeline, first: int) -> dict[tuple[str, str], float]:
         """Return the share of each link's bandwidth that was used from iteration `first` on."""
         begin_us, end_us = self.between(first)
         counted = [self.carried_bytes.get(number, ()) for number in range(first, len(self.ends_us))]
@@ -186,9 +186,9 @@ class Trained:
         return float(plain_sum(span.share * (span.end_us - span.begin_us) for span in mine) / (end_us - begin_us))
 
 
-def simulate(training: Training, iterations: int) -> Trained:
+def simulate(training: TrainingPipeline, iterations: int) -> PipelineTrace:
     """Train for so many iterations."""
-    return _Line(training, iterations).run()
+    return _PipelineSimulation(training, iterations).run()
 
 
 class _Buffers:
@@ -199,8 +199,8 @@ class _Buffers:
         self.full = simpy.Store(environment)
 
 
-class _Line:
-    def __init__(self, training: Training, iterations: int) -> None:
+class _PipelineSimulation:
+    def __init__(self, training: TrainingPipeline, iterations: int) -> None:
         self._training, self._iterations = training, iterations
         self._environment = simpy.Environment()
         self._storage = simpy.Resource(self._environment)
@@ -210,9 +210,9 @@ class _Line:
         self._gpus = [gpu_name(number) for number in range(training.gpus)]
         read, prepared, copied = (_Buffers(self._environment, count) for count in training.buffers)
         self._read, self._prepared, self._copied = read, prepared, copied
-        self.found = Trained()
+        self.found = PipelineTrace()
 
-    def run(self) -> Trained:
+    def run(self) -> PipelineTrace:
         """Return what happened until the last iteration ended."""
         start, read, prepare = self._environment.process, ("prefetch", self._read_batch), ("preprocess", self._prepare)
         if self._training.fed:
@@ -353,7 +353,7 @@ class Bucket(NamedTuple):
     name: str
     size_bytes: float
 
-    def with_(self, step: Step) -> "Bucket":
+    def with_(self, step: LayerStep) -> "Bucket":
         """Return the bucket with a step's gradients in it."""
         if not step.gradient_bytes:
             return self
@@ -362,7 +362,7 @@ class Bucket(NamedTuple):
         return Bucket(f"{first} to {layer}" if first else layer, self.size_bytes + step.gradient_bytes)
 
 
-def buckets(training: Training) -> Iterator[tuple[Step, Bucket | None]]:
+def buckets(training: TrainingPipeline) -> Iterator[tuple[LayerStep, Bucket | None]]:
     """Yield the backward steps, each with the bucket that its gradients fill; None where they fill none.
 
     A bucket is full when it has as many bytes as it should, or with the last step; a GPU alone fills none.
@@ -378,7 +378,7 @@ def buckets(training: Training) -> Iterator[tuple[Step, Bucket | None]]:
         yield step, full
 
 
-def steady_us(training: Training) -> tuple[float, str]:
+def steady_us(training: TrainingPipeline) -> tuple[float, str]:
     """Return the time of an iteration on one GPU that never waits for a snapshot, in closed form, and what bounds it.
 
     Stages repeat at the pace of the slowest circuit of the line: a stage alone, or two stages that share b buffers,
@@ -405,7 +405,7 @@ def steady_us(training: Training) -> tuple[float, str]:
     return max(circuits, key=lambda one: one[0])
 
 
-def _slowest_thread_us(training: Training) -> float:
+def _slowest_thread_us(training: TrainingPipeline) -> float:
     """Return the time until the last share of a batch is prepared, its threads taking turns in order."""
     free = [0.0] * training.cpu_threads
     for time_us in training.preprocess_us:
@@ -414,5 +414,5 @@ def _slowest_thread_us(training: Training) -> float:
     return max(free)
 
 
-def _sum(steps: Sequence[Step]) -> float:
+def _sum(steps: Sequence[LayerStep]) -> float:
     return float(plain_sum(step.time_us for step in steps))

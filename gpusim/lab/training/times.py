@@ -8,14 +8,14 @@ from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.sums import plain_sum
-from gpusim.jobs.networks.identity import identity_of_network
+from gpusim.jobs.networks.identity import hash_network
 from gpusim.lab.training.spec import ComputeSpec, LayerTimesSpec, TrainPhase
-from gpusim.lab.training.stages import Step
-from gpusim.results.store.reading import Results
+from gpusim.lab.training.stages import LayerStep
+from gpusim.results.store.reading import StoreReader
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Loss, Schedule, Update, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 FORWARD, UPDATE = (Pass.FORWARD, Pass.LOSS), (Pass.UPDATE,)  # what is neither is backward
 _RUNS = """
@@ -36,9 +36,9 @@ _LAUNCHES = """
 class GpuTimes:
     """The steps of a GPU in an iteration, in order. source: where they come from, in words."""
 
-    forward: tuple[Step, ...]
-    backward: tuple[Step, ...]
-    update: tuple[Step, ...]
+    forward: tuple[LayerStep, ...]
+    backward: tuple[LayerStep, ...]
+    update: tuple[LayerStep, ...]
     source: str
 
     def ms(self, name: str) -> float:
@@ -79,8 +79,8 @@ def gpu_times(asked: TrainPhase, network: Network, batch: int, store: Path) -> G
 def _scaled(times: GpuTimes, share: float, batch: int) -> GpuTimes:
     """Return times in proportion to the batch; an update does not depend on it."""
 
-    def of(steps: Sequence[Step]) -> tuple[Step, ...]:
-        return tuple(Step(step.name, step.time_us * share, step.gradient_bytes) for step in steps)
+    def of(steps: Sequence[LayerStep]) -> tuple[LayerStep, ...]:
+        return tuple(LayerStep(step.name, step.time_us * share, step.gradient_bytes) for step in steps)
 
     return GpuTimes(
         of(times.forward), of(times.backward), times.update, f"{times.source}, in proportion from batch {batch}"
@@ -91,7 +91,7 @@ def _stored(asked: TrainPhase, network: Network, batch: int, store: Path) -> Gpu
     spec = asked.spec
     if not store.exists():
         raise UserError(f"{store}: there is no such store; {_command(asked, batch, store)}")
-    with Results(store) as results:
+    with StoreReader(store) as results:
         if spec.compute.run is not None and batch == spec.batch:
             run = results.run(spec.compute.run)
             if run["kind"] != "net" or run["phase"] != "train" or run["state"] != "done":
@@ -99,7 +99,7 @@ def _stored(asked: TrainPhase, network: Network, batch: int, store: Path) -> Gpu
                     f"{store}: run {run['id']}: is no whole training iteration of a network ({run['title']})"
                 )
             held = next(iter(results.rows("SELECT hash, name FROM networks WHERE id = ?", [run["network"]]).rows), None)
-            if held is None or held[0] != identity_of_network(network):
+            if held is None or held[0] != hash_network(network):
                 raise UserError(f"{store}: run {run['id']} is of another network than {asked.network}: {run['title']}")
             if run["batch"] != batch or run["gpu"] != spec.gpu.name:
                 raise UserError(
@@ -107,7 +107,7 @@ def _stored(asked: TrainPhase, network: Network, batch: int, store: Path) -> Gpu
                     f" {asked.source} asks for {batch} on {spec.gpu.name}"
                 )
             return _of_run(results, int(run["id"]), network, batch, asked)
-        rows = results.rows(_RUNS, [identity_of_network(network)]).rows
+        rows = results.rows(_RUNS, [hash_network(network)]).rows
         for number, of_batch, gpu, _ in rows:
             if of_batch == batch and gpu == spec.gpu.name and _is_whole(results.configuration(number)):
                 return _of_run(results, number, network, batch, asked)
@@ -129,7 +129,7 @@ def _is_whole(configuration: Mapping[str, Any]) -> bool:
     return network["layers"] is None and network["timing"] and network["engine"] != "on"
 
 
-def _of_run(results: Results, run: int, network: Network, batch: int, asked: TrainPhase) -> GpuTimes:
+def _of_run(results: StoreReader, run: int, network: Network, batch: int, asked: TrainPhase) -> GpuTimes:
     configuration = results.configuration(run)
     variant = "dense" if configuration["network"]["engine"] == "both" else ""
     launch_us = float(configuration["gpu"]["kernel_launch_us"])
@@ -139,7 +139,7 @@ def _of_run(results: Results, run: int, network: Network, batch: int, asked: Tra
         for layer, what, value in results.rows(_TIMES, [run, variant]).rows
     }
     schedule = schedule_of(network, batch, configuration["training"]["update"])
-    steps: dict[str, list[Step]] = {"forward": [], "backward": [], "update": []}
+    steps: dict[str, list[LayerStep]] = {"forward": [], "backward": [], "update": []}
     gradients = _gradients(schedule)
     for layer, what in dict.fromkeys((step.layer, step.what) for step in schedule.steps):
         if (layer, str(what)) not in times:
@@ -149,7 +149,7 @@ def _of_run(results: Results, run: int, network: Network, batch: int, asked: Tra
             )
         group = "forward" if what in FORWARD else "update" if what in UPDATE else "backward"
         made = gradients.get((layer, what), 0)
-        steps[group].append(Step(f"{layer} {what}", times[layer, str(what)], made))
+        steps[group].append(LayerStep(f"{layer} {what}", times[layer, str(what)], made))
     row = results.run(run)
     source = f"run {run} of {row['ended']} in {results.path}"
     return GpuTimes(tuple(steps["forward"]), tuple(steps["backward"]), tuple(steps["update"]), source)
@@ -162,7 +162,7 @@ def _gradients(schedule: Schedule) -> dict[tuple[str, Pass], int]:
     for step in schedule.steps:
         for name in step.writes.values():
             tensor = schedule.tensors[name]
-            if tensor.role is Role.PARAMETER_GRADIENT:
+            if tensor.role is TensorRole.PARAMETER_GRADIENT:
                 last[step.layer] = step.what
                 total[step.layer] = total.get(step.layer, 0) + tensor.bytes
     return {(layer, what): total[layer] for layer, what in last.items()}
@@ -174,9 +174,9 @@ def _total(times: LayerTimesSpec, schedule: Schedule, asked: TrainPhase) -> GpuT
     for name in ("forward_ms", "backward_ms"):
         if getattr(times, name) is None:
             raise UserError(f"{asked.source}: compute.total.{name}: is required but missing")
-    update = () if times.update_ms is None else (Step("network update", times.update_ms * 1e3),)
-    forward = Step("network forward", (times.forward_ms or 0.0) * 1e3)
-    backward = Step("network backward", (times.backward_ms or 0.0) * 1e3, size)
+    update = () if times.update_ms is None else (LayerStep("network update", times.update_ms * 1e3),)
+    forward = LayerStep("network forward", (times.forward_ms or 0.0) * 1e3)
+    backward = LayerStep("network backward", (times.backward_ms or 0.0) * 1e3, size)
     return GpuTimes((forward,), (backward,), update, f"compute.total of {Path(asked.source).name}")
 
 
@@ -198,9 +198,11 @@ def _by_layer(compute: ComputeSpec, schedule: Schedule, asked: TrainPhase) -> Gp
     return GpuTimes(forward, backward, update, f"compute.layers of {Path(asked.source).name}")
 
 
-def _steps(what: str, times_ms: Sequence[tuple[str, float | None]], gradients: Mapping[str, int]) -> tuple[Step, ...]:
+def _steps(
+    what: str, times_ms: Sequence[tuple[str, float | None]], gradients: Mapping[str, int]
+) -> tuple[LayerStep, ...]:
     return tuple(
-        Step(f"{name} {what}", time_ms * 1e3, gradients.get(name, 0))
+        LayerStep(f"{name} {what}", time_ms * 1e3, gradients.get(name, 0))
         for name, time_ms in times_ms
         if time_ms is not None
     )

@@ -11,7 +11,7 @@ from gpusim.lab.training.spec import TopologySpec
 from gpusim.model.core.gpu_spec import GpuSpec
 
 
-def graph_of(topology: TopologySpec, gpus: int, gpu: GpuSpec, where: str) -> Any:
+def build_graph(topology: TopologySpec, gpus: int, gpu: GpuSpec, where: str) -> Any:
     """Return the directed graph of the links (gpusim.lab.training.fabric); raises UserError where it is not connected.
 
     What the topology leaves open is the GPU's host link: bytes of data after the packets' overhead, and half of its

@@ -14,7 +14,7 @@ from isa.object.line_table import SourceLine
 if TYPE_CHECKING:
     from gpusim.model.core.patterns import Pattern
     from gpusim.model.core.sampled import Sampling
-    from gpusim.model.core.series import Series
+    from gpusim.model.core.series import CountSeries
 
 _NAMES = {section: {name for t in TABLES if t.section == section for name in t.names} for section in SECTIONS}
 
@@ -55,7 +55,7 @@ class RunFacts:
     patterns: "list[Pattern]" = field(default_factory=list)
     resident: list[WavefrontGroup] = field(default_factory=list)
     sampling: "Sampling | None" = None
-    series: "Series | None" = None
+    series: "CountSeries | None" = None
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
@@ -134,12 +134,12 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         from gpusim.model.core.patterns import merged
 
         total.patterns = merged(patterns)
-    total.series = series_of(launches)
+    total.series = join_series(launches)
     total.hotspots = _merged([spot for facts in launches for spot in facts.hotspots])
     return total
 
 
-def series_of(launches: Sequence[RunFacts]) -> "Series | None":
+def join_series(launches: Sequence[RunFacts]) -> "CountSeries | None":
     """Return the series of those consecutive launches that have one; None without any."""
     held = [(facts.series, facts.cycles) for facts in launches if facts.series is not None]
     if not held:

@@ -102,7 +102,7 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
             raise LawViolation(f"cycle {int(m.wheel.now)}: {law} is violated: {left} != {right}")
 
 
-def held(m: Any) -> list[tuple[str, np.ndarray]]:
+def read_queue_depths(m: Any) -> list[tuple[str, np.ndarray]]:
     """Return the queue depths, name and int64 array by unit, of each kind of unit, in the order of a load's path.
 
     Writes nothing. A DRAM request counts until its channel looks again after its last burst has begun.
@@ -133,7 +133,7 @@ def who_waits(m: Any) -> str:
     """Return text for a deadlock's report: what each unit holds, and which resources are waited for."""
     dram_pending(m)  # frees the slots of what has been served
     lines = []
-    for name, values in held(m):
+    for name, values in read_queue_depths(m):
         if int(values.sum()):
             holders = [f"{i}:{int(v)}" for i, v in enumerate(values) if v]
             more = ", ..." * (len(holders) > LISTED_HOLDERS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit import Template, new_record, record_dtype
+from gpusim.base.jit import RecordTemplate, new_record, record_dtype
 from gpusim.model.core.cu.configure import configure_grid
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import Occupancy
@@ -56,7 +56,7 @@ def new_machine(
     of what the GPU alone decides, so that its next machine is made in a fraction of the time; huge_pages: for a long
     run (see `new_record`).
     """
-    if again and Template.AVAILABLE:
+    if again and RecordTemplate.AVAILABLE:
         m = _template(gpu, l2_taken).copy()
     else:
         m = new_record(machine_dtype(), huge_pages)
@@ -66,8 +66,8 @@ def new_machine(
 
 
 @lru_cache(maxsize=4)
-def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> Template:
-    template = Template(machine_dtype())
+def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> RecordTemplate:
+    template = RecordTemplate(machine_dtype())
     _configure(template.record, gpu, l2_taken)
     return template
 

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpusim.base.jit import JIT_DISABLED, load, new_record
-from gpusim.base.jit.compile_lock import assume_held, compile_lock
+from gpusim.base.jit.compile_lock import assume_locked, compile_lock
 from gpusim.base.jit.compile_progress import compiling
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
@@ -34,14 +34,14 @@ _PROGRAM = "from gpusim.model.core.prepare import compile_in_another_process as 
 _ROOMS = ("memory.dram", "spartan")
 
 
-class Share(NamedTuple):
+class CompileShare(NamedTuple):
     """What another process compiles: _ROOMS of the timing core, the interpreter, or the one and then the other."""
 
     rooms: bool
     interpreter: bool
 
 
-def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
+def shares(processors: int, interpreter: bool) -> tuple[CompileShare, ...]:
     """Return what each helper process compiles. interpreter: whether the interpreter is to be compiled, too.
 
     The first helper compiles rooms, which this process waits for. With two processors, the helper also compiles the
@@ -51,19 +51,20 @@ def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
     if processors == 1:
         return ()
     if processors == 2 or not interpreter:
-        return (Share(True, interpreter),)
-    return (Share(True, False), Share(False, True))
+        return (CompileShare(True, interpreter),)
+    return (CompileShare(True, False), CompileShare(False, True))
 
 
 def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
-    """Compile a Share, in a helper process. Its part of the timing core goes to standard output, after its length.
+    """Compile a CompileShare, in a helper process. Its part of the timing core goes to standard output, after its
+    length.
 
     The first process reports progress, holds the lock, and handles signals: this one ends with it.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
-    assume_held()
+    assume_locked()
     with reporting(Reporter(quiet=True)):
         if rooms:
             from gpusim.base.jit.compile import compile_for_another_process, split
@@ -82,7 +83,7 @@ def _end_with_the_first() -> None:
     os._exit(1)
 
 
-def _helper(share: Share) -> "subprocess.Popen[bytes]":
+def _helper(share: CompileShare) -> "subprocess.Popen[bytes]":
     import subprocess
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

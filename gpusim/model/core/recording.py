@@ -7,7 +7,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from isa.encoding.instruction import Instruction
 
 
-class Recording(Protocol):
+class LaunchRecording(Protocol):
     """One launch that is being watched: it advances the machine itself, so that it can stop where it wants to look."""
 
     def advance(self, limit: int) -> int:
@@ -20,5 +20,5 @@ class Recording(Protocol):
 class Watcher(Protocol):
     """Watches launches, one after another."""
 
-    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
+    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> LaunchRecording:
         """Begin to watch the machine `m`, which is about to run `kernel`."""

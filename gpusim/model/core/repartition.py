@@ -26,7 +26,7 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
 
     taken: the share of L2 that the engine has in this launch, None: it has no engine.
     """
-    if not contents.same_but_for_its_part(m):
+    if not contents.matches_machine(m):
         return  # another GPU's, or nothing
     (sets, ways), whole, left = contents.sets_and_ways, gpu.l2.sets_and_ways(), gpu.l2.sets_and_ways(taken)
     if sets > whole[0] or ways > whole[1]:

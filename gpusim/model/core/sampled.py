@@ -27,7 +27,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class UncertaintyComponent:
     """Why the counts of a launch may be wrong, as replicates of them. vector: which element is which count; times: how
     often the launch is counted."""
 
@@ -54,7 +54,7 @@ class Sampling:
     instructions: float
     simulated: float
     complete: bool = True
-    doubts: tuple[Doubt, ...] = field(default=(), repr=False)
+    doubts: tuple[UncertaintyComponent, ...] = field(default=(), repr=False)
     parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
     unasked: float = 0.0
 
@@ -105,10 +105,10 @@ class Sampling:
             for held in _together(sections, doubts):
                 yield doubts[0].replicates.factor, held
 
-    def _apart(self) -> list[list[Doubt]]:
+    def _apart(self) -> list[list[UncertaintyComponent]]:
         """Return the doubts, those that deviate together in one list."""
-        out: list[list[Doubt]] = []
-        together: dict[tuple[str, float], list[Doubt]] = {}
+        out: list[list[UncertaintyComponent]] = []
+        together: dict[tuple[str, float], list[UncertaintyComponent]] = {}
         for doubt in self.doubts:
             key = (doubt.replicates.shared, doubt.replicates.factor)
             if doubt.replicates.shared and key in together:
@@ -118,7 +118,7 @@ class Sampling:
         return out
 
 
-def _together(sections: Mapping[str, Counts], doubts: Sequence[Doubt]) -> Iterator[dict[str, Counts]]:
+def _together(sections: Mapping[str, Counts], doubts: Sequence[UncertaintyComponent]) -> Iterator[dict[str, Counts]]:
     """Yield the sections with each row of the doubts' deviations added, all of one row together."""
     first, *others = doubts
     for k, held in enumerate(first.vector.deviated(sections, first.replicates.deviations * first.times)):

@@ -41,7 +41,7 @@ _COUNTERS = [
 
 
 @dataclass(frozen=True)
-class Series:
+class CountSeries:
     """Counts of a launch, or of several one after another, interval by interval.
 
     every: cycles of an interval as asked for; ends: kernel cycles at the end of each interval, from the first launch's
@@ -105,7 +105,7 @@ class Snapshots:
             self._every *= 2
         self._next = now + self._every
 
-    def series(self, facts: "RunFacts") -> Series:
+    def series(self, facts: "RunFacts") -> CountSeries:
         """Return the series of the launch that has ended with `facts`, whose counts are the sums of the series'."""
         kept = [k for k, cycle in enumerate(self._cycles) if cycle < facts.cycles]
         resident = int(self._read()[-1])
@@ -114,7 +114,7 @@ class Snapshots:
         steps = np.diff(rows[:, :-1], axis=0).T.tolist()
         counts = {f"{section}.{name}": step for (section, name), step in zip(self._paths, steps, strict=True)}
         ends = [*(self._cycles[k] for k in kept), facts.cycles]
-        return _bounded(Series(self._asked, ends, counts, rows[1:, -1].tolist()))
+        return _bounded(CountSeries(self._asked, ends, counts, rows[1:, -1].tolist()))
 
 
 def _words(m: Any) -> np.ndarray:
@@ -142,7 +142,7 @@ def _places(m: Any, path: str, counter: Counter | None = None) -> np.ndarray:
     return places.reshape(-1) // 8
 
 
-def joined(launches: Sequence[tuple[Series, int]]) -> Series:
+def joined(launches: Sequence[tuple[CountSeries, int]]) -> CountSeries:
     """Return the series of consecutive launches, each with its cycles, as one."""
     ends: list[int] = []
     begin = 0
@@ -154,17 +154,17 @@ def joined(launches: Sequence[tuple[Series, int]]) -> Series:
         path: [n for one, _ in launches for n in one.counts.get(path) or [0] * len(one.ends)] for path in paths
     }
     resident = [n for one, _ in launches for n in one.resident]
-    return _bounded(Series(launches[0][0].every, ends, counts, resident))
+    return _bounded(CountSeries(launches[0][0].every, ends, counts, resident))
 
 
-def _bounded(series: Series) -> Series:
+def _bounded(series: CountSeries) -> CountSeries:
     """Join neighbours until there are at most MOST intervals."""
     while len(series.ends) > MOST:
         series = coarser(series, 2)
     return series
 
 
-def coarser(series: Series, factor: int) -> Series:
+def coarser(series: CountSeries, factor: int) -> CountSeries:
     """Join each `factor` neighbouring intervals, the last ones with as many as are left."""
     lasts = [min(k + factor, len(series.ends)) - 1 for k in range(0, len(series.ends), factor)]
     counts: dict[str, Sequence[int]] = {
@@ -172,4 +172,4 @@ def coarser(series: Series, factor: int) -> Series:
         for path, values in series.counts.items()
     }
     ends, resident = ([values[k] for k in lasts] for values in (series.ends, series.resident))
-    return Series(series.every, ends, counts, resident)
+    return CountSeries(series.every, ends, counts, resident)

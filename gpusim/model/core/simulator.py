@@ -26,7 +26,7 @@ from gpusim.model.core.occupancy import Occupancy, occupancy, residency
 from gpusim.model.core.patterns import PatternCounts
 from gpusim.model.core.perturbation import perturb
 from gpusim.model.core.prepare import prepare_core
-from gpusim.model.core.recording import Recording, Watcher
+from gpusim.model.core.recording import LaunchRecording, Watcher
 from gpusim.model.core.resident import resident_groups
 from gpusim.model.core.roofline import roofline
 from gpusim.model.core.series import Snapshots
@@ -42,7 +42,7 @@ from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
 
 if TYPE_CHECKING:
-    from gpusim.model.core.steering import Steered, Steerer, Steering
+    from gpusim.model.core.steering import SteeredLaunch, Steerer, Steering
     from spartan.engine_spec import EngineSpec
 
 OBSERVER_PERIOD_S = 0.1
@@ -134,7 +134,7 @@ def simulate(
         attached, shadows = attach_engine(m, engine_spec, launch, context)
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
     snapshots = Snapshots(m, every) if every else None
-    recording: Recording | None = None
+    recording: LaunchRecording | None = None
     steering: Steering | None = None
 
     def resident() -> list[WavefrontGroup]:
@@ -149,8 +149,8 @@ def simulate(
             replace(progress, instructions_expected=expected, instructions_at_least=least)
         )
 
-    def steered() -> "Steered":
-        from gpusim.model.core.steering import Steered
+    def steered() -> "SteeredLaunch":
+        from gpusim.model.core.steering import SteeredLaunch
         from isa.execution.counting import executed_blocks
         from isa.execution.emulator import run_functional
 
@@ -164,7 +164,7 @@ def simulate(
             return executed_blocks(launch, shadows, max_instructions)
 
         l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
-        return Steered(m, context, counts, held.workgroups, execute, work, l2_lines)
+        return SteeredLaunch(m, context, counts, held.workgroups, execute, work, l2_lines)
 
     try:
         status = FINISHED
@@ -243,7 +243,7 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
 def _loop(
     m: Any,
     observer: Callable[[Progress], bool] | None,
-    recording: Recording | None = None,
+    recording: LaunchRecording | None = None,
     max_cycles: int = 0,
     steering: "Steering | None" = None,
     serve: Callable[[], None] | None = None,

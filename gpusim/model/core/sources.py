@@ -7,7 +7,7 @@ from typing import Any
 from gpusim.base.spec import Spec
 from memory.dram.spec import DramSpec
 from memory.dram.standards import STANDARDS
-from memory.dram.standards.standard import Standard
+from memory.dram.standards.standard import DramStandard
 
 FITTED, ASSUMED, BORROWED, GIVEN = "fitted", "assumed", "another GPU's", "set"
 # by what a source says, the first that it does; one that says none of it names where the value is from
@@ -15,7 +15,7 @@ _SAID = {"fitted": FITTED, "assumed": ASSUMED, "none found of GCN3": BORROWED}
 
 
 @dataclass(frozen=True)
-class Value:
+class ConfigurationValue:
     """A value of a configuration.
 
     kind: fitted, assumed, another GPU's; set: not the default, but a file's or `--set`'s, of no known source; empty:
@@ -28,7 +28,7 @@ class Value:
     source: str
 
 
-def values(spec: Spec, path: str = "", standard: Standard | None = None) -> Iterator[Value]:
+def values(spec: Spec, path: str = "", standard: DramStandard | None = None) -> Iterator[ConfigurationValue]:
     """Yield each value of a configuration, with the kind of its source; paths begin with `path`."""
     if isinstance(spec, DramSpec):
         standard = STANDARDS[spec.standard]
@@ -38,11 +38,11 @@ def values(spec: Spec, path: str = "", standard: Standard | None = None) -> Iter
             yield from values(value, f"{where}.", standard)
         elif value is None and standard is not None and name in standard.timing:
             tabled = standard.timing[name]
-            yield Value(where, tabled.value, _kind(tabled.source), tabled.source)
+            yield ConfigurationValue(where, tabled.value, _kind(tabled.source), tabled.source)
         else:
             source = source_of(field)
             is_default = value == field.get_default(call_default_factory=True)
-            yield Value(where, value, _kind(source) if is_default else GIVEN, source)
+            yield ConfigurationValue(where, value, _kind(source) if is_default else GIVEN, source)
 
 
 def source_of(field: Any) -> str:

@@ -12,7 +12,7 @@ from isa.trace import INSTRUCTIONS, SEGMENT_0
 
 
 @dataclass(frozen=True)
-class Steered:
+class SteeredLaunch:
     """A launch that runs on the machine `m`.
 
     context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
@@ -92,5 +92,5 @@ class Steering(Protocol):
 class Steerer(Protocol):
     """Steers launches, one after another."""
 
-    def attach(self, launch: Steered) -> Steering:
+    def attach(self, launch: SteeredLaunch) -> Steering:
         """Begin to steer a launch before its first cycle."""

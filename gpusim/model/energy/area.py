@@ -23,7 +23,7 @@ DIRECTORY_BYTES = 3  # of an entry: docs/engine.md
 
 
 @dataclass(frozen=True)
-class Cell:
+class LogicCell:
     """A piece of logic. um2: its area at 45 nm."""
 
     um2: float
@@ -31,19 +31,19 @@ class Cell:
 
 
 _DALLY = "Dally, tutorial at NIPS 2015, from Horowitz's figures of 45 nm, quoted by heart"
-CELLS: Mapping[str, Cell] = {
-    "adder, 32 bits": Cell(137, _DALLY),
-    "multiplier, 32 bits": Cell(3495, _DALLY),
-    "comparator": Cell(137, f"assumed: a 32-bit adder; {_DALLY}"),
-    "FP16 converter": Cell(680, f"assumed: half an FP16 adder of 1360 um2, its shifter and rounding; {_DALLY}"),
-    "register bit": Cell(6, "assumed: six two-input gates of 1 um2 at 45 nm"),
-    "2-to-1 multiplexer bit": Cell(2, "assumed: two two-input gates of 1 um2 at 45 nm"),
+CELLS: Mapping[str, LogicCell] = {
+    "adder, 32 bits": LogicCell(137, _DALLY),
+    "multiplier, 32 bits": LogicCell(3495, _DALLY),
+    "comparator": LogicCell(137, f"assumed: a 32-bit adder; {_DALLY}"),
+    "FP16 converter": LogicCell(680, f"assumed: half an FP16 adder of 1360 um2, its shifter and rounding; {_DALLY}"),
+    "register bit": LogicCell(6, "assumed: six two-input gates of 1 um2 at 45 nm"),
+    "2-to-1 multiplexer bit": LogicCell(2, "assumed: two two-input gates of 1 um2 at 45 nm"),
 }
 SRAM_SOURCE = "0.16 um2 a bit: the AMD Radeon HD 7970's 28 nm SRAM by Chipworks (2012); 60 % of an array: assumed"
 
 
 @dataclass(frozen=True)
-class Part:
+class AreaRow:
     """A row of the list of the engine's parts.
 
     count: of `what`; um2: of all together; in_source: whether Dong 2020 lists it; extra: whether it adds to L2's area.
@@ -57,17 +57,17 @@ class Part:
     extra: bool = True
 
 
-def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part]:
+def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[AreaRow]:
     """Return the engine's parts, Dong 2020's first, at the process of `spec`."""
     spec = spec or EnergySpec()
     logic = spec.scale**2
     bit = CELL_UM2 * (spec.process_nm / CELL_NM) ** 2 / ARRAY_EFFICIENCY
 
-    def cells(where: str, what: str, cell: str, count: float, in_source: bool = True) -> Part:
-        return Part(where, what, count, count * CELLS[cell].um2 * logic, in_source)
+    def cells(where: str, what: str, cell: str, count: float, in_source: bool = True) -> AreaRow:
+        return AreaRow(where, what, count, count * CELLS[cell].um2 * logic, in_source)
 
-    def storage(where: str, what: str, size_bytes: float, in_source: bool, extra: bool) -> Part:
-        return Part(where, what, size_bytes, 8 * size_bytes * bit, in_source, extra)
+    def storage(where: str, what: str, size_bytes: float, in_source: bool, extra: bool) -> AreaRow:
+        return AreaRow(where, what, size_bytes, 8 * size_bytes * bit, in_source, extra)
 
     units = engine.compaction_units
     select_bits = LANES * BUNDLE_BITS * (LANES - 1)  # each of 16 places takes one of 16 bundles
@@ -94,6 +94,6 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
     ]
 
 
-def added_um2(parts: list[Part], source_alone: bool = False) -> float:
+def added_um2(parts: list[AreaRow], source_alone: bool = False) -> float:
     """Return the area added to L2's: of Dong 2020's list alone, or of the configured engine."""
     return plain_sum(part.um2 for part in parts if part.extra and (part.in_source or not source_alone))

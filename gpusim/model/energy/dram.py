@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpusim.model.energy.spec import DramEnergySpec
 from memory.dram.spec import DramSpec
-from memory.dram.timing import Timing, resolve
+from memory.dram.timing import DramTiming, resolve
 
 
 class Power(NamedTuple):
@@ -98,7 +98,7 @@ def dram_energies(dram: DramSpec, spec: DramEnergySpec) -> DramEnergies:
     return replace(found, **given)
 
 
-def _of_table(power: Power, timing: Timing) -> DramEnergies:
+def _of_table(power: Power, timing: DramTiming) -> DramEnergies:
     ns = 1e9 / timing.clock_hz
     trc, tras, trfc = (clocks * ns for clocks in (timing.trc, timing.tras, timing.trfc))
     opened = power.idd0_ma * trc - power.idd3n_ma * tras - power.idd2n_ma * (trc - tras)

@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
-from gpusim.model.sampling.grid import Left, block_weights, kept
+from gpusim.model.sampling.grid import RemainingGrid, block_weights, count_laps_left
 from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import SamplingSpec
 
@@ -38,7 +38,7 @@ class Measured:
 
     def weights(self, first: int, last_jump: float) -> np.ndarray:
         """Return the weight of each lap except the `first` ones if `last_jump` follows them; their sum is 1."""
-        return block_weights([*self.jumps, last_jump], kept(self.counts, first))
+        return block_weights([*self.jumps, last_jump], count_laps_left(self.counts, first))
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
@@ -68,39 +68,39 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Next:
+class SamplingDecision:
     """What follows a lap. jump: workgroups to pass over now; enough: whether no lap is to follow."""
 
     jump: int
     enough: bool
 
 
-def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
+def following(measured: Measured, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
     """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
     share = (left.skippable + plain_sum(measured.jumps)) / left.total
     if not share:
-        return Next(0, False)
+        return SamplingDecision(0, False)
     first = measured.first(left.skippable, spec)
     found = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
     if len(measured.laps) > 1 and found.moving > MOST_MOVING:
-        return Next(0, False)
+        return SamplingDecision(0, False)
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
-        return Next(0, False)
+        return SamplingDecision(0, False)
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
     if elsewhere and few <= 0 and found.squares(found.doubts, _PACE.cycles) <= wanted:
-        return Next(left.jump(0), True)
+        return SamplingDecision(left.jump(0), True)
     if len(measured.laps) < LEAST_FOR_DRIFT or found.squares((found.drift,), _PACE.cycles) > wanted / 2:
-        return Next(0, False)
-    needed = _more(_Outlook(measured, first, found, spec), left, wanted)
+        return SamplingDecision(0, False)
+    needed = _more(_RatioForecast(measured, first, found, spec), left, wanted)
     more = max(needed, few) if needed else 0
     worth = measured.jumps or left.skippable - more * left.lap >= LEAST_SKIPPED * left.total
-    return Next(left.jump(more) if more and worth else 0, False)
+    return SamplingDecision(left.jump(more) if more and worth else 0, False)
 
 
 @dataclass(frozen=True)
-class _Outlook:
+class _RatioForecast:
     """What the laps so far predict of later ones. first: laps left out; found: ratios of the others."""
 
     measured: Measured
@@ -116,7 +116,7 @@ class _Outlook:
         """
         measured, found, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
-        counts = [*kept(measured.counts, first), *[1] * more]
+        counts = [*count_laps_left(measured.counts, first), *[1] * more]
         weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
         noise = found.noise
         t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
@@ -128,7 +128,7 @@ class _Outlook:
         )
 
 
-def _more(outlook: _Outlook, left: Left, wanted: float) -> int:
+def _more(outlook: _RatioForecast, left: RemainingGrid, wanted: float) -> int:
     """Return how many laps are still needed, each at another place; 0: more than the grid has room for."""
 
     def enough(more: int) -> bool:

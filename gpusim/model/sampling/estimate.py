@@ -32,7 +32,7 @@ from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.noise import Noise, noise, with_one_more
+from gpusim.model.sampling.noise import Noise, append_lap, noise
 from gpusim.model.sampling.spec import SamplingSpec
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
@@ -100,7 +100,7 @@ def ratios(
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)
-    in_time = with_one_more(totals, after)
+    in_time = append_lap(totals, after)
     moved = _drift(in_time, columns, found, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
@@ -133,7 +133,7 @@ def _drift(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CountEstimate:
     """The estimated part. added: what it adds to each column; doubts: independent reasons for that to be wrong."""
 
     added: np.ndarray
@@ -153,7 +153,7 @@ def estimate(
     after: np.ndarray | None = None,
     last_part: float = 1.0,
     rounds: float = 0.0,
-) -> Estimate:
+) -> CountEstimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
     laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
@@ -187,7 +187,7 @@ def estimate(
         doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
     if surprise.any():
         doubts.append(Replicates(z * z, surprise * skipped * last_part))
-    return Estimate(found.values * skipped, tuple(doubts), found.noise)
+    return CountEstimate(found.values * skipped, tuple(doubts), found.noise)
 
 
 def _doublings(age: float, rounds: float) -> float:

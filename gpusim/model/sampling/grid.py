@@ -18,7 +18,7 @@ _BITS = 3  # of a jump that differ from 0
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingGrid:
     """What of a grid can still be passed over, in workgroups.
 
     total: of the grid; skippable: all that are not dispatched yet but for the tail; lap: dispatched in a lap; resident:
@@ -74,7 +74,7 @@ def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
     return np.asarray(np.repeat(shares / np.maximum(laps, 1), laps) / (2 * jumped.sum()))
 
 
-def kept(counts: Sequence[int], first: int) -> list[int]:
+def count_laps_left(counts: Sequence[int], first: int) -> list[int]:
     """Return how many laps are left in each block when the `first` ones of all are left out."""
     out = []
     for count in counts:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.model.core.count_vector import CountVector
-from gpusim.model.core.steering import Steered
+from gpusim.model.core.steering import SteeredLaunch
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Columns:
         return cls(0, 1, 1, 1, 1, np.array((True, False, *[True] * waits)), tuple(range(2, 2 + waits)))
 
 
-def looked(launch: Steered, vector: CountVector) -> np.ndarray:
+def read_counts(launch: SteeredLaunch, vector: CountVector) -> np.ndarray:
     """Return what a running launch has counted up to now, by the columns of `Columns.of`."""
     state, counts = launch.context.state, launch.counts()
     more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)

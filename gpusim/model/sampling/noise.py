@@ -50,7 +50,7 @@ def noise(
     is a sample of, where that is not the same for all: laps are then compared with those of their own stratum; after:
     a lap more whose windows are not known, [column].
     """
-    totals = with_one_more(laps.sum(axis=1), after)
+    totals = append_lap(laps.sum(axis=1), after)
     last = parts_of(laps[-_PRIOR_LAPS:])
     own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
     apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
@@ -68,7 +68,7 @@ def noise(
     return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
 
 
-def with_one_more(totals: np.ndarray, after: np.ndarray | None) -> np.ndarray:
+def append_lap(totals: np.ndarray, after: np.ndarray | None) -> np.ndarray:
     """Return laps, [lap, column], and one more if there is one."""
     return totals if after is None else np.vstack([totals, after])
 

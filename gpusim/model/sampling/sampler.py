@@ -23,19 +23,19 @@ from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.model.core.steering import Steered, Steerer
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, UncertaintyComponent
+from gpusim.model.core.steering import SteeredLaunch, Steerer
 from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
-from gpusim.model.sampling.grid import Left
+from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
-from gpusim.model.sampling.looks import Columns, looked
+from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.shortened import shortened
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.stratum import Stratum
-from gpusim.model.sampling.within import MOST_ROUNDS, Inside, NotWithin, Streaming, inside
-from gpusim.model.sampling.work import Stretch, Work
-from isa.execution.control_slice import NotSliced
+from gpusim.model.sampling.stratum import StratumMeasurement
+from gpusim.model.sampling.within import MOST_ROUNDS, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
+from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
+from isa.execution.control_slice import ControlSliceError
 from isa.execution.counting import slice_of
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
 from isa.execution.passage import needed_of
@@ -51,7 +51,7 @@ LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 _ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
 
 
-class Sampler:
+class LaunchSampler:
     """Samples launches as a specification asks for (gpusim.model.core.steering.Steerer).
 
     searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
@@ -61,51 +61,51 @@ class Sampler:
     def __init__(self, spec: SamplingSpec, searches: int = 0, not_within: str = "") -> None:
         self._spec, self._searches, self._not_within = spec, searches, not_within
 
-    def attach(self, launch: Steered) -> "_Course | Inside":
+    def attach(self, launch: SteeredLaunch) -> "_LaunchSteering | LoopSteering":
         """Begin to sample a launch: within its workgroups if they are few and that may be, else by whole ones."""
         why = self._not_within
         if self._spec.goes_within and not why and launch.workgroups <= MOST_ROUNDS * launch.resident:
             try:
                 return inside(self._spec, launch)
-            except NotWithin as refused:
+            except UnskippableLoopError as refused:
                 why = str(refused)
-        return _Course(self._spec, launch, self._searches, why)
+        return _LaunchSteering(self._spec, launch, self._searches, why)
 
 
 def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
     """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over, or in
     another way.
 
-    run: simulates the launch, steered, each time in the same state; searches: as of `Sampler`.
+    run: simulates the launch, steered, each time in the same state; searches: as of `LaunchSampler`.
     """
     try:
         try:
-            return run(Sampler(spec, searches))
-        except Streaming as streaming:
+            return run(LaunchSampler(spec, searches))
+        except StreamingLaunchError as streaming:
             return shortened(run, spec, streaming)
     except ExecutionFault as fault:
         if fault.code != FAULT_PASSAGE:
             raise
         why = "wavefronts go through its loop in different ways"
-    except NotWithin as refused:
+    except UnskippableLoopError as refused:
         why = str(refused)
-    facts = run(Sampler(spec, searches, why))
+    facts = run(LaunchSampler(spec, searches, why))
     if facts.sampling is not None:  # it found what the first run had already stored, so that results may be others
         facts.sampling = replace(facts.sampling, complete=False)
     return facts
 
 
-def look_at(kernel: Kernel) -> None:
+def analyse_kernel(kernel: Kernel) -> None:
     """Find out what sampling asks of a kernel's code, for all launches of it in this process and those it forks."""
     for question in (slice_of, needed_of):
-        with suppress(NotSliced):
+        with suppress(ControlSliceError):
             question(kernel)
 
 
-class _Course:
+class _LaunchSteering:
     """Steers one launch. limit: the cycle in which `look` is to be called."""
 
-    def __init__(self, spec: SamplingSpec, launch: Steered, searches: int, not_within: str) -> None:
+    def __init__(self, spec: SamplingSpec, launch: SteeredLaunch, searches: int, not_within: str) -> None:
         self._spec, self._launch, self._not_within = spec, launch, not_within
         self._resident = launch.resident
         self._total = launch.workgroups
@@ -115,8 +115,8 @@ class _Course:
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._luck = np.random.default_rng(spec.seed)
-        self._work: Work | None = None
-        self._strata: list[Stratum] = []
+        self._work: WorkgroupInstructions | None = None
+        self._strata: list[StratumMeasurement] = []
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
         served = bool(launch.context.launch.regions)
         self.reason = dependence(launch.context.instructions, served) or (
@@ -133,12 +133,12 @@ class _Course:
 
     def _steer(self) -> Iterator[int]:
         """Sample each stretch of the grid; yields the cycle of each look."""
-        if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(Stretch(0, self._total)):
+        if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(WorkgroupStratum(0, self._total)):
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
         try:
-            self._work = Work(self._launch.work())
-        except (NotSliced, ExecutionFault) as why:
+            self._work = WorkgroupInstructions(self._launch.work())
+        except (ControlSliceError, ExecutionFault) as why:
             self.reason = f"how much its workgroups have to do is not known before: {why}"
             return
         stretches = self._work.stretches(self._resident)
@@ -158,7 +158,7 @@ class _Course:
                 yield from self._settled(stretch)
                 yield from self._sampled(stretch)
 
-    def _worth(self, stretch: Stretch) -> bool:
+    def _worth(self, stretch: WorkgroupStratum) -> bool:
         """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
 
         What follows a change of work takes another time if workgroups were passed over before: where most of the launch
@@ -169,7 +169,7 @@ class _Course:
         change = 2 * self._spec.change_bias * stretch.share_after
         return self._skippable(stretch) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
 
-    def _settled(self, stretch: Stretch) -> Iterator[int]:
+    def _settled(self, stretch: WorkgroupStratum) -> Iterator[int]:
         """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
         launch = self._launch
         if stretch.start:
@@ -182,7 +182,7 @@ class _Course:
         while launch.done < done and self._skippable(stretch):
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
-    def _sampled(self, stretch: Stretch) -> Iterator[int]:
+    def _sampled(self, stretch: WorkgroupStratum) -> Iterator[int]:
         """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
         assert self._work is not None
@@ -191,7 +191,7 @@ class _Course:
         pace = now[columns.cycles] / max(now[columns.work], 1)
         rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
-        stratum = Stratum.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
+        stratum = StratumMeasurement.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
         self._strata.append(stratum)
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
@@ -205,7 +205,7 @@ class _Course:
                 continue
             stratum.add(np.diff(looks, axis=0))
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
-            left = Left(
+            left = RemainingGrid(
                 stretch.end - stretch.start,
                 self._skippable(stretch),
                 lap_size,
@@ -225,7 +225,7 @@ class _Course:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
-    def _tested(self, stretch: Stretch, cycles: float) -> Generator[int, None, np.ndarray]:
+    def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:
         """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
 
         cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
@@ -253,7 +253,7 @@ class _Course:
     # -- the machine
 
     def _look(self) -> np.ndarray:
-        return looked(self._launch, self._vector)
+        return read_counts(self._launch, self._vector)
 
     def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
         """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
@@ -269,15 +269,15 @@ class _Course:
         fills = to_come > self._launch.l2_lines - now[columns.dirty]
         return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
 
-    def _margin(self, stretch: Stretch) -> int:
+    def _margin(self, stretch: WorkgroupStratum) -> int:
         """Return how many workgroups at a stretch's end are not passed over."""
         rounds = self._spec.tail_rounds if stretch.end == self._total else max(1.0, self._spec.tail_rounds)
         return ceil(rounds * self._resident * stretch.longest_rounds)
 
-    def _skippable(self, stretch: Stretch) -> int:
+    def _skippable(self, stretch: WorkgroupStratum) -> int:
         return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))
 
-    def _jump(self, stratum: Stratum, size: int) -> None:
+    def _jump(self, stratum: StratumMeasurement, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
         passed = self._launch.skip(size)
         assert self._work is not None
@@ -318,10 +318,10 @@ class _Course:
             int(facts.kernel.wavefront_instructions),
             simulated,
             self._spec.functional,
-            tuple(Doubt(self._vector, doubt) for doubt in doubts),
+            tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
-    def _check_work(self, stratum: Stratum, simulated: int) -> None:
+    def _check_work(self, stratum: StratumMeasurement, simulated: int) -> None:
         """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
         results.
         """
@@ -333,7 +333,7 @@ class _Course:
             stratum.work = 0
 
 
-def _reason(strata: Sequence[Stratum]) -> str:
+def _reason(strata: Sequence[StratumMeasurement]) -> str:
     """Say in short how a launch was sampled."""
     laps = [len(one.laps) - one.left_out for one in strata]
     jumps = sum(len(one.jumps) for one in strata)

@@ -21,8 +21,8 @@ from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.sampled import ITERATIONS, Doubt, Replicates, Sampling
-from gpusim.model.core.steering import Steered, Steerer
+from gpusim.model.core.sampled import ITERATIONS, Replicates, Sampling, UncertaintyComponent
+from gpusim.model.core.steering import SteeredLaunch, Steerer
 from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.within import (
@@ -31,9 +31,9 @@ from gpusim.model.sampling.within import (
     SAME_ROUNDS,
     SHORTER_RUNS,
     WITHIN,
-    Inside,
-    NotWithin,
-    Streaming,
+    LoopSteering,
+    StreamingLaunchError,
+    UnskippableLoopError,
     finds_nothing,
 )
 
@@ -41,24 +41,24 @@ LOOK_ITERATIONS = 4.0  # of the fastest wavefront, between two looks
 
 
 @dataclass(frozen=True)
-class Shorter:
+class LoopShortener:
     """Has each wavefront of a launch execute only `kept` iterations of its loop
     (gpusim.model.core.steering.Steerer).
     """
 
     spec: SamplingSpec
-    streaming: Streaming
+    streaming: StreamingLaunchError
     kept: int
 
-    def attach(self, launch: Steered) -> "Shortened":
+    def attach(self, launch: SteeredLaunch) -> "ShortenedLoopSteering":
         """Begin to steer a launch."""
-        return Shortened(self, launch)
+        return ShortenedLoopSteering(self, launch)
 
 
-class Shortened(Inside):
+class ShortenedLoopSteering(LoopSteering):
     """Steers one launch: each wavefront, soon after it is in its loop, passes over what is too many of it."""
 
-    def __init__(self, asked: Shorter, launch: Steered) -> None:
+    def __init__(self, asked: LoopShortener, launch: SteeredLaunch) -> None:
         self._over = asked.streaming.loop.iterations - asked.kept
         super().__init__(asked.spec, launch, asked.streaming.loop, asked.streaming.work)
 
@@ -83,14 +83,14 @@ class Shortened(Inside):
         """Leave the facts as they are: those of a launch with shorter loops."""
 
 
-def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming: Streaming) -> RunFacts:
-    """Estimate a launch from runs with shorter loops; raises NotWithin.
+def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming: StreamingLaunchError) -> RunFacts:
+    """Estimate a launch from runs with shorter loops; raises UnskippableLoopError.
 
     run: simulates the launch, steered, each time in the same state.
     """
     loop, total = streaming.loop, streaming.work.total
     if (streaming.work.each * streaming.workgroups != total).any():
-        raise NotWithin("its loads find nothing in L2, but work differs between workgroups")
+        raise UnskippableLoopError("its loads find nothing in L2, but work differs between workgroups")
     of_iteration = loop.length * streaming.wavefronts * streaming.workgroups
     kept = streaming.kept
     found: list[tuple[int, RunFacts]] = []
@@ -98,14 +98,14 @@ def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming:
         if plain_sum(n for n, _ in found) + kept > MOST_OF_LOOP * loop.iterations:
             if len(found) >= SHORTER_RUNS and abs(_cost(found[-2:]) / _cost(found[-3:-1]) - 1) <= SAME_ROUNDS:
                 break
-            raise NotWithin("its loads find nothing in L2, but runs with shorter loops do not lie on a line")
-        facts = run(Shorter(spec, streaming, kept))
+            raise UnskippableLoopError("its loads find nothing in L2, but runs with shorter loops do not lie on a line")
+        facts = run(LoopShortener(spec, streaming, kept))
         if facts.partial:
             return facts
         if facts.kernel.wavefront_instructions != total - (loop.iterations - kept) * of_iteration:
-            raise NotWithin("wavefronts were at the end of their loops before a look at them")
+            raise UnskippableLoopError("wavefronts were at the end of their loops before a look at them")
         if not finds_nothing(facts, spec):
-            raise NotWithin("L2 answers its later loads")
+            raise UnskippableLoopError("L2 answers its later loads")
         found.append((kept, facts))
         kept *= 2
     return _extrapolated(found, spec, streaming)
@@ -126,7 +126,7 @@ def _doubt(found: list[tuple[int, RunFacts]], iterations: int, spec: SamplingSpe
     return z * abs(last - before) * left * log2(iterations / kept) / (facts.cycles + last * left)
 
 
-def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streaming: Streaming) -> RunFacts:
+def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streaming: StreamingLaunchError) -> RunFacts:
     """Complete the facts of the longest run by the iterations that are left.
 
     What they cost is doubted by as much as it changed from the pair of runs before to the last one, for each time that
@@ -157,6 +157,6 @@ def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streami
         int(facts.kernel.wavefront_instructions),
         simulated,
         False,
-        tuple(Doubt(vector, doubt) for doubt in doubts),
+        tuple(UncertaintyComponent(vector, doubt) for doubt in doubts),
     )
     return facts

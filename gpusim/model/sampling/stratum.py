@@ -4,18 +4,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gpusim.model.sampling.decision import Measured, Next, following
-from gpusim.model.sampling.estimate import Estimate, estimate
-from gpusim.model.sampling.grid import Left
+from gpusim.model.sampling.decision import Measured, SamplingDecision, following
+from gpusim.model.sampling.estimate import CountEstimate, estimate
+from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.work import Stretch
+from gpusim.model.sampling.work import WorkgroupStratum
 
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
 
 
 @dataclass
-class Stratum:
+class StratumMeasurement:
     """A stretch while it is measured.
 
     spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; rounds: of the stretch;
@@ -24,7 +24,7 @@ class Stratum:
     machine was full.
     """
 
-    stretch: Stretch
+    stretch: WorkgroupStratum
     spec: SamplingSpec
     lap_rounds: float
     rounds: float
@@ -36,7 +36,9 @@ class Stratum:
     measured: Measured | None = None
 
     @classmethod
-    def of(cls, stretch: Stretch, spec: SamplingSpec, lap_rounds: float, rounds: float) -> "Stratum":
+    def of(
+        cls, stretch: WorkgroupStratum, spec: SamplingSpec, lap_rounds: float, rounds: float
+    ) -> "StratumMeasurement":
         """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
 
         rounds: of the stretch.
@@ -55,7 +57,7 @@ class Stratum:
         self.laps.append(lap)
         self.counts[-1] += 1
 
-    def following(self, left: Left, columns: Columns) -> Next:
+    def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
         self.measured = Measured(
             _pace(np.array(self.laps), columns), tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds
@@ -80,7 +82,7 @@ class Stratum:
         assert self.measured is not None
         return sum(map(len, self.jumps[len(self.measured.jumps) :]))
 
-    def estimate(self, columns: Columns, wavefronts: int) -> Estimate:
+    def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over. wavefronts: of a workgroup."""
         measured, first = self.measured, self.left_out
         assert measured is not None

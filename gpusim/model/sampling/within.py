@@ -22,17 +22,17 @@ from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.cu.state import CU_BITS, NEVER
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.sampled import ITERATIONS, WHOLE, Doubt, Replicates, Sampling
-from gpusim.model.core.steering import Steered
+from gpusim.model.core.sampled import ITERATIONS, WHOLE, Replicates, Sampling, UncertaintyComponent
+from gpusim.model.core.steering import SteeredLaunch
 from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.estimate import ratios
 from gpusim.model.sampling.independence import dependence
-from gpusim.model.sampling.looks import Columns, looked
+from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.work import Work
-from isa.execution.control_slice import NotSliced
+from gpusim.model.sampling.work import WorkgroupInstructions
+from isa.execution.control_slice import ControlSliceError
 from isa.execution.faults import ExecutionFault
-from isa.execution.passage import Loop, Passage, find_loop
+from isa.execution.passage import Loop, LoopFastForward, find_loop
 
 MOST_ROUNDS = 8.5  # of a launch that is sampled so: of more rounds, whole ones are passed over
 LEAST_ITERATIONS = 48  # of every wavefront's loop: fewer leave nothing to pass over
@@ -57,12 +57,12 @@ WITHIN = "within workgroups"  # the doubt that all launches sampled so share
 _LATER_ROUNDS = 1e9  # how long ago a launch began, for doubts that are those of `SamplingSpec.within_bias` here
 
 
-class NotWithin(Exception):
+class UnskippableLoopError(Exception):
     """Iterations of a launch cannot be passed over within its workgroups; says why."""
 
 
 @dataclass(eq=False)
-class Streaming(Exception):
+class StreamingLaunchError(Exception):
     """L2 answers no load of a launch: what it costs is known from runs with shorter loops
     (gpusim.model.sampling.shortened).
 
@@ -71,7 +71,7 @@ class Streaming(Exception):
     """
 
     loop: Loop
-    work: Work
+    work: WorkgroupInstructions
     ahead: float
     workgroups: int
     wavefronts: int
@@ -88,30 +88,30 @@ class Streaming(Exception):
         return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
 
 
-def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
-    """Begin to sample a launch within its workgroups; raises NotWithin."""
+def inside(spec: SamplingSpec, launch: SteeredLaunch) -> "LoopSteering":
+    """Begin to sample a launch within its workgroups; raises UnskippableLoopError."""
     if spec.functional:
-        raise NotWithin("its results are asked for")
+        raise UnskippableLoopError("its results are asked for")
     if launch.context.launch.regions:
-        raise NotWithin("the engine serves it")
+        raise UnskippableLoopError("the engine serves it")
     why = dependence(launch.context.instructions)
     if why:
-        raise NotWithin(why)
+        raise UnskippableLoopError(why)
     try:
-        loop, work = find_loop(launch.context.launch), Work(launch.work())
-    except (NotSliced, ExecutionFault) as refused:
-        raise NotWithin(str(refused)) from None
+        loop, work = find_loop(launch.context.launch), WorkgroupInstructions(launch.work())
+    except (ControlSliceError, ExecutionFault) as refused:
+        raise UnskippableLoopError(str(refused)) from None
     of_loop = loop.length * launch.wavefronts_per_workgroup
     least = loop.iterations - (work.each[0] - work.each.min()) / of_loop
     if least < LEAST_ITERATIONS:
-        raise NotWithin(f"{max(least, 0):.0f} iterations of its loop are too few to pass over some")
+        raise UnskippableLoopError(f"{max(least, 0):.0f} iterations of its loop are too few to pass over some")
     if loop.iterations * of_loop < LEAST_OF_WORK * work.each[0]:
-        raise NotWithin("it has much else to do than its longest loop")
-    return Inside(spec, launch, loop, work)
+        raise UnskippableLoopError("it has much else to do than its longest loop")
+    return LoopSteering(spec, launch, loop, work)
 
 
 @dataclass(frozen=True)
-class Standing:
+class WavefrontPositions:
     """Where the resident wavefronts stand. Arrays by wavefront.
 
     slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: executed and not yet issued, which are
@@ -128,7 +128,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Start:
+class PhaseStart:
     """The beginning of a calm time. position: the next workgroup of the grid; look: what was counted; phases: how many
     there were before.
     """
@@ -140,7 +140,7 @@ class Start:
 
 
 @dataclass
-class Phase:
+class SteadyPhase:
     """A time in which the machine was calm.
 
     kind: places that there are, and how many wavefronts; laps: [window, column], before the jump, then after it;
@@ -174,22 +174,22 @@ class Phase:
         return [1 / (sides * n) for n in (before, after) for _ in range(n)]
 
 
-class Inside:
+class LoopSteering:
     """Steers one launch (gpusim.model.core.steering.Steering)."""
 
-    def __init__(self, spec: SamplingSpec, launch: Steered, loop: Loop, work: Work) -> None:
+    def __init__(self, spec: SamplingSpec, launch: SteeredLaunch, loop: Loop, work: WorkgroupInstructions) -> None:
         # laps of different phases are not neighbours: that they resemble one another says nothing
         self._spec = spec.model_copy(update={"most_correlation": 0.999})
         self._launch, self._loop, self._work = launch, loop, work
         self._waves = launch.wavefronts_per_workgroup
         self._total = launch.workgroups
-        self._passage = Passage(launch.context, loop)
+        self._passage = LoopFastForward(launch.context, loop)
         self._passed = np.zeros(launch.context.slots)  # iterations, by slot
         self._of = np.full(launch.context.slots, -1)  # by which workgroup's wavefront
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
-        self._phases: list[Phase] = []
-        self._starts: list[Start] = []
+        self._phases: list[SteadyPhase] = []
+        self._starts: list[PhaseStart] = []
         self._jumped: np.ndarray | None = None  # what was counted when iterations were first passed over
         self._skipped, self._repeated = 0, np.zeros(len(self._columns.timed))  # workgroups, and what they cost
         self._checked = False  # what its loads find
@@ -211,13 +211,13 @@ class Inside:
                 yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
             self._check_loads()
             stands = self._standing()
-            self._repeat(Start(_kind(stands), self._launch.position, self._look(), len(self._phases)))
+            self._repeat(PhaseStart(_kind(stands), self._launch.position, self._look(), len(self._phases)))
             yield from self._phase()
             since = self._launch.now
             while np.array_equal(self._standing().workgroups, stands.workgroups):
                 yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
 
-    def _repeat(self, start: Start) -> None:
+    def _repeat(self, start: PhaseStart) -> None:
         """Pass over the rounds of whole workgroups that are left, once two of them have cost the same.
 
         A round is from the beginning of one phase to that of another of its kind, a round of workgroups later.
@@ -245,7 +245,7 @@ class Inside:
         self._repeated += issued * times
         self._skipped = count
 
-    def _a_round_before(self, start: Start) -> Start | None:
+    def _a_round_before(self, start: PhaseStart) -> PhaseStart | None:
         """Return the beginning of a phase of the same kind a round before; not the launch's first one."""
         of_round = self._launch.resident
         for then in self._starts[1:]:
@@ -257,7 +257,7 @@ class Inside:
         """Take laps and jump once while the machine is calm; yields the cycle of each look."""
         launch, columns = self._launch, self._columns
         begun = self._standing()
-        began, phase = launch.now, Phase(_kind(begun))
+        began, phase = launch.now, SteadyPhase(_kind(begun))
         look = self._look()
         pace = look[columns.cycles] / max(look[columns.work], 1)  # cycles of an instruction
         size = max(LAP_ITERATIONS * self._loop.length * len(begun.slots), self._spec.windows * LEAST_INSTRUCTIONS)
@@ -291,7 +291,7 @@ class Inside:
         phase.jumped = self._look() - look
         yield from self._lap(phase, last)
 
-    def _enough(self, phase: Phase, alike: Sequence[Phase], room: float, cycles: float) -> bool:
+    def _enough(self, phase: SteadyPhase, alike: Sequence[SteadyPhase], room: float, cycles: float) -> bool:
         """Tell whether a phase's laps say enough for a jump over `room` cycles, or are as many as are worth it.
 
         alike: earlier phases of its kind. The last lap has to have the pace of the one before, or of these phases.
@@ -319,7 +319,7 @@ class Inside:
         counts = np.array(laps).sum(axis=(0, 1))
         return float(counts[self._columns.cycles] / counts[self._columns.work])
 
-    def _lap(self, phase: Phase, cycles: float) -> Generator[int, None, bool]:
+    def _lap(self, phase: SteadyPhase, cycles: float) -> Generator[int, None, bool]:
         """Look at the end of each window of a lap; yields each look, returns whether the machine was calm all along."""
         start, looks, resident = self._launch.now, [self._look()], self._standing().workgroups
         for k in range(1, self._spec.windows + 1):
@@ -333,9 +333,9 @@ class Inside:
     # -- the machine
 
     def _look(self) -> np.ndarray:
-        return looked(self._launch, self._vector)
+        return read_counts(self._launch, self._vector)
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> WavefrontPositions:
         """Return where the resident wavefronts stand."""
         context = self._launch.context
         held = context.resident_wavefronts
@@ -354,7 +354,7 @@ class Inside:
         place = (np.arange(len(first)) - first) * (count.max(initial=0) + 1) + count
         which = np.searchsorted(pairs[0] * self._total + pairs[1], units * self._total + workgroups)
         ahead = ahead / loop.length
-        return Standing(slots, workgroups, begun - ahead, ahead, loop.iterations + more - begun, place[which])
+        return WavefrontPositions(slots, workgroups, begun - ahead, ahead, loop.iterations + more - begun, place[which])
 
     def _calm(self, done: float, left: float) -> bool:
         """Tell whether all that may be resident is, and each wavefront has done so many iterations and has so many
@@ -366,18 +366,19 @@ class Inside:
         return not launch.waiting or len(stands.slots) == launch.resident * self._waves
 
     def _check_loads(self) -> None:
-        """Raise Streaming, once the first wavefronts are in their loops, if L2 has answered hardly any load."""
+        """Raise StreamingLaunchError, once the first wavefronts are in their loops, if L2 has answered hardly any
+        load."""
         stands = self._standing()
         if self._checked or not len(stands.done) or stands.done.mean() < SETTLED_ITERATIONS:
             return
         self._checked = True
         if finds_nothing(self._launch.counts(), self._spec):
             ahead, rounds = float(stands.ahead.max()), self._total / self._launch.resident
-            found = Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+            found = StreamingLaunchError(self._loop, self._work, ahead, self._total, self._waves, rounds)
             if found.fits:
                 raise found
 
-    def _moved(self, begun: Standing, stands: Standing) -> tuple[np.ndarray, np.ndarray]:
+    def _moved(self, begun: WavefrontPositions, stands: WavefrontPositions) -> tuple[np.ndarray, np.ndarray]:
         """Return how many iterations the place of each wavefront has moved on in the mean over all compute units, and
         how many more each wavefront's workgroup has.
         """
@@ -432,7 +433,7 @@ class Inside:
             int(facts.kernel.wavefront_instructions),
             simulated,
             False,
-            tuple(Doubt(self._vector, doubt) for doubt in doubts),
+            tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
     def _reason(self) -> str:
@@ -453,6 +454,6 @@ def _strata(laps: Sequence[int]) -> np.ndarray:
     return np.repeat(np.arange(len(laps)), laps)
 
 
-def _kind(stands: Standing) -> tuple[int, ...]:
+def _kind(stands: WavefrontPositions) -> tuple[int, ...]:
     """Return what phases that may be compared have in common: how many wavefronts there are, and which places."""
     return len(stands.slots), *np.unique(stands.places).tolist()

@@ -19,7 +19,7 @@ _BY_CHANCE = 4.0  # standard errors
 
 
 @dataclass(frozen=True)
-class Stretch:
+class WorkgroupStratum:
     """Workgroups from `start` to before `end` that are alike.
 
     share: of the launch's work; unevenness: the longest one's work over the mean; share_after: of the launch's work,
@@ -46,7 +46,7 @@ class Stretch:
         return _END * self.unevenness / rounds if self.unevenness > UNEVEN else 0.0
 
 
-class Work:
+class WorkgroupInstructions:
     """Instructions of each workgroup of a grid by basic block, int64 [workgroup, block].
 
     Rows that share memory are alike: grids of a hundred million workgroups have no array of them.
@@ -75,19 +75,19 @@ class Work:
             return int(self._before[-1]) * len(workgroups)
         return int(self._before[workgroups.stop] - self._before[workgroups.start])
 
-    def stretches(self, resident: int) -> list[Stretch]:
+    def stretches(self, resident: int) -> list[WorkgroupStratum]:
         """Return the stretches of alike workgroups that the grid consists of. resident: workgroups of a round."""
         if self._alike:
-            return [Stretch(0, len(self._blocks))]
+            return [WorkgroupStratum(0, len(self._blocks))]
         cuts = [0, *_cuts(self._blocks.astype(float), max(1, resident // 2)), len(self._blocks)]
         return [self._stretch(start, end) for start, end in pairwise(cuts)]
 
-    def _stretch(self, start: int, end: int) -> Stretch:
+    def _stretch(self, start: int, end: int) -> WorkgroupStratum:
         work = np.diff(self._before[start : end + 1])
         mean = max(float(work.mean()), 1.0)
         total = max(self.total, 1)
         after = (self.total - int(self._before[end])) / total
-        return Stretch(start, end, float(work.sum()) / total, float(work.max()) / mean, after)
+        return WorkgroupStratum(start, end, float(work.sum()) / total, float(work.max()) / mean, after)
 
 
 def _cuts(blocks: np.ndarray, size: int) -> list[int]:

@@ -2,14 +2,14 @@
 
 from functools import cache
 
-from gpusim.base.html import beside, hashed
+from gpusim.base.html import hashed, read_asset
 from gpusim.results.report.page import charts
 
 
 @cache
 def page() -> str:
     """Return the page, which gets its data from `state.json`."""
-    return beside(__file__, "page.html").replace("{style}", _style()).replace("{script}", _script())
+    return read_asset(__file__, "page.html").replace("{style}", _style()).replace("{script}", _script())
 
 
 @cache
@@ -24,9 +24,9 @@ def policy() -> str:
 @cache
 def _style() -> str:
     colours = "".join(f" --c{number}: {colour};" for number, colour in enumerate(charts.COLOURS))
-    return f"{beside(charts.__file__, 'page.css')}:root {{{colours} }}\n{beside(__file__, 'page.css')}"
+    return f"{read_asset(charts.__file__, 'page.css')}:root {{{colours} }}\n{read_asset(__file__, 'page.css')}"
 
 
 @cache
 def _script() -> str:
-    return beside(__file__, "page.js")
+    return read_asset(__file__, "page.js")

@@ -11,8 +11,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from gpusim.base.progress import Progress, Rate
-from gpusim.results.live.snapshot import Moment, compute_units, queues, rates
+from gpusim.base.progress import Progress, ProgressRate
+from gpusim.results.live.snapshot import MachineSnapshot, compute_units, queues, rates
 
 PERIOD_S = 0.5  # between two moments of a launch
 LONGEST_TEXT = 2000  # characters of a message to the user
@@ -24,8 +24,8 @@ class _Launch:
 
     def __init__(self, title: str = "", unit: str = "") -> None:
         self.title, self.unit = title[:LONGEST_TEXT], unit
-        self.rate = Rate(unit)
-        self.before: Moment | None = None
+        self.rate = ProgressRate(unit)
+        self.before: MachineSnapshot | None = None
         self.last: Progress | None = None
         self.sent = 0.0
 
@@ -57,7 +57,7 @@ class Sender:
         launch, now = self._launch, time.monotonic()
         launch.last = progress
         if launch.before is None and progress.machine is not None:
-            launch.before = Moment.of(progress.machine, now)
+            launch.before = MachineSnapshot.of(progress.machine, now)
         if now - launch.sent >= PERIOD_S:
             launch.sent = now
             self._moment(work, progress, now)
@@ -99,7 +99,7 @@ class Sender:
             "done": progress.done,
         }
         if progress.machine is not None:
-            moment = Moment.of(progress.machine, now)
+            moment = MachineSnapshot.of(progress.machine, now)
             before = self._launch.before or moment
             if moment.cycle > before.cycle:
                 message["rates"] = rates(before, moment)

@@ -13,7 +13,7 @@ from gpusim.base.counters import EACH
 from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
-from gpusim.model.core.laws import held
+from gpusim.model.core.laws import read_queue_depths
 from memory.dram.controller import bus_busy_cycles
 
 # what a resident wavefront does, as the page names it, by its state
@@ -45,7 +45,7 @@ RATES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Moment:
+class MachineSnapshot:
     """A machine at a moment. counts: since the launch's begin, by 'section.name', added up over all instances."""
 
     cycle: int
@@ -56,7 +56,7 @@ class Moment:
     bus_cycles: float
 
     @classmethod
-    def of(cls, m: Any, seconds: float) -> "Moment":
+    def of(cls, m: Any, seconds: float) -> "MachineSnapshot":
         """Read the moment from the machine record `m`, at this wall time."""
         counts: dict[str, int] = {}
         for table in _TABLES:
@@ -67,7 +67,7 @@ class Moment:
         return cls(cycle, seconds, counts, int(m.run.waves_left), float(bus_busy_cycles(m)), float(cycle * buses))
 
 
-def rates(before: Moment, now: Moment) -> dict[str, float | None]:
+def rates(before: MachineSnapshot, now: MachineSnapshot) -> dict[str, float | None]:
     """Return RATES over the interval between two moments of one launch."""
     cycles, seconds = now.cycle - before.cycle, now.seconds - before.seconds
 
@@ -108,7 +108,7 @@ def queues(m: Any) -> list[dict[str, Any]]:
     """List the depths of the queues: entries of all units of a kind, of the fullest one, and units that hold any."""
     return [
         {"name": name, "entries": int(v.sum()), "fullest": int(v.max(initial=0)), "units": int(np.count_nonzero(v))}
-        for name, v in held(m)
+        for name, v in read_queue_depths(m)
     ]
 
 

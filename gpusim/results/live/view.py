@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.follow import followed_by
+from gpusim.base.follow import attach_follower
 from gpusim.base.progress import Reporter
 from gpusim.base.version import __version__
 
@@ -35,7 +35,7 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
         return
     import multiprocessing
 
-    from gpusim.base.children import signals_held
+    from gpusim.base.children import hold_signals
     from gpusim.results.live.sender import Sender  # imports the compiled core: up to a second
 
     server = _listening(port, reporter.quiet)
@@ -48,7 +48,7 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     sys.stdout.flush()
     sys.stderr.flush()
     process = multiprocessing.get_context("fork").Process(target=_serve, args=(server, theirs, ours, run), daemon=True)
-    with signals_held():
+    with hold_signals():
         process.start()
     theirs.close()
     address = f"http://{server.server_name}:{server.server_port}/"
@@ -56,7 +56,7 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     sender = Sender(ours)
     outcome = "ended"
     try:
-        with followed_by(sender):
+        with attach_follower(sender):
             reporter.say(f"live view: {address}")
             yield
     except KeyboardInterrupt:
@@ -95,12 +95,12 @@ def _listening(port: str, quiet: bool) -> "LiveServer":
 
 def _serve(server: "LiveServer", from_run: socket.socket, to_server: socket.socket, run: Mapping[str, Any]) -> None:
     """Run the server's process, which ends with the run, whatever signals reach them both."""
-    from gpusim.base.children import signals_taken
+    from gpusim.base.children import deliver_signals
     from gpusim.results.live.server import serve
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    signals_taken()
+    deliver_signals()
     to_server.close()  # the run's end: when all of its processes are gone, reading ends
     with contextlib.suppress(OSError):
         serve(server, from_run, run)

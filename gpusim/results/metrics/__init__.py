@@ -15,7 +15,7 @@ from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.half_widths import SUFFIX, half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import MEMORY
-from gpusim.results.metrics.metric import Metric, counted, known_of, ratio
+from gpusim.results.metrics.metric import Metric, collect_formula_inputs, counted, ratio
 from gpusim.results.metrics.run import RUN
 from gpusim.results.records.record import RunRecord
 
@@ -82,7 +82,7 @@ def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str,
 
 def _tree(facts: RunFacts, energy: EnergyModel | None, run: RunRecord | None = None) -> dict[str, Any]:
     """Build group → name → value; a group without any known value is None as a whole."""
-    known = known_of(facts, energy, run)
+    known = collect_formula_inputs(facts, energy, run)
     blank, applicable = _applicable(frozenset(known))
     found: dict[str, dict[str, Any]] = {}
     for group, name, metric in applicable:
@@ -121,7 +121,7 @@ def chosen(paths: Iterable[str], facts: RunFacts, energy: EnergyModel | None = N
 
     The half-width is 0 where nothing was sampled, and of a metric that is no number.
     """
-    known = known_of(facts, energy)
+    known = collect_formula_inputs(facts, energy)
     held = [_BY_PATH[path] for path in paths]
     widths = half_widths(held, facts, energy)
     found = {metric.path: metric.value(known) for metric in held}

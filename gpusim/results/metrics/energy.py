@@ -7,7 +7,7 @@ from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.energy.model import EnergyModel
-from gpusim.results.metrics.metric import Metric, derived, known_of, ratio
+from gpusim.results.metrics.metric import Metric, collect_formula_inputs, derived, ratio
 
 # counts of an engine that compacts on writing: 0 of others, and in results from before that kind existed
 _ON_WRITE = ("lines_handed_over", "compacted_fetched", "compacted_written")
@@ -40,7 +40,7 @@ def _sum(name: str, definition: str, *parts: Metric) -> Metric:
     """Make the metric of several parts; the engine's does not count where there is no engine."""
 
     def of(energy: EnergyModel, facts: RunFacts) -> float | None:
-        known = known_of(facts, energy)
+        known = collect_formula_inputs(facts, energy)
         values = [part.value(known) for part in parts if part is not _ENGINE or facts.engine is not None]
         return None if None in values else plain_sum(values)
 
@@ -52,7 +52,7 @@ def _uj(events: float, each_pj: float | None) -> float | None:
 
 
 def _pj_per_bit(energy: EnergyModel, facts: RunFacts, dram: Counts) -> float | None:
-    taken_uj = _DRAM.value(known_of(facts, energy))
+    taken_uj = _DRAM.value(collect_formula_inputs(facts, energy))
     return None if taken_uj is None else ratio(taken_uj * 1e6, 8 * (dram.bytes_read + dram.bytes_written))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.energy.model import EnergyModel
-from gpusim.results.metrics.metric import Metric, known_of
+from gpusim.results.metrics.metric import Metric, collect_formula_inputs
 
 SUFFIX = "_half_width"
 
@@ -18,11 +18,11 @@ def half_widths(metrics: Sequence[Metric], facts: RunFacts, energy: EnergyModel 
     """
     if facts.sampling is None:
         return {}
-    known = known_of(facts, energy)
+    known = collect_formula_inputs(facts, energy)
     points = _values(metrics, known)
     squares = {path: [0.0] * len(values) for path, values in points.items()}
     for factor, sections in facts.sampling.replicates(facts.sections):
-        for path, values in _values(metrics, known_of(RunFacts(sections), energy)).items():
+        for path, values in _values(metrics, collect_formula_inputs(RunFacts(sections), energy)).items():
             held = squares.get(path, ())
             for k, (value, point) in enumerate(zip(values, points.get(path, ()), strict=False)):
                 held[k] += factor * (value - point) ** 2  # type: ignore[index]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
+from gpusim.base.counters import Counter, CounterTable, Counts, UnknownCountError
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.facts import RunFacts
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Metric(NamedTuple):
     """One metric of a launch, of the sum of several, or of a run as a whole.
 
-    reads: what the formula `of` takes, in order, by the names of `known_of`; counter: the counter that the metric
-    reports unchanged, None if the metric is derived.
+    reads: what the formula `of` takes, in order, by the names of `collect_formula_inputs`; counter: the counter that
+    the metric reports unchanged, None if the metric is derived.
     """
 
     path: str
@@ -33,17 +33,20 @@ class Metric(NamedTuple):
         return "run" in self.reads
 
     def value(self, known: Mapping[str, Any]) -> Any:
-        """Return the metric by what is known (`known_of`); None where it does not apply or was not counted."""
+        """Return the metric by what is known (`collect_formula_inputs`); None where it does not apply or was not
+        counted."""
         held = [known.get(name) for name in self.reads]
         if None in held:
             return None
         try:
             return self.of(*held)
-        except NotCounted:
+        except UnknownCountError:
             return None
 
 
-def known_of(facts: RunFacts, energy: "EnergyModel | None" = None, run: "RunRecord | None" = None) -> dict[str, Any]:
+def collect_formula_inputs(
+    facts: RunFacts, energy: "EnergyModel | None" = None, run: "RunRecord | None" = None
+) -> dict[str, Any]:
     """Return what formulas may read, by the names of their parameters.
 
     These are the sections of the facts, and where there are: `facts`, all of them; `energy`, of the machine's events;
@@ -54,7 +57,8 @@ def known_of(facts: RunFacts, energy: "EnergyModel | None" = None, run: "RunReco
 
 
 def derived(path: str, unit: str, definition: str, formula: Callable[..., Any]) -> Metric:
-    """Make a metric that is computed: `formula`'s parameters are what it reads, by the names of `known_of`."""
+    """Make a metric that is computed: `formula`'s parameters are what it reads, by the names of
+    `collect_formula_inputs`."""
     code = formula.__code__
     return Metric(path, unit, definition, code.co_varnames[: code.co_argcount], formula)
 

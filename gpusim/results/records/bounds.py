@@ -6,7 +6,7 @@ from gpusim.model.core.facts import RunFacts
 LATENCY = "latency"  # the roofline that does not follow from a unit's rate
 
 
-def bound_of(facts: RunFacts) -> tuple[str, float]:
+def find_bound(facts: RunFacts) -> tuple[str, float]:
     """Return the largest roofline bound, except latency's, and its share of the launches' cycles."""
     bounds = {name: cycles for name, cycles in facts.roofline.items() if name != LATENCY}
     name = max(bounds, key=lambda one: bounds[one])

@@ -9,14 +9,14 @@ from gpusim.results.records.record import RunRecord
 EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycles
 
 
-def stopped_by(records: Sequence[RunRecord]) -> str:
+def get_stop_reason(records: Sequence[RunRecord]) -> str:
     """Return why the run is partial; empty where it is complete."""
     return next((record.stopped_by for record in records if record.partial), "")
 
 
 def exit_code(records: Sequence[RunRecord]) -> int:
     """Return the exit code of a run with these records: a HIP program's own, where one ran."""
-    stopped = stopped_by(records)
+    stopped = get_stop_reason(records)
     if records and records[-1].exit_code is not None:
         return records[-1].exit_code
     if stopped:

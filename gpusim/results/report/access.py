@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpusim.base.sums import plain_sum
-from gpusim.results.report.result import Measured
-from gpusim.results.report.rule import place_of
+from gpusim.results.report.result import RunMetrics
+from gpusim.results.report.rule import format_location
 from gpusim.results.report.values import NOTHING, percent
 from isa.architecture import LANES
 from isa.trace import LINE_BYTES
@@ -17,7 +17,7 @@ _MANY = 2  # lines for each L2 channel, from which on they could go to all chann
 Spot = Mapping[str, Any]
 
 
-def patterns(run: Measured, *kinds: str) -> list[Spot]:
+def patterns(run: RunMetrics, *kinds: str) -> list[Spot]:
     """Return the access patterns of a run, of these kinds alone if any are named."""
     return [spot for spot in run.tree.get("access_patterns") or () if not kinds or spot["kind"] in kinds]
 
@@ -26,16 +26,16 @@ class _Waste(NamedTuple):
     """A waste: of which instructions, what of it is too much of what, in the same unit."""
 
     kinds: tuple[str, ...]
-    wasted: Callable[[Measured, Spot], float]
+    wasted: Callable[[RunMetrics, Spot], float]
     whole: Callable[[Spot], float]
 
-    def share(self, run: Measured) -> float | None:
+    def share(self, run: RunMetrics) -> float | None:
         """Return the share of the run's whole that is wasted; None without any."""
         spots = patterns(run, *self.kinds)
         whole = plain_sum(self.whole(spot) for spot in spots)
         return plain_sum(self.wasted(run, spot) for spot in spots) / whole if whole else None
 
-    def worst(self, run: Measured) -> Spot | None:
+    def worst(self, run: RunMetrics) -> Spot | None:
         """Return the instruction that wastes most."""
         return max(patterns(run, *self.kinds), key=lambda spot: self.wasted(run, spot), default=None)
 
@@ -46,7 +46,7 @@ def _examined(spot: Spot, name: str) -> float:
     return spot.get(name, 0) * spot.get("lines", 0) / examined if examined else 0.0
 
 
-def _excess_lines(run: Measured, spot: Spot) -> float:
+def _excess_lines(run: RunMetrics, spot: Spot) -> float:
     return float(max(spot.get("lines", 0) - spot.get("least_lines", 0), 0))
 
 
@@ -54,11 +54,11 @@ def _stored_lines(spot: Spot) -> float:
     return float(spot.get("lines", 0)) if "store" in spot["instruction"] else 0.0
 
 
-def _channels(run: Measured) -> int:
+def _channels(run: RunMetrics) -> int:
     return int(run.gpu.get("l2", {}).get("channels", 1))
 
 
-def _crowded_lines(run: Measured, spot: Spot) -> float:
+def _crowded_lines(run: RunMetrics, spot: Spot) -> float:
     """Return the lines by which the L2 channel that gets most exceeds an even share, where lines suffice for all."""
     channels = _channels(run)
     if spot.get("examined_lines", 0) < _MANY * channels * spot.get("examined", 0):
@@ -92,7 +92,7 @@ def _number(value: float) -> str:
 
 
 def _at(spot: Spot) -> str:
-    return f"{place_of(spot)}, {spot['instruction']}"
+    return f"{format_location(spot)}, {spot['instruction']}"
 
 
 def stride_bytes(spot: Spot) -> int:
@@ -101,7 +101,7 @@ def stride_bytes(spot: Spot) -> int:
     return abs(spot.get("stride_lines", 0)) * LINE_BYTES if regular else 0
 
 
-def line_figures(run: Measured) -> Mapping[str, str]:
+def line_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the instruction that touches most lines in vain."""
     spot = UNCOALESCED.worst(run)
     if spot is None:
@@ -117,7 +117,7 @@ def line_figures(run: Measured) -> Mapping[str, str]:
     }
 
 
-def set_figures(run: Measured) -> Mapping[str, str]:
+def set_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the instruction most of whose lines find their L1 set full of its own."""
     spot = SET_CONFLICTS.worst(run)
     if spot is None:
@@ -127,7 +127,7 @@ def set_figures(run: Measured) -> Mapping[str, str]:
     return {"stride": f"a stride of {stride:,} bytes{power}" if stride else "their addresses", "at": _at(spot)}
 
 
-def channel_figures(run: Measured) -> Mapping[str, str]:
+def channel_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the instruction whose lines crowd in a few L2 channels most."""
     spot = CHANNEL_CONFLICTS.worst(run)
     if spot is None or not spot.get("examined"):
@@ -136,17 +136,17 @@ def channel_figures(run: Measured) -> Mapping[str, str]:
     return {"most": _number(most), "lines": _number(lines), "channels": str(_channels(run)), "at": _at(spot)}
 
 
-def place_figures(waste: _Waste) -> Callable[[Measured], Mapping[str, str]]:
+def place_figures(waste: _Waste) -> Callable[[RunMetrics], Mapping[str, str]]:
     """Return what gives the figures of the instruction that wastes most."""
 
-    def figures(run: Measured) -> Mapping[str, str]:
+    def figures(run: RunMetrics) -> Mapping[str, str]:
         spot = waste.worst(run)
         return {} if spot is None else {"at": _at(spot)}
 
     return figures
 
 
-def bank_figures(run: Measured) -> Mapping[str, str]:
+def bank_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the instruction with most LDS bank conflicts."""
     spot = BANK_CONFLICTS.worst(run)
     if spot is None:
@@ -155,17 +155,17 @@ def bank_figures(run: Measured) -> Mapping[str, str]:
     return {"each": f"{cycles} bank cycles where {least} would do", "at": _at(spot)}
 
 
-def lane_figures(run: Measured) -> Mapping[str, str]:
+def lane_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of idle lanes: how many are active in the mean, and where most are not."""
     spots, spot = patterns(run, "vector_alu"), IDLE_LANES.worst(run)
     if spot is None:
         return {}
     issued = plain_sum(one["issued"] for one in spots)
     active = plain_sum(one["lanes"] for one in spots) / issued
-    return {"active": _number(active), "there": _number(_of(spot, "lanes")), "at": place_of(spot)}
+    return {"active": _number(active), "there": _number(_of(spot, "lanes")), "at": format_location(spot)}
 
 
-def waited_for(run: Measured) -> Mapping[str, str]:
+def describe_longest_wait(run: RunMetrics) -> Mapping[str, str]:
     """Return which instruction is waited for most, as the end of a sentence; empty where it is not known."""
     spots = [spot for spot in patterns(run) if spot.get("wait_cycles")]
     whole = plain_sum(spot["wait_cycles"] for spot in spots)
@@ -188,7 +188,7 @@ HEADS = (
 )  # fmt: skip
 
 
-def access_rows(run: Measured) -> list[AccessRow]:
+def access_rows(run: RunMetrics) -> list[AccessRow]:
     """Return the rows of a run's memory instructions, those that were waited for longest first."""
     spots = [spot for spot in patterns(run) if spot["kind"] != "vector_alu"]
     waited = plain_sum(spot.get("wait_cycles", 0) for spot in spots)
@@ -227,7 +227,7 @@ def _hit_rate(spot: Spot, cache: str) -> str:
     return percent(counts[0] / sum(counts)) if any(counts) else NOTHING
 
 
-def told_of(cell: str) -> bool:
+def has_content(cell: str) -> bool:
     """Tell whether a cell of a row says anything."""
     return cell.strip(f"{NOTHING}, ") != ""
 
@@ -245,7 +245,7 @@ class LineRow(NamedTuple):
     wait_cycles: int
 
 
-def line_rows(run: Measured) -> list[LineRow]:
+def line_rows(run: RunMetrics) -> list[LineRow]:
     """Return the source lines of a run's access patterns with their counts, by file and line."""
     held: dict[tuple[str, int], list[Spot]] = {}
     for spot in patterns(run):

@@ -6,15 +6,15 @@ from typing import Any
 
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
-from gpusim.results.report.access import HEADS, access_rows, told_of
+from gpusim.results.report.access import HEADS, access_rows, has_content
 from gpusim.results.report.guesses import guesses
 from gpusim.results.report.layout import Line, plain, wrapped
-from gpusim.results.report.over_time import over_time
-from gpusim.results.report.result import Measured, Result
-from gpusim.results.report.rule import STALLS, place_of
-from gpusim.results.report.rules import found_in
-from gpusim.results.report.sections import Section, paths_of
-from gpusim.results.report.values import NOTHING, percent, shown, unit_of, value_at, with_half_width
+from gpusim.results.report.over_time import compute_interval_rates
+from gpusim.results.report.result import Result, RunMetrics
+from gpusim.results.report.rule import STALLS, format_location
+from gpusim.results.report.rules import apply_rules
+from gpusim.results.report.sections import ReportSection, list_section_paths
+from gpusim.results.report.values import NOTHING, format_metric, get_value, percent, unit_of, with_half_width
 from isa.execution.resident import WavefrontGroup, group_lines
 from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import short
@@ -24,7 +24,7 @@ _LARGEST_REASONS = 3  # of a hot spot
 _INTERVALS = 32  # of a series, neighbours joined
 
 
-def details(result: Result, sections: Sequence[Section], width: int) -> list[Line]:
+def details(result: Result, sections: Sequence[ReportSection], width: int) -> list[Line]:
     """Return the lines of the sections that have something to show; `width`: columns that lines should fit into."""
     lines: list[Line] = []
     for section in sections:
@@ -37,14 +37,14 @@ def details(result: Result, sections: Sequence[Section], width: int) -> list[Lin
     return lines
 
 
-def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
+def build_rows(result: Result, section: ReportSection) -> list[tuple[str, ...]]:
     """Return the rows of a section's metrics: path, each column's value, the ratio of the last column to the first
     (where there are several), unit. Metrics without any value are left out.
     """
     several = len(result.columns) > 1
     ratios = metrics.normalized(dict(result.last.tree), dict(result.columns[0].tree)) if several else {}
     rows = []
-    for path in paths_of(section):
+    for path in list_section_paths(section):
         cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
         if all(cell == NOTHING for cell in cells):
             continue
@@ -55,15 +55,15 @@ def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
     return rows
 
 
-def heads_of(result: Result) -> list[str]:
-    """Return the heads of the columns of `rows_of`."""
+def build_heads(result: Result) -> list[str]:
+    """Return the heads of the columns of `build_rows`."""
     if len(result.columns) == 1:
         return ["metric", result.columns[0].title, "unit"]
     first = result.columns[0].name
     return ["metric", *(f"{c.name}: {c.title}" for c in result.columns), f"ratio to {first}", "unit"]
 
 
-def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
+def hotspot_rows(column: RunMetrics) -> list[dict[str, Any]]:
     """Return the costliest instructions of a run: wavefront-cycles, their share of all, kernel, address, instruction,
     source file and line, and the largest stall reasons with their shares of the instruction's cycles.
     """
@@ -88,15 +88,15 @@ def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
     return found
 
 
-def _share(column: Measured, path: str) -> str:
+def _share(column: RunMetrics, path: str) -> str:
     share = column.share(path)
     return f" ({percent(share)})" if share is not None else ""
 
 
-def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
-    rows = rows_of(result, section)
+def _body(result: Result, section: ReportSection, width: int) -> Iterator[Line]:
+    rows = build_rows(result, section)
     if rows:
-        yield from _table(heads_of(result), rows, width)
+        yield from _table(build_heads(result), rows, width)
     for column in result.columns:
         if section.key == "launch":
             yield from _launches(column, width)
@@ -109,7 +109,7 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
         if section.key == "source":
             yield from _hotspots(column, width)
             yield from _resident(column, width)
-    for finding in found_in(result, section.key):
+    for finding in apply_rules(result, section.key):
         yield from wrapped(finding.text, width, 4, "yellow", "  ! ")
         if finding.advice:
             yield from wrapped(finding.advice, width, 6, "", "    > ")
@@ -130,31 +130,31 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) ->
         yield from (plain(line) for line in (["    " + "  ".join(values)] if beside else [f"      {c}" for c in held]))
 
 
-def _launches(column: Measured, width: int) -> Iterator[Line]:
+def _launches(column: RunMetrics, width: int) -> Iterator[Line]:
     launches = column.tree.get("launches") or ()
     whole = column.number("kernel.cycles")
     if launches:
         yield from wrapped(f"{column.title}: launches, their cycles, share of all", width, 4, "bold", "  ")
     for number, launch in enumerate(launches, 1):
-        cycles = value_at(launch, "kernel.cycles") or 0
+        cycles = get_value(launch, "kernel.cycles") or 0
         share = f"{100 * cycles / whole:5.1f} %" if whole else ""
-        name = shown("kernel.name", value_at(launch, "kernel.name"))
+        name = format_metric("kernel.name", get_value(launch, "kernel.name"))
         yield from wrapped(f"{cycles:>15,} cycles  {share}  {name}", width, 40, "", f"  {number:>6}")
 
 
-def _accesses(column: Measured, width: int) -> Iterator[Line]:
+def _accesses(column: RunMetrics, width: int) -> Iterator[Line]:
     rows = access_rows(column)
     if not rows:
         return
     yield from wrapped(f"{column.kernel}: {'; '.join(HEADS[1:])} (docs/report.md)", width, 4, "bold", "  ")
     for row in rows[:_LISTED]:
-        told = [f"{head} {cell}" for head, cell in zip(HEADS[1:], row.cells[1:], strict=True) if told_of(cell)]
-        yield from wrapped(f"{row.cells[0]} [{place_of(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")
+        told = [f"{head} {cell}" for head, cell in zip(HEADS[1:], row.cells[1:], strict=True) if has_content(cell)]
+        yield from wrapped(f"{row.cells[0]} [{format_location(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")
     if len(rows) > _LISTED:
         yield plain(f"    and {len(rows) - _LISTED} others, waited for less")
 
 
-def _guesses(result: Result, column: Measured, width: int) -> Iterator[Line]:
+def _guesses(result: Result, column: RunMetrics, width: int) -> Iterator[Line]:
     found = guesses(result, column)
     if found:
         yield from wrapped(f"{column.title}: at most this share of what stands behind it", width, 4, "bold", "  ")
@@ -164,9 +164,9 @@ def _guesses(result: Result, column: Measured, width: int) -> Iterator[Line]:
         yield from wrapped(text, width, 14, "", "    ")
 
 
-def _series(column: Measured, width: int) -> Iterator[Line]:
+def _series(column: RunMetrics, width: int) -> Iterator[Line]:
     """Yield a row for each interval of a series, up to _INTERVALS of them."""
-    found = over_time(column, _INTERVALS)
+    found = compute_interval_rates(column, _INTERVALS)
     if found is None:
         return
     heads = ["to cycle", *(f"{rate.name}, {rate.unit}" for rate in found.rates), "wavefronts", "most cycles"]
@@ -184,7 +184,7 @@ def _series(column: Measured, width: int) -> Iterator[Line]:
         )
 
 
-def _hotspots(column: Measured, width: int) -> Iterator[Line]:
+def _hotspots(column: RunMetrics, width: int) -> Iterator[Line]:
     rows = hotspot_rows(column)
     if rows:
         title = f"{column.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons"
@@ -199,12 +199,12 @@ def _hotspots(column: Measured, width: int) -> Iterator[Line]:
         yield from wrapped(f"{text}  {reasons}", width, 37)
 
 
-def _resident(column: Measured, width: int) -> Iterator[Line]:
+def _resident(column: RunMetrics, width: int) -> Iterator[Line]:
     """Yield lines that tell where the resident wavefronts were when the run was stopped."""
     groups: Sequence[Any] = column.tree.get("resident_wavefronts") or ()
     if not groups:
         return
-    launch = Measured("", (column.tree.get("launches") or [column.tree])[-1])
+    launch = RunMetrics("", (column.tree.get("launches") or [column.tree])[-1])
     ended = f"{launch.number('kernel.workgroups'):,} of {launch.number('kernel.workgroups_total'):,} workgroups"
     when = f" in cycle {launch.number('kernel.cycles'):,}" if launch.get("kernel.cycles") is not None else ""
     yield from wrapped(f"{launch.kernel}: stopped{when}, {ended} had ended; resident:", width, 4, "bold", "  ")

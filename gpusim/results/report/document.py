@@ -9,9 +9,9 @@ from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.sums import plain_sum
-from gpusim.model.core.facts import RunFacts, series_of
+from gpusim.model.core.facts import RunFacts, join_series
 from gpusim.results import metrics
-from gpusim.results.records.bounds import bound_of, largest_stalls
+from gpusim.results.records.bounds import find_bound, largest_stalls
 from gpusim.results.records.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
 
@@ -97,7 +97,7 @@ def _tree(record: RunRecord) -> dict[str, Any]:
              "kind": p.kind, **p.counts}
             for p in record.total.patterns
         ]  # fmt: skip
-    series = series_of(record.launches) or record.total.series  # a program's parts are kernels, not in order of time
+    series = join_series(record.launches) or record.total.series  # a program's parts are kernels, not in order of time
     if series is not None:
         tree["series"] = asdict(series)
     if record.partial:
@@ -169,7 +169,7 @@ def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
     """
     if facts.roofline is None:
         return {"cycles": None}
-    bound, near = bound_of(facts)
+    bound, near = find_bound(facts)
     timed: dict[str, Any] = {"cycles": facts.cycles, "time_us": facts.time_us}
     if facts.sampling is not None:
         width = facts.sampling.half_width("kernel", "cycles")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from gpusim.base.intervals import differ
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.results.report.result import Measured, Result, Row
+from gpusim.results.report.result import Result, ResultRow, RunMetrics
 
 Place = tuple[str, str]  # a layer and its pass
 MOST_LOSSES = 5
@@ -22,7 +22,7 @@ def gains_tables(result: Result) -> list[Table]:
     return [made(result)] if made is not None and whole else []
 
 
-def apart_lines(result: Result) -> list[str]:
+def describe_fusion(result: Result) -> list[str]:
     """Say which layers are part of other layers' kernels, and which are not, and why."""
     rows = [row for row in result.rows if row.variant == result.last.name]
     fused = [_joined(row) for row in rows if any(_fused(row))]
@@ -34,32 +34,32 @@ def apart_lines(result: Result) -> list[str]:
     return lines + [f"not fused, {why}: {', '.join(names)}" for why, names in reasons.items()]
 
 
-def _fused(row: Row) -> list[str]:
+def _fused(row: ResultRow) -> list[str]:
     """Name the layers that are part of a row's kernels."""
     return [name for name in row.values.get("joined", ()) if name not in row.values.get("why_apart", {})]
 
 
-def _of_pass(name: str, row: Row) -> str:
+def _of_pass(name: str, row: ResultRow) -> str:
     what = row.values["pass"]
     return name if what == "forward" else f"{name} {what.replace('_', ' ')}"
 
 
-def _joined(row: Row) -> str:
+def _joined(row: ResultRow) -> str:
     """Name a row with the layers that are part of its kernels; its pass where that is not the forward one."""
     return _of_pass(" + ".join([row.values["name"], *_fused(row)]), row)
 
 
-def _timed(result: Result, column: Measured) -> dict[Place, Row]:
+def _timed(result: Result, column: RunMetrics) -> dict[Place, ResultRow]:
     """Return the rows of a variant whose time is known, by layer and pass."""
     rows = [row for row in result.rows if row.variant == column.name and row.values.get("cycles") is not None]
     return {(row.values["name"], row.values["pass"]): row for row in rows}
 
 
-def _us(rows: list[Row]) -> float:
+def _us(rows: list[ResultRow]) -> float:
     return plain_sum(row.values["time_us"] for row in rows)
 
 
-def _launching(column: Measured) -> float:
+def _launching(column: RunMetrics) -> float:
     """Return the time in us that launching takes on the host."""
     return column.number("host.time_us") - column.number("kernel.time_us")
 
@@ -85,11 +85,11 @@ def _fusion(result: Result) -> Table:
     ]  # fmt: skip
     fused = {(name, place[1]) for place, row in _timed(result, after).items() for name in _fused(row)}
     gone = [row for place, row in without.items() if row.values.get("kind") == "relu" or place in fused]
-    notes = [*_fusion_notes(result, gone, whole), *apart_lines(result)] if whole else []
+    notes = [*_fusion_notes(result, gone, whole), *describe_fusion(result)] if whole else []
     return Table(columns, found, "gains", "gain by fusion: ReLUs and pooling as the last step of kernels", notes)
 
 
-def _fusion_notes(result: Result, gone: list[Row], whole: float) -> Iterator[str]:
+def _fusion_notes(result: Result, gone: list[ResultRow], whole: float) -> Iterator[str]:
     before, after = result.columns
     kernels = (before.number("kernel.time_us") - after.number("kernel.time_us")) / whole
     launching = (_launching(before) - _launching(after)) / whole
@@ -106,7 +106,7 @@ def _fusion_notes(result: Result, gone: list[Row], whole: float) -> Iterator[str
     yield f"{SOURCE} every activation's kernel left out is 4 % in the mean, of which kernels 3 %, launching 1 %"
 
 
-def _estimate(row: Row) -> tuple[float, float]:
+def _estimate(row: ResultRow) -> tuple[float, float]:
     return row.values["cycles"], row.values.get("cycles_half_width") or 0.0
 
 
@@ -134,7 +134,11 @@ def _l1_bypass(result: Result) -> Table:
 
 
 def _l1_notes(
-    through: Mapping[Place, Row], past: Mapping[Place, Row], gaining: list[Place], losing: int, places: list[Place]
+    through: Mapping[Place, ResultRow],
+    past: Mapping[Place, ResultRow],
+    gaining: list[Place],
+    losing: int,
+    places: list[Place],
 ) -> Iterator[str]:
     whole, other = _us([through[place] for place in places]), _us([past[place] for place in places])
     best = whole - plain_sum(through[p].values["time_us"] - past[p].values["time_us"] for p in gaining)

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.access import patterns
-from gpusim.results.report.measures import l2_stalls, part_of, uneven
-from gpusim.results.report.result import Measured, Result
+from gpusim.results.report.measures import l2_stalls, make_ratio_measure, uneven
+from gpusim.results.report.result import Result, RunMetrics
 
 if TYPE_CHECKING:
-    from gpusim.model.core.sources import Value
+    from gpusim.model.core.sources import ConfigurationValue
 
 LEAST = 0.01  # share from which on a value matters
-Measure = Callable[[Measured, Any], float | None]
+Measure = Callable[[RunMetrics, Any], float | None]
 WAITS = "wavefront-cycles"
 
 
-class Lean(NamedTuple):
+class AssumptionShare(NamedTuple):
     """What hangs on some values: their paths, as patterns; of what the share is; the share, given run and value."""
 
     paths: tuple[str, ...]
@@ -30,15 +30,15 @@ class Lean(NamedTuple):
     share: Measure
 
 
-class Guess(NamedTuple):
+class Assumption(NamedTuple):
     """A value without a source that mattered: what it is, the share that hangs on it at most, and of what."""
 
-    value: "Value"
+    value: "ConfigurationValue"
     share: float
     of: str
 
 
-def guesses(result: Result, column: Measured) -> list[Guess]:
+def guesses(result: Result, column: RunMetrics) -> list[Assumption]:
     """Return the values without a source that mattered to a run, those first on which most hangs.
 
     Empty without timing, and for a result of an older version whose configuration can no longer be read.
@@ -47,16 +47,16 @@ def guesses(result: Result, column: Measured) -> list[Guess]:
         return []
     found = []
     for value in _values(result.config, column):
-        lean = lean_of(value.path)
+        lean = find_assumption_share(value.path)
         if lean is None or not value.kind:
             continue
         share = lean.share(column, value.value)
         if share is not None and share >= LEAST:
-            found.append(Guess(value, min(share, 1.0), lean.of))
+            found.append(Assumption(value, min(share, 1.0), lean.of))
     return sorted(found, key=lambda guess: (-guess.share, guess.value.path))
 
 
-def _values(config: Mapping[str, Any], column: Measured) -> Iterator["Value"]:
+def _values(config: Mapping[str, Any], column: RunMetrics) -> Iterator["ConfigurationValue"]:
     from pydantic import ValidationError
 
     from gpusim.model.core.gpu_spec import GpuSpec  # only who asks waits for these to be imported
@@ -72,7 +72,7 @@ def _values(config: Mapping[str, Any], column: Measured) -> Iterator["Value"]:
 
 
 @cache
-def lean_of(path: str) -> Lean | None:
+def find_assumption_share(path: str) -> AssumptionShare | None:
     """Return what hangs on the value at a path; None for one that no row names."""
     return next((lean for lean in LEANS if any(fnmatchcase(path, pattern) for pattern in lean.paths)), None)
 
@@ -81,11 +81,11 @@ def _stalls(*reasons: str) -> Measure:
     return lambda run, _: plain_sum(run.share(f"stalls.{reason}") or 0.0 for reason in reasons)
 
 
-def _memory_waits(run: Measured) -> float | None:
+def _memory_waits(run: RunMetrics) -> float | None:
     return run.share("stalls.memory_dependency")
 
 
-def _waited(run: Measured, *kinds: str) -> float:
+def _waited(run: RunMetrics, *kinds: str) -> float:
     """Return the share of the wavefront-cycles in which memory instructions of these kinds are waited for."""
     whole = plain_sum(run.group("stalls").values())
     waited = plain_sum(spot.get("wait_cycles", 0) for spot in patterns(run, *kinds))
@@ -96,43 +96,45 @@ def _waits_for(*kinds: str) -> Measure:
     return lambda run, _: _waited(run, *kinds)
 
 
-def _sent(run: Measured) -> float:
+def _sent(run: RunMetrics) -> float:
     """Return the lines that loads of the vector L1s have asked L2 for."""
     return max(run.number("l1.read_transactions") - run.number("l1.hits"), 0)
 
 
-def _l2_misses(run: Measured) -> float:
+def _l2_misses(run: RunMetrics) -> float:
     """Return the share of L2's reads that miss."""
     reads = run.number("l2.read_transactions")
     return 1 - run.number("l2.read_hits") / reads if reads else 0.0
 
 
-def _latency(times: Callable[[Measured], float]) -> Measure:
+def _latency(times: Callable[[RunMetrics], float]) -> Measure:
     """Return a latency's part in the waits for vector memory: as in the latency of all lines that loads asked for."""
 
-    def share(run: Measured, cycles: Any) -> float:
+    def share(run: RunMetrics, cycles: Any) -> float:
         whole = run.number("l1.read_latency_total_cycles")
         return _waited(run, "vector_memory") * min(times(run) * cycles / whole, 1.0) if whole else 0.0
 
     return share
 
 
-def _of(measure: Callable[[Measured], float | None], where: Callable[[Measured], float] = lambda run: 1.0) -> Measure:
+def _of(
+    measure: Callable[[RunMetrics], float | None], where: Callable[[RunMetrics], float] = lambda run: 1.0
+) -> Measure:
     """Return a measure that does not hang on the value. where: factor, such as a share or whether it applies."""
     return lambda run, _: (measure(run) or 0.0) * where(run)
 
 
-def _dram_busy(run: Measured) -> float:
+def _dram_busy(run: RunMetrics) -> float:
     return run.number("profile.dram_utilization")
 
 
-def _written(run: Measured) -> float:
+def _written(run: RunMetrics) -> float:
     """Return the share of DRAM's bytes that are written."""
     read, written = run.number("dram.bytes_read"), run.number("dram.bytes_written")
     return written / (read + written) if written else 0.0
 
 
-def _set(section: str, name: str, value: str) -> Callable[[Measured], float]:
+def _set(section: str, name: str, value: str) -> Callable[[RunMetrics], float]:
     """Tell as a factor whether the machine's configuration has this value."""
     return lambda run: float((run.gpu.get(section) or {}).get(name) == value)
 
@@ -141,36 +143,36 @@ def _ideal(section: str) -> Measure:
     return _of(_set(section, "model", "ideal"))
 
 
-def _cycle(section: str) -> Callable[[Measured], float]:
+def _cycle(section: str) -> Callable[[RunMetrics], float]:
     return _set(section, "model", "cycle")
 
 
-def _launches(run: Measured, microseconds: Any) -> float | None:
+def _launches(run: RunMetrics, microseconds: Any) -> float | None:
     time_us = run.number("host.time_us")
     return run.number("host.launches") * microseconds / time_us if time_us else None
 
 
-def _copies(run: Measured, _: Any) -> float | None:
+def _copies(run: RunMetrics, _: Any) -> float | None:
     """Return the share of the host's time in which neither a kernel runs nor is launched."""
     time_us, launch_us = run.number("host.time_us"), run.gpu.get("kernel_launch_us", 0.0)
     busy_us = run.number("kernel.time_us") + run.number("host.launches") * launch_us
     return max(1 - busy_us / time_us, 0.0) if time_us else None
 
 
-def _dispatched(run: Measured, cycles: Any) -> float:
+def _dispatched(run: RunMetrics, cycles: Any) -> float:
     engines = (run.gpu.get("dispatch") or {}).get("shader_engines", 1)
     return run.number("kernel.wavefronts") * cycles / engines / run.number("kernel.cycles")
 
 
-def _begun(run: Measured, cycles: Any) -> float:
+def _begun(run: RunMetrics, cycles: Any) -> float:
     return run.number("kernel.wavefronts") * cycles / (plain_sum(run.group("stalls").values()) or 1)
 
 
-def _l1_full(run: Measured) -> float | None:
-    return part_of("l1.full_stall_cycles", "cu.cycles")(run)
+def _l1_full(run: RunMetrics) -> float | None:
+    return make_ratio_measure("l1.full_stall_cycles", "cu.cycles")(run)
 
 
-def _sparse(run: Measured) -> float:
+def _sparse(run: RunMetrics) -> float:
     """Return the share of the wavefront-cycles in which answers of the engine are waited for, by L2's misses."""
     misses = run.number("l2.misses")
     return _waited(run, "vector_memory") * run.number("l2.sparse_misses") / misses if misses else 0.0
@@ -179,7 +181,7 @@ def _sparse(run: Measured) -> float:
 def _of_requests(*counts: str) -> Measure:
     """Return a measure: the engine's counts for each of its requests, in the waits for its answers."""
 
-    def share(run: Measured, _: Any) -> float:
+    def share(run: RunMetrics, _: Any) -> float:
         requests = run.number("engine.requests")
         counted = plain_sum(run.number(f"engine.{name}") for name in counts)
         return _sparse(run) * min(counted / requests, 1.0) if requests else 0.0
@@ -187,7 +189,7 @@ def _of_requests(*counts: str) -> Measure:
     return share
 
 
-def _engine_latency(run: Measured, cycles: Any) -> float:
+def _engine_latency(run: RunMetrics, cycles: Any) -> float:
     mean = run.number("engine.request_latency_cycles")
     return _sparse(run) * min(cycles / mean, 1.0) if mean else 0.0
 
@@ -195,26 +197,32 @@ def _engine_latency(run: Measured, cycles: Any) -> float:
 _SEARCHED = ("accurate", "prudent", "hasty")
 _VECTOR = f"{WAITS}: waits for vector memory"
 _ENGINE = f"{WAITS}: waits for the engine"
-LEANS: tuple[Lean, ...] = (
-    Lean(("kernel_launch_us",), "the host's time: launching", _launches),
-    Lean(("host_link.*",), "the host's time: copies", _copies),
-    Lean(("dispatch.wavefront_cycles", "dispatch.shader_engines"), "the cycles: dispatching", _dispatched),
-    Lean(("dispatch.order",), "instructions: the mean compute unit issues fewer than the busiest by", _of(uneven)),
-    Lean(("cu.launch_cycles",), f"{WAITS}: before a wavefront's first issue", _begun),
-    Lean(("cu.lds_latency_cycles",), f"{WAITS}: waits for LDS", _waits_for("lds")),
-    Lean(("cu.lds_backlog_cycles",), "the cycles: the LDS is busy", lambda run, _: run.share("roofline.lds")),
-    Lean(("l1.hit_latency_cycles",), f"{_VECTOR}, hits in L1", _latency(lambda run: run.number("l1.hits"))),
-    Lean(("l1.fill_latency_cycles",), f"{_VECTOR}, L1's fills", _latency(_sent)),
-    Lean(("l1.mshrs", "l1.mshr_targets", "l1.return_entries"), "the cycles: L1's look-up is full", _of(_l1_full)),
-    Lean(
+LEANS: tuple[AssumptionShare, ...] = (
+    AssumptionShare(("kernel_launch_us",), "the host's time: launching", _launches),
+    AssumptionShare(("host_link.*",), "the host's time: copies", _copies),
+    AssumptionShare(("dispatch.wavefront_cycles", "dispatch.shader_engines"), "the cycles: dispatching", _dispatched),
+    AssumptionShare(
+        ("dispatch.order",), "instructions: the mean compute unit issues fewer than the busiest by", _of(uneven)
+    ),
+    AssumptionShare(("cu.launch_cycles",), f"{WAITS}: before a wavefront's first issue", _begun),
+    AssumptionShare(("cu.lds_latency_cycles",), f"{WAITS}: waits for LDS", _waits_for("lds")),
+    AssumptionShare(
+        ("cu.lds_backlog_cycles",), "the cycles: the LDS is busy", lambda run, _: run.share("roofline.lds")
+    ),
+    AssumptionShare(("l1.hit_latency_cycles",), f"{_VECTOR}, hits in L1", _latency(lambda run: run.number("l1.hits"))),
+    AssumptionShare(("l1.fill_latency_cycles",), f"{_VECTOR}, L1's fills", _latency(_sent)),
+    AssumptionShare(
+        ("l1.mshrs", "l1.mshr_targets", "l1.return_entries"), "the cycles: L1's look-up is full", _of(_l1_full)
+    ),
+    AssumptionShare(
         ("l1.queue_instructions", "l1.stores_in_flight"), f"{WAITS}: memory queues are full", _stalls("memory_throttle")
     ),
-    Lean(
+    AssumptionShare(
         ("l1.write_allocate",),
         "lines at L1: stores",
-        _of(part_of("l1.write_transactions", "l1.transactions")),
+        _of(make_ratio_measure("l1.write_transactions", "l1.transactions")),
     ),
-    Lean(
+    AssumptionShare(
         ("l1.full_set",),
         f"{_VECTOR} that L1 missed",
         _of(
@@ -222,39 +230,43 @@ LEANS: tuple[Lean, ...] = (
             lambda run: min(_sent(run) / (run.number("l1.read_transactions") or 1), 1.0),
         ),
     ),
-    Lean(("scalar_cache.*",), f"{WAITS}: waits for scalar memory", _waits_for("scalar_memory")),
-    Lean(
+    AssumptionShare(("scalar_cache.*",), f"{WAITS}: waits for scalar memory", _waits_for("scalar_memory")),
+    AssumptionShare(
         ("instruction_cache.*",),
         f"{WAITS}: waits for instructions",
         lambda run, _: (run.share("stalls.instruction_fetch") or 0.0) * _cycle("instruction_cache")(run),
     ),
-    Lean(
+    AssumptionShare(
         ("translation.ideal_*",),
         f"{WAITS}: waits for memory, translation is ideal",
         _of(_memory_waits, _set("translation", "model", "ideal")),
     ),
-    Lean(
+    AssumptionShare(
         ("translation.*",),
         "the cycles: look-ups wait for a translation",
-        _of(part_of("translation.stall_cycles", "cu.cycles"), _cycle("translation")),
+        _of(make_ratio_measure("translation.stall_cycles", "cu.cycles"), _cycle("translation")),
     ),
-    Lean(
+    AssumptionShare(
         ("crossbar.ideal_*",),
         f"{WAITS}: waits for memory, the crossbar is ideal",
         _of(_memory_waits, _set("crossbar", "model", "ideal")),
     ),
-    Lean(("crossbar.*_latency_cycles",), f"{_VECTOR}, the crossbar's latency", _latency(_sent)),
-    Lean(("crossbar.request_*",), "the cycles: L1's look-up is full", _of(_l1_full, _cycle("crossbar"))),
-    Lean(("crossbar.response_*",), "L2 channels' cycles: they are full", _of(l2_stalls, _cycle("crossbar"))),
-    Lean(("l2.latency_cycles",), f"{_VECTOR}, hits in L2", _latency(lambda run: _sent(run) * (1 - _l2_misses(run)))),
-    Lean(("l2.fill_latency_cycles",), f"{_VECTOR}, L2's fills", _latency(lambda run: _sent(run) * _l2_misses(run))),
-    Lean(
+    AssumptionShare(("crossbar.*_latency_cycles",), f"{_VECTOR}, the crossbar's latency", _latency(_sent)),
+    AssumptionShare(("crossbar.request_*",), "the cycles: L1's look-up is full", _of(_l1_full, _cycle("crossbar"))),
+    AssumptionShare(("crossbar.response_*",), "L2 channels' cycles: they are full", _of(l2_stalls, _cycle("crossbar"))),
+    AssumptionShare(
+        ("l2.latency_cycles",), f"{_VECTOR}, hits in L2", _latency(lambda run: _sent(run) * (1 - _l2_misses(run)))
+    ),
+    AssumptionShare(
+        ("l2.fill_latency_cycles",), f"{_VECTOR}, L2's fills", _latency(lambda run: _sent(run) * _l2_misses(run))
+    ),
+    AssumptionShare(
         ("l2.replacement",),
         f"{_VECTOR} that L2 missed",
         _of(lambda run: _waited(run, "vector_memory"), _l2_misses),
     ),
-    Lean(("l2.mshr*", "l2.input_queue_packets"), "L2 channels' cycles: they are full", _of(l2_stalls)),
-    Lean(
+    AssumptionShare(("l2.mshr*", "l2.input_queue_packets"), "L2 channels' cycles: they are full", _of(l2_stalls)),
+    AssumptionShare(
         ("l2.flush_at_end",),
         "DRAM's bytes, and what is dirty at the end",
         lambda run, _: (
@@ -263,61 +275,67 @@ LEANS: tuple[Lean, ...] = (
             / ((run.number("dram.bytes") + 64 * run.number("l2.dirty_lines_at_end")) or 1)
         ),
     ),
-    Lean(("l2.channel_masks",), "L2's busiest time: channels are busy", lambda run, _: run.share("roofline.l2")),
-    Lean(("dram.ideal_*",), "the cycles: DRAM is ideal", _ideal("dram")),
-    Lean(
+    AssumptionShare(
+        ("l2.channel_masks",), "L2's busiest time: channels are busy", lambda run, _: run.share("roofline.l2")
+    ),
+    AssumptionShare(("dram.ideal_*",), "the cycles: DRAM is ideal", _ideal("dram")),
+    AssumptionShare(
         ("dram.page_timeout_clocks",),
         "the cycles: DRAM's bus is busy",
         _of(_dram_busy, _set("dram", "page_policy", "timeout")),
     ),
-    Lean(
+    AssumptionShare(
         ("dram.write_batch", "dram.write_idle_clocks"),
         "the cycles: DRAM's bus is busy, by its writes' share",
         _of(_dram_busy, _written),
     ),
-    Lean(
+    AssumptionShare(
         ("dram.refresh_grace_clocks", "dram.timing.tref*", "dram.timing.trfc*", "dram.timing.trref*"),
         "the cycles: DRAM's bus is busy, and banks are refreshed",
         _of(_dram_busy, lambda run: float(run.number("dram.refreshes") > 0)),
     ),
-    Lean(
+    AssumptionShare(
         ("dram.age_cap_clocks", "dram.group_interleave_lines", "dram.channel_masks", "dram.timing.*"),
         "the cycles: DRAM's bus is busy",
         _of(_dram_busy),
     ),
-    Lean(
+    AssumptionShare(
         ("engine.sib_replacement", "engine.sib_ways", "engine.outstanding_columns"),
         f"{_ENGINE}, entries replaced",
         _of_requests("sib_evictions", "cmi_evictions"),
     ),
-    Lean(
+    AssumptionShare(
         ("engine.lane_replacement",),
         f"{_ENGINE}, lanes closed for space",
         _of_requests("buffer_evictions", "buffer_lines_dropped"),
     ),
-    Lean(
+    AssumptionShare(
         ("engine.prefetch_length", "engine.demand_window_lines"),
         f"{_ENGINE}, searches ahead",
         _of_requests("prudent", "hasty"),
     ),
-    Lean(("engine.scan_bits_per_cycle", "engine.shifters"), f"{_ENGINE}, searches by bitmask", _of_requests("prudent")),
-    Lean(
+    AssumptionShare(
+        ("engine.scan_bits_per_cycle", "engine.shifters"), f"{_ENGINE}, searches by bitmask", _of_requests("prudent")
+    ),
+    AssumptionShare(
         ("engine.mappings_per_cycle", "engine.mapping_sums_from"),
         f"{_ENGINE}, searches by mapping",
         _of_requests("accurate"),
     ),
-    Lean(
+    AssumptionShare(
         ("engine.sib_lookup_cycles", "engine.compu_latency_cycles", "engine.buffer_read_cycles"),
         f"{_ENGINE}, a stage's latency",
         _engine_latency,
     ),
-    Lean(
+    AssumptionShare(
         ("engine.buffer_banks", "engine.buffer_bank_ports"),
         f"{_ENGINE}, finished lines read",
         _of_requests("prefetch_buffer_hits"),
     ),
-    Lean(("engine.l2_partition", "engine.sib_lookups_per_cycle", "engine.sparse_queue_depth"), _ENGINE, _of(_sparse)),
-    Lean(
+    AssumptionShare(
+        ("engine.l2_partition", "engine.sib_lookups_per_cycle", "engine.sparse_queue_depth"), _ENGINE, _of(_sparse)
+    ),
+    AssumptionShare(
         ("engine.address_calculators", "engine.reads_in_flight", "engine.data_buffer*"),
         f"{_ENGINE}, lines searched and read",
         _of_requests(*_SEARCHED),

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from gpusim.base.sums import plain_sum
-from gpusim.results.report.result import Measured
-from gpusim.results.report.values import percent, shown
+from gpusim.results.report.result import RunMetrics
+from gpusim.results.report.values import format_metric, percent
 
 _ADVICE_BY_BOUND = {
     "valu": "fewer or cheaper vector instructions: hoist, use v_mad and v_fma, larger tiles for each work-item",
@@ -31,7 +31,7 @@ _UNITS = {
 }
 
 
-def nearest_bound(run: Measured) -> tuple[str, float]:
+def nearest_bound(run: RunMetrics) -> tuple[str, float]:
     """Return the largest roofline bound, except latency's, and its share of the cycles; ('', 0) without timing."""
     bounds = {name: run.share(f"roofline.{name}") or 0.0 for name in run.group("roofline") if name != "latency"}
     return max(bounds.items(), key=lambda item: item[1], default=("", 0.0))
@@ -42,31 +42,31 @@ def unit_name(bound: str) -> str:
     return _UNITS.get(bound, bound)
 
 
-def part_of(part: str, whole: str) -> Callable[[Measured], float | None]:
+def make_ratio_measure(part: str, whole: str) -> Callable[[RunMetrics], float | None]:
     """Return a measure: the ratio of the metric `part` to the metric `whole`, None where the latter is 0 or unknown."""
 
-    def share(run: Measured) -> float | None:
+    def share(run: RunMetrics) -> float | None:
         return run.number(part) / run.number(whole) if run.number(whole) else None
 
     return share
 
 
-def missing(path: str, unless: Callable[[Measured], bool]) -> Callable[[Measured], float | None]:
+def missing(path: str, unless: Callable[[RunMetrics], bool]) -> Callable[[RunMetrics], float | None]:
     """Return a measure: 1 minus the metric at `path`, a share; None where it is unknown or `unless` holds."""
 
-    def share(run: Measured) -> float | None:
+    def share(run: RunMetrics) -> float | None:
         return None if run.get(path) is None or unless(run) else 1 - run.number(path)
 
     return share
 
 
-def far_from_roofline(run: Measured) -> float | None:
+def far_from_roofline(run: RunMetrics) -> float | None:
     """Return the share of the kernel's cycles by which the nearest bound falls short; None without timing."""
     name, near = nearest_bound(run)
     return 1 - near if name else None
 
 
-def bound_figures(run: Measured) -> Mapping[str, str]:
+def bound_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the nearest bound: its unit, its share, advice, and the largest stall reason."""
     name, near = nearest_bound(run)
     waits = run.group("stalls")
@@ -79,18 +79,18 @@ def bound_figures(run: Measured) -> Mapping[str, str]:
     }
 
 
-def compute_units(run: Measured) -> float:
+def compute_units(run: RunMetrics) -> float:
     """Return the number of compute units of the machine: all units' cycles divided by the kernel's."""
     return run.number("cu.cycles") / run.number("kernel.cycles") if run.number("kernel.cycles") else 0
 
 
-def idle_compute_units(run: Measured) -> float | None:
+def idle_compute_units(run: RunMetrics) -> float | None:
     """Return the share of the compute units for which the grid has no workgroup."""
     units = round(compute_units(run))
     return 1 - min(run.number("kernel.workgroups_total") / units, 1.0) if units else None
 
 
-def l2_stalls(run: Measured) -> float | None:
+def l2_stalls(run: RunMetrics) -> float | None:
     """Return the share of the L2 channels' cycles in which they stall because they are full.
 
     A channel takes one request a cycle, so that the number of channels follows from the roofline.
@@ -100,43 +100,43 @@ def l2_stalls(run: Measured) -> float | None:
     return run.number("l2.full_stall_cycles") / channel_cycles if channel_cycles else None
 
 
-def unimportant(path: str, busy: float) -> Callable[[Measured], bool]:
+def unimportant(path: str, busy: float) -> Callable[[RunMetrics], bool]:
     """Return whether misses do not matter: the unit that answers them, of this utilization, is less busy, and
     wavefronts seldom wait for memory.
     """
 
-    def holds(run: Measured) -> bool:
+    def holds(run: RunMetrics) -> bool:
         waits = [run.share(f"stalls.memory_{reason}") or 0.0 for reason in ("dependency", "throttle")]
         return run.number(path) < busy and waits[0] + waits[1] < _WAITED_FOR
 
     return holds
 
 
-def limiter(run: Measured) -> str:
+def limiter(run: RunMetrics) -> str:
     """Name what limits the workgroups resident on a compute unit; with several kernels, each limit once."""
-    return " and ".join(dict.fromkeys(shown("", run.get("kernel.occupancy_limiter")).split(" + ")))
+    return " and ".join(dict.fromkeys(format_metric("", run.get("kernel.occupancy_limiter")).split(" + ")))
 
 
-def not_vector(run: Measured) -> float | None:
+def not_vector(run: RunMetrics) -> float | None:
     """Return the share of the issued wavefront instructions that are not vector arithmetic."""
     instructions, vector = run.number("kernel.wavefront_instructions"), run.get("kernel.valu_instructions")
     return 1 - vector / instructions if instructions and vector is not None else None
 
 
-def uneven(run: Measured) -> float | None:
+def uneven(run: RunMetrics) -> float | None:
     """Return by which share the mean compute unit issues less than the busiest one."""
     issued = run.group("stalls_by_compute_unit").get("issued")
     return 1 - plain_sum(issued) / len(issued) / max(issued) if issued and max(issued) else None
 
 
-def not_ready(run: Measured) -> float | None:
+def not_ready(run: RunMetrics) -> float | None:
     """Return the share of the engine's requests for compacted lines that found neither a finished line nor the end."""
     requests = run.number("engine.requests") - run.number("engine.compacted_fetched")
     ready = run.number("engine.prefetch_buffer_hits") + run.number("engine.past_end")
     return 1 - ready / requests if requests else None
 
 
-def wrong(run: Measured) -> float | None:
+def wrong(run: RunMetrics) -> float | None:
     """Return 1 if the result was compared and is wrong, 0 if it is right, None if it was not compared."""
     passed = run.get("verification.passed")
     return None if passed is None else float(not passed)

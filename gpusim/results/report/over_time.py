@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpusim.base.sums import plain_sum
-from gpusim.model.core.series import Series, coarser
-from gpusim.results.report.result import Measured
+from gpusim.model.core.series import CountSeries, coarser
+from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.rule import STALLS
 
 Counts = Mapping[str, int]
 
 
-class Rate(NamedTuple):
+class IntervalRate(NamedTuple):
     """A rate: its name, its unit, the counts it needs, and how it follows from an interval's counts and cycles."""
 
     name: str
@@ -38,35 +38,37 @@ _L2 = ("l2.read_transactions", "l2.store_transactions", "l2.atomic_transactions"
 _ROWS = ("dram.row_hits", "dram.row_misses", "dram.row_conflicts")
 _DRAM = ("dram.bytes_read", "dram.bytes_written")
 RATES = (
-    Rate("instructions", "IPC", ("kernel.wavefront_instructions",), _per_cycle("kernel.wavefront_instructions")),
-    Rate("L1 hits", "%", (*_L1, "l1.hits"), _share("l1.hits", *_L1)),
-    Rate("L2 hits", "%", (*_L2, "l2.hits"), _share("l2.hits", *_L2)),
-    Rate("DRAM", "bytes/cycle", _DRAM, _per_cycle(*_DRAM)),
-    Rate("DRAM row hits", "%", _ROWS, _share("dram.row_hits", *_ROWS)),
-    Rate("engine's reads", "lines/cycle", ("engine.lines_fetched",), _per_cycle("engine.lines_fetched")),
+    IntervalRate(
+        "instructions", "IPC", ("kernel.wavefront_instructions",), _per_cycle("kernel.wavefront_instructions")
+    ),
+    IntervalRate("L1 hits", "%", (*_L1, "l1.hits"), _share("l1.hits", *_L1)),
+    IntervalRate("L2 hits", "%", (*_L2, "l2.hits"), _share("l2.hits", *_L2)),
+    IntervalRate("DRAM", "bytes/cycle", _DRAM, _per_cycle(*_DRAM)),
+    IntervalRate("DRAM row hits", "%", _ROWS, _share("dram.row_hits", *_ROWS)),
+    IntervalRate("engine's reads", "lines/cycle", ("engine.lines_fetched",), _per_cycle("engine.lines_fetched")),
 )
 
 
 @dataclass(frozen=True)
-class OverTime:
+class IntervalReport:
     """What happened in each interval.
 
-    ends: its last cycle; rates: by Rate, those that the series has counts for; None: nothing was accessed; resident:
-    wavefronts at its end; stalls: by reason, shares in % of the wavefront-cycles counted in it.
+    ends: its last cycle; rates: by IntervalRate, those that the series has counts for; None: nothing was accessed;
+    resident: wavefronts at its end; stalls: by reason, shares in % of the wavefront-cycles counted in it.
     """
 
     ends: Sequence[int]
-    rates: Mapping[Rate, Sequence[float | None]]
+    rates: Mapping[IntervalRate, Sequence[float | None]]
     resident: Sequence[int]
     stalls: Mapping[str, Sequence[float]]
 
 
-def over_time(column: Measured, most: int = 0) -> OverTime | None:
+def compute_interval_rates(column: RunMetrics, most: int = 0) -> IntervalReport | None:
     """Return a variant's series as rates; None without one. most: intervals, neighbours are joined; 0: any number."""
     held = column.tree.get("series")
     if not held:
         return None
-    series = Series(**held)
+    series = CountSeries(**held)
     if most:
         series = coarser(series, -(-len(series.ends) // most))
     steps = [{path: values[k] for path, values in series.counts.items()} for k in range(len(series.ends))]
@@ -81,4 +83,4 @@ def over_time(column: Measured, most: int = 0) -> OverTime | None:
         reason: [100 * counts.get(f"stalls.{reason}", 0) / n for counts, n in zip(steps, whole, strict=True)]
         for reason in STALLS
     }
-    return OverTime(series.ends, rates, series.resident, stalls)
+    return IntervalReport(series.ends, rates, series.resident, stalls)

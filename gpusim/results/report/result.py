@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
-from gpusim.results.report.values import quantity, shown, value_at
+from gpusim.results.report.values import format_metric, get_value, quantity
 from isa.object.names import short
 
 _NAMED = 3  # kernels that a line names
@@ -20,7 +20,7 @@ _OF_TIMED_ROW = ("time_us", "share")
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunMetrics:
     """Metrics of one run of the kernels, by path.
 
     name: 'dense', 'sparse', a layer and its pass, or empty where there is only one; tree: the metrics, nested; gpu: the
@@ -33,7 +33,7 @@ class Measured:
 
     def get(self, path: str) -> Any:
         """Return the value of a metric; None where it is unknown."""
-        return value_at(self.tree, path)
+        return get_value(self.tree, path)
 
     def number(self, path: str) -> float:
         """Return the value of a metric as a number; 0 where it is unknown."""
@@ -61,7 +61,7 @@ class Measured:
     @property
     def kernel(self) -> str:
         """The name of the kernel, or the names of several, joined by ' + '."""
-        return shown("kernel.name", self.get("kernel.name") or None)
+        return format_metric("kernel.name", self.get("kernel.name") or None)
 
     @property
     def kernels(self) -> str:
@@ -101,10 +101,10 @@ class Result:
 
     what: str
     machine: str
-    columns: Sequence[Measured]
+    columns: Sequence[RunMetrics]
     config: Mapping[str, Any]
     document: Mapping[str, Any]
-    rows: Sequence["Row"] = ()
+    rows: Sequence["ResultRow"] = ()
     stopped_by: str = ""
     remarks: Sequence[str] = field(default_factory=tuple)
 
@@ -114,7 +114,7 @@ class Result:
         return f"{self.what} on {self.machine}"
 
     @property
-    def last(self) -> Measured:
+    def last(self) -> RunMetrics:
         """The column that ran last: the sparse one, where two were compared."""
         return self.columns[-1]
 
@@ -123,20 +123,20 @@ class Result:
         """The command that made the result; empty for a launch from a script."""
         return str(self.document.get("kind", ""))
 
-    def speed_up(self, column: Measured) -> float | None:
+    def speed_up(self, column: RunMetrics) -> float | None:
         """Return the first column's cycles divided by those of `column`; None for partial runs."""
         cycles = column.number("kernel.cycles")
         return self.columns[0].number("kernel.cycles") / cycles if cycles and not self.stopped_by else None
 
 
-class Row(NamedTuple):
+class ResultRow(NamedTuple):
     """One layer's pass of a network, or one kernel of a program.
 
     values: the row's own values, as in the JSON object; variant: name of the variant that the row belongs to, empty
     where there is only one.
     """
 
-    measured: Measured
+    measured: RunMetrics
     values: Mapping[str, Any]
     variant: str = ""
 
@@ -168,10 +168,10 @@ def _read(document: Mapping[str, Any]) -> Result:
         bodies = {"": document}
     if not bodies:
         raise KeyError("kernel")
-    columns = [Measured(name, body, gpu) for name, body in bodies.items()]
+    columns = [RunMetrics(name, body, gpu) for name, body in bodies.items()]
     rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body.get("rows") or ()]
     return Result(
-        what_ran(config, document), machine(gpu), columns, config, document, rows,
+        describe_workload(config, document), machine(gpu), columns, config, document, rows,
         stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
         remarks=tuple(document.get("remarks") or ()),
     )  # fmt: skip
@@ -204,13 +204,13 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
 
 
-def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
+def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "ResultRow":
     for key in _OF_ROW if row.get("cycles") is None else (*_OF_ROW, *_OF_TIMED_ROW):
         row[key]  # KeyError: the object is damaged
     name = row["name"] if "pass" in row else short(row["name"])
     title = f"{variant}: {name}" if variant else name
     what = row.get("pass", "").replace("_", " ")
-    return Row(Measured(f"{title} {what}".rstrip(), row.get("metrics") or {}, gpu), row, variant)
+    return ResultRow(RunMetrics(f"{title} {what}".rstrip(), row.get("metrics") or {}, gpu), row, variant)
 
 
 def machine(gpu: Mapping[str, Any]) -> str:
@@ -221,7 +221,7 @@ def machine(gpu: Mapping[str, Any]) -> str:
     return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {gpu['clock_ghz']:g} GHz)"
 
 
-def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
+def describe_workload(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
     """Describe in a line what a configuration computes; the result's document names the networks that ran."""
     if document is not None and "network" in document:
         phase = "training" if document["phase"] == "train" else document["phase"]

@@ -5,11 +5,11 @@ from typing import Any
 
 from gpusim.base.progress import scaled
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import MISSING, Cell, Column, Table
+from gpusim.base.table import MISSING, Column, Table, TableCell
 from gpusim.model.core.sampled import DRAWS, ITERATIONS, WINDOWS
-from gpusim.results.report.gains import apart_lines, gains_tables
+from gpusim.results.report.gains import describe_fusion, gains_tables
 from gpusim.results.report.measures import unit_name
-from gpusim.results.report.result import Measured, Result, Row, choice_text, sampling_text
+from gpusim.results.report.result import Result, ResultRow, RunMetrics, choice_text, sampling_text
 from isa.object.names import short
 
 DEAREST = 10  # rows that are listed before all are
@@ -37,7 +37,7 @@ ZEROS = "zeros: of the map's values; padded: of the products with them, where th
 ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
 
 _percent = "{:.1%}".format
-UNKNOWN = Cell(None, MISSING)  # says so on a pipe, too
+UNKNOWN = TableCell(None, MISSING)  # says so on a pipe, too
 
 _LEFT_OUT_BY = {  # instructions of a network that are not simulated
     "equal": "by equal launches",
@@ -69,15 +69,15 @@ def rows_table(result: Result) -> Table:
     return {"hip": _kernels, "net": _layers}.get(result.kind, _named)(result)
 
 
-def _last(result: Result) -> list[Row]:
+def _last(result: Result) -> list[ResultRow]:
     """Return the rows of the variant that ran last: of the sparse one, where two were compared."""
     return [row for row in result.rows if row.variant == result.last.name]
 
 
-def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table:
+def _grouped(rows: Sequence[ResultRow], head: str, key: Callable[[ResultRow], str]) -> Table:
     """Sum up rows by a key, the longest first."""
     whole = plain_sum(row.values["time_us"] for row in rows)
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[ResultRow]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     found = []
@@ -89,7 +89,7 @@ def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table
     return Table(columns, found, f"by-{head.partition(' ')[0]}", f"time by {head}")
 
 
-def _dearest(rows: Sequence[Row]) -> Table:
+def _dearest(rows: Sequence[ResultRow]) -> Table:
     """List the rows that take the most time, with what bounds them and what their wavefronts wait for."""
     dearest = sorted(rows, key=lambda row: -row.values["time_us"])[:DEAREST]
     columns = [
@@ -111,12 +111,12 @@ def _bound(values: Mapping[str, Any]) -> str:
     return unit_name(bound["name"]) + ("" if near is None else f" {100 * near:.0f}%")
 
 
-def _stalls(row: Row) -> list[tuple[str, float]]:
+def _stalls(row: ResultRow) -> list[tuple[str, float]]:
     return list((row.values.get("stalls") or {}).items())
 
 
-def _known(value: Any, write: Callable[[Any], str]) -> Cell:
-    return UNKNOWN if value is None else Cell(value, write(value))
+def _known(value: Any, write: Callable[[Any], str]) -> TableCell:
+    return UNKNOWN if value is None else TableCell(value, write(value))
 
 
 def three_digits(value: float) -> str:
@@ -124,23 +124,25 @@ def three_digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
-def _time(values: Mapping[str, Any]) -> Cell | None:
+def _time(values: Mapping[str, Any]) -> TableCell | None:
     time_us = values.get("time_us")
     if time_us is None:
         return None
     width = values.get("time_us_half_width")
     bar = f" ± {100 * width / time_us:.2g}%" if width and time_us else ""
-    return Cell(time_us, f"{time_us:,.1f}{bar}", f"{three_digits(time_us)}{bar}")
+    return TableCell(time_us, f"{time_us:,.1f}{bar}", f"{three_digits(time_us)}{bar}")
 
 
-def _share(values: Mapping[str, Any]) -> Cell | None:
+def _share(values: Mapping[str, Any]) -> TableCell | None:
     share = values.get("share")
-    return None if share is None else Cell(share, _percent(share), f"{100 * share:.0f}")
+    return None if share is None else TableCell(share, _percent(share), f"{100 * share:.0f}")
 
 
-def _number(row: Row, path: str, full: Callable[[float], str], brief: Callable[[float], str] | None = None) -> Any:
+def _number(
+    row: ResultRow, path: str, full: Callable[[float], str], brief: Callable[[float], str] | None = None
+) -> Any:
     value = row.measured.get(path)
-    return Cell(value, full(value), (brief or full)(value)) if isinstance(value, int | float) else None
+    return TableCell(value, full(value), (brief or full)(value)) if isinstance(value, int | float) else None
 
 
 def _layers(result: Result) -> Table:
@@ -163,17 +165,17 @@ def _layers(result: Result) -> Table:
         rows.append(
             [
                 row.values["name"],
-                Cell(values["pass"], *PASSES.get(values["pass"], (values["pass"],) * 2)),
+                TableCell(values["pass"], *PASSES.get(values["pass"], (values["pass"],) * 2)),
                 _time(values) or UNKNOWN,
                 _share(values),
                 _number(row, "kernel.ipc", "{:.1f}".format),
-                Cell(bound["name"], f"{near}%", near) if bound else "",
-                Cell(full, full, brief),
+                TableCell(bound["name"], f"{near}%", near) if bound else "",
+                TableCell(full, full, brief),
                 _number(row, "l1.hit_rate", "{:.0%}".format, lambda share: f"{100 * share:.0f}"),
                 _number(row, "l2.hit_rate", "{:.0%}".format, lambda share: f"{100 * share:.0f}"),
                 _number(row, "dram.bytes", lambda size: f"{size / 1e6:,.1f}", lambda size: three_digits(size / 1e6)),
                 _launches(values),
-                {None: MISSING, True: Cell(True, "yes"), False: Cell(False, "WRONG", "NO")}[passed],
+                {None: MISSING, True: TableCell(True, "yes"), False: TableCell(False, "WRONG", "NO")}[passed],
             ]
         )
     return Table(columns, rows, "rows", result.what, closing(result), LEGEND)
@@ -195,11 +197,11 @@ def _named(result: Result) -> Table:
     return Table(columns, rows, "rows", result.what, list(result.remarks))
 
 
-def _launches(values: Mapping[str, Any]) -> Cell:
+def _launches(values: Mapping[str, Any]) -> TableCell:
     count, simulated = values["launches"], values["simulated_launches"]
     if count == simulated:
-        return Cell(count, f"{count}")
-    return Cell(count, f"{count} ({simulated})", f"{count},{simulated}")
+        return TableCell(count, f"{count}")
+    return TableCell(count, f"{count} ({simulated})", f"{count},{simulated}")
 
 
 def _kernels(result: Result) -> Table:
@@ -216,7 +218,7 @@ def _kernels(result: Result) -> Table:
         interval = f" ± {max(1, round(width)):,}" if width else ""
         rows.append(
             [
-                Cell(count, launches),
+                TableCell(count, launches),
                 _known(values.get("cycles"), f"{{:,}}{interval}".format),
                 _time(values) or UNKNOWN,
                 _known(values.get("share"), _percent),
@@ -253,7 +255,7 @@ def closing(result: Result) -> list[str]:
     return list((_of_network if result.kind == "net" else _of_program)(result, result.last))
 
 
-def _of_program(result: Result, column: Measured) -> Iterator[str]:
+def _of_program(result: Result, column: RunMetrics) -> Iterator[str]:
     if result.stopped_by:
         yield f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then"
     sampling = column.tree.get("sampling")
@@ -264,7 +266,7 @@ def _of_program(result: Result, column: Measured) -> Iterator[str]:
         )
 
 
-def _of_network(result: Result, column: Measured) -> Iterator[str]:
+def _of_network(result: Result, column: RunMetrics) -> Iterator[str]:
     rows, total = _last(result), column.tree.get("total") or {}
     timed = [row for row in rows if row.values.get("cycles") is not None]
     cycles, time_us = column.number("kernel.cycles"), column.number("kernel.time_us")
@@ -295,7 +297,7 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
     for row in rows:
         reasons.setdefault(row.values.get("why_dense", ""), []).append(_place(row))
     yield from (f"dense, {reason}: {', '.join(names)}" for reason, names in reasons.items() if reason)
-    yield from apart_lines(result) if "gains" not in result.document else ()
+    yield from describe_fusion(result) if "gains" not in result.document else ()
     if result.stopped_by:
         yield f"{result.stopped_by}: {len(rows) - len(timed)} of {len(rows)} rows are not finished"
     yield from result.remarks
@@ -310,21 +312,21 @@ def _left_out(sampling: Mapping[str, Any]) -> Iterator[str]:
         yield f"of {sampling['instructions'] / 1e6:,.0f} M instructions {said}; {simulated / 1e6:,.0f} M simulated"
 
 
-def _rates(timed: Sequence[Row], time_us: float) -> str:
+def _rates(timed: Sequence[ResultRow], time_us: float) -> str:
     """Say the rate of arithmetic: multiply-accumulates of the definition, and those that are needed."""
     counts = [plain_sum(row.values[name] for row in timed) for name in ("macs", "needed_macs")]
     rate, needed = (2e-3 * macs / time_us if time_us else 0.0 for macs in counts)
     return f"; {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed)"
 
 
-def _overhead(column: Measured, time_us: float) -> Iterator[str]:
+def _overhead(column: RunMetrics, time_us: float) -> Iterator[str]:
     host_us = column.number("host.time_us")
     if host_us:
         share = 1 - time_us / host_us
         yield f"on the host {host_us:,.1f} us, of which launching takes {host_us - time_us:,.1f} us ({_percent(share)})"
 
 
-def _compared(result: Result, rows: Sequence[Row]) -> str:
+def _compared(result: Result, rows: Sequence[ResultRow]) -> str:
     data = {"real": "real values", "synthetic": "made-up values"}.get(str(result.document.get("values")), "values")
     compared = [row for row in rows if (row.values.get("verification") or {}).get("passed") is not None]
     wrong = [_place(row) for row in compared if not row.values["verification"]["passed"]]
@@ -335,7 +337,7 @@ def _compared(result: Result, rows: Sequence[Row]) -> str:
     return f"{data}; no result is compared"
 
 
-def _place(row: Row) -> str:
+def _place(row: ResultRow) -> str:
     return f"{row.values['name']} {PASSES.get(row.values['pass'], (row.values['pass'],))[0]}"
 
 
@@ -365,7 +367,7 @@ def sparse_tables(result: Result) -> list[Table]:
     return [Table(columns, table, "sparse", "layers that skip zeros", notes)]
 
 
-def _sparse_cells(row: Row, dense: Row | None, both: bool, engine: bool) -> list[Any]:
+def _sparse_cells(row: ResultRow, dense: ResultRow | None, both: bool, engine: bool) -> list[Any]:
     zeros = row.values["zeros"]
     cells: list[Any] = [_known(zeros[key], _percent) for key in ("fraction", "of_terms")]
     cells.append(_known(row.values.get("time_us"), three_digits))
@@ -380,7 +382,7 @@ def _sparse_cells(row: Row, dense: Row | None, both: bool, engine: bool) -> list
     return cells
 
 
-def _engine_cells(row: Row) -> list[Any]:
+def _engine_cells(row: ResultRow) -> list[Any]:
     counts = row.measured.tree.get("engine")
     if not counts:
         return [UNKNOWN] * 3

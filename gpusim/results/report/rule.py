@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from gpusim.results.metrics import METRICS
-from gpusim.results.report.result import Measured
+from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.values import percent
 
 # names of the stall reasons, as hot spots have them
@@ -14,7 +14,7 @@ STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.pat
 _FIGURE = re.compile(r"\{([\w.]+)\}")
 
 
-class Rule(NamedTuple):
+class PerformanceRule(NamedTuple):
     """A rule about one run's metrics.
 
     section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
@@ -25,19 +25,19 @@ class Rule(NamedTuple):
 
     name: str
     section: str
-    measure: Callable[[Measured], float | None]
+    measure: Callable[[RunMetrics], float | None]
     above: float
     text: str
     advice: str
-    figures: Callable[[Measured], Mapping[str, str]] | None = None
+    figures: Callable[[RunMetrics], Mapping[str, str]] | None = None
     reason: str = ""
     weight: float = 0.5
 
 
-class Finding(NamedTuple):
+class PerformanceFinding(NamedTuple):
     """What a rule found in a run: text and advice with figures; the text begins with the run's name, if it has one."""
 
-    rule: Rule
+    rule: PerformanceRule
     share: float
     text: str
     advice: str
@@ -48,7 +48,7 @@ class Finding(NamedTuple):
         return self.share * self.rule.weight
 
 
-def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
+def findings(rules: Iterable[PerformanceRule], measured: RunMetrics) -> list[PerformanceFinding]:
     """Return the findings of the rules about a run, the most important first."""
     found, name = [], f"{measured.name}: " if measured.name else ""
     for rule in rules:
@@ -57,26 +57,26 @@ def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
             continue
         figures = {"measure": percent(share), **(rule.figures(measured) if rule.figures else {})}
         text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
-        found.append(Finding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
+        found.append(PerformanceFinding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
     return sorted(found, key=lambda finding: -finding.rank)
 
 
-def place_of(spot: Mapping[str, Any]) -> str:
+def format_location(spot: Mapping[str, Any]) -> str:
     """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown."""
     if "line" in spot:
         return f"{PurePath(spot['file']).name} line {spot['line']}"
     return f"{spot['address']:#07x}"
 
 
-def _place(reason: str, measured: Measured) -> str:
+def _place(reason: str, measured: RunMetrics) -> str:
     """Return the end of a sentence: where most of a stall reason occurs; empty where no hot spots were counted."""
     spots = [spot for spot in measured.tree.get("hotspots") or () if reason and spot.get(reason)]
     whole = measured.get(f"stalls.{reason}")
     if not spots or not whole:
         return ""
     spot = max(spots, key=lambda spot: spot[reason])
-    return f"; {percent(spot[reason] / whole)} of that at {place_of(spot)}, {spot['instruction']}"
+    return f"; {percent(spot[reason] / whole)} of that at {format_location(spot)}, {spot['instruction']}"
 
 
-def _filled(text: str, figures: Mapping[str, str], measured: Measured) -> str:
+def _filled(text: str, figures: Mapping[str, str], measured: RunMetrics) -> str:
     return _FIGURE.sub(lambda found: figures[found[1]] if found[1] in figures else measured.text(found[1]), text)

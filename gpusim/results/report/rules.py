@@ -6,22 +6,22 @@ One row each. A threshold is where the matter begins to be worth a user's time, 
 from collections.abc import Callable, Mapping
 
 from gpusim.results.report import access, measures
-from gpusim.results.report.result import Measured, Result
-from gpusim.results.report.rule import Finding, Rule, findings
+from gpusim.results.report.result import Result, RunMetrics
+from gpusim.results.report.rule import PerformanceFinding, PerformanceRule, findings
 
 
 def _stall(
-    reason: str, above: float, text: str, advice: str, figures: Callable[[Measured], Mapping[str, str]] | None = None
-) -> Rule:
+    reason: str, above: float, text: str, advice: str, figures: Callable[[RunMetrics], Mapping[str, str]] | None = None
+) -> PerformanceRule:
     """Make a rule about a stall reason's share of all wavefront-cycles."""
-    return Rule(
+    return PerformanceRule(
         f"stall_{reason}", "stalls", lambda run: run.share(f"stalls.{reason}"), above,
         f"{text} in {{measure}} of wavefront-cycles" + ("{for}" if figures else ""), advice, figures, reason, 1.2,
     )  # fmt: skip
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[PerformanceRule, ...] = (
+    PerformanceRule(
         "near_roofline",
         "speed_of_light",
         lambda run: measures.nearest_bound(run)[1],
@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
         measures.bound_figures,
         weight=1.0,
     ),
-    Rule(
+    PerformanceRule(
         "far_from_roofline",
         "speed_of_light",
         measures.far_from_roofline,
@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = (
         measures.bound_figures,
         weight=0.8,
     ),
-    Rule(
+    PerformanceRule(
         "few_workgroups",
         "launch",
         measures.idle_compute_units,
@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
         lambda run: {"units": str(round(measures.compute_units(run)))},
         weight=1.0,
     ),
-    Rule(
+    PerformanceRule(
         "compute_units_idle",
         "launch",
         measures.missing("profile.sm_efficiency", lambda run: (measures.idle_compute_units(run) or 0) > 0),
@@ -59,7 +59,7 @@ RULES: tuple[Rule, ...] = (
         "compute units are without a workgroup for {measure} of the time: start, end and tail of the grid",
         "a grid that is a multiple of what fits the machine, or shorter workgroups",
     ),
-    Rule(
+    PerformanceRule(
         "launch_overhead",
         "launch",
         lambda run: 1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None,
@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
         "launching takes {measure} of the host's {host.time_us}",
         "fewer launches, longer kernels",
     ),
-    Rule(
+    PerformanceRule(
         "low_occupancy",
         "occupancy",
         measures.missing("profile.achieved_occupancy", lambda run: run.number("profile.issue_slot_utilization") > 0.6),
@@ -78,7 +78,7 @@ RULES: tuple[Rule, ...] = (
         lambda run: {"limiter": measures.limiter(run)},
         weight=0.4,
     ),
-    Rule(
+    PerformanceRule(
         "issue_slots_unused",
         "scheduler",
         measures.missing("profile.issue_slot_utilization", lambda run: False),
@@ -87,7 +87,7 @@ RULES: tuple[Rule, ...] = (
         "see Wavefront State Statistics for what they wait for",
         weight=0.3,
     ),
-    Rule(
+    PerformanceRule(
         "issue_bound",
         "scheduler",
         lambda run: run.share("stalls.not_selected"),
@@ -101,7 +101,7 @@ RULES: tuple[Rule, ...] = (
         0.3,
         "wavefronts wait at s_waitcnt for memory or LDS",
         "load earlier (software prefetch, double buffering), more independent loads, better hit rates",
-        access.waited_for,
+        access.describe_longest_wait,
     ),
     _stall(
         "memory_throttle",
@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         "a kernel this short pays for its cold instruction cache; otherwise smaller code, less unrolling",
     ),
     _stall("branch_latency", 0.15, "wavefronts wait for taken branches", "unroll loops, select instead of branching"),
-    Rule(
+    PerformanceRule(
         "few_vector_instructions",
         "instructions",
         measures.not_vector,
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         "unroll, hoist addresses, let each work-item compute more",
         weight=0.4,
     ),
-    Rule(
+    PerformanceRule(
         "lds_bank_conflicts",
         "memory",
         access.BANK_CONFLICTS.share,
@@ -147,7 +147,7 @@ RULES: tuple[Rule, ...] = (
         access.bank_figures,
         weight=1.3,
     ),
-    Rule(
+    PerformanceRule(
         "uncoalesced",
         "memory",
         access.UNCOALESCED.share,
@@ -158,7 +158,7 @@ RULES: tuple[Rule, ...] = (
         access.line_figures,
         weight=1.9,
     ),
-    Rule(
+    PerformanceRule(
         "set_conflicts",
         "memory",
         access.SET_CONFLICTS.share,
@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         access.set_figures,
         weight=1.6,
     ),
-    Rule(
+    PerformanceRule(
         "channel_conflicts",
         "memory",
         access.CHANNEL_CONFLICTS.share,
@@ -178,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         access.channel_figures,
         weight=1.0,
     ),
-    Rule(
+    PerformanceRule(
         "partial_lines",
         "memory",
         access.PARTIAL_LINES.share,
@@ -188,7 +188,7 @@ RULES: tuple[Rule, ...] = (
         access.place_figures(access.PARTIAL_LINES),
         weight=1.3,
     ),
-    Rule(
+    PerformanceRule(
         "idle_lanes",
         "instructions",
         access.IDLE_LANES.share,
@@ -198,7 +198,7 @@ RULES: tuple[Rule, ...] = (
         access.lane_figures,
         weight=1.3,
     ),
-    Rule(
+    PerformanceRule(
         "l1_misses",
         "memory",
         measures.missing("l1.hit_rate", measures.unimportant("profile.l2_utilization", 0.2)),
@@ -207,15 +207,15 @@ RULES: tuple[Rule, ...] = (
         "reuse what was loaded, through LDS or registers; let neighbours read neighbouring words",
         weight=0.3,
     ),
-    Rule(
+    PerformanceRule(
         "l1_stalled",
         "memory",
-        measures.part_of("l1.full_stall_cycles", "cu.cycles"),
+        measures.make_ratio_measure("l1.full_stall_cycles", "cu.cycles"),
         0.2,
         "L1's look-up waits for an MSHR, a queue or a return entry in {measure} of the cycles",
         "fewer outstanding lines: coalesced, wider accesses",
     ),
-    Rule(
+    PerformanceRule(
         "l2_misses",
         "memory",
         measures.missing("l2.hit_rate", measures.unimportant("profile.dram_utilization", 0.3)),
@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         "{measure} of the accesses miss L2 (hit rate {l2.hit_rate}), and DRAM is busy for {profile.dram_utilization}",
         "block for L2's size, or order workgroups so that neighbours share operands",
     ),
-    Rule(
+    PerformanceRule(
         "l2_stalled",
         "memory",
         measures.l2_stalls,
@@ -231,15 +231,15 @@ RULES: tuple[Rule, ...] = (
         "L2 channels' oldest requests wait for an MSHR, a way or a queue in {measure} of their cycles",
         "fewer misses in flight at a time; spread addresses over channels (avoid strides of a power of two)",
     ),
-    Rule(
+    PerformanceRule(
         "translation",
         "memory",
-        measures.part_of("translation.stall_cycles", "cu.cycles"),
+        measures.make_ratio_measure("translation.stall_cycles", "cu.cycles"),
         0.1,
         "first-level caches wait for address translation in {measure} of the cycles (L1 TLB {translation.l1_hit_rate})",
         "touch fewer pages at a time: other layout or larger gpu.translation.page_kib",
     ),
-    Rule(
+    PerformanceRule(
         "dram_rows",
         "memory",
         measures.missing("dram.row_hit_rate", measures.unimportant("profile.dram_utilization", 0.2)),
@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = (
         "{measure} of DRAM's accesses find another row or none open (row hits {dram.row_hit_rate})",
         "read longer runs of neighbouring lines; fewer streams at a time",
     ),
-    Rule(
+    PerformanceRule(
         "dram_bandwidth",
         "memory",
         lambda run: run.get("profile.dram_utilization"),
@@ -256,33 +256,33 @@ RULES: tuple[Rule, ...] = (
         " ({profile.dram_read_throughput} read, {profile.dram_write_throughput} written)",
         "move fewer bytes: reuse in L2, smaller types, compaction",
     ),
-    Rule(
+    PerformanceRule(
         "engine_hasty",
         "engine",
-        measures.part_of("engine.hasty", "engine.requests"),
+        measures.make_ratio_measure("engine.hasty", "engine.requests"),
         0.2,
         "the engine searches {measure} of its requests line after line (hasty mode, warm-up)",
         "a larger SIB (engine.sib_kib) keeps columns' information; longer kernels pay less for warm-up",
         weight=0.8,
     ),
-    Rule(
+    PerformanceRule(
         "engine_waste",
         "engine",
-        measures.part_of("engine.lines_wasted", "engine.lines_fetched"),
+        measures.make_ratio_measure("engine.lines_wasted", "engine.lines_fetched"),
         0.25,
         "{measure} of the sparse lines that the engine read went into no compacted line",
         "a larger engine.prefetch_buffer_kib, or a shorter engine.prefetch_length",
         weight=1.0,
     ),
-    Rule(
+    PerformanceRule(
         "engine_blocked",
         "engine",
-        measures.part_of("engine.lookup_blocked_cycles", "kernel.cycles"),
+        measures.make_ratio_measure("engine.lookup_blocked_cycles", "kernel.cycles"),
         0.2,
         "requests wait for a SIB entry or a lane of the prefetch buffer in {measure} of the cycles",
         "a larger engine.sib_kib or engine.prefetch_buffer_kib",
     ),
-    Rule(
+    PerformanceRule(
         "engine_few_prefetched",
         "engine",
         measures.not_ready,
@@ -290,16 +290,16 @@ RULES: tuple[Rule, ...] = (
         "{measure} of the engine's requests find no finished line; an answer takes {engine.request_latency_cycles}",
         "more engine.compaction_units or a longer engine.prefetch_length",
     ),
-    Rule(
+    PerformanceRule(
         "energy_dram",
         "energy",
-        measures.part_of("energy.dram_uj", "energy.total_uj"),
+        measures.make_ratio_measure("energy.dram_uj", "energy.total_uj"),
         0.75,
         "DRAM takes {measure} of the counted energy ({energy.dram_uj}, {energy.dram_pj_per_bit})",
         "move fewer bytes, in longer runs within an open row",
         weight=0.2,
     ),
-    Rule(
+    PerformanceRule(
         "uneven_compute_units",
         "distribution",
         measures.uneven,
@@ -307,7 +307,7 @@ RULES: tuple[Rule, ...] = (
         "the busiest compute unit issues more than the mean, which is {measure} below it",
         "more workgroups than fit at once, of equal length",
     ),
-    Rule(
+    PerformanceRule(
         "wrong_result",
         "session",
         measures.wrong,
@@ -319,7 +319,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def found_in(result: Result, section: str = "") -> list[Finding]:
+def apply_rules(result: Result, section: str = "") -> list[PerformanceFinding]:
     """Return what the rules find in each column of a result; section: its rules alone."""
     rules = [rule for rule in RULES if section in ("", rule.section)]
     return [finding for column in result.columns for finding in findings(rules, column)]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.results.report.measures import unit_name
-from gpusim.results.report.result import Measured, Result
-from gpusim.results.report.rule import Finding
-from gpusim.results.report.rules import found_in
+from gpusim.results.report.result import Result, RunMetrics
+from gpusim.results.report.rule import PerformanceFinding
+from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.values import NOTHING, percent
 
 _LABEL = 23  # columns of the rows' names
@@ -31,7 +31,7 @@ def screen(result: Result, width: int) -> list[Line]:
         lines += page.row("", lambda column: column.name, "bold")
     lines += _overview(result, page)
     lines += page.row("verified", verified)
-    lines += found_lines(result, width)
+    lines += format_findings(result, width)
     lines += _bars("bound by", "share of the cycles that each unit needs at least", "roofline", _BOUNDS, page)
     lines += _bars("wavefronts' cycles", "where they go", "stalls", _REASONS, page)
     lines += _memory(page)
@@ -45,11 +45,11 @@ def screen(result: Result, width: int) -> list[Line]:
 class _Page:
     """The screen's columns: one for each variant."""
 
-    def __init__(self, measured: Sequence[Measured], width: int) -> None:
+    def __init__(self, measured: Sequence[RunMetrics], width: int) -> None:
         self.measured = measured
         self.cell = max((width - _LABEL) // len(measured), 12)
 
-    def row(self, label: str, of: Callable[[Measured], str], style: str = "") -> list[Line]:
+    def row(self, label: str, of: Callable[[RunMetrics], str], style: str = "") -> list[Line]:
         return columns(label, [of(column) for column in self.measured], _LABEL, self.cell, style)
 
     def bars(self, label: str, shares: Sequence[float | None]) -> Line:
@@ -63,7 +63,7 @@ class _Page:
         return line
 
 
-def verified(column: Measured) -> str:
+def verified(column: RunMetrics) -> str:
     """Say how the comparison of the results with their reference ended."""
     passed = column.get("verification.passed")
     if passed is None:
@@ -73,7 +73,7 @@ def verified(column: Measured) -> str:
     return said if error is None else f"{said}, error {error:.2g} {'≤' if passed else '>'} {bound:.2g}"
 
 
-def modes(column: Measured) -> dict[str, float]:
+def modes(column: RunMetrics) -> dict[str, float]:
     """Return how the engine answered its requests: the share of each mode of search; empty without requests."""
     requests = column.number("engine.requests")
     if not requests:
@@ -81,10 +81,10 @@ def modes(column: Measured) -> dict[str, float]:
     return {mode.replace("_", " "): column.number(f"engine.{mode}") / requests for mode in _MODES}
 
 
-def top_findings(result: Result, count: int = _FINDINGS) -> list[Finding]:
+def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFinding]:
     """Return the most important findings; each rule once, for the column where it ranks highest."""
-    said: dict[str, Finding] = {}
-    for finding in sorted(found_in(result), key=lambda finding: -finding.rank):
+    said: dict[str, PerformanceFinding] = {}
+    for finding in sorted(apply_rules(result), key=lambda finding: -finding.rank):
         said.setdefault(finding.rule.name, finding)
     return list(said.values())[:count]
 
@@ -103,17 +103,17 @@ def _overview(result: Result, page: _Page) -> Iterator[Line]:
     yield from page.row("occupancy", lambda column: f"{column.text('kernel.occupancy')} of the wavefront slots")
 
 
-def _times(column: Measured) -> str:
+def _times(column: RunMetrics) -> str:
     kernel, host = column.text("kernel.time_us"), column.get("host.time_us")
     return kernel if host is None else f"{kernel}, host {column.text('host.time_us')}"
 
 
-def _issued(column: Measured) -> str:
+def _issued(column: RunMetrics) -> str:
     rate, share = column.text("kernel.ipc"), column.get("profile.issue_slot_utilization")
     return rate if share is None else f"{rate}, in {percent(share)} of the CUs' cycles"
 
 
-def _speed_up(result: Result, column: Measured) -> str:
+def _speed_up(result: Result, column: RunMetrics) -> str:
     factor = result.speed_up(column)
     return NOTHING if factor is None else f"{factor:.2f} ×"
 
@@ -147,12 +147,12 @@ def _memory(page: _Page) -> Iterator[Line]:
     yield from page.row("  DRAM traffic", _dram)
 
 
-def _latencies(column: Measured) -> str:
+def _latencies(column: RunMetrics) -> str:
     values = [column.get(f"{unit}.read_latency_cycles") for unit in ("l1", "l2", "dram")]
     return f"{', '.join(NOTHING if value is None else f'{value:,.0f}' for value in values)} cycles"
 
 
-def _dram(column: Measured) -> str:
+def _dram(column: RunMetrics) -> str:
     moved = [column.get(f"profile.dram_{way}_throughput") for way in ("read", "write")]
     rate = (
         f"{plain_sum(value for value in moved if value):,.1f} GB/s, "
@@ -168,25 +168,25 @@ def _engine(page: _Page) -> Iterator[Line]:
     yield from page.row("  unused lines", _wasted)
 
 
-def _modes(column: Measured) -> str:
+def _modes(column: RunMetrics) -> str:
     shares = sorted(modes(column).items(), key=lambda item: -item[1])
     return ", ".join(f"{mode} {100 * share:.0f} %" for mode, share in shares if share >= _LEAST_SHARE) or NOTHING
 
 
-def _wasted(column: Measured) -> str:
+def _wasted(column: RunMetrics) -> str:
     fetched = column.number("engine.lines_fetched")
     if not fetched:
         return NOTHING
     return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines read"
 
 
-def _energy(column: Measured) -> str:
+def _energy(column: RunMetrics) -> str:
     total = column.number("energy.total_uj")
     share = f", DRAM {percent(column.number('energy.dram_uj') / total)}" if total else ""
     return f"{column.text('energy.total_uj')}{share}"
 
 
-def found_lines(result: Result, width: int) -> Iterator[Line]:
+def format_findings(result: Result, width: int) -> Iterator[Line]:
     """Yield the lines of the most important findings."""
     found = top_findings(result)
     if found:

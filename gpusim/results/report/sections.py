@@ -10,7 +10,7 @@ from gpusim.results.metrics import METRICS
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A section: its key for `--section`, its heading, what it tells, and its metrics.
 
     metrics: paths, or groups as 'l1.*'; a metric belongs to the section that names it most precisely.
@@ -22,14 +22,14 @@ class Section:
     metrics: tuple[str, ...]
 
 
-SECTIONS: tuple[Section, ...] = (
-    Section(
+SECTIONS: tuple[ReportSection, ...] = (
+    ReportSection(
         "speed_of_light",
         "GPU Speed Of Light Throughput",
         "how near each unit is to what it can do",
         ("kernel.cycles", "kernel.time_us", "kernel.roofline_utilization", "roofline.*", "profile.*_utilization"),
     ),
-    Section(
+    ReportSection(
         "launch",
         "Launch Statistics",
         "what was launched, and what the host adds",
@@ -38,7 +38,7 @@ SECTIONS: tuple[Section, ...] = (
             *("data.*", "profile.sm_efficiency", "cu.active_cycles", "cu.cycles"),
         ),
     ),
-    Section(
+    ReportSection(
         "occupancy",
         "Occupancy",
         "how many wavefronts are resident, and what bounds them",
@@ -48,7 +48,7 @@ SECTIONS: tuple[Section, ...] = (
             *("kernel.occupancy_limiter", "cu.resident_cycles", "cu.wavefront_slot_cycles"),
         ),
     ),
-    Section(
+    ReportSection(
         "scheduler",
         "Scheduler Statistics",
         "how often an instruction is issued, and how many wavefronts could",
@@ -57,13 +57,13 @@ SECTIONS: tuple[Section, ...] = (
             "cu.issue_cycles",
         ),
     ),
-    Section(
+    ReportSection(
         "stalls",
         "Wavefront State Statistics",
         "where the cycles of resident wavefronts go",
         ("stalls.*", "profile.stall_*"),
     ),
-    Section(
+    ReportSection(
         "instructions",
         "Instruction Statistics",
         "what was issued, by kind",
@@ -73,7 +73,7 @@ SECTIONS: tuple[Section, ...] = (
             *("cu.valu_busy_cycles", "cu.lds_busy_cycles"),
         ),
     ),
-    Section(
+    ReportSection(
         "memory",
         "Memory Workload Analysis",
         "caches, translation, the crossbar, DRAM: traffic, hit rates, latencies",
@@ -91,29 +91,33 @@ SECTIONS: tuple[Section, ...] = (
             *("dram.*", "profile.*_throughput"),
         ),
     ),
-    Section(
+    ReportSection(
         "access",
         "Memory Access by Instruction",
         "lines, useful bytes, hits, DRAM rows, strides, bank conflicts and waits of each memory instruction",
         (),
     ),
-    Section("series", "Counters over Time", "rates, resident wavefronts and waits by intervals, with --every", ()),
-    Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
-    Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
-    Section(
+    ReportSection(
+        "series", "Counters over Time", "rates, resident wavefronts and waits by intervals, with --every", ()
+    ),
+    ReportSection("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
+    ReportSection(
+        "energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)
+    ),
+    ReportSection(
         "distribution",
         "GPU Workload Distribution",
         "how evenly the compute units are used",
         ("stalls_by_compute_unit.*",),
     ),
-    Section("source", "Source Counters", "the costliest instructions, with --hotspots", ()),
-    Section(
+    ReportSection("source", "Source Counters", "the costliest instructions, with --hotspots", ()),
+    ReportSection(
         "guesses",
         "Values without a Source",
         "fitted, assumed and other GPUs' values that mattered to this run, and what hangs on them at most",
         (),
     ),
-    Section(
+    ReportSection(
         "session",
         "Session",
         "whether the result is right, and what simulating it cost",
@@ -123,7 +127,7 @@ SECTIONS: tuple[Section, ...] = (
 _BY_KEY = {section.key: section for section in SECTIONS}
 
 
-def chosen(names: Sequence[str]) -> list[Section]:
+def chosen(names: Sequence[str]) -> list[ReportSection]:
     """Return the sections with these keys, in the order of SECTIONS, each once; raises UserError for an unknown key."""
     for name in names:
         if name not in _BY_KEY:
@@ -131,7 +135,7 @@ def chosen(names: Sequence[str]) -> list[Section]:
     return [section for section in SECTIONS if section.key in names]
 
 
-def paths_of(section: Section) -> list[str]:
+def list_section_paths(section: ReportSection) -> list[str]:
     """Return the paths of the section's metrics, in the order of its list and, within a group, of METRICS."""
     owned = [path for path, owner in _owners().items() if owner == section.key]
     return list(dict.fromkeys(path for pattern in section.metrics for path in owned if fnmatchcase(path, pattern)))

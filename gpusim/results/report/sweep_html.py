@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.html import Element, table, tag, written
-from gpusim.results.report.sweeps.answers import answers, matters
+from gpusim.results.report.sweeps.answers import describe_best_designs, matters
 
 MOST_ROWS = 60  # of the table of points
 
@@ -17,7 +17,7 @@ def sweep_html(sweep: Any) -> str:
     parts: list[Any] = [tag("p", tag("strong", f"{sweep.label}: {sweep.title}"), f" – {known}")]
     if best:
         points = sweep.swept
-        parts.append(tag("ul", [tag("li", line) for line in answers(points, metric)]))
+        parts.append(tag("ul", [tag("li", line) for line in describe_best_designs(points, metric)]))
         effects = matters(points, metric)
         parts += [effects.html(sortable=False)] if effects.rows else []
     parts.append(_points(sweep, best, metric))
@@ -42,10 +42,10 @@ def _points(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> Eleme
 
 def _with_width(row: Mapping[str, Any], metric: str) -> str:
     width = row.get(f"{metric}_half_width")
-    return said(row[metric]) + (f" ± {said(width)}" if width else "")
+    return format_value(row[metric]) + (f" ± {format_value(width)}" if width else "")
 
 
-def said(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value for a reader; None is a dash."""
     if value is None:
         return "–"

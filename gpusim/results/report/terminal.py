@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TextIO
 from gpusim.results.report.details import details
 from gpusim.results.report.layout import Line, plain, width_of, write
 from gpusim.results.report.result import Result, read
-from gpusim.results.report.screen import found_lines, hint, screen
-from gpusim.results.report.sections import SECTIONS, Section, chosen
+from gpusim.results.report.screen import format_findings, hint, screen
+from gpusim.results.report.sections import SECTIONS, ReportSection, chosen
 
 _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line: to be searched
 
 
-class Wanted(NamedTuple):
+class PrintOptions(NamedTuple):
     """What to print of a result.
 
     sections: keys of the sections that are printed; details: print all sections, below the screen.
@@ -23,16 +23,16 @@ class Wanted(NamedTuple):
     sections: Sequence[str] = ()
     details: bool = False
 
-    def chosen(self) -> list[Section]:
+    def chosen(self) -> list[ReportSection]:
         """Return the sections to print; raises UserError for an unknown key."""
         found = chosen(self.sections)
         return list(SECTIONS) if self.details else found
 
 
-SCREEN = Wanted()
+SCREEN = PrintOptions()
 
 
-def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted = SCREEN) -> None:
+def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: PrintOptions = SCREEN) -> None:
     """Print a result, given as its JSON object: the screen, a network's or a program's tables, then the sections.
 
     If sections are asked for by name, they are printed alone, without the screen.
@@ -49,9 +49,9 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
         for finding in document.get("findings") or ():
             print(finding["text"], file=stream)
         if result.kind == "hip":  # a network's screen has them
-            write(found_lines(result, width_of(stream)), stream)
+            write(format_findings(result, width_of(stream)), stream)
         if wanted.details or any(column.tree.get("hotspots") for column in result.columns):
-            below = Wanted((), wanted.details) if wanted.details else Wanted(("source",))
+            below = PrintOptions((), wanted.details) if wanted.details else PrintOptions(("source",))
             write([plain(""), *_lines(result, stream, below)], stream)
         return
     write(_lines(result, stream, wanted), stream)
@@ -64,7 +64,7 @@ def as_text(document: Mapping[str, Any]) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def _lines(result: Result, out: TextIO, wanted: Wanted) -> list[Line]:
+def _lines(result: Result, out: TextIO, wanted: PrintOptions) -> list[Line]:
     sections, width = wanted.chosen(), width_of(out)
     unasked = not sections
     if unasked:  # hot spots, which were asked for when they were counted, and where a stopped run was

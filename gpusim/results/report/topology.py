@@ -53,15 +53,15 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
     return graph
 
 
-def of_kind(graph: nx.DiGraph, kind: str) -> list[str]:
+def list_units(graph: nx.DiGraph, kind: str) -> list[str]:
     """Return the names of the units of one kind."""
     return [name for name, data in graph.nodes(data=True) if data["kind"] == kind]
 
 
 def check_reach(graph: nx.DiGraph) -> None:
     """Raise UserError unless every compute unit reaches every DRAM channel through L1 and through the scalar cache."""
-    channels = set(of_kind(graph, "dram"))
-    for cu in of_kind(graph, "cu"):
+    channels = set(list_units(graph, "dram"))
+    for cu in list_units(graph, "cu"):
         for kind in ("l1", "scalar_cache"):
             caches = [unit for unit in graph.successors(cu) if graph.nodes[unit]["kind"] == kind]
             missing = channels.difference(*(nx.descendants(graph, cache) for cache in caches))
@@ -75,9 +75,9 @@ def bandwidth_bytes_per_cycle(graph: nx.DiGraph) -> float:
     for a, b, data in graph.edges(data=True):
         if "bytes_per_cycle" in data:
             flow.add_edge(b, a, capacity=data["bytes_per_cycle"])
-    for cu in of_kind(graph, "cu"):
+    for cu in list_units(graph, "cu"):
         flow.add_edge(cu, "registers")
-    for dram in of_kind(graph, "dram"):
+    for dram in list_units(graph, "dram"):
         pins = max(data["bytes_per_cycle"] for _, _, data in graph.in_edges(dram, data=True))
         flow.add_edge("pins", dram, capacity=pins)
     return float(nx.maximum_flow_value(flow, "pins", "registers"))

@@ -13,7 +13,7 @@ NOTHING = "–"
 _FRACTION = "fraction"  # a unit that values show themselves: as per cent
 
 
-def shown(path: str, value: Any) -> str:
+def format_metric(path: str, value: Any) -> str:
     """Format a metric's value for a reader: fractions in per cent, all others without their unit."""
     if value is None:
         return NOTHING
@@ -43,7 +43,7 @@ def unit_of(path: str, other: str = "") -> str:
     return "" if unit == _FRACTION else unit
 
 
-def value_at(tree: Mapping[str, Any], path: str) -> Any:
+def get_value(tree: Mapping[str, Any], path: str) -> Any:
     """Return the value at a path of a metrics tree; None where the path or its group is missing."""
     held: Any = tree
     for name in path.split("."):
@@ -53,16 +53,19 @@ def value_at(tree: Mapping[str, Any], path: str) -> Any:
 
 def half_width(tree: Mapping[str, Any], path: str) -> float | None:
     """Return half of the interval in which a sampled number lies; None for exact values and for lists."""
-    found = value_at(tree, path + metrics.SUFFIX)
+    found = get_value(tree, path + metrics.SUFFIX)
     return float(found) if isinstance(found, int | float) and found else None
 
 
 def with_half_width(tree: Mapping[str, Any], path: str) -> str:
     """Format a metric's value and, where it was sampled, ± its half-width; without unit."""
-    value, width = value_at(tree, path), half_width(tree, path)
+    value, width = get_value(tree, path), half_width(tree, path)
     if width is None:
-        return shown(path, value)
-    return f"{shown(path, value)} ± {shown(path, max(1, round(width)) if isinstance(value, int) else width)}"
+        return format_metric(path, value)
+    return (
+        f"{format_metric(path, value)} ±"
+        f" {format_metric(path, max(1, round(width)) if isinstance(value, int) else width)}"
+    )
 
 
 def quantity(tree: Mapping[str, Any], path: str) -> str:

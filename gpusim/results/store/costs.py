@@ -16,7 +16,7 @@ from gpusim.base.axis_roles import role_of
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.results.metrics import leaves
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 
 NEAREST = 3  # like runs that an estimate is the mean of
 FEWEST = 4  # stored runs from which on an error is said
@@ -36,7 +36,7 @@ _VALUES = """
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunCost:
     """What a run takes. cpu_s: of a processor, with all that is around the simulation; cycles: of its kernels in all
     variants; memory_mb: the largest resident memory."""
 
@@ -46,21 +46,21 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownRun:
     values: Mapping[str, Any]
-    cost: Cost
+    cost: RunCost
 
 
-class LikeRuns:
+class SimilarRuns:
     """The finished runs of a kind in a store, as what an estimate is made of."""
 
-    def __init__(self, results: Results, kind: str) -> None:
-        self._groups: dict[str, list[_Known]] = {}
+    def __init__(self, results: StoreReader, kind: str) -> None:
+        self._groups: dict[str, list[_KnownRun]] = {}
         for one in _known_runs(results, kind):
             self._groups.setdefault(_work_of(one.values), []).append(one)
         self._asked = dict[str, None]()
 
-    def of(self, configuration: Mapping[str, Any]) -> Cost | None:
+    def of(self, configuration: Mapping[str, Any]) -> RunCost | None:
         """Estimate the cost of a run with this configuration; None without any like run."""
         values = dict(leaves(configuration))
         work = _work_of(values)
@@ -107,7 +107,7 @@ def _work_of(values: Mapping[str, Any]) -> str:
     return json.dumps(held, sort_keys=True)
 
 
-def _known_runs(results: Results, kind: str) -> Iterator[_Known]:
+def _known_runs(results: StoreReader, kind: str) -> Iterator[_KnownRun]:
     measured: dict[int, dict[str, list[float]]] = {}
     for run, name, value in results.rows(_VALUES, [_CPU, _CYCLES, _MEMORY]).rows:
         if isinstance(value, int | float):
@@ -116,11 +116,11 @@ def _known_runs(results: Results, kind: str) -> Iterator[_Known]:
         held = measured.get(run, {})
         if wall_s and _CYCLES in held:
             spent = max(math.fsum(held.get(_CPU, [])), 1e-3)
-            cost = Cost(spent, math.fsum(held[_CYCLES]), max(held.get(_MEMORY, [0.0])))
-            yield _Known(dict(leaves(json.loads(text))), cost)
+            cost = RunCost(spent, math.fsum(held[_CYCLES]), max(held.get(_MEMORY, [0.0])))
+            yield _KnownRun(dict(leaves(json.loads(text))), cost)
 
 
-def _estimate(values: Mapping[str, Any], known: Sequence[_Known]) -> Cost | None:
+def _estimate(values: Mapping[str, Any], known: Sequence[_KnownRun]) -> RunCost | None:
     """Return the geometric means over the nearest runs, of those that are equally near over all of them."""
     if not known:
         return None
@@ -129,7 +129,7 @@ def _estimate(values: Mapping[str, Any], known: Sequence[_Known]) -> Cost | None
     if apart[0][0] == 0:
         last = 0.0  # the same work by other code, or another seed
     near = [known[number].cost for distance, number in apart if distance <= last]
-    return Cost(
+    return RunCost(
         statistics.geometric_mean([one.cpu_s for one in near]),
         statistics.geometric_mean([max(one.cycles, 1.0) for one in near]),
         max(one.memory_mb for one in near),
@@ -148,7 +148,7 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     return total
 
 
-def cost_table(rows: Sequence[tuple[str, Cost | None]], notes: Sequence[str]) -> Table:
+def cost_table(rows: Sequence[tuple[str, RunCost | None]], notes: Sequence[str]) -> Table:
     """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
     heads = [Column("what"), Column("processor s", "{:,.1f}".format), Column("cycles", "{:,.0f}".format)]
     heads.append(Column("memory MB", "{:,.0f}".format))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpusim.base.errors import UserError
 from gpusim.results.store.file import errors, writable, writing
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweeps import sweep_meant
 
 
@@ -17,7 +17,7 @@ def delete(path: Path, names: Sequence[str]) -> tuple[int, int]:
 
     A sweep's runs are deleted with it, except those that are points of another sweep.
     """
-    with Results(path) as results:
+    with StoreReader(path) as results:
         meant = {name: sweep_meant(results, name) for name in names}
         sweeps = {number for number in meant.values() if number is not None}
         runs = {results.run(name)["id"] for name, sweep in meant.items() if sweep is None}
@@ -55,7 +55,7 @@ def give_name(path: Path, which: str, name: str | None, move: bool = False) -> N
     """Give a run or a sweep (`sweep:2`) a name, or take its name away (None). move: also from another that has it."""
     if name is not None and not _is_allowed(name):
         raise UserError(f"name '{name}' is not allowed: a name is no number, no file's, and has no colon")
-    with Results(path) as results:
+    with StoreReader(path) as results:
         sweep = sweep_meant(results, which)
         table, number = ("sweeps", sweep) if sweep is not None else ("runs", results.run(which)["id"])
         holders = [(held, row["id"]) for held in _NAMED for row in results.table(held, name=name)] if name else []

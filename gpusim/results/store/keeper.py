@@ -16,10 +16,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from gpusim.base.version import __version__
 from gpusim.results.store.file import errors, now, writable, writing
-from gpusim.results.store.outcome import LaunchRow, Measured, Outcome, Value
+from gpusim.results.store.outcome import LaunchRow, MetricSet, MetricValue, RunOutcome
 from gpusim.results.store.records import packed, unpacked
-from gpusim.results.store.under_way import UnderWay
-from gpusim.results.store.work import NetworkRows, Work, sources_hash
+from gpusim.results.store.under_way import WorkLocks
+from gpusim.results.store.work import NetworkRows, RunDescription, sources_hash
 
 MOST_INTEGER = 2**63 - 1  # that SQLite has
 T = TypeVar("T")
@@ -28,7 +28,7 @@ LOOK_EVERY_S = 0.3  # whether another process has done what is waited for
 
 
 @dataclass(frozen=True)
-class Found:
+class MatchingRun:
     """A run of the store that did the same work. seconds: the real time that it took."""
 
     number: int
@@ -44,7 +44,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class WorkInOtherProcess:
     """Work that another process is doing. holder: which, where, since when."""
 
     holder: str
@@ -55,7 +55,7 @@ class Elsewhere:
         return f"equal work is under way: waiting for the result of {self.holder} (--fresh does not wait)"
 
 
-class Awaited(Generic[T]):
+class PendingWork(Generic[T]):
     """What waits for work of other processes, by its number: a sweep's or a publication's points."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Awaited(Generic[T]):
             yield number, self._held.pop(number)
 
 
-class Kept(NamedTuple):
+class StoredResult(NamedTuple):
     """The run that holds a result. added: False: an equal run that came in while the work was done holds it."""
 
     number: int
@@ -92,7 +92,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Took:
+class RunTiming:
     """When a run began, how many real seconds it took, and the name of its host."""
 
     date: str
@@ -100,7 +100,7 @@ class Took:
     host: str
 
 
-class Started:
+class RunClock:
     """When a run began, while its time is still running."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Started:
         return time.monotonic() - self._clock
 
 
-class Keeper:
+class StoreWriter:
     """A store that is open for writing; all that fails raises StoreError. fresh: do not look for equal work.
 
     What `take` gives to this process to do is its own until it is kept, or the store is closed.
@@ -120,10 +120,10 @@ class Keeper:
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path, self._fresh = path, fresh
-        self._connection, self._under_way = writable(path), UnderWay(path)
+        self._connection, self._under_way = writable(path), WorkLocks(path)
         self._metrics: dict[tuple[str, str, str], int] = {}
 
-    def __enter__(self) -> "Keeper":
+    def __enter__(self) -> "StoreWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,7 +135,7 @@ class Keeper:
         with errors(self.path):
             self._connection.close()
 
-    def take(self, work: Work) -> Found | Elsewhere | None:
+    def take(self, work: RunDescription) -> MatchingRun | WorkInOtherProcess | None:
         """Return the run that did the same work, or who is doing it; None: it is for this process to do.
 
         Work that is run afresh, or that is not repeatable, waits for nobody.
@@ -145,22 +145,22 @@ class Keeper:
         holder = self._under_way.hold(work.identity) if work.repeatable else None
         if holder is None:
             return self.found(work)  # its last holder may have kept it in between
-        return None if self._fresh else Elsewhere(holder)
+        return None if self._fresh else WorkInOtherProcess(holder)
 
-    def wait(self, work: Work, say: Callable[[str], None]) -> Found | None:
+    def wait(self, work: RunDescription, say: Callable[[str], None]) -> MatchingRun | None:
         """Take work, after waiting for another process that is doing it; say: told once what is waited for.
 
         Returns None where it is for this process to do, as when the other was stopped, failed or was killed.
         """
         told = False
-        while isinstance(taken := self.take(work), Elsewhere):
+        while isinstance(taken := self.take(work), WorkInOtherProcess):
             if not told:
                 say(taken.sentence)
             told = True
             time.sleep(LOOK_EVERY_S)
         return taken
 
-    def found(self, work: Work) -> Found | None:
+    def found(self, work: RunDescription) -> MatchingRun | None:
         """Return the newest finished run that did the same work; None without one, or for work that is run afresh."""
         if self._fresh or not work.repeatable:
             return None
@@ -171,17 +171,17 @@ class Keeper:
         with errors(self.path):
             for number, started, exit_code, content, seconds in self._connection.execute(sql, [work.identity]):
                 with suppress(zlib.error, ValueError):  # a damaged one answers nothing
-                    return Found(number, started, exit_code, unpacked(content), seconds or 0.0)
+                    return MatchingRun(number, started, exit_code, unpacked(content), seconds or 0.0)
         return None
 
     def keep(
         self,
-        work: Work,
-        outcome: Outcome,
-        started: Started | Took,
+        work: RunDescription,
+        outcome: RunOutcome,
+        started: RunClock | RunTiming,
         sweep: int | None = None,
         points: Sequence[int] = (),
-    ) -> Kept:
+    ) -> StoredResult:
         """Store a run, whole or not at all, unless an equal one has come in since it was looked for.
 
         points: those of the sweep that the run computed. Others may then do the work.
@@ -192,13 +192,18 @@ class Keeper:
             self._under_way.release(work.identity)
 
     def _keep(
-        self, work: Work, outcome: Outcome, started: Started | Took, sweep: int | None, points: Sequence[int]
-    ) -> Kept:
+        self,
+        work: RunDescription,
+        outcome: RunOutcome,
+        started: RunClock | RunTiming,
+        sweep: int | None,
+        points: Sequence[int],
+    ) -> StoredResult:
         with writing(self._connection, self.path) as db:
             equal = self.found(work) if outcome.state == "done" else None
             if equal is not None:
                 _insert_points(db, sweep, points, equal.number)
-                return Kept(equal.number, added=False)
+                return StoredResult(equal.number, added=False)
             try:
                 network, layers = self._insert_network(db, work.network) if work.network is not None else (None, {})
                 number = self._insert_run(db, work, outcome, started, sweep, network)
@@ -209,7 +214,7 @@ class Keeper:
             except BaseException:
                 self._metrics.clear()  # the new ones were not stored
                 raise
-        return Kept(number, added=True)
+        return StoredResult(number, added=True)
 
     def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
         """Return the number of a sweep by this code, which is added if need be. points: how many it will have."""
@@ -253,9 +258,9 @@ class Keeper:
     def _insert_run(
         self,
         db: sqlite3.Connection,
-        work: Work,
-        outcome: Outcome,
-        started: Started | Took,
+        work: RunDescription,
+        outcome: RunOutcome,
+        started: RunClock | RunTiming,
         sweep: int | None,
         network: int | None,
     ) -> int:
@@ -300,7 +305,7 @@ class Keeper:
         return _insert(db, "launches", columns)
 
     def _insert_values(
-        self, db: sqlite3.Connection, run: int, of: Measured, layers: Mapping[str | None, int], launches: list[int]
+        self, db: sqlite3.Connection, run: int, of: MetricSet, layers: Mapping[str | None, int], launches: list[int]
     ) -> None:
         launch = None if of.launch is None else launches[of.launch]
         row = (run, of.variant, layers.get(of.layer), of.what, launch)
@@ -309,7 +314,7 @@ class Keeper:
         rows = [(self._metric(db, v), subject, _storable(v.value), v.half_width) for v in of.values]
         db.executemany("INSERT INTO metric_values VALUES (?, ?, ?, ?)", rows)
 
-    def _metric(self, db: sqlite3.Connection, value: Value) -> int:
+    def _metric(self, db: sqlite3.Connection, value: MetricValue) -> int:
         key = (value.name, value.unit, value.definition)
         number = self._metrics.get(key)
         if number is None:

@@ -29,7 +29,7 @@ class LaunchRow:
 
 
 @dataclass(frozen=True)
-class Value:
+class MetricValue:
     """The value of a metric. half_width: of its confidence interval, None unless it was sampled."""
 
     name: str
@@ -40,10 +40,10 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricSet:
     """The metrics of a run's variant, a layer's pass, or a launch. launch: its place among the rows of launches."""
 
-    values: Iterable[Value]
+    values: Iterable[MetricValue]
     variant: str = ""
     layer: str | None = None
     what: str | None = None
@@ -51,81 +51,81 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run came to. content: the whole result as plain data, from which it can be shown again."""
 
     content: Mapping[str, Any]
     state: State
     exit_code: int
-    measured: Sequence[Measured] = ()
+    measured: Sequence[MetricSet] = ()
     launches: Sequence[LaunchRow] = ()
     error: str | None = None
 
 
-def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
+def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> RunOutcome:
     """Return the outcome of a run that ended with an error."""
-    return Outcome({}, "failed", exit_code, error=error)
+    return RunOutcome({}, "failed", exit_code, error=error)
 
 
-def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
+def list_metric_values(tree: Mapping[str, Any]) -> Iterator[MetricValue]:
     """Yield the metrics of a tree (`gpusim.results.metrics`) that apply, sampled ones with their half-widths."""
     held = dict(metrics.leaves(dict(tree)))
     for path, value in held.items():
         metric = metrics.describe(path)
         if value is not None and metric is not None:
             width = held.get(f"{path}{SUFFIX}")
-            yield Value(path, metric.unit, metric.definition, value, width if isinstance(width, float) else None)
+            yield MetricValue(path, metric.unit, metric.definition, value, width if isinstance(width, float) else None)
 
 
-def of_records(
+def build_outcome(
     records: Sequence[RunRecord], variants: Sequence[str], exit_code: int, about: Mapping[str, Any] | None = None
-) -> Outcome:
+) -> RunOutcome:
     """Return the outcome of a job. variants: names of all that were to run; about: further keys that the job adds."""
-    measured: list[Measured] = []
+    measured: list[MetricSet] = []
     launches: list[LaunchRow] = []
     for record in records:
-        values = [*values_of(metrics.to_tree(record)), *_figures(record, about)]
-        measured.append(Measured(values, record.variant))
+        values = [*list_metric_values(metrics.to_tree(record)), *_figures(record, about)]
+        measured.append(MetricSet(values, record.variant))
         numbered = Numbering()
         for part in record.parts:
             measured += _of_part(record, part, launches, numbered)
         for facts in record.launches:
             if len(record.launches) > 1:  # a single one's metrics are the run's
-                values = list(values_of(metrics.launch_tree(facts, record.energy)))
-                measured.append(Measured(values, record.variant, launch=len(launches)))
+                values = list(list_metric_values(metrics.launch_tree(facts, record.energy)))
+                measured.append(MetricSet(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
     state: State = "partial" if any(record.partial for record in records) else "done"
     content = {"variants": list(variants), "records": plain(records), "about": dict(about or {})}
-    return Outcome(content, state, exit_code, measured, launches)
+    return RunOutcome(content, state, exit_code, measured, launches)
 
 
-def _figures(record: RunRecord, about: Mapping[str, Any] | None) -> Iterator[Value]:
+def _figures(record: RunRecord, about: Mapping[str, Any] | None) -> Iterator[MetricValue]:
     """Yield what a job has measured beside its launches: figures, and curves as lists of their points."""
     kind = (about or {}).get("kind", "")
     for figure in record.values.get("figures", ()):
-        yield Value(f"{kind}.{figure['name']}", figure["unit"], figure["what"], figure["value"])
+        yield MetricValue(f"{kind}.{figure['name']}", figure["unit"], figure["what"], figure["value"])
     for c in record.values.get("curves", ()):
         points = [list(point) for point in c["points"]]
-        yield Value(f"{kind}.{c['group']}.{c['name']}", "", f"{c['y']}, over {c['x']}: points", points)
+        yield MetricValue(f"{kind}.{c['group']}.{c['name']}", "", f"{c['y']}, over {c['x']}: points", points)
 
 
 def _of_part(
     record: RunRecord, part: PartRecord, launches: list[LaunchRow], numbered: "Numbering"
-) -> Iterator[Measured]:
+) -> Iterator[MetricSet]:
     """Yield the metrics of a layer's pass and of its launches, which are added to `launches`."""
     if not part.what:
         return
-    whole: list[Value] | None = None
+    whole: list[MetricValue] | None = None
     if part.facts is not None:
-        whole = list(values_of(part_tree(part.facts, record)))
-        yield Measured(whole, record.variant, part.name, part.what)
-    known: dict[int, list[Value]] = {}  # launches of one class share their facts
+        whole = list(list_metric_values(part_tree(part.facts, record)))
+        yield MetricSet(whole, record.variant, part.name, part.what)
+    known: dict[int, list[MetricValue]] = {}  # launches of one class share their facts
     for launch in part.launches:
         if launch.facts is not None:
             if id(launch.facts) not in known:
                 alone = whole if len(part.launches) == 1 else None
-                known[id(launch.facts)] = alone or list(values_of(part_tree(launch.facts, record)))
-            yield Measured(known[id(launch.facts)], record.variant, part.name, part.what, launch=len(launches))
+                known[id(launch.facts)] = alone or list(list_metric_values(part_tree(launch.facts, record)))
+            yield MetricSet(known[id(launch.facts)], record.variant, part.name, part.what, launch=len(launches))
         numbers = numbered.next(launch.kernel)
         launches.append(LaunchRow(record.variant, launch.kernel, *numbers, part.name, part.what, launch.simulated))
 

@@ -9,10 +9,10 @@ from typing import Any
 from gpusim.base.progress import current_reporter
 from gpusim.results.store.file import StoreError, errors, writable, writing
 from gpusim.results.store.records import packed, unpacked
-from gpusim.results.store.under_way import UnderWay
+from gpusim.results.store.under_way import WorkLocks
 
 
-class Pieces:
+class ResultCache:
     """Pieces of work in a store, which is created if need be. Raises StoreError where it cannot be opened or read.
 
     A row's key is a hash of all that decides the piece's result. fresh: look up nothing.
@@ -20,7 +20,7 @@ class Pieces:
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self._path, self._fresh = path, fresh
-        self._connection, self._under_way = writable(path), UnderWay(path)
+        self._connection, self._under_way = writable(path), WorkLocks(path)
 
     def get(self, key: str) -> Any:
         """Return what was stored; None without it, and for a damaged row."""

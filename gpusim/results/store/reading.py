@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.results.store.file import errors, readable
 from gpusim.results.store.project import store_to_read
 from gpusim.results.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
-from gpusim.results.store.table import NOTHING, VALUE, Column, Subject, Table
+from gpusim.results.store.table import NOTHING, VALUE, Column, QueryTable, Subject
 
 LOOK_UP_EVERY = 200_000  # steps of SQLite between two checks for Ctrl-C
 _ALLOWED = {
@@ -22,15 +22,15 @@ _ALLOWED = {
 }
 
 
-def open_store(path: str | Path | None = None) -> "Results":
+def open_store(path: str | Path | None = None) -> "StoreReader":
     """Open a store of runs for queries, with tables as dicts, for pandas and for polars; see docs/results.md.
 
     path: None: what `gpusim.toml` names, or `gpusim.db`. Raises UserError where there is no store that can be read.
     """
-    return Results(store_to_read(None if path is None else str(path)))
+    return StoreReader(store_to_read(None if path is None else str(path)))
 
 
-class Results:
+class StoreReader:
     """A store that is open for reading, until it is closed: `with open("gpusim.db") as results: ...`."""
 
     def __init__(self, path: str | Path) -> None:
@@ -38,7 +38,7 @@ class Results:
         self._connection = readable(self.path)
         self._connection.set_progress_handler(lambda: 0, LOOK_UP_EVERY)
 
-    def __enter__(self) -> "Results":
+    def __enter__(self) -> "StoreReader":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -48,7 +48,7 @@ class Results:
         """Close the store; no queries are possible after that."""
         self._connection.close()
 
-    def query(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Table:
+    def query(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> QueryTable:
         """Return the rows of an SQL query; raises UserError for wrong SQL, and for anything but one SELECT."""
         self._connection.set_authorizer(_only_questions)
         try:
@@ -65,11 +65,11 @@ class Results:
         finally:
             self._connection.set_authorizer(None)
 
-    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Table:
+    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> QueryTable:
         """Return the rows of a statement of gpusim's own; raises sqlite3.Error, and StoreError for a damaged file."""
         try:
             cursor = self._connection.execute(sql, parameters)
-            return Table([column[0] for column in cursor.description or ()], cursor.fetchall())
+            return QueryTable([column[0] for column in cursor.description or ()], cursor.fetchall())
         except sqlite3.DatabaseError as error:
             if type(error) is sqlite3.DatabaseError and getattr(error, "sqlite_errorname", "") != "SQLITE_AUTH":
                 with errors(self.path):  # the error is in the file, not in the statement
@@ -81,7 +81,7 @@ class Results:
         sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
         return [row[0] for row in self.rows(sql).rows]
 
-    def table(self, name: str = "runs", /, **equal: Any) -> Table:
+    def table(self, name: str = "runs", /, **equal: Any) -> QueryTable:
         """Return a table or view of those in docs/results.md, ordered by number.
 
         equal: columns with the values that rows must have: `table("metrics", name="kernel.cycles")`. Raises UserError
@@ -104,7 +104,7 @@ class Results:
                 raise UserError(f"table: {unknown_name(f'column of {table}', column, columns)}")
         return " WHERE " + " AND ".join(f'"{column}" IS ?' for column in equal) if equal else ""
 
-    def wide(self, *metrics: str, **equal: Any) -> Table:
+    def wide(self, *metrics: str, **equal: Any) -> QueryTable:
         """Return a row for each run and variant, with the metrics of the whole run, a column each.
 
         metrics: without any, all whose values are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
@@ -122,7 +122,7 @@ class Results:
         measured = [one for one in subjects if any(one[0] in column for column in chosen)]
         cells = [[column.get(subject, NOTHING)[VALUE] for subject, _, _ in measured] for column in chosen]
         rows = [(*by_run[run], variant, *values) for (_, run, variant), *values in zip(measured, *cells, strict=True)]
-        return Table(["run", *heads[1:], "variant", *shown], rows)
+        return QueryTable(["run", *heads[1:], "variant", *shown], rows)
 
     def sweep(self, which: int | str, /, *metrics: str) -> SweepTable:
         """Return a sweep by its number or name: a row for each known point and variant, with the axes before the

@@ -13,8 +13,8 @@ from gpusim.base.errors import UserError
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import Hotspot, RunFacts
 from gpusim.model.core.patterns import Pattern
-from gpusim.model.core.sampled import Doubt, Replicates, Sampling
-from gpusim.model.core.series import Series
+from gpusim.model.core.sampled import Replicates, Sampling, UncertaintyComponent
+from gpusim.model.core.series import CountSeries
 from gpusim.model.energy.dram import DramEnergies
 from gpusim.model.energy.model import EnergyModel
 from gpusim.results.records.record import (
@@ -26,7 +26,7 @@ from gpusim.results.records.record import (
     VerificationFacts,
 )
 from gpusim.results.report.document import document
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 
@@ -116,7 +116,7 @@ def restored_facts(held: Mapping[str, Any]) -> RunFacts:
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
     patterns = held.get("patterns", ())  # earlier versions have none
     facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in patterns]
-    facts.series = Series(**held["series"]) if "series" in held else None
+    facts.series = CountSeries(**held["series"]) if "series" in held else None
     facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
     facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
     return facts
@@ -146,7 +146,7 @@ def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
         vector = CountVector(keys, tuple(held_vector["sizes"]), tuple(held_vector["whole"]))
         deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
         replicates = Replicates(doubt["factor"], deviations, doubt["shared"])
-        doubts.append(Doubt(vector, replicates, doubt["times"]))
+        doubts.append(UncertaintyComponent(vector, replicates, doubt["times"]))
     return Sampling(**{**held, "doubts": tuple(doubts)})
 
 
@@ -199,15 +199,15 @@ class StoredRun:
             return found
         if "records" not in self.content:
             raise UserError(f"run {self.label} failed: {self.row['error']}")
-        return document(self.configuration, *records_of(self.content, self.row["kind"]))
+        return document(self.configuration, *parse_records(self.content, self.row["kind"]))
 
 
-def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
+def parse_records(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
     """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
     return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
 
 
-def stored_run(results: Results, run: str) -> StoredRun:
+def stored_run(results: StoreReader, run: str) -> StoredRun:
     """Read a run by its number or name; raises UserError."""
     row = results.run(run)
     rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows

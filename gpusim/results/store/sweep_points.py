@@ -11,16 +11,16 @@ from gpusim.base.errors import UserError
 from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate
 from gpusim.results.metrics import leaves
-from gpusim.results.report.sweeps.points import VARIANT, Place, Swept, ordered
+from gpusim.results.report.sweeps.points import VARIANT, SweepData, SweepPoint, ordered
 
 if TYPE_CHECKING:
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweeps import SweepTable
 
 _ALWAYS = ("kernel.cycles", "kernel.time_us")
 
 
-def swept(results: "Results", which: int | str, wanted: Sequence[str] = ()) -> Swept:
+def swept(results: "StoreReader", which: int | str, wanted: Sequence[str] = ()) -> SweepData:
     """Read a sweep's points that have ended, with its objectives, cycles, and more metrics or expressions.
 
     which: number or name; wanted: metrics, or expressions over metrics, axes and values of the configuration. Raises
@@ -40,16 +40,16 @@ def swept(results: "Results", which: int | str, wanted: Sequence[str] = ()) -> S
     table = results.sweep(which, *metrics)
     names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)  # type: ignore[arg-type]
     spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
-    return points_of(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
+    return load_sweep_data(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
 
 
-def points_of(
+def load_sweep_data(
     table: "SweepTable",
     expressions: Mapping[str, Expression],
     configuration: Mapping[str, Any] = MappingProxyType({}),
     names: Mapping[int, str] = MappingProxyType({}),
     wall_s: float = 0.0,
-) -> Swept:
+) -> SweepData:
     """Return a table's points that have ended, with the value of each expression.
 
     configuration: values that no axis varies; names: of runs, by number; wall_s: what the runs took together.
@@ -66,19 +66,19 @@ def points_of(
         measured = {text: value for text, one in expressions.items() if (value := _estimate(one, held, widths))}
         run = row["run"]
         label = f"run {names[run]} ({run})" if run in names else f"run {run}"
-        places.append(Place(row["point"], values, measured, label))
+        places.append(SweepPoint(row["point"], values, measured, label))
     axes = {path: ordered(values) for path, values in table.axes.items()}
     if several:
         axes[VARIANT] = list(dict.fromkeys(one.values[VARIANT] for one in places))
     given = specification.get("roles") or {}
-    return Swept(
+    return SweepData(
         table.title, table.label, axes, roles_of(axes, given), places, tuple(given),
         specification.get("objectives") or {}, specification.get("constraints") or (), specification.get("sets") or {},
         table.planned, len(table.failed), wall_s, specification.get("method", "grid"),
     )  # fmt: skip
 
 
-def _configuration(results: "Results", sweep: int) -> dict[str, Any]:
+def _configuration(results: "StoreReader", sweep: int) -> dict[str, Any]:
     """Return the numbers of the first run's configuration by path: those that no axis varies hold for all points."""
     sql = """
         SELECT json FROM points JOIN runs ON runs.id = run JOIN configurations ON configuration = hash

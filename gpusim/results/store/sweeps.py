@@ -11,14 +11,14 @@ from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, differ, front
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
-from gpusim.results.store.table import NOTHING, VALUE, WIDTH, Table
+from gpusim.results.store.table import NOTHING, VALUE, WIDTH, QueryTable
 
 if TYPE_CHECKING:  # what a table alone does without: a store is asked in a tenth of a second
     from gpusim.base.picture import Picture
     from gpusim.results.report.page.figures import Style
-    from gpusim.results.report.sweeps.points import Swept
+    from gpusim.results.report.sweeps.points import SweepData
     from gpusim.results.report.sweeps.series import Kind
-    from gpusim.results.store.reading import Results
+    from gpusim.results.store.reading import StoreReader
 
 DEFAULT_METRICS = ("kernel.cycles", "kernel.time_us")
 HALF_WIDTH = "_half_width"  # after a metric's name: the column of its confidence intervals
@@ -26,7 +26,7 @@ PREFIX = "sweep:"  # before a sweep's number or name, where a run may be meant t
 Objective = str | Callable[[dict[str, Any]], float]
 
 
-class SweepTable(Table):
+class SweepTable(QueryTable):
     """A sweep: a row for each known point and variant, with the axes' columns before those of the metrics.
 
     number, name (None without one), title; planned: how many points it has; specification: every value of its file;
@@ -35,7 +35,7 @@ class SweepTable(Table):
     """
 
     def __init__(
-        self, path: Path, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: Table
+        self, path: Path, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: QueryTable
     ) -> None:
         super().__init__(table.columns, table.rows)
         self.path = path
@@ -62,9 +62,9 @@ class SweepTable(Table):
         return len({one["point"] for one in self})
 
     @property
-    def failed(self) -> Table:
+    def failed(self) -> QueryTable:
         """Rows of points that failed; the run's row in the table `runs` has its error."""
-        return Table(self.columns, [self.rows[n] for n, one in enumerate(self) if one["state"] == "failed"])
+        return QueryTable(self.columns, [self.rows[n] for n, one in enumerate(self) if one["state"] == "failed"])
 
     @property
     def roles(self) -> dict[str, Role]:
@@ -72,21 +72,21 @@ class SweepTable(Table):
         return roles_of(self.axes, self.specification.get("roles") or {})
 
     @property
-    def swept(self) -> "Swept":
+    def swept(self) -> "SweepData":
         """The points with their roles and the table's metrics: what figures and answers are made of."""
-        from gpusim.results.store.sweep_points import points_of
+        from gpusim.results.store.sweep_points import load_sweep_data
 
         known = [*self.axes, *self.metrics]
-        return points_of(self, {path: Expression(path, known, "metrics", "metric") for path in self.metrics})
+        return load_sweep_data(self, {path: Expression(path, known, "metrics", "metric") for path in self.metrics})
 
     def answers(self, metric: str = "") -> list[str]:
         """Return in words which design is best, what is equal to it, what it costs, and what matters.
 
         metric: empty: the first objective, else cycles. Raises UserError for one that no point has.
         """
-        from gpusim.results.report.sweeps.answers import answers
+        from gpusim.results.report.sweeps.answers import describe_best_designs
 
-        return answers(self._with(metric), metric)
+        return describe_best_designs(self._with(metric), metric)
 
     def figure(
         self,
@@ -106,10 +106,10 @@ class SweepTable(Table):
         which others are compared; draw: "lines", "bars", "heat-map" or "front"; style: "screen", "paper" or "wide".
         Raises UserError, and MissingExtraError without Matplotlib.
         """
-        from gpusim.results.report.page.figures import figure_of
-        from gpusim.results.report.sweeps.series import Choice
+        from gpusim.results.report.page.figures import draw_figure
+        from gpusim.results.report.sweeps.series import FigureChoice
 
-        return figure_of(self._with(*metrics), Choice(metrics, x, y, by, at or {}, baseline or {}, draw), style)
+        return draw_figure(self._with(*metrics), FigureChoice(metrics, x, y, by, at or {}, baseline or {}, draw), style)
 
     def frame(self) -> Any:
         """Return a `pandas.DataFrame` of the points that have ended: metrics by the axes' values, which are its index.
@@ -123,7 +123,7 @@ class SweepTable(Table):
         )
         return done.set_index([*self.axes, *several]).sort_index()
 
-    def best(self, metric: str = "", least: bool = True) -> Table:
+    def best(self, metric: str = "", least: bool = True) -> QueryTable:
         """Return the row with the least value of a metric, followed by all that cannot be distinguished from it.
 
         Over several workloads a design is as good as the geometric mean over all of them; the rows are those of the
@@ -145,9 +145,9 @@ class SweepTable(Table):
                     held.append((mean_of(values) if wanted > 1 else values[0], numbers))
             held.sort(key=lambda item: item[0][0] if least else -item[0][0])
             found += [n for value, numbers in held if not differ(value, held[0][0]) for n in numbers]
-        return Table(self.columns, [self.rows[n] for n in found])
+        return QueryTable(self.columns, [self.rows[n] for n in found])
 
-    def pareto(self, *objectives: Objective) -> Table:
+    def pareto(self, *objectives: Objective) -> QueryTable:
         """Return the rows that no other row of the same workload and environment beats: one that is nowhere larger, and
         in one objective smaller by more than the noise.
 
@@ -171,7 +171,7 @@ class SweepTable(Table):
                     points.append([value for value in values if value is not None])
                     places.append(number)
             chosen += [n for n, is_on in zip(places, front(points), strict=True) if is_on]
-        return Table(self.columns, [self.rows[n] for n in sorted(chosen)])
+        return QueryTable(self.columns, [self.rows[n] for n in sorted(chosen)])
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
         """Return the KiB of the memories whose sizes are axes, in one row, else 0. An objective for `pareto`."""
@@ -192,12 +192,12 @@ class SweepTable(Table):
         varied = ", ".join(f"{path} ({len(values)})" for path, values in self.axes.items())
         return f"<{self.label}: {self.title}; {self.known} of {self.planned} points over {varied}>"
 
-    def _with(self, *metrics: str) -> "Swept":
+    def _with(self, *metrics: str) -> "SweepData":
         """Return the points with these metrics too, which the store may have though the table has not."""
-        from gpusim.results.store.reading import Results
+        from gpusim.results.store.reading import StoreReader
         from gpusim.results.store.sweep_points import swept
 
-        with Results(self.path) as results:
+        with StoreReader(self.path) as results:
             return swept(results, self.number, [metric for metric in metrics if metric])
 
     def _with_role(self, role: Role) -> list[str]:
@@ -227,7 +227,7 @@ class SweepTable(Table):
         return value, (row.get(f"{objective}{HALF_WIDTH}") or 0.0) if isinstance(objective, str) else 0.0
 
 
-def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) -> SweepTable:
+def sweep_table(results: "StoreReader", which: int | str, metrics: Sequence[str]) -> SweepTable:
     """Read a sweep by its number or name; raises UserError."""
     row = sweep_row(results, which)
     number = row["id"]
@@ -257,7 +257,7 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
     varied = [map(values.get, points) for values in axes.values()]
     rows = list(zip(points, *varied, runs, states, variants, *cells, strict=True))
     return SweepTable(
-        results.path, row, list(axes), metrics, Table(["point", *axes, "run", "state", "variant", *heads], rows)
+        results.path, row, list(axes), metrics, QueryTable(["point", *axes, "run", "state", "variant", *heads], rows)
     )
 
 
@@ -267,7 +267,7 @@ _NO_SUBJECT = [(0, "")]  # stands for the subjects of a run without values, such
 _RUNS = "SELECT run FROM points WHERE sweep = ?"
 
 
-def sweep_row(results: "Results", which: int | str) -> dict[str, Any]:
+def sweep_row(results: "StoreReader", which: int | str) -> dict[str, Any]:
     """Return the row of the table `sweeps` by number or name; raises UserError that says which sweeps there are."""
     rows = results.table("sweeps")
     for row in rows:
@@ -277,7 +277,7 @@ def sweep_row(results: "Results", which: int | str) -> dict[str, Any]:
     raise UserError(f"{results.path}: there is no sweep {which} in it; it has {there or 'none'}")
 
 
-def sweep_meant(results: "Results", text: str) -> int | None:
+def sweep_meant(results: "StoreReader", text: str) -> int | None:
     """Return the number of the sweep that a text names: `sweep:2`, `sweep:base`, or a name that no run has; else None.
 
     Raises UserError for `sweep:` with an unknown number or name.

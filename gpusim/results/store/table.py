@@ -11,7 +11,7 @@ VALUE, WIDTH = 1, 2  # places in such a row
 NOTHING = (None, None, None)
 
 
-class Table(Sequence[dict[str, Any]]):
+class QueryTable(Sequence[dict[str, Any]]):
     """The rows that a query found, each a dict; columns: their names, in order."""
 
     def __init__(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -20,10 +20,10 @@ class Table(Sequence[dict[str, Any]]):
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, index: slice) -> "Table": ...
-    def __getitem__(self, index: int | slice) -> "dict[str, Any] | Table":
+    def __getitem__(self, index: slice) -> "QueryTable": ...
+    def __getitem__(self, index: int | slice) -> "dict[str, Any] | QueryTable":
         if isinstance(index, slice):
-            return Table(self.columns, self.rows[index])
+            return QueryTable(self.columns, self.rows[index])
         return dict(zip(self.columns, self.rows[index], strict=True))
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ _TRIES = 5  # where another process removes the file or the folder at the same m
 _MOST_BYTES = 400  # of who is told to hold it
 
 
-class UnderWay:
+class WorkLocks:
     """The works that this process does for a store, each held until `release` or `close`.
 
     The lock is the process's: two objects of one process do not exclude each other.

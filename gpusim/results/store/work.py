@@ -33,7 +33,7 @@ class NetworkRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Work:
+class RunDescription:
     """One run before it is run.
 
     title: for people; configuration: resolved, with all that decides the result; inputs: files that are read besides;
@@ -74,18 +74,18 @@ class Work:
         return _hash(repr(parts).encode())
 
 
-def work_of_run(config: "RunConfig") -> Work:
+def describe_run(config: "RunConfig") -> RunDescription:
     """Return the work that `gpusim run` does with this configuration."""
     workload: Any = config.workload
     batch, seed = getattr(workload, "batch", None), workload.seed
-    return Work("run", workload.title, config.resolved(), config.inputs, config.gpu.name, seed, batch)
+    return RunDescription("run", workload.title, config.resolved(), config.inputs, config.gpu.name, seed, batch)
 
 
-def work_of_exec(config: "ExecConfig", path: Path) -> Work:
+def describe_exec(config: "ExecConfig", path: Path) -> RunDescription:
     """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run."""
     title = config.kernel or Path(config.code_object).stem
     inputs, repeatable = config.inputs(path), not config.outputs
-    return Work("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)
+    return RunDescription("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)
 
 
 def sources_hash(places: tuple[str, ...] | None = None) -> str:

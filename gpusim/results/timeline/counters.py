@@ -13,7 +13,7 @@ def _ratio(part: float, whole: float) -> float:
     return PER_CENT * part / whole if whole else 0.0
 
 
-class Counters:
+class CounterTracks:
     """A counter track below `parent` for each figure.
 
     A rate is drawn over the interval in which it was measured; a level, from the cycle of its sample on.

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.results.timeline.trace_file import Cycle, TraceFile
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, REFRESH_BANK
-from memory.dram.timing import Timing
+from memory.dram.timing import DramTiming
 
 BUS_TRACK, ALL_BANKS_TRACK = -8, -4  # order below the channel, before its banks
 
@@ -19,10 +19,10 @@ class _Row:
     drawn: bool = False
 
 
-class DramBanks:
+class DramBankTracks:
     """Tracks below `parent`, a group for each channel. Commands are given in DRAM clocks and drawn in core cycles."""
 
-    def __init__(self, out: TraceFile, parent: int, timing: Timing, cycles_per_clock: Fraction, limit: int) -> None:
+    def __init__(self, out: TraceFile, parent: int, timing: DramTiming, cycles_per_clock: Fraction, limit: int) -> None:
         self._out, self._parent, self._timing, self._ratio = out, parent, timing, cycles_per_clock
         self._tracks: dict[tuple[int, str], int] = {}
         self._open_rows: dict[tuple[int, int], _Row] = {}  # by channel and bank

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpusim.results.timeline.trace_file import CUT_OFF, Lanes, TraceFile
+from gpusim.results.timeline.trace_file import CUT_OFF, TraceFile, TrackGroup
 from memory.ports import SPARSE_DEPTH
 from spartan.state import IN_FLIGHT, NONE
 
@@ -30,13 +30,13 @@ class _Read:
     data: int = PENDING
 
 
-class Engine:
+class EngineTracks:
     """Two tracks below `parent`: requests, and reads from DRAM until they leave the compaction unit."""
 
     def __init__(self, out: TraceFile, parent: int, limit: int) -> None:
         self._out, self._limit = out, limit
-        self._requests = Lanes(out, "requests", parent, 0)
-        self._lanes = Lanes(out, "reads", parent, 1)
+        self._requests = TrackGroup(out, "requests", parent, 0)
+        self._lanes = TrackGroup(out, "reads", parent, 1)
         self._reads: dict[int, _Read] = {}
         self._begin = 0
 

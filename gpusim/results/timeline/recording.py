@@ -9,13 +9,13 @@ import numpy as np
 from gpusim.base.jit import address_of
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.loop import RUNNING, run_cycles
-from gpusim.results.timeline.counters import Counters
-from gpusim.results.timeline.dram_banks import DramBanks
-from gpusim.results.timeline.engine import Engine
-from gpusim.results.timeline.requests import Requests
+from gpusim.results.timeline.counters import CounterTracks
+from gpusim.results.timeline.dram_banks import DramBankTracks
+from gpusim.results.timeline.engine import EngineTracks
+from gpusim.results.timeline.requests import RequestTracks
 from gpusim.results.timeline.trace_file import TraceFile
-from gpusim.results.timeline.wavefronts import Wavefronts
-from gpusim.results.timeline.window import Window
+from gpusim.results.timeline.wavefronts import WavefrontTracks
+from gpusim.results.timeline.window import TimelineWindow
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from memory import timeline as kinds
@@ -47,7 +47,7 @@ READ_FROM_STATE = frozenset(
 GROUPS = ("compute units", "scalar and instruction caches", "compaction engine", "DRAM")
 
 
-class Recording:
+class TimelineRecording:
     """The timeline of one launch on the machine `m`: window, buffers, and the tracks below the launch's own.
 
     It does not change any state of the machine on which a result depends. may_go_on: asked between steps; once it is
@@ -62,7 +62,7 @@ class Recording:
         kernel: str,
         gpu: GpuSpec,
         instructions: Sequence[Instruction],
-        window: Window,
+        window: TimelineWindow,
         may_go_on: Callable[[], bool],
     ) -> None:
         self._m, self._out, self._kernel = m, out, kernel
@@ -85,11 +85,11 @@ class Recording:
         )
         self._root = root
         engine_on = bool(m.run.engine_on)
-        self._counters = Counters(out, root, gpu, engine_on)
+        self._counters = CounterTracks(out, root, gpu, engine_on)
         self._groups = {name: out.track(name, root, 100 + k) for k, name in enumerate(GROUPS) if engine_on or k != 2}
         cus = [out.track(f"CU {cu}", self._groups["compute units"], cu) for cu in range(gpu.cus)]
         texts = [(i.opcode.mnemonic, f"{i.address:#x} {disassemble(i)}") for i in instructions]
-        self._wavefronts = Wavefronts(out, cus, texts, window.end)
+        self._wavefronts = WavefrontTracks(out, cus, texts, window.end)
         shared = self._groups["scalar and instruction caches"]
 
         def parent(port: int) -> int:
@@ -99,10 +99,10 @@ class Recording:
             return out.track(f"shader array {array}", shared, array)
 
         latencies = gpu.scalar_cache.hit_latency_cycles, gpu.instruction_cache.hit_latency_cycles
-        self._requests = Requests(out, parent, *latencies, window)
-        self._engine = Engine(out, self._groups["compaction engine"], window.end) if engine_on else None
+        self._requests = RequestTracks(out, parent, *latencies, window)
+        self._engine = EngineTracks(out, self._groups["compaction engine"], window.end) if engine_on else None
         ratio = Fraction(int(m.dram.cycles), int(m.dram.clocks))
-        self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
+        self._banks = DramBankTracks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
 
     def advance(self, limit: int) -> int:
         """Run the machine to cycle `limit`, and return what run_cycles returns."""

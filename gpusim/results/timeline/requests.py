@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from gpusim.model.core.cu.state import SIMD_BITS, SLOTS
-from gpusim.results.timeline.trace_file import CUT_OFF, Lanes, TraceFile
-from gpusim.results.timeline.window import Window
+from gpusim.results.timeline.trace_file import CUT_OFF, TraceFile, TrackGroup
+from gpusim.results.timeline.window import TimelineWindow
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1_state import HIT, MERGE, MISS
@@ -60,11 +60,16 @@ def _kind(source: int) -> int:
     return FETCH if fetches else source & network.KIND_MASK
 
 
-class Requests:
+class RequestTracks:
     """The requests of every cache, in tracks below `parent(port)`."""
 
     def __init__(
-        self, out: TraceFile, parent: Callable[[int], int], scalar_latency: int, fetch_latency: int, window: Window
+        self,
+        out: TraceFile,
+        parent: Callable[[int], int],
+        scalar_latency: int,
+        fetch_latency: int,
+        window: TimelineWindow,
     ) -> None:
         """Make the tracks.
 
@@ -73,7 +78,7 @@ class Requests:
         self._out, self._parent = out, parent
         self._latency = {network.READ: scalar_latency, FETCH: fetch_latency}
         self._window = window
-        self._lanes: dict[int, Lanes] = {}
+        self._lanes: dict[int, TrackGroup] = {}
         self._last: dict[int, Request] = {}  # by port: the last sent
         self._sent: dict[tuple[int, int], deque[Request]] = {}  # by source and line
         self._at_l2: dict[tuple[int, int], Request] = {}  # by channel and the cycle it came
@@ -183,7 +188,9 @@ class Requests:
             notes.update(CUT_OFF)
         lanes = self._lanes.get(request.port)
         if lanes is None:
-            lanes = self._lanes[request.port] = Lanes(self._out, "memory requests", self._parent(request.port), RANK)
+            lanes = self._lanes[request.port] = TrackGroup(
+                self._out, "memory requests", self._parent(request.port), RANK
+            )
         track = lanes.take(begin, end)
         name = KINDS[request.kind]
         if request.kind == network.READ:

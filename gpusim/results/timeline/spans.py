@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpusim.base.files import write_whole
-from gpusim.results.timeline.trace_file import Lanes, TraceFile
+from gpusim.results.timeline.trace_file import TraceFile, TrackGroup
 
 
-class Slice(NamedTuple):
+class TraceSlice(NamedTuple):
     """A slice of a track below a group. times: microseconds, which the trace has too."""
 
     group: str
@@ -20,21 +20,21 @@ class Slice(NamedTuple):
     notes: dict[str, int | str]
 
 
-def write_spans(path: Path, slices: Iterable[Slice]) -> str:
+def write_spans(path: Path, slices: Iterable[TraceSlice]) -> str:
     """Write a trace for ui.perfetto.dev, compressed if the file's name ends in .gz; returns a line that says so.
 
     Groups and tracks are in the order of their first slices. Raises UserError where the file cannot be written.
     """
     out = TraceFile()
     groups: dict[str, int] = {}
-    lanes: dict[tuple[str, str], Lanes] = {}
+    lanes: dict[tuple[str, str], TrackGroup] = {}
     count = 0
     held = list(slices)
     for one in held:  # the tracks first, in the order in which they were given
         if one.group not in groups:
             groups[one.group] = out.track(one.group, rank=len(groups))
         if (one.group, one.track) not in lanes:
-            lanes[one.group, one.track] = Lanes(out, one.track, groups[one.group], len(lanes))
+            lanes[one.group, one.track] = TrackGroup(out, one.track, groups[one.group], len(lanes))
     for one in sorted(held, key=lambda one: (one.begin_us, one.end_us)):
         if one.end_us <= one.begin_us:
             continue

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
-from gpusim.base.files import WholeFile
+from gpusim.base.files import AtomicFile
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.results.timeline.recording import Recording
+from gpusim.results.timeline.recording import TimelineRecording
 from gpusim.results.timeline.trace_file import TraceFile
-from gpusim.results.timeline.window import Window
+from gpusim.results.timeline.window import TimelineWindow
 from isa.encoding.instruction import Instruction
 
 # About a quarter of a gigabyte, which takes the viewer half a minute to open; a browser's limit is not far.
@@ -27,24 +27,24 @@ class Timeline:
     then may explain it. Without a launch no file is written. Raises UserError if it cannot be written.
     """
 
-    def __init__(self, path: Path, window: Window | None = None, max_slices: int = MAX_SLICES) -> None:
-        self.path, self._window, self._max_slices = path, window or Window(), max_slices
-        self._file = WholeFile(path)
+    def __init__(self, path: Path, window: TimelineWindow | None = None, max_slices: int = MAX_SLICES) -> None:
+        self.path, self._window, self._max_slices = path, window or TimelineWindow(), max_slices
+        self._file = AtomicFile(path)
         self._sink: IO[bytes] = self._file.stream
         if path.suffix == ".gz":
             self._sink = cast(IO[bytes], gzip.GzipFile("", "wb", COMPRESSION_LEVEL, self._file.stream, mtime=0))
         self._out = TraceFile()
         if self._window.begin:
             self._out.view_from(self._window.begin)
-        self._launches: list[tuple[str, Recording]] = []
+        self._launches: list[tuple[str, TimelineRecording]] = []
         self._bytes: int | None = None
 
-    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
+    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> TimelineRecording:
         """Begin to record the next launch, on the machine `m` that is ready to run it."""
         number = len(self._launches) + 1
         # the viewer orders the tracks at the root by name, whatever their rank
         title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
-        recording = Recording(self._out, m, title, kernel, gpu, instructions, self._window, self._keep_up)
+        recording = TimelineRecording(self._out, m, title, kernel, gpu, instructions, self._window, self._keep_up)
         self._launches.append((title, recording))
         return recording
 

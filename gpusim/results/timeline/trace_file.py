@@ -144,7 +144,7 @@ class TraceFile:
         return number
 
 
-class Lanes:
+class TrackGroup:
     """Tracks of one name below one parent, made when needed, for slices that overlap."""
 
     def __init__(self, out: TraceFile, name: str, parent: int, rank: int = 0) -> None:

@@ -17,7 +17,7 @@ _REASON_OF_STATE = {
 }
 
 
-class Wavefronts:
+class WavefrontTracks:
     """A track for each wavefront slot that is used.
 
     A slot is free for the next wavefront in the cycle in which s_endpgm issues, and s_endpgm takes a turn of four

@@ -8,7 +8,7 @@ from gpusim.base.errors import UserError
 FOREVER = 1 << 60
 
 
-class Window(NamedTuple):
+class TimelineWindow(NamedTuple):
     """Core cycles [begin, end) of each launch."""
 
     begin: int = 0
@@ -20,7 +20,7 @@ class Window(NamedTuple):
         return f"{self.begin or ''}:{self.end if self.end < FOREVER else ''}"
 
 
-def parse_window(text: str) -> Window:
+def parse_window(text: str) -> TimelineWindow:
     """Parse the window that 'a:b' names, of which either side may be left out; UserError for anything else."""
     found = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", text, re.ASCII)
     if found is None or len(text) > 40:
@@ -28,7 +28,7 @@ def parse_window(text: str) -> Window:
             f"--window {text[:40]}: is no window: it is written first:end in core cycles of each launch, "
             "whole numbers from 0, and either may be left out (1000:2000, 1000:, :2000)"
         )
-    window = Window(int(found[1] or 0), int(found[2]) if found[2] else FOREVER)
+    window = TimelineWindow(int(found[1] or 0), int(found[2]) if found[2] else FOREVER)
     if max(window.begin, window.end) > FOREVER:
         raise UserError(f"--window {text}: is beyond every launch's end")
     if window.begin >= window.end:

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.intervals import differ
-from gpusim.study.compare.rules import TIME, Finding, findings
-from gpusim.study.compare.sides import Part, Side, number
+from gpusim.study.compare.rules import TIME, ComparisonFinding, findings
+from gpusim.study.compare.sides import ComparedRun, RunPart, number
 
 # about the simulating host or checks, or under other names: no changes of what was simulated
 _ASKED = "network."  # values beside a network's settings, which a store has and a file does not
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class PartCompared:
+class PartComparison:
     """A part that all sides have.
 
     times_us: of each side, None where it was not timed; why: for each side but the first, what explains its difference
@@ -40,7 +40,7 @@ class PartCompared:
     name: str
     times_us: Sequence[float | None]
     changes: Sequence[Change]
-    why: Sequence[Sequence[Finding]]
+    why: Sequence[Sequence[ComparisonFinding]]
     distinct: bool
 
     @property
@@ -57,13 +57,13 @@ class Comparison:
     alone: parts that some of the sides do not have.
     """
 
-    sides: Sequence[Side]
+    sides: Sequence[ComparedRun]
     configuration: Mapping[str, Sequence[Any]]
-    parts: Sequence[PartCompared]
+    parts: Sequence[PartComparison]
     alone: Sequence[str]
 
 
-def compare(sides: Sequence[Side]) -> Comparison:
+def compare(sides: Sequence[ComparedRun]) -> Comparison:
     """Compare two sides or more with the first; raises UserError where they have no part in common."""
     if len(sides) < 2:
         raise UserError("compare: two runs or more are needed")
@@ -82,10 +82,10 @@ def compare(sides: Sequence[Side]) -> Comparison:
     return Comparison(sides, _configuration(sides), parts, alone)
 
 
-def _part(name: str, parts: Sequence[Part]) -> PartCompared:
+def _part(name: str, parts: Sequence[RunPart]) -> PartComparison:
     first, first_time, last_time = parts[0].metrics, parts[0].estimate(TIME), parts[-1].estimate(TIME)
     changes = [change for path in first if (change := _change(path, parts)) is not None]
-    return PartCompared(
+    return PartComparison(
         name,
         [number(part.metrics.get(TIME)) for part in parts],
         sorted(changes, key=lambda change: -change.size),
@@ -94,7 +94,7 @@ def _part(name: str, parts: Sequence[Part]) -> PartCompared:
     )
 
 
-def _change(path: str, parts: Sequence[Part]) -> Change | None:
+def _change(path: str, parts: Sequence[RunPart]) -> Change | None:
     values = [part.metrics.get(path) for part in parts]
     numbers = [number(value) for value in values]
     if path.startswith(_NOT_COMPARED) or None in numbers or len(set(numbers)) == 1:
@@ -108,7 +108,7 @@ def _change(path: str, parts: Sequence[Part]) -> Change | None:
     return Change(path, values, last / first if first and last is not None else None)
 
 
-def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:
+def _configuration(sides: Sequence[ComparedRun]) -> dict[str, list[Any]]:
     paths = dict.fromkeys(path for one in sides for path in one.configuration)
     values = {path: [one.configuration.get(path) for one in sides] for path in paths}
     return {

@@ -22,13 +22,13 @@ _METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 
 
 @cache
-def sums_of(measure: str) -> tuple[tuple[str, ...], ...]:
+def parse_measure(measure: str) -> tuple[tuple[str, ...], ...]:
     """Return the metrics of a measure's sums, 'a.b + c.d / e.f': one sum, or numerator and denominator."""
     return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
 @dataclass(frozen=True)
-class Rule:
+class ComparisonRule:
     """One quantity that may have changed.
 
     measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: texts for an increase and a
@@ -46,12 +46,12 @@ class Rule:
     @property
     def paths(self) -> list[str]:
         """The metrics that the rule needs."""
-        return [path for part in sums_of(self.measure) for path in part]
+        return [path for part in parse_measure(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """Return the value of the measure; None where a metric does not apply, or the denominator is 0."""
         sums = []
-        for part in sums_of(self.measure):
+        for part in parse_measure(self.measure):
             values = [metrics.get(path) for path in part]
             if any(not isinstance(value, int | float) for value in values):
                 return None
@@ -62,7 +62,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ComparisonFinding:
     """A rule that applies to two runs.
 
     change: from -1 to 1; before, after: the measure's values; against: by this change, the time should have changed the
@@ -83,26 +83,26 @@ class Finding:
         return f"although {self.text}" if self.against else self.text
 
 
-def _stall(reason: str, doing: str) -> Rule:
-    return Rule(
+def _stall(reason: str, doing: str) -> ComparisonRule:
+    return ComparisonRule(
         "stall", f"stalls.{reason}", f"wavefronts spend more cycles {doing}", f"wavefronts spend fewer cycles {doing}"
     )
 
 
-def _hits(measure: str, where: str) -> Rule:
-    return Rule("hit rate", measure, f"more accesses hit {where}", f"fewer accesses hit {where}", slows=False)
+def _hits(measure: str, where: str) -> ComparisonRule:
+    return ComparisonRule("hit rate", measure, f"more accesses hit {where}", f"fewer accesses hit {where}", slows=False)
 
 
-def _queue(measure: str, what: str) -> Rule:
-    return Rule("queue", measure, f"{what} longer", f"{what} less")
+def _queue(measure: str, what: str) -> ComparisonRule:
+    return ComparisonRule("queue", measure, f"{what} longer", f"{what} less")
 
 
-def _latency(measure: str, what: str) -> Rule:
-    return Rule("latency", measure, f"{what} take longer", f"{what} are faster", share=False)
+def _latency(measure: str, what: str) -> ComparisonRule:
+    return ComparisonRule("latency", measure, f"{what} take longer", f"{what} are faster", share=False)
 
 
-def _work(measure: str, what: str, slows: bool = True) -> Rule:
-    return Rule("work", measure, f"more {what}", f"fewer {what}", share=False, slows=slows)
+def _work(measure: str, what: str, slows: bool = True) -> ComparisonRule:
+    return ComparisonRule("work", measure, f"more {what}", f"fewer {what}", share=False, slows=slows)
 
 
 RULES = (
@@ -138,33 +138,33 @@ RULES = (
     _work("dram.bytes", "bytes to and from DRAM"),
     _work("kernel.occupancy", "resident wavefronts", slows=False),
     _work("kernel.clock_ghz", "cycles a second", slows=False),
-    Rule(
+    ComparisonRule(
         "engine",
         "engine.prefetch_buffer_hits / engine.requests",
         "more requests find their line in the prefetch buffer",
         "fewer requests find their line in the prefetch buffer",
         slows=False,
     ),
-    Rule(
+    ComparisonRule(
         "engine",
         "engine.accurate / engine.requests",
         "more requests are searched in accurate mode",
         "fewer requests are searched in accurate mode",
         slows=None,
     ),
-    Rule(
+    ComparisonRule(
         "engine",
         "engine.searches_anew / engine.requests",
         "more of the engine's searches begin anew",
         "fewer of the engine's searches begin anew",
     ),
-    Rule(
+    ComparisonRule(
         "engine",
         "engine.lines_wasted / engine.lines_fetched",
         "more of the engine's lines are fetched for nothing",
         "fewer of the engine's lines are fetched for nothing",
     ),
-    Rule(
+    ComparisonRule(
         "engine",
         "engine.sib_evictions / engine.requests",
         "the SIB loses more entries a request",
@@ -174,7 +174,7 @@ RULES = (
 ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "search", "fetch", "dispatch")
 
 
-def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparisonFinding]:
     """Return the rules that apply to two runs, the largest change first; last those against the change of time."""
     slower = _slower(before, after)
     found = [finding for rule in RULES if (finding := _applied(rule, before, after, slower)) is not None]
@@ -187,12 +187,14 @@ def _slower(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool | None:
     return None if first is None or second is None or first == second else second > first
 
 
-def goes_against(rule: Rule, change: float, slower: bool | None) -> bool:
+def goes_against(rule: ComparisonRule, change: float, slower: bool | None) -> bool:
     """Tell whether a change should have made the time shorter where it is longer, or the other way round."""
     return None not in (rule.slows, slower) and (change > 0) is (rule.slows is not slower)
 
 
-def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[float, float, float] | None:
+def moved(
+    rule: ComparisonRule, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[float, float, float] | None:
     """Return a rule's value in both runs, and its change; None where the rule does not apply to both.
 
     The change is a difference of shares, or relative to the larger amount: from -1 to 1.
@@ -211,7 +213,7 @@ def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tu
     return first, second, (second - first) / largest if largest else 0.0
 
 
-def said(rule: Rule, before: float, after: float, change: float) -> str:
+def describe_change(rule: ComparisonRule, before: float, after: float, change: float) -> str:
     """Put such a change of a rule into words, with its figures."""
     figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
     if rule.share:
@@ -219,21 +221,25 @@ def said(rule: Rule, before: float, after: float, change: float) -> str:
     return f"{rule.more if change > 0 else rule.less}: {figures}"
 
 
-def speaks(rule: Rule, change: float) -> bool:
+def is_reportable(rule: ComparisonRule, change: float) -> bool:
     """Tell whether a change is large enough to be reported."""
     return abs(change) >= (SHARE if rule.share else AMOUNT)
 
 
-def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any], slower: bool | None) -> Finding | None:
+def _applied(
+    rule: ComparisonRule, before: Mapping[str, Any], after: Mapping[str, Any], slower: bool | None
+) -> ComparisonFinding | None:
     measured = moved(rule, before, after)
-    if measured is None or not speaks(rule, measured[2]):
+    if measured is None or not is_reportable(rule, measured[2]):
         return None
     first, second, change = measured
     against = goes_against(rule, change, slower)
-    return Finding(rule.topic, said(rule, *measured), change, first, second, tuple(rule.paths), against)
+    return ComparisonFinding(
+        rule.topic, describe_change(rule, *measured), change, first, second, tuple(rule.paths), against
+    )
 
 
-def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
+def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparisonFinding]:
     """Return a finding if another bound is the nearest, or the same one is nearer or farther."""
     sides = [nearest_roofline(before), nearest_roofline(after)]
     if None in sides:
@@ -246,7 +252,7 @@ def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
         text = f"{'nearer to' if nearer > near else 'farther from'} the bound {first}"
     text += f": {100 * near:.1f} % → {100 * nearer:.1f} % of the cycles"
     paths = tuple(dict.fromkeys((f"roofline.{first}", f"roofline.{second}")))
-    return [Finding("roofline", text, nearer - near, near, nearer, paths)]
+    return [ComparisonFinding("roofline", text, nearer - near, near, nearer, paths)]
 
 
 def nearest_roofline(metrics: Mapping[str, Any]) -> tuple[str, float] | None:

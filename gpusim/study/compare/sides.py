@@ -11,14 +11,14 @@ from gpusim.base.intervals import Estimate
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.report.result import read
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import stored_run
 
 WHOLE = "all"  # the part that is the whole of a run with rows
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """A variant of a run, a layer's pass, or a network as a whole: its metrics by path.
 
     half_widths: of the confidence intervals of sampled metrics.
@@ -34,17 +34,17 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedRun:
     """One of the runs that are compared. configuration: its values by path."""
 
     label: str
     title: str
-    parts: Mapping[str, Part]
+    parts: Mapping[str, RunPart]
     configuration: Mapping[str, Any]
     units: Mapping[str, str] = field(default_factory=dict)
 
 
-def side(text: str, store: Path) -> Side:
+def side(text: str, store: Path) -> ComparedRun:
     """Read a run by its number or name, or a JSON file; after a colon, the name of one of its parts.
 
     Raises UserError where there is no such run, file or part.
@@ -56,12 +56,12 @@ def side(text: str, store: Path) -> Side:
             return _chosen(_of_file(Path(name)), chosen)
     if any(name.endswith(".json") or "/" in name for name, _ in named):
         raise UserError(f"{text}: there is no such file")
-    with Results(store) as results:
+    with StoreReader(store) as results:
         name, chosen = next((one for one in named if _is_run(results, one[0])), named[-1])
         return _chosen(_of_store(results, name), chosen)
 
 
-def _chosen(found: Side, part: str) -> Side:
+def _chosen(found: ComparedRun, part: str) -> ComparedRun:
     """Return the side with only the part of that name; unchanged if the name is empty."""
     if not part:
         return found
@@ -69,7 +69,7 @@ def _chosen(found: Side, part: str) -> Side:
         named = [name for name in found.parts if name]
         said = unknown_name("part", part, named) if named else f"it has no parts, so none is called '{part}'"
         raise UserError(f"{found.label}: {said}")
-    return Side(f"{found.label}:{part}", found.title, {"": found.parts[part]}, found.configuration, found.units)
+    return ComparedRun(f"{found.label}:{part}", found.title, {"": found.parts[part]}, found.configuration, found.units)
 
 
 def _is_file(name: str) -> bool:
@@ -79,7 +79,7 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _is_run(results: Results, name: str) -> bool:
+def _is_run(results: StoreReader, name: str) -> bool:
     try:
         results.run(name)
     except UserError:
@@ -87,16 +87,16 @@ def _is_run(results: Results, name: str) -> bool:
     return True
 
 
-def _of_store(results: Results, name: str) -> Side:
+def _of_store(results: StoreReader, name: str) -> ComparedRun:
     stored = stored_run(results, name)
     units = dict(results.rows("SELECT name, unit FROM metric_names").rows)
     found = _of_document(stored.document(), f"run {stored.label}", str(stored.row["title"]))
-    return Side(
+    return ComparedRun(
         found.label, found.title, found.parts, dict(metrics.leaves(stored.configuration)), {**units, **found.units}
     )
 
 
-def _of_file(path: Path) -> Side:
+def _of_file(path: Path) -> ComparedRun:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -106,14 +106,14 @@ def _of_file(path: Path) -> Side:
     return _of_document(document, str(path), "")
 
 
-def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
+def _of_document(document: Mapping[str, Any], label: str, title: str) -> ComparedRun:
     """Make a side of a result's object: a part for each variant and row; or the figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
         try:
-            parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
+            parts = {"": RunPart({figure["name"]: figure["value"] for figure in document["figures"]})}
             units = {figure["name"]: figure["unit"] for figure in document["figures"]}
-            return Side(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
+            return ComparedRun(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
         except (AttributeError, KeyError, TypeError) as error:
             raise UserError(f"{label}: is damaged: {type(error).__name__}: {error}") from None
     if "schema_version" not in document:
@@ -129,15 +129,15 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
         known = any(part.metrics.get("kernel.wavefront_instructions") for part in parts.values())
         if not known:
             raise UserError(f"{label}: holds no result: nothing was finished")
-    return Side(label, title or result.what, parts, dict(metrics.leaves(configuration)), {})
+    return ComparedRun(label, title or result.what, parts, dict(metrics.leaves(configuration)), {})
 
 
-def _metrics(tree: Mapping[str, Any]) -> Part:
+def _metrics(tree: Mapping[str, Any]) -> RunPart:
     groups = {name: held for name, held in tree.items() if name in metrics.GROUPS and isinstance(held, dict)}
     values = dict(metrics.leaves(groups))
     widths = {path.removesuffix(SUFFIX): width for path, width in values.items() if path.endswith(SUFFIX)}
     exact = {path: value for path, value in values.items() if not path.endswith(SUFFIX)}
-    return Part(exact, {path: width for path, width in widths.items() if isinstance(width, float)})
+    return RunPart(exact, {path: width for path, width in widths.items() if isinstance(width, float)})
 
 
 def number(value: Any) -> float | None:

@@ -12,11 +12,11 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.intervals import Estimate, differ
 from gpusim.results.metrics import leaves
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweeps import SweepTable
 from gpusim.study.compare import rules
-from gpusim.study.compare.rules import TIME, Finding, Rule
-from gpusim.study.compare.sides import Part
+from gpusim.study.compare.rules import TIME, ComparisonFinding, ComparisonRule
+from gpusim.study.compare.sides import RunPart
 
 # what a comparison of points needs: times, and what the rules measure
 _OF_RULES = [*(path for rule in rules.RULES for path in rule.paths), *(f"roofline.{r}" for r in rules.ROOFLINES)]
@@ -29,7 +29,7 @@ _Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class PointCompared:
+class PointComparison:
     """A point that all sweeps have.
 
     name: for people; values: of the axes; runs: of each sweep, its run's number; times: each with its half-width, in
@@ -41,7 +41,7 @@ class PointCompared:
     variant: str
     runs: Sequence[int]
     times: Sequence[Estimate]
-    parts: Sequence[Part]
+    parts: Sequence[RunPart]
 
     @property
     def ratios(self) -> list[float]:
@@ -58,13 +58,13 @@ class PointCompared:
         return differ(self.times[0], self.times[number])
 
     @cached_property
-    def why(self) -> list[list[Finding]]:
+    def why(self) -> list[list[ComparisonFinding]]:
         """For each sweep but the first, what may explain that its time differs."""
         return [rules.findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeanRatio:
     """The ratio of a sweep's times to the first's, over the points.
 
     It is the geometric mean, with the half-width of its confidence interval, and how many points are faster, slower,
@@ -79,7 +79,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Moved:
+class QuantityChange:
     """A quantity that changed over the distinguishable points.
 
     text: describes the mean; change: the mean, from -1 to 1; points: in how many it is large enough to be reported, of
@@ -97,7 +97,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class SweepsCompared:
+class SweepComparison:
     """Sweeps compared with the first one.
 
     axes: by which points are paired; fixed: what else differs; points: by how much their time changed, largest first;
@@ -108,23 +108,23 @@ class SweepsCompared:
     sweeps: Sequence[SweepTable]
     axes: Sequence[str]
     fixed: Mapping[str, Sequence[Any]]
-    points: Sequence[PointCompared]
-    means: Sequence[Mean]
-    moved: Sequence[Sequence[Moved]]
+    points: Sequence[PointComparison]
+    means: Sequence[MeanRatio]
+    moved: Sequence[Sequence[QuantityChange]]
     alone: Sequence[Sequence[str]]
     unfinished: Sequence[int]
 
 
 @dataclass
-class _Side:
+class _ComparedSweep:
     """A sweep with its finished points by the key that pairs them, in the sweep's order."""
 
     sweep: SweepTable
     fixed: Mapping[str, Any]
-    points: dict[_Key, tuple[dict[str, Any], Part]] = field(default_factory=dict)
+    points: dict[_Key, tuple[dict[str, Any], RunPart]] = field(default_factory=dict)
 
 
-def compare_sweeps(results: Results, numbers: Sequence[int]) -> SweepsCompared:
+def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepComparison:
     """Compare two sweeps or more of a store with the first; raises UserError where they have no point in common."""
     if len(numbers) < 2:
         raise UserError("compare: two sweeps or more are needed, as in: gpusim compare sweep:1 sweep:2")
@@ -141,7 +141,7 @@ def compare_sweeps(results: Results, numbers: Sequence[int]) -> SweepsCompared:
             f"compare: {'; '.join(map(_has, sides))}: no point in common by {', '.join(axes) or 'anything'}"
         )
     points = [_point(axes, key, sides) for key in keys]
-    return SweepsCompared(
+    return SweepComparison(
         sweeps,
         axes,
         _fixed(results, sides, axes, keys),
@@ -153,10 +153,10 @@ def compare_sweeps(results: Results, numbers: Sequence[int]) -> SweepsCompared:
     )
 
 
-def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Sequence[str]) -> _Side:
+def _side(results: StoreReader, sweep: SweepTable, axes: Sequence[str], metrics: Sequence[str]) -> _ComparedSweep:
     fixed = {**sweep.specification["sets"], **{path: v[0] for path, v in sweep.axes.items() if len(v) == 1}}
     missing = [path for path in axes if path not in sweep.axes and path not in fixed]
-    made = _Side(sweep, fixed)
+    made = _ComparedSweep(sweep, fixed)
     one_variant = len({row["variant"] for row in sweep if row["state"] == "done"}) == 1
     for row in sweep:
         if row["state"] != "done" or not row[TIME]:
@@ -165,7 +165,7 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
         values = {path: row[path] if path in sweep.axes else fixed.get(path, held.get(path)) for path in axes}
         widths = {path: row[path + "_half_width"] for path in metrics if row.get(path + "_half_width")}
         key = (*(_alike(values[path]) for path in axes), "" if one_variant else row["variant"])
-        made.points[key] = {**row, **values}, Part({path: row[path] for path in metrics}, widths)
+        made.points[key] = {**row, **values}, RunPart({path: row[path] for path in metrics}, widths)
     return made
 
 
@@ -181,22 +181,22 @@ def _told(axes: Sequence[str], key: _Key) -> str:
     return ", ".join([*said_values, *filter(None, key[len(axes) :])])
 
 
-def _has(side: _Side) -> str:
+def _has(side: _ComparedSweep) -> str:
     first = next(iter(side.points.values()), None)
     return f"{side.sweep.label} has {len(side.points)} finished points" + (
         f", the first at {', '.join(f'{path} {first[0][path]}' for path in side.sweep.axes)}" if first else ""
     )
 
 
-def _point(axes: Sequence[str], key: _Key, sides: Sequence[_Side]) -> PointCompared:
+def _point(axes: Sequence[str], key: _Key, sides: Sequence[_ComparedSweep]) -> PointComparison:
     rows = [side.points[key][0] for side in sides]
     parts = [side.points[key][1] for side in sides]
     times = [time for part in parts if (time := part.estimate(TIME)) is not None]
     values = {path: rows[0][path] for path in axes}
-    return PointCompared(_told(axes, key), values, key[-1], [row["run"] for row in rows], times, parts)
+    return PointComparison(_told(axes, key), values, key[-1], [row["run"] for row in rows], times, parts)
 
 
-def _mean(points: Sequence[PointCompared], number: int) -> Mean:
+def _mean(points: Sequence[PointComparison], number: int) -> MeanRatio:
     """Average a sweep's ratios of times.
 
     The half-width treats the points' errors as independent of one another: relative errors are added as squares.
@@ -206,10 +206,10 @@ def _mean(points: Sequence[PointCompared], number: int) -> Mean:
     relative = [width / time for point in points for time, width in (point.times[0], point.times[number])]
     distinct = [ratio for ratio, point in zip(ratios, points, strict=True) if point.is_distinct(number)]
     faster, same = sum(ratio < 1 for ratio in distinct), len(points) - len(distinct)
-    return Mean(mean, mean * math.hypot(*relative) / len(points), faster, len(distinct) - faster, same)
+    return MeanRatio(mean, mean * math.hypot(*relative) / len(points), faster, len(distinct) - faster, same)
 
 
-def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
+def _moved(points: Sequence[PointComparison], number: int) -> list[QuantityChange]:
     """Return what changed on average over the distinguishable points, the largest change first."""
     pairs = [
         (point.parts[0].metrics, point.parts[number].metrics, math.log(point.ratios[number - 1]))
@@ -224,17 +224,25 @@ def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
 _Pairs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any], float]]
 
 
-def _of_rule(rule: Rule, pairs: _Pairs, slower: bool) -> Moved | None:
+def _of_rule(rule: ComparisonRule, pairs: _Pairs, slower: bool) -> QuantityChange | None:
     measured = [(found, ratio) for a, b, ratio in pairs if (found := rules.moved(rule, a, b)) is not None]
     if not measured:
         return None
     before, after, change = (statistics.fmean(found[part] for found, _ in measured) for part in range(3))
-    if not rules.speaks(rule, change):
+    if not rules.is_reportable(rule, change):
         return None
-    spoken = sum(rules.speaks(rule, found[2]) for found, _ in measured)
+    spoken = sum(rules.is_reportable(rule, found[2]) for found, _ in measured)
     with_time = _correlation([found[2] for found, _ in measured], [ratio for _, ratio in measured])
     against = rules.goes_against(rule, change, slower)
-    return Moved(rule.topic, rules.said(rule, before, after, change), change, spoken, len(measured), with_time, against)
+    return QuantityChange(
+        rule.topic,
+        rules.describe_change(rule, before, after, change),
+        change,
+        spoken,
+        len(measured),
+        with_time,
+        against,
+    )
 
 
 def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | None:
@@ -246,7 +254,7 @@ def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | N
         return None
 
 
-def _rooflines(pairs: _Pairs) -> list[Moved]:
+def _rooflines(pairs: _Pairs) -> list[QuantityChange]:
     """Return the changes of the nearest bound, the most frequent first."""
     bounds = [(rules.nearest_roofline(a), rules.nearest_roofline(b)) for a, b, _ in pairs]
     known = [(a, b) for a, b in bounds if a is not None and b is not None]
@@ -256,12 +264,12 @@ def _rooflines(pairs: _Pairs) -> list[Moved]:
         near = [(a[1], b[1]) for a, b in known if (a[0], b[0]) == (first, second)]
         before, after = (statistics.fmean(values) for values in zip(*near, strict=True))
         text = f"bound by {second} instead of {first}: {100 * before:.1f} % → {100 * after:.1f} % of the cycles"
-        found.append(Moved("roofline", text, after - before, count, len(known), None))
+        found.append(QuantityChange("roofline", text, after - before, count, len(known), None))
     return found
 
 
 def _fixed(
-    results: Results, sides: Sequence[_Side], axes: Sequence[str], keys: Sequence[_Key]
+    results: StoreReader, sides: Sequence[_ComparedSweep], axes: Sequence[str], keys: Sequence[_Key]
 ) -> dict[str, Sequence[Any]]:
     """Return what differs besides the axes: values of the first pairs' configurations, and the sweeps' code."""
     found: dict[str, list[list[Any]]] = {}

@@ -7,16 +7,16 @@ from typing import Any, TextIO
 from gpusim.base.intervals import Estimate
 from gpusim.base.table import Column, Table, columns
 from gpusim.results.report.layout import fitted
-from gpusim.results.report.values import shown
+from gpusim.results.report.values import format_metric
 from gpusim.study.compare.rules import TIME
-from gpusim.study.compare.sweeps import Mean, Moved, PointCompared, SweepsCompared
+from gpusim.study.compare.sweeps import MeanRatio, PointComparison, QuantityChange, SweepComparison
 from gpusim.study.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, more, show_configuration
 
 SAME = "not distinguishable"
 MOST_ALONE = 4  # points named that not all sweeps have
 
 
-def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
+def show(found: SweepComparison, out: TextIO, everything: bool = False) -> None:
     """Print a comparison: the mean, what changed, the points whose time changed most; everything: all points."""
     letters = [letter(number) for number in range(len(found.sweeps))]
     for one, sweep in zip(letters, found.sweeps, strict=True):
@@ -36,7 +36,7 @@ def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
     _show_points(found, letters, out, everything)
 
 
-def _mean(mean: Mean, found: SweepsCompared) -> str:
+def _mean(mean: MeanRatio, found: SweepComparison) -> str:
     width = f" ± {mean.half_width:.3f}" if mean.half_width else ""
     text = f"time x{mean.ratio:.3f}{width} (geometric mean)"
     if mean.same == len(found.points):
@@ -48,7 +48,7 @@ def _mean(mean: Mean, found: SweepsCompared) -> str:
     return text
 
 
-def _show_alone(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+def _show_alone(found: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
     for one, alone, unfinished in zip(letters, found.alone, found.unfinished, strict=True):
         if alone:
             named = alone if everything else alone[:MOST_ALONE]
@@ -58,7 +58,7 @@ def _show_alone(found: SweepsCompared, letters: Sequence[str], out: TextIO, ever
             _print(f"{one} has {unfinished} points that failed or have not been run", out)
 
 
-def _show_moved(head: str, moved: Sequence[Moved], out: TextIO, everything: bool) -> None:
+def _show_moved(head: str, moved: Sequence[QuantityChange], out: TextIO, everything: bool) -> None:
     if not moved:
         return
     print(f"\n{head}", file=out)
@@ -72,7 +72,7 @@ def _show_moved(head: str, moved: Sequence[Moved], out: TextIO, everything: bool
         print(f"  {line}", file=out)
 
 
-def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+def _show_points(found: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
     listed = found.points if everything else found.points[:MOST_PARTS]
     print("\ntime us, largest change first", file=out)
     variants = ["variant"] if any(point.variant for point in found.points) else []
@@ -91,7 +91,7 @@ def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, eve
     Table(heads, rows, notes=more(listed, found.points)).show(out)
 
 
-def _why(point: PointCompared) -> str:
+def _why(point: PointComparison) -> str:
     if point.times[0][0] == point.times[-1][0]:
         return "same time"
     if not point.is_distinct(-1):
@@ -102,7 +102,7 @@ def _why(point: PointCompared) -> str:
 
 def _time(estimate: Estimate) -> str:
     time, width = estimate
-    return shown(TIME, float(time)) + (f" ± {shown(TIME, width)}" if width else "")
+    return format_metric(TIME, float(time)) + (f" ± {format_metric(TIME, width)}" if width else "")
 
 
 def _plain(value: Any) -> Any:
@@ -113,7 +113,7 @@ def _print(text: str, out: TextIO) -> None:
     print(fitted(text, 4, out), file=out)
 
 
-def document(found: SweepsCompared) -> dict[str, Any]:
+def document(found: SweepComparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
     return {
         "sweeps": [{"number": one.number, "name": one.name, "title": one.title} for one in found.sweeps],

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gpusim.base.table import Column, Table, columns
-from gpusim.results.report.values import shown, unit_of
-from gpusim.study.compare.comparison import Comparison, PartCompared
+from gpusim.results.report.values import format_metric, unit_of
+from gpusim.study.compare.comparison import Comparison, PartComparison
 from gpusim.study.compare.rules import TIME
 
 MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
@@ -57,7 +57,7 @@ def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everythi
     Table(heads, rows, notes=more(rows, found.parts)).show(out)
 
 
-def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
     print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
     if part.times_us[0] is not None:
         times = " → ".join(f"{side} {_time(time)} us" for side, time in zip(letters, part.times_us, strict=True))
@@ -79,7 +79,7 @@ def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], ou
     rows = [
         (
             c.path,
-            *(shown(c.path, v) for v in c.values),
+            *(format_metric(c.path, v) for v in c.values),
             "from 0" if c.ratio is None else f"{c.ratio:.3f}",
             unit_of(c.path, units.get(c.path, "")),
         )
@@ -113,10 +113,10 @@ def letter(number: int) -> str:
 
 
 def _time(value: float | None) -> str:
-    return "–" if value is None else shown(TIME, float(value))
+    return "–" if value is None else format_metric(TIME, float(value))
 
 
-def _ratio(part: PartCompared) -> str:
+def _ratio(part: PartComparison) -> str:
     first, last = part.times_us[0], part.times_us[-1]
     return f"{last / first:.3f}" if first and last is not None else "–"
 

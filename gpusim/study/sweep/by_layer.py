@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.sweep import SweepSpec
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 
 TIME = "kernel.time_us"
 _ROWS = """
@@ -29,7 +29,7 @@ Key = tuple[str, str, str]  # variant, layer, pass
 
 
 @dataclass(frozen=True)
-class Place:
+class LayerPassTimes:
     """A layer's pass: its time in microseconds by the axis' value, ascending."""
 
     key: Key
@@ -56,7 +56,7 @@ def check(spec: SweepSpec) -> str:
     return next(iter(spec.axes))
 
 
-def places_of(results: Results, sweep: int, axis: str) -> list[Place]:
+def load_layer_passes(results: StoreReader, sweep: int, axis: str) -> list[LayerPassTimes]:
     """Return the rows that all points have, in the network's order; raises UserError for an axis without numbers."""
     found: dict[Key, dict[float, float]] = {}
     values: set[float] = set()
@@ -67,10 +67,10 @@ def places_of(results: Results, sweep: int, axis: str) -> list[Place]:
         found.setdefault((variant, layer, what), {})[float(value)] = time_us
     ordered = sorted(values)
     whole = [(key, times) for key, times in found.items() if len(times) == len(ordered)]
-    return [Place(key, {value: times[value] for value in ordered}) for key, times in whole]
+    return [LayerPassTimes(key, {value: times[value] for value in ordered}) for key, times in whole]
 
 
-def table(places: Sequence[Place], axis: str, loss: float) -> Table:
+def table(places: Sequence[LayerPassTimes], axis: str, loss: float) -> Table:
     """Make the table: a row for each place, its time at each value, and the lowest value that loses too little to
     matter. loss: the share of the time at the highest value that does not matter.
     """
@@ -84,7 +84,7 @@ def table(places: Sequence[Place], axis: str, loss: float) -> Table:
     return Table(heads, rows, "by-layer", f"time of each layer's pass by {axis}", notes=notes)
 
 
-def _note(places: Sequence[Place], axis: str, highest: float, loss: float) -> str:
+def _note(places: Sequence[LayerPassTimes], axis: str, highest: float, loss: float) -> str:
     fastest = plain_sum(place.times_us[highest] for place in places)
     chosen = [(place.times_us, place.least(loss)) for place in places]
     taken = plain_sum(times[least] for times, least in chosen)

@@ -13,11 +13,11 @@ from typing import Any
 
 from gpusim.base.errors import MissingExtraError, SimulationError, UserError
 from gpusim.base.progress import Reporter
-from gpusim.results.store.keeper import Started
+from gpusim.results.store.keeper import RunClock
 from gpusim.results.store.outcome import failed
 from gpusim.results.store.work import hash_of_files
-from gpusim.study.sweep.tasks import Done, Task
-from gpusim.study.sweep.worker import InFolder, Parcel, code_version
+from gpusim.study.sweep.tasks import PointTask, TaskResult
+from gpusim.study.sweep.worker import FolderTask, WorkerTask, code_version
 
 CONNECT_S = 5.0
 POLL_S, LOOK_EVERY_S = 0.2, 1.0  # for what has come back; at who works
@@ -25,13 +25,13 @@ WAITING = 8  # points that are sent where there is no worker yet: what a cluster
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _SentTask:
     """A point on its way. allowed: workers that it may go to, empty: all; started: time at which it was first sent."""
 
     future: Any
     parcel: bytes
     allowed: frozenset[str]
-    started: Started
+    started: RunClock
 
 
 class DaskCluster:
@@ -44,7 +44,7 @@ class DaskCluster:
     def __init__(self, address: str, reporter: Reporter) -> None:
         self._address, self._reporter = address, reporter
         self._client = _connected(address)
-        self._sent: dict[int, _Sent] = {}
+        self._sent: dict[int, _SentTask] = {}
         self._back: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._refused: dict[str, str] = {}  # worker: why
         self._workers: dict[str, int] = {}  # their threads
@@ -63,19 +63,19 @@ class DaskCluster:
         """Points that have been sent."""
         return len(self._sent)
 
-    def submit(self, key: int, task: Task) -> None:
+    def submit(self, key: int, task: PointTask) -> None:
         """Send a point."""
         files = [file.absolute() for file in task.files]
-        parcel = Parcel(InFolder(task, os.getcwd()), files, hash_of_files(files))
-        self._send(key, pickle.dumps(parcel), Started())
+        parcel = WorkerTask(FolderTask(task, os.getcwd()), files, hash_of_files(files))
+        self._send(key, pickle.dumps(parcel), RunClock())
 
-    def finished(self) -> list[tuple[int, Done]]:
+    def finished(self) -> list[tuple[int, TaskResult]]:
         """Return the results that have come back; a point that met a worker with other code is sent to another one.
 
         Raise SimulationError where the scheduler is lost, UserError where all workers are refused.
         """
         self._look()
-        found: list[tuple[int, Done]] = []
+        found: list[tuple[int, TaskResult]] = []
         timeout = POLL_S
         while True:
             try:
@@ -99,7 +99,7 @@ class DaskCluster:
         with suppress(Exception):
             self._client.close(timeout=CONNECT_S)
 
-    def _send(self, key: int, parcel: bytes, started: Started) -> None:
+    def _send(self, key: int, parcel: bytes, started: RunClock) -> None:
         """Send a point to a free worker, one that is not refused."""
         allowed = frozenset(self._workers) if self._refused else frozenset[str]()
         restriction = {"workers": sorted(allowed)} if allowed else {}
@@ -107,12 +107,12 @@ class DaskCluster:
         with self._asking():
             future = self._client.submit(_carrier(), code_version(), parcel, key=name, pure=False, **restriction)
             future.add_done_callback(lambda back: self._back.put((key, back)))
-        self._sent[key] = _Sent(future, parcel, allowed, started)
+        self._sent[key] = _SentTask(future, parcel, allowed, started)
 
     def _send_again(self, key: int) -> None:
         self._send(key, self._sent[key].parcel, self._sent[key].started)
 
-    def _outcome(self, key: int, future: Any) -> Done | None:
+    def _outcome(self, key: int, future: Any) -> TaskResult | None:
         """Return the result of a point; None if the point has been sent again."""
         started = self._sent[key].started
         with self._asking():
@@ -123,7 +123,7 @@ class DaskCluster:
 
             lost = isinstance(error, KilledWorker)
             said = "each worker that ran it was lost" if lost else f"{type(error).__name__}: {error}"
-            return Done(failed(said, 1), started.date, started.seconds)
+            return TaskResult(failed(said, 1), started.date, started.seconds)
         if result is not None:
             what, worker, content = result
             if what == "done":

@@ -10,18 +10,18 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.sweep import SweepSpec
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.whole_runs import NOTE, estimated_job, estimated_network
-from gpusim.results.store.costs import Cost, LikeRuns
-from gpusim.results.store.keeper import Keeper
-from gpusim.results.store.reading import Results
-from gpusim.results.store.work import Work
-from gpusim.study.sweep.points import Point, points_of, random_points
-from gpusim.study.sweep.tasks import Task, check_paths, prepared
+from gpusim.results.store.costs import RunCost, SimilarRuns
+from gpusim.results.store.keeper import StoreWriter
+from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import RunDescription
+from gpusim.study.sweep.points import Point, list_points, random_points
+from gpusim.study.sweep.tasks import PointTask, check_paths, prepared
 
 MOST_LOOKED_AT = 6  # points of a workload whose launches are looked at; the others are taken to be as these
 
 
 @dataclass(frozen=True)
-class Estimated:
+class SweepEstimate:
     """What is estimated of a sweep.
 
     points: that it has; there: those in the store; missing: the others with their costs; notes: what those rest on,
@@ -30,23 +30,23 @@ class Estimated:
 
     points: int
     there: int
-    missing: Sequence[tuple[Point, Cost]]
+    missing: Sequence[tuple[Point, RunCost]]
     notes: Sequence[str]
 
 
-def estimated(spec: SweepSpec, file: Path, store: Path) -> Estimated:
+def estimated(spec: SweepSpec, file: Path, store: Path) -> SweepEstimate:
     """Estimate a sweep's missing points; of a search as many as it has, drawn at random. Raise UserError.
 
     A point without any like run is estimated by bounds (`gpusim.jobs.estimates`); one that cannot be made costs
     nothing, as the notes say.
     """
     check_paths(spec)
-    points = list(_drawn(spec)) if spec.method == "search" else points_of(spec)
-    lacking: list[tuple[Point, Task, Cost | None]] = []
+    points = list(_drawn(spec)) if spec.method == "search" else list_points(spec)
+    lacking: list[tuple[Point, PointTask, RunCost | None]] = []
     there, notes = 0, list[str]()
     if store.exists():
-        with Results(store) as results, Keeper(store) as keeper:
-            like = LikeRuns(results, spec.kind)
+        with StoreReader(store) as results, StoreWriter(store) as keeper:
+            like = SimilarRuns(results, spec.kind)
             for point, work, task in _possible(spec, points, file):
                 if keeper.found(work) is not None:
                     there += 1
@@ -64,10 +64,12 @@ def estimated(spec: SweepSpec, file: Path, store: Path) -> Estimated:
     impossible = len(points) - there - len(missing)
     if impossible:
         notes.append(f"{impossible} points cannot be made, and cost nothing: the sweep keeps them as failed")
-    return Estimated(len(points), there, missing, notes)
+    return SweepEstimate(len(points), there, missing, notes)
 
 
-def _possible(spec: SweepSpec, points: Sequence[Point], file: Path) -> Iterator[tuple[Point, Work, Task]]:
+def _possible(
+    spec: SweepSpec, points: Sequence[Point], file: Path
+) -> Iterator[tuple[Point, RunDescription, PointTask]]:
     """Yield point, work and task of each point of which there is a configuration."""
     for point in points:
         try:
@@ -83,20 +85,20 @@ def _drawn(spec: SweepSpec) -> list[Point]:
     return [next(found) for _ in range(spec.points)]
 
 
-def _by_bounds(spec: SweepSpec, points: Mapping[int, tuple[Point, Task]]) -> dict[int, Cost]:
+def _by_bounds(spec: SweepSpec, points: Mapping[int, tuple[Point, PointTask]]) -> dict[int, RunCost]:
     """Estimate points by bounds: some of each workload and environment, and the others as these in the mean."""
     roles = roles_of(spec.axes, spec.roles)
     groups: dict[str, list[int]] = {}
     for number, (point, _) in points.items():
         held = [point[path] for path, role in roles.items() if role in ("workload", "environment")]
         groups.setdefault(repr(held), []).append(number)
-    found: dict[int, Cost] = {}
+    found: dict[int, RunCost] = {}
     for numbers in groups.values():
         asked = {number: points[number][1] for number in _spread(numbers)}
         looked = _looked_at(spec, asked)
         if not looked:
             continue
-        mean = Cost(
+        mean = RunCost(
             plain_sum(one.cpu_s for one in looked.values()) / len(looked),
             plain_sum(one.cycles for one in looked.values()) / len(looked),
             max(one.memory_mb for one in looked.values()),
@@ -105,9 +107,9 @@ def _by_bounds(spec: SweepSpec, points: Mapping[int, tuple[Point, Task]]) -> dic
     return found
 
 
-def _looked_at(spec: SweepSpec, tasks: Mapping[int, Task]) -> dict[int, Cost]:
+def _looked_at(spec: SweepSpec, tasks: Mapping[int, PointTask]) -> dict[int, RunCost]:
     """Estimate points' tasks; one that can be no job, of which the sweep itself will say why, is left out."""
-    found: dict[int, Cost] = {}
+    found: dict[int, RunCost] = {}
     for number, task in tasks.items():
         try:
             found[number] = _cost(spec, task)
@@ -122,7 +124,7 @@ def _spread(numbers: Sequence[int]) -> list[int]:
     return [numbers[round(k * (len(numbers) - 1) / max(most - 1, 1))] for k in range(most)]
 
 
-def _cost(spec: SweepSpec, task: Task) -> Cost:
+def _cost(spec: SweepSpec, task: PointTask) -> RunCost:
     make, arguments = task.make, task.arguments  # type: ignore[attr-defined]
     if spec.kind == "net":
         return estimated_network(*arguments).cost

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Protocol
 
-from gpusim.base.children import Children, ProcessLostError
+from gpusim.base.children import ProcessLostError, ProcessPool
 from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
-from gpusim.jobs.running.dense_choice import tell_choices
+from gpusim.jobs.running.dense_choice import add_choices
 from gpusim.model.core.prepare import prepare_core
-from gpusim.results.store.keeper import Started
+from gpusim.results.store.keeper import RunClock
 from gpusim.results.store.outcome import failed
-from gpusim.study.sweep.tasks import Done, Task, done
+from gpusim.study.sweep.tasks import PointTask, TaskResult, done
 
 ATTEMPTS = 2  # of a task whose process is lost: the second loss is more likely its own doing than an accident
 
@@ -32,10 +32,10 @@ class Executor(Protocol):
     def running(self) -> int:
         """Tasks that have not come back."""
 
-    def submit(self, key: int, task: Task) -> None:
+    def submit(self, key: int, task: PointTask) -> None:
         """Begin a task."""
 
-    def finished(self) -> list[tuple[int, Done]]:
+    def finished(self) -> list[tuple[int, TaskResult]]:
         """Return the results that have come back within a moment."""
 
     def stop(self) -> None:
@@ -43,11 +43,11 @@ class Executor(Protocol):
 
 
 @dataclass
-class _Running:
+class _RunningTask:
     """A task that has a process. started: time of its first attempt."""
 
-    task: Task
-    started: Started
+    task: PointTask
+    started: RunClock
     attempts: int = 1
 
 
@@ -56,8 +56,8 @@ class LocalProcesses:
 
     def __init__(self, jobs: int, reporter: Reporter) -> None:
         self._reporter, self._is_ready = reporter, False
-        self._children = Children(jobs, nested=True, what="point")
-        self._tasks: dict[int, _Running] = {}
+        self._children = ProcessPool(jobs, nested=True, what="point")
+        self._tasks: dict[int, _RunningTask] = {}
 
     @property
     def full(self) -> bool:
@@ -81,13 +81,13 @@ class LocalProcesses:
                 prepare_core()
             self._is_ready = True
 
-    def submit(self, key: int, task: Task) -> None:
+    def submit(self, key: int, task: PointTask) -> None:
         """Fork a process."""
         self.prepare()
-        self._tasks[key] = _Running(task, Started())
+        self._tasks[key] = _RunningTask(task, RunClock())
         self._start(key)
 
-    def finished(self) -> list[tuple[int, Done]]:
+    def finished(self) -> list[tuple[int, TaskResult]]:
         """Return the results of processes that have ended; one that is lost is forked again, and given up next time."""
         found = []
         for key, result in self._children.outcomes():
@@ -99,8 +99,8 @@ class LocalProcesses:
                 continue
             del self._tasks[key]
             if isinstance(result, GpusimError):
-                result = Done(failed(str(result), 1), running.started.date, running.started.seconds)
-            tell_choices(result.choices)  # to processes that are forked from now on
+                result = TaskResult(failed(str(result), 1), running.started.date, running.started.seconds)
+            add_choices(result.choices)  # to processes that are forked from now on
             found.append((key, result))
         return found
 

@@ -9,16 +9,16 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
-from gpusim.jobs.networks.job import NetworkJob, work_of_network
-from gpusim.jobs.networks.run import DataChoice, Wanted
+from gpusim.jobs.networks.job import NetworkJob, describe_network_run
+from gpusim.jobs.networks.run import DataChoice, NetworkRunRequest
 from gpusim.jobs.networks.script import Phase
 from gpusim.jobs.running.job import check_draws, launches
 from gpusim.model.core.perturbation import MOST
-from gpusim.results.store.work import Work
+from gpusim.results.store.work import RunDescription
 from gpusim.study.sweep.tasks import JobTask
 
 
-def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, JobTask]:
+def build_network_task(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[RunDescription, JobTask]:
     """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
@@ -32,7 +32,7 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
     if not isinstance(draw, int) or isinstance(draw, bool) or not 0 <= draw < MOST:
         raise UserError(f"{PERTURBATION}: {draw!r} is not allowed: must be a whole number from 0 to {MOST - 1}")
     layers = said.get("layers")
-    wanted = Wanted(
+    wanted = NetworkRunRequest(
         batch,
         said.get("phase") == "train",
         None if layers is None else str(layers),
@@ -41,7 +41,7 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
         engine=said.get("engine", "off"),
     )
     check_draws(draw, 1, settings.sampling is not None, timed=True, every=0)
-    work = work_of_network(network, settings, wanted, None)
+    work = describe_network_run(network, settings, wanted, None)
     return work, JobTask(NetworkJob, (network, settings, wanted), work.inputs)
 
 

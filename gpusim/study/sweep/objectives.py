@@ -9,12 +9,12 @@ from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, Standing, standings
 from gpusim.config.sweep import SweepSpec
 from gpusim.results import metrics
-from gpusim.results.report.sweeps.answers import front_of
+from gpusim.results.report.sweeps.answers import find_front
 from gpusim.results.report.sweeps.points import VARIANT, names
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweep_points import swept
 from gpusim.results.store.sweeps import HALF_WIDTH, SweepTable
-from gpusim.results.store.table import Table
+from gpusim.results.store.table import QueryTable
 from gpusim.study.sweep.tasks import known_paths
 
 _SAID = {"front": "yes"}
@@ -34,7 +34,7 @@ class Objectives:
         self._values = [path for path in used if path not in self.metrics]
         self._signs = [1 if direction == "minimize" else -1 for direction in spec.objectives.values()]
 
-    def of(self, results: Results, table: SweepTable) -> list[list[Estimate] | None]:
+    def of(self, results: StoreReader, table: SweepTable) -> list[list[Estimate] | None]:
         """Return each objective's value and half-width for each row of a table that has `metrics` as columns.
 
         A row has None where it is another variant's, the point failed, or a value is missing.
@@ -68,7 +68,7 @@ class Objectives:
                 told[number] = standing
         return told
 
-    def _configured(self, results: Results, table: SweepTable) -> dict[str, dict[int, Any]]:
+    def _configured(self, results: StoreReader, table: SweepTable) -> dict[str, dict[int, Any]]:
         """Return the values in the configurations that are no axes: path → run → value."""
         sql = """
             SELECT runs.id, json_extract(json, ?)
@@ -93,7 +93,7 @@ class Objectives:
 
 
 def read(
-    results: Results, number: int, objectives: Objectives, more: Sequence[str] = ()
+    results: StoreReader, number: int, objectives: Objectives, more: Sequence[str] = ()
 ) -> tuple[SweepTable, list[list[Estimate] | None]]:
     """Return the known points of a sweep, and the objectives' values at each row. more: metrics of further columns."""
     there = results.known_metrics()
@@ -101,7 +101,9 @@ def read(
     return table, objectives.of(results, table)
 
 
-def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence[str]) -> tuple[Table, list[str]]:
+def add_objective_columns(
+    results: StoreReader, number: int, spec: SweepSpec, metrics: Sequence[str]
+) -> tuple[QueryTable, list[str]]:
     """Return the sweep's table with a column for each objective that is no metric, and one that says which
     points are the best, or on the Pareto front; and the same in words.
 
@@ -123,15 +125,15 @@ def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence
     those = {kind: [row[0] for row, s in zip(rows, standings, strict=True) if s == kind] for kind in set(standings)}
     several = any(role == "workload" and len(table.axes[path]) > 1 for path, role in table.roles.items())
     words = _over_workloads(results, number, spec) if several else _words(spec, those)
-    return Table([*columns, _what(spec)], [tuple(row) for row in rows]), words
+    return QueryTable([*columns, _what(spec)], [tuple(row) for row in rows]), words
 
 
-def _over_workloads(results: Results, number: int, spec: SweepSpec) -> list[str]:
+def _over_workloads(results: StoreReader, number: int, spec: SweepSpec) -> list[str]:
     """Say which designs no other one beats by means over all workloads; the table says it of each workload."""
     points = replace(swept(results, number, list(spec.objectives)), objectives=dict(spec.objectives))
     if VARIANT in points.axes:
         points = points.at({VARIANT: spec.variant or points.axes[VARIANT][-1]})
-    chosen = front_of(points, list(spec.objectives))
+    chosen = find_front(points, list(spec.objectives))
     said = f"{_what(spec)} by {_names(spec)}, geometric means over {', '.join(points.with_role('workload'))}"
     listed = [names(one.design.values) for one in chosen]
     more = f"; and {len(listed) - _MOST_DESIGNS} more" if len(listed) > _MOST_DESIGNS else ""

@@ -16,7 +16,7 @@ _TRIES = 1000  # draws for each point that is asked for
 Point = Mapping[str, Any]
 
 
-class Admission:
+class PointFilter:
     """Which points are part of a sweep: those that fulfil its constraints, each once."""
 
     def __init__(self, spec: SweepSpec) -> None:
@@ -37,9 +37,9 @@ class Admission:
         return True
 
 
-def points_of(spec: SweepSpec) -> list[Point]:
+def list_points(spec: SweepSpec) -> list[Point]:
     """List the points of a sweep without search in order; raise UserError where there are none, or too many."""
-    admission = Admission(spec)
+    admission = PointFilter(spec)
     found = list(itertools.islice(filter(admission.admits, _DRAWN[spec.method](spec)), spec.points))
     if not found:
         raise UserError(f"constraints: no point is left: {'; '.join(spec.constraints)}")

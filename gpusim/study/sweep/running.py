@@ -16,19 +16,27 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
-from gpusim.results.store.keeper import Awaited, Elsewhere, Found, Keeper, Kept, Started, Took
-from gpusim.results.store.outcome import Outcome, failed
-from gpusim.results.store.reading import Results
-from gpusim.results.store.work import Work, identity_of
+from gpusim.results.store.keeper import (
+    MatchingRun,
+    PendingWork,
+    RunClock,
+    RunTiming,
+    StoredResult,
+    StoreWriter,
+    WorkInOtherProcess,
+)
+from gpusim.results.store.outcome import RunOutcome, failed
+from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import RunDescription, identity_of
 from gpusim.study.sweep.executor import Executor
 from gpusim.study.sweep.objectives import Objectives, read
-from gpusim.study.sweep.points import Point, points_of
+from gpusim.study.sweep.points import Point, list_points
 from gpusim.study.sweep.search import Search
-from gpusim.study.sweep.tasks import Done, Task, check_paths, prepared
+from gpusim.study.sweep.tasks import PointTask, TaskResult, check_paths, prepared
 
 
 @dataclass
-class Progress:
+class SweepProgress:
     """Progress of a sweep: points by how they came to be known."""
 
     points: int
@@ -44,7 +52,7 @@ class Progress:
 
 
 @dataclass
-class Sweep:
+class SweepRunner:
     """A sweep over a store.
 
     file: next to which the files that it names are looked for; retry: points that failed before are run again; fresh:
@@ -53,26 +61,26 @@ class Sweep:
 
     spec: SweepSpec
     file: Path
-    keeper: Keeper
+    keeper: StoreWriter
     executor: Executor
     reporter: Reporter
     interrupt: Interrupt
     retry: bool = False
     fresh: bool = False
     number: int = 0
-    progress: Progress = field(default_factory=lambda: Progress(0))
+    progress: SweepProgress = field(default_factory=lambda: SweepProgress(0))
 
     def __post_init__(self) -> None:
         self._points: list[Point] = []
         self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
-        self._working: dict[int, Work] = {}
-        self._elsewhere = Awaited[tuple[Work, Task]]()
+        self._working: dict[int, RunDescription] = {}
+        self._elsewhere = PendingWork[tuple[RunDescription, PointTask]]()
 
-    def run(self) -> Progress:
+    def run(self) -> SweepProgress:
         """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
         check_paths(self.spec)
         objectives, search = Objectives(self.spec), Search(self.spec) if self.spec.method == "search" else None
-        points = points_of(self.spec) if search is None else []
+        points = list_points(self.spec) if search is None else []
         planned = len(points) if search is None else self.spec.points
         assert planned is not None
         self.number = self.keeper.sweep(self.identity, self.title, self.spec.model_dump(mode="json"), planned)
@@ -85,7 +93,7 @@ class Sweep:
         there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
         self.progress.points, self.progress.stored = planned, len(there)
         workload = [path for path, role in roles_of(self.spec.axes, self.spec.roles).items() if role == "workload"]
-        self._said = _Said(self.reporter, self.progress, workload)
+        self._said = _SweepReporter(self.reporter, self.progress, workload)
         try:
             while self._run(points, there) and search is not None and len(self._points) < planned:
                 values = self._values(objectives)
@@ -123,7 +131,7 @@ class Sweep:
     def _values(self, objectives: Objectives) -> list[list[float] | None]:
         """Return the objectives' values at each point, as the store has them."""
         found: list[list[float] | None] = [None] * len(self._points)
-        with Results(self.keeper.path) as results:
+        with StoreReader(self.keeper.path) as results:
             table, estimates = read(results, self.number, objectives)
             for row, values in zip(table, estimates, strict=True):
                 if values is not None:
@@ -148,29 +156,29 @@ class Sweep:
         said["axes"] = list(said["axes"].items())  # their order numbers the points
         return identity_of(json.dumps(said, sort_keys=True))
 
-    def _prepared(self, number: int, point: Point) -> tuple[Work, Task] | None:
+    def _prepared(self, number: int, point: Point) -> tuple[RunDescription, PointTask] | None:
         """Return a point's work and task; None if no configuration can be made of it, and it is stored as failed."""
-        started = Started()
+        started = RunClock()
         try:
             return prepared(self.spec, point, self.file)
         except UserError as error:
-            done = Done(failed("; ".join(error.problems)), started.date, started.seconds)
+            done = TaskResult(failed("; ".join(error.problems)), started.date, started.seconds)
             self._keep(self._without_configuration(point), done, [number])
             self.progress.failed += 1
             self._said.point(point, done.outcome, 0.0)
             return None
 
-    def _begin(self, number: int, point: Point, work: Work, task: Task) -> None:
+    def _begin(self, number: int, point: Point, work: RunDescription, task: PointTask) -> None:
         """Find a point's work in the store, or start its task, unless another process does the same."""
         if work.identity in self._waiting:
             self._waiting[work.identity].append(number)
             return
         taken = self.keeper.take(work)
-        if isinstance(taken, Found):
+        if isinstance(taken, MatchingRun):
             self.keeper.keep_point(self.number, [number], taken.number)
             self.progress.found += 1
             self._said.found(point)
-        elif isinstance(taken, Elsewhere):
+        elif isinstance(taken, WorkInOtherProcess):
             self._said.elsewhere(point, taken)
             self._elsewhere.add(number, (work, task))
         else:
@@ -194,21 +202,21 @@ class Sweep:
             for other in numbers[1:]:  # which wanted the same work
                 self._said.found(self._points[other])
 
-    def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> Kept:
-        return self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
+    def _keep(self, work: RunDescription, done: TaskResult, numbers: Sequence[int]) -> StoredResult:
+        return self.keeper.keep(work, done.outcome, RunTiming(done.date, done.seconds, done.host), self.number, numbers)
 
-    def _without_configuration(self, point: Point) -> Work:
+    def _without_configuration(self, point: Point) -> RunDescription:
         """Return the work of a point of which no configuration can be made."""
         given: Mapping[str, Any] = {"given": {**self.spec.sets, **point}}
-        return Work(self.spec.kind, self.spec.varied, given, (), "", repeatable=False)  # type: ignore[arg-type]
+        return RunDescription(self.spec.kind, self.spec.varied, given, (), "", repeatable=False)  # type: ignore[arg-type]
 
 
-class _Said:
+class _SweepReporter:
     """Reports progress, a line every few seconds and one for each point that fails."""
 
     EVERY_S = 5.0
 
-    def __init__(self, reporter: Reporter, progress: Progress, workload: Sequence[str]) -> None:
+    def __init__(self, reporter: Reporter, progress: SweepProgress, workload: Sequence[str]) -> None:
         self._reporter, self._progress, self._workload = reporter, progress, workload
         self._start = self._said = time.monotonic()
         self._holders: set[str] = set()  # other processes that do points' work, once told
@@ -225,7 +233,7 @@ class _Said:
         self._left[self._key(point)] -= 1
         self.known()
 
-    def elsewhere(self, point: Point, taken: Elsewhere) -> None:
+    def elsewhere(self, point: Point, taken: WorkInOtherProcess) -> None:
         """Say, once of each process and moment, that a point is waited for which another process computes."""
         if taken.holder not in self._holders:
             self._reporter.say(f"{_label(point)}: {taken.sentence}")
@@ -251,7 +259,7 @@ class _Said:
         why = f"the last {patience} designs brought nothing better" if on_plateau else "no other point is allowed"
         self._reporter.say(f"the search ends after {self._progress.known} points: {why}")
 
-    def point(self, point: Point, outcome: Outcome, seconds: float) -> None:
+    def point(self, point: Point, outcome: RunOutcome, seconds: float) -> None:
         """Report a point that has ended, after so many seconds; 0: it could not begin."""
         self._left[self._key(point)] -= 1
         if seconds and not self._taken:

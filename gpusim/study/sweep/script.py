@@ -9,14 +9,14 @@ from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.config.sweep import Method, Overrides, load_sweep
-from gpusim.results.store.keeper import Keeper
+from gpusim.config.sweep import Method, SweepOverrides, load_sweep
+from gpusim.results.store.keeper import StoreWriter
 from gpusim.results.store.project import store_to_read
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweeps import SweepTable
 from gpusim.study.sweep import running
 from gpusim.study.sweep.executor import executor_for
-from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.points import list_points
 from gpusim.study.sweep.tasks import check_paths
 
 
@@ -74,7 +74,7 @@ class Sweep:
         if method is not None and method not in get_args(Method):
             raise UserError(f"method: {unknown_name('method', str(method), get_args(Method))}")
         given = str(sweep) if isinstance(sweep, Path) else sweep
-        self._spec, self._document = load_sweep(given, Overrides((), method, points, seed, axes or {}, sets or {}))
+        self._spec, self._document = load_sweep(given, SweepOverrides((), method, points, seed, axes or {}, sets or {}))
         check_paths(self._spec)
         self.specification: dict[str, Any] = self._spec.model_dump(mode="json")
         self.roles = roles_of(self._spec.axes, self._spec.roles)
@@ -84,7 +84,7 @@ class Sweep:
         """The points' values by axis, in order; those of a search follow from results: it raises UserError."""
         if self._spec.method == "search":
             raise UserError("points: those of method search follow from the results of those before")
-        return [dict(point) for point in points_of(self._spec)]
+        return [dict(point) for point in list_points(self._spec)]
 
     def run(
         self,
@@ -105,15 +105,15 @@ class Sweep:
         with Interrupt() as interrupt, ExitStack() as stack:
             executor = executor_for(jobs, cluster, reporter)
             stack.callback(executor.stop)
-            keeper = stack.enter_context(Keeper(path, fresh))
+            keeper = stack.enter_context(StoreWriter(path, fresh))
             interrupt.deferred = True
             file = self._document.path
-            under_way = running.Sweep(self._spec, file, keeper, executor, reporter, interrupt, retry, fresh)
+            under_way = running.SweepRunner(self._spec, file, keeper, executor, reporter, interrupt, retry, fresh)
             under_way.run()
             interrupt.deferred = False
         if interrupt.asked:
             raise KeyboardInterrupt
-        with Results(path) as results:
+        with StoreReader(path) as results:
             return results.sweep(under_way.number, *metrics)
 
     def __repr__(self) -> str:

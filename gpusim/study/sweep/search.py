@@ -20,7 +20,7 @@ from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.config.sweep import RangeSpec, SweepSpec
 from gpusim.results.report.sweeps.points import mean_of
 from gpusim.results.store.keeper import axis_value
-from gpusim.study.sweep.points import Admission, Point, listed, random_points
+from gpusim.study.sweep.points import Point, PointFilter, listed, random_points
 
 _TRIES = 20  # questions for a point that is new and fulfils the constraints, before one is drawn at random
 
@@ -43,7 +43,7 @@ class Search:
             raise UserError("method search: no axis is a design (roles: says which are): there is nothing to choose")
         self._every = [dict(zip(names, values, strict=True)) for names, values in _combinations(axes, self._axes)]
         self._all = {axis.path: axis for axis in axes}
-        self._admission = Admission(spec)
+        self._admission = PointFilter(spec)
         if spec.points is not None and spec.points < len(self._every):
             raise UserError(f"points: {spec.points} is not allowed: a design alone is run at {len(self._every)} points")
 

@@ -18,44 +18,44 @@ from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.dense_choice import Choices, known_choices
 from gpusim.jobs.running.job import Job
 from gpusim.results.records.exit_code import exit_code
-from gpusim.results.store.keeper import Started
-from gpusim.results.store.outcome import Outcome, failed, of_records
-from gpusim.results.store.work import Work, work_of_exec, work_of_run
+from gpusim.results.store.keeper import RunClock
+from gpusim.results.store.outcome import RunOutcome, build_outcome, failed
+from gpusim.results.store.work import RunDescription, describe_exec, describe_run
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskResult:
     """The outcome of a task, its date, duration and host. choices: of dense kernels that the task had to make."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     date: str
     seconds: float
     host: str = field(default_factory=platform.node)
     choices: Choices = field(default_factory=dict)
 
 
-class Task(Protocol):
+class PointTask(Protocol):
     """A point's run, which can be sent to another process."""
 
     @property
     def files(self) -> Sequence[Path]:
         """The files that the task reads."""
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Run the point; raise the errors of a run."""
 
 
-def done(task: Task) -> Done:
+def done(task: PointTask) -> TaskResult:
     """Run a task where it is called, and return its outcome, even that of a failed one."""
-    started, before = Started(), known_choices()
+    started, before = RunClock(), known_choices()
     try:
         with reporting(Reporter(quiet=True)):
             outcome = task.run()
@@ -64,7 +64,7 @@ def done(task: Task) -> Done:
     except GpusimError as error:
         outcome = failed(f"{type(error).__name__}: {error}", 1)
     made = {key: choice for key, choice in known_choices().items() if key not in before}
-    return Done(outcome, started.date, started.seconds, choices=made)
+    return TaskResult(outcome, started.date, started.seconds, choices=made)
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,19 @@ class JobTask:
     arguments: tuple[Any, ...]
     files: Sequence[Path]
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Run the job quietly, to its end or not at all; who sent the task decides about Ctrl-C."""
         job = self.make(*self.arguments)
         records = runner.run(job, Reporter(quiet=True), Interrupt())
-        return of_records(records, [variant.name for variant in job.variants], exit_code(records), job.about)
+        return build_outcome(records, [variant.name for variant in job.variants], exit_code(records), job.about)
 
 
-def run_task(config: RunConfig, work: Work) -> JobTask:
+def run_task(config: RunConfig, work: RunDescription) -> JobTask:
     """Return the task of a point of `gpusim run`."""
-    return JobTask(job_of, (config,), work.inputs)
+    return JobTask(make_run_job, (config,), work.inputs)
 
 
-def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[Work, Task]:
+def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[RunDescription, PointTask]:
     """Return work and task of a point; raise UserError where there can be no such point. beside: the sweep's file."""
     sets = sorted({**spec.sets, **values}.items(), key=lambda item: item[0].count("."))  # a section before its values
     return _KINDS[spec.kind](spec.varied, sets, beside)
@@ -129,19 +129,19 @@ def _assigned(sets: Sequence[tuple[str, Any]], beside: Sequence[str]) -> tuple[d
     return said, laid
 
 
-def _run(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
+def _run(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
     said, laid = _assigned(sets, _BESIDE["run"])
     config = load_run(_opened(said.get(CONFIG, varied), "", beside), laid)
-    work = work_of_run(config)
+    work = describe_run(config)
     return work, run_task(config, work)
 
 
-def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
+def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
     said, laid = _assigned(sets, _BESIDE["exec"])
     config, path = load_exec(_opened(said.get(CONFIG, varied), EXAMPLE_FOLDER, beside), laid)
     if config.outputs:
         raise UserError(f"{next(iter(config.outputs))}: the points of a sweep would write one file")
-    work = work_of_exec(config, path)
+    work = describe_exec(config, path)
     return work, JobTask(_exec_job, (config, path), work.inputs)
 
 
@@ -149,14 +149,14 @@ def _exec_job(config: ExecConfig, path: Path) -> ExecJob:
     return ExecJob(config, path, Reporter(quiet=True))
 
 
-def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
+def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
     from gpusim.config.network_run import load_settings
-    from gpusim.study.sweep.network_tasks import of_point
+    from gpusim.study.sweep.network_tasks import build_network_task
 
     said, laid = _assigned(sets, _BESIDE["net"])
     gpu = next((a.value for a in laid if a.path == ("gpu",)), "mi6")
     settings = load_settings(_opened(gpu, GPU_FOLDER, beside), [a for a in laid if a.path != ("gpu",)])
-    return of_point(str(said.get(NETWORK, varied)), said, settings)
+    return build_network_task(str(said.get(NETWORK, varied)), said, settings)
 
 
 def _opened(name: Any, folder: str, beside: Path) -> files.Document:
@@ -167,7 +167,7 @@ def _opened(name: Any, folder: str, beside: Path) -> files.Document:
     return files.Document(path, files.read(path), [path])
 
 
-_KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[Work, Task]]] = {
+_KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[RunDescription, PointTask]]] = {
     "run": _run,
     "exec": _exec,
     "net": _net,

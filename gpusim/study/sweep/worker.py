@@ -17,11 +17,11 @@ from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError
 from gpusim.base.progress import Reporter
-from gpusim.results.store.keeper import Started
-from gpusim.results.store.outcome import Outcome, failed
+from gpusim.results.store.keeper import RunClock
+from gpusim.results.store.outcome import RunOutcome, failed
 from gpusim.results.store.work import hash_of_files, sources_hash
 from gpusim.study.sweep.executor import LocalProcesses
-from gpusim.study.sweep.tasks import Done, Task
+from gpusim.study.sweep.tasks import PointTask, TaskResult
 
 # beside what decides a result: what a task is, how it is sent, what comes back
 _SENT = ("gpusim/base", "gpusim/results/store", "gpusim/study/sweep")
@@ -39,40 +39,42 @@ def code_version() -> str:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class WorkerTask:
     """A task on its way to a worker. files: those that it reads, whose contents must be the same at the worker."""
 
-    task: Task
+    task: PointTask
     files: Sequence[Path]
     files_hash: str
 
 
 @dataclass(frozen=True)
-class InFolder:
-    """A task that is run in the folder where the sweep was started (Task), if it exists, since it may name files."""
+class FolderTask:
+    """A task that is run in the folder where the sweep was started (PointTask), if it exists, since it may name
+    files."""
 
-    task: Task
+    task: PointTask
     folder: str
     files: Sequence[Path] = ()
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Run the task, which has a process of its own, in the folder."""
         if os.path.isdir(self.folder):
             os.chdir(self.folder)
         return self.task.run()
 
 
-def run_parcel(content: bytes, wanted: Callable[[], bool]) -> Done | None:
-    """Run a pickled Parcel in this worker's server; return None when `wanted`, called now and then, returns False."""
-    parcel: Parcel = pickle.loads(content)
-    started = Started()
+def run_parcel(content: bytes, wanted: Callable[[], bool]) -> TaskResult | None:
+    """Run a pickled WorkerTask in this worker's server; return None when `wanted`, called now and then, returns
+    False."""
+    parcel: WorkerTask = pickle.loads(content)
+    started = RunClock()
     try:
         if parcel.files and hash_of_files(parcel.files) != parcel.files_hash:
             names = ", ".join(map(str, parcel.files))
             raise SimulationError(f"the files that it reads are others there, or missing: {names}")
         return _server().run(pickle.dumps(parcel.task), wanted)
     except SimulationError as error:
-        return Done(failed(f"worker on {platform.node()}: {error}", 1), started.date, started.seconds)
+        return TaskResult(failed(f"worker on {platform.node()}: {error}", 1), started.date, started.seconds)
 
 
 def serve(handle: int) -> None:
@@ -126,7 +128,8 @@ class PointServer:
         return bool(self._lost)
 
     def run(self, task: bytes, wanted: Callable[[], bool]) -> Any:
-        """Run a pickled Task and return its Done; None when `wanted`, which is called now and then, returns False.
+        """Run a pickled PointTask and return its TaskResult; None when `wanted`, which is called now and then, returns
+        False.
 
         Raise SimulationError where the server has ended.
         """

@@ -1,13 +1,13 @@
 """DRAM standards as tables of sourced values, by the name that a configuration gives.
 
 A standard describes one channel. Delays that the silicon fixes are in nanoseconds and are rounded up to command
-clocks; delays that the protocol fixes are in command clocks. To add one: a `Standard` in the file of its family, which
-ends with the names.
+clocks; delays that the protocol fixes are in command clocks. To add one: a `DramStandard` in the file of its family,
+which ends with the names.
 """
 
 from memory.dram.standards import ddr, gddr, hbm
-from memory.dram.standards.standard import PER_BANK_REFRESH, Sourced, Standard
+from memory.dram.standards.standard import PER_BANK_REFRESH, DramStandard, SourcedValue
 
-STANDARDS: dict[str, Standard] = {**gddr.STANDARDS, **hbm.STANDARDS, **ddr.STANDARDS}
+STANDARDS: dict[str, DramStandard] = {**gddr.STANDARDS, **hbm.STANDARDS, **ddr.STANDARDS}
 
-__all__ = ["PER_BANK_REFRESH", "STANDARDS", "Sourced", "Standard"]
+__all__ = ["PER_BANK_REFRESH", "STANDARDS", "SourcedValue", "DramStandard"]

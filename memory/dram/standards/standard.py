@@ -11,7 +11,7 @@ PER_BANK_REFRESH = {
 }
 
 
-class Sourced(NamedTuple):
+class SourcedValue(NamedTuple):
     """A value and where it comes from."""
 
     value: float
@@ -19,7 +19,7 @@ class Sourced(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standard:
+class DramStandard:
     """One channel of a DRAM standard: organization and the defaults of every timing.
 
     A rank is a set of chips that share the channel's data bus. A pseudo-channel has a data bus of its own and shares
@@ -27,7 +27,7 @@ class Standard:
     """
 
     description: str
-    pin_rate_gbps: Sourced
+    pin_rate_gbps: SourcedValue
     transfers_per_clock: int  # data transfers a pin makes in one command clock
     bus_bits: int
     burst_length: int
@@ -37,7 +37,7 @@ class Standard:
     row_bytes: int
     separate_row_bus: bool  # row and column commands have a bus each
     organization_source: str
-    timing: dict[str, Sourced] = field(
+    timing: dict[str, SourcedValue] = field(
         default_factory=dict
     )  # by field of TimingOverrides; absent: not in this standard
     max_ranks: int = 1

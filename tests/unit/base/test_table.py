@@ -8,7 +8,7 @@ import re
 import pytest
 
 from gpusim.base.html import written
-from gpusim.base.table import Cell, Column, Table, columns
+from gpusim.base.table import Column, Table, TableCell, columns
 
 
 class Terminal(io.StringIO):
@@ -33,7 +33,7 @@ def percent(value: float) -> str:
 KERNELS = Table(
     [Column("kernel"), Column("time", unit="us", short="us"), Column("hits", percent, short="L2"), Column("why")],
     [
-        ["copy", Cell(1234.5678, "1,234.6 ± 2 %", "1,235"), 0.25, "a|b"],
+        ["copy", TableCell(1234.5678, "1,234.6 ± 2 %", "1,235"), 0.25, "a|b"],
         ["add\nfloats", 0.123456789, None, None],
     ],
     "kernels",
@@ -85,7 +85,7 @@ def test_a_column_that_is_to_stay_whole_is_not_folded_while_another_can_be(monke
 
 
 def test_markup_is_text_and_a_style_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table(columns("[b]x"), [["[red]y"], [Cell(1, "z", style="bold yellow")]], notes=["[i]n"])
+    table = Table(columns("[b]x"), [["[red]y"], [TableCell(1, "z", style="bold yellow")]], notes=["[i]n"])
     assert on_terminal(table, 40, monkeypatch) == ["  [b]x", "[red]y", "     z", "[i]n"]
 
 
@@ -98,7 +98,7 @@ def test_markdown_escapes_what_would_part_cells() -> None:
         "| add floats | 0.123457 | – | – |\n"
         "\n- hits: of the L2\n- times are measured\n"
     )
-    assert Table(columns("a"), [[Cell(None, "x\ny")]]).markdown() == "| a |\n| --- |\n| x y |\n"
+    assert Table(columns("a"), [[TableCell(None, "x\ny")]]).markdown() == "| a |\n| --- |\n| x y |\n"
 
 
 def test_csv_has_exact_values() -> None:

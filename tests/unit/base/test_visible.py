@@ -10,7 +10,7 @@ import pytest
 
 from gpusim.base.progress import Progress, Reporter
 from gpusim.base.table import Table, columns
-from gpusim.base.visible import shown_streams
+from gpusim.base.visible import make_streams_visible
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
 from gpusim.results.report.layout import plain, write
@@ -51,7 +51,7 @@ def test_a_terminal_gets_text(show: Any) -> None:
 
 def test_streams_show_what_is_printed_and_let_rich_s_sequences_pass() -> None:
     out = Terminal()
-    with shown_streams(out, out):
+    with make_streams_visible(out, out):
         print(EVIL)
         with Reporter(stream=sys.stdout).following("t") as update:
             update(Progress(1, 1, 2, 3))

@@ -12,12 +12,12 @@ from gpusim.cli.main import invoke
 from gpusim.model.core.facts import RunFacts
 from gpusim.results import metrics
 from gpusim.results.records.record import RunRecord
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import Measured, Outcome, Value, of_records
-from gpusim.results.store.work import Work
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import MetricSet, MetricValue, RunOutcome, build_outcome
+from gpusim.results.store.work import RunDescription
 from gpusim.study.compare.comparison import compare
-from gpusim.study.compare.rules import RULES, SHARE, Rule, findings
-from gpusim.study.compare.sides import Part, Side, side
+from gpusim.study.compare.rules import RULES, SHARE, ComparisonRule, findings
+from gpusim.study.compare.sides import ComparedRun, RunPart, side
 from tests.support.results import QUIET, network_of, result_of
 
 STALLS = [f"stalls.{rule.measure.partition('.')[2]}" for rule in RULES if rule.topic == "stall"]
@@ -47,7 +47,7 @@ def test_equal_metrics_need_no_reason() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.measure)
 @pytest.mark.parametrize("factor", [1.9, 0.1])
-def test_each_rule_speaks_of_its_measure_alone(rule: Rule, factor: float) -> None:
+def test_each_rule_speaks_of_its_measure_alone(rule: ComparisonRule, factor: float) -> None:
     moved = {**BASE, rule.paths[0]: BASE[rule.paths[0]] * factor}
     found = [f for f in findings(BASE, moved) if f.paths == tuple(rule.paths)]
     assert len(found) == 1
@@ -57,7 +57,7 @@ def test_each_rule_speaks_of_its_measure_alone(rule: Rule, factor: float) -> Non
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.measure)
-def test_a_rule_is_silent_where_its_metrics_do_not_apply(rule: Rule) -> None:
+def test_a_rule_is_silent_where_its_metrics_do_not_apply(rule: ComparisonRule) -> None:
     assert rule.value({**BASE, rule.paths[-1]: None}) is None
     assert findings({**BASE, rule.paths[0]: None}, BASE) == [
         f for f in findings({**BASE, rule.paths[0]: None}, BASE) if f.paths != tuple(rule.paths)
@@ -66,9 +66,9 @@ def test_a_rule_is_silent_where_its_metrics_do_not_apply(rule: Rule) -> None:
 
 def test_a_measure_is_a_sum_divided_by_a_sum() -> None:
     values = {"a.b": 1, "a.c": 2, "d.e": 6}
-    assert Rule("work", "a.b + a.c / d.e", "", "").value(values) == 0.5
-    assert Rule("work", "a.b + a.c", "", "").value(values) == 3
-    assert Rule("work", "a.b / d.e", "", "").value({**values, "d.e": 0}) is None
+    assert ComparisonRule("work", "a.b + a.c / d.e", "", "").value(values) == 0.5
+    assert ComparisonRule("work", "a.b + a.c", "", "").value(values) == 3
+    assert ComparisonRule("work", "a.b / d.e", "", "").value({**values, "d.e": 0}) is None
 
 
 def test_changes_of_stalls_add_up_to_that_of_all_wavefront_cycles() -> None:
@@ -94,7 +94,7 @@ def test_the_roofline_that_is_nearest(after: dict[str, float], said: str | None)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.measure)
-def test_what_went_against_the_time_comes_last_and_says_so(rule: Rule) -> None:
+def test_what_went_against_the_time_comes_last_and_says_so(rule: ComparisonRule) -> None:
     more = {**BASE, rule.paths[0]: BASE[rule.paths[0]] * 1.9}
     for time, against in ((20.0, rule.slows is False), (5.0, rule.slows is True), (10.0, False)):
         found = findings({**BASE, "kernel.time_us": 10.0}, {**more, "kernel.time_us": time})
@@ -105,14 +105,14 @@ def test_what_went_against_the_time_comes_last_and_says_so(rule: Rule) -> None:
 
 
 def test_metrics_within_their_half_widths_have_not_changed() -> None:
-    parts = [Part({"l2.hits": a, "l1.hits": b}, {"l2.hits": 3.0}) for a, b in ((100, 100), (105, 101), (110, 101))]
-    sides = [Side(str(n), "", {"": part}, {}) for n, part in enumerate(parts)]
+    parts = [RunPart({"l2.hits": a, "l1.hits": b}, {"l2.hits": 3.0}) for a, b in ((100, 100), (105, 101), (110, 101))]
+    sides = [ComparedRun(str(n), "", {"": part}, {}) for n, part in enumerate(parts)]
     assert [c.path for c in compare(sides[:2]).parts[0].changes] == ["l1.hits"]
     assert {c.path for c in compare(sides).parts[0].changes} == {"l1.hits", "l2.hits"}
 
 
-def made(label: str, parts: dict[str, dict[str, Any]], **configuration: Any) -> Side:
-    return Side(label, "", {name: Part(values) for name, values in parts.items()}, configuration)
+def made(label: str, parts: dict[str, dict[str, Any]], **configuration: Any) -> ComparedRun:
+    return ComparedRun(label, "", {name: RunPart(values) for name, values in parts.items()}, configuration)
 
 
 def test_changes_are_ordered_by_their_factor_whichever_way() -> None:
@@ -134,9 +134,9 @@ def test_parts_are_ordered_by_their_time_and_what_one_has_alone_is_named() -> No
 
 
 def test_times_within_their_confidence_intervals_are_not_distinguishable() -> None:
-    def sampled(time: float, half_width: float) -> Side:
-        part = Part({"kernel.time_us": time}, {"kernel.time_us": half_width})
-        return Side("s", "", {"": part}, {})
+    def sampled(time: float, half_width: float) -> ComparedRun:
+        part = RunPart({"kernel.time_us": time}, {"kernel.time_us": half_width})
+        return ComparedRun("s", "", {"": part}, {})
 
     for other, distinct in ((102.0, False), (104.0, True)):
         (part,) = compare([sampled(100.0, 2.0), sampled(other, 1.0)]).parts
@@ -154,7 +154,7 @@ def test_configurations_are_flat() -> None:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with Keeper(Path("gpusim.db"), fresh=True) as keeper:  # equal microbenchmarks, too
+    with StoreWriter(Path("gpusim.db"), fresh=True) as keeper:  # equal microbenchmarks, too
         for sib, cycles in ((4, 3000), (8, 1500)):
             facts = RunFacts.of(
                 kernel={"name": "k", "cycles": cycles, "clock_ghz": 1.5},
@@ -162,16 +162,16 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 roofline={"l2": 1000.0, "dram": 900.0},
             )
             records = [RunRecord(False, "k", [facts], variant=name) for name in ("dense", "sparse")]
-            work = Work("run", "layerB", {"engine": {"sib_kib": sib}}, (), "MI6")
-            keeper.keep(work, of_records(records, ["dense", "sparse"], 0), Started())
-        other = Outcome({"document": {"figures": [{"name": "lds.x", "value": 2.0, "unit": "cycles"}]}}, "done", 0)
+            work = RunDescription("run", "layerB", {"engine": {"sib_kib": sib}}, (), "MI6")
+            keeper.keep(work, build_outcome(records, ["dense", "sparse"], 0), RunClock())
+        other = RunOutcome({"document": {"figures": [{"name": "lds.x", "value": 2.0, "unit": "cycles"}]}}, "done", 0)
         for number in range(2):
             figures = [{"name": "lds.x", "value": 2.0 + number, "unit": "cycles"}]
-            values = [Measured([Value("microbench.lds.x", "cycles", "d", 2.0)])]
+            values = [MetricSet([MetricValue("microbench.lds.x", "cycles", "d", 2.0)])]
             keeper.keep(
-                Work("microbench", "lds", {}, (), "MI6"),
+                RunDescription("microbench", "lds", {}, (), "MI6"),
                 replace(other, content={"document": {"figures": figures}}, measured=values),
-                Started(),
+                RunClock(),
             )
     return tmp_path
 

@@ -9,8 +9,8 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.results import metrics
-from gpusim.results.store.reading import Results
-from gpusim.study.compare.sweeps import MEASURED, VARIES, SweepsCompared, compare_sweeps
+from gpusim.results.store.reading import StoreReader
+from gpusim.study.compare.sweeps import MEASURED, VARIES, SweepComparison, compare_sweeps
 from tests.support.sweeps import TIME, Metrics, stored_sweep
 
 SIB = "engine.sib_kib"
@@ -27,8 +27,8 @@ def timed(time: float | tuple[float, float], **more: float) -> dict[str, Metrics
     return {"": {TIME: time, **{path.replace("__", "."): value for path, value in more.items()}}}
 
 
-def compared(store: Path, *numbers: int) -> SweepsCompared:
-    with Results(store) as results:
+def compared(store: Path, *numbers: int) -> SweepComparison:
+    with StoreReader(store) as results:
         return compare_sweeps(results, numbers)
 
 
@@ -67,15 +67,15 @@ def test_a_value_that_differs_in_some_points_is_not_said_to_be_one(store: Path) 
     for title, factor in (("a", 1), ("b", 2)):
         points = [({SIB: n, "engine.shifters": 1 if n == 1 else factor}, timed(1.0)) for n in (1, 2)]
         stored_sweep(store, title, [({SIB: v[SIB]}, m) for v, m in points])
-    with Results(store) as results:
-        original = Results.configuration
+    with StoreReader(store) as results:
+        original = StoreReader.configuration
 
-        def configuration(self: Results, run: int) -> dict[str, Any]:
+        def configuration(self: StoreReader, run: int) -> dict[str, Any]:
             held = original(self, run)
             return held | ({"late": run} if run in (2, 4) else {})
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Results, "configuration", configuration)
+            patch.setattr(StoreReader, "configuration", configuration)
             found = compare_sweeps(results, [1, 2])
     assert found.fixed["late"] == [VARIES, VARIES]
 

@@ -12,9 +12,9 @@ from gpusim.model.core.machine import new_machine
 from gpusim.model.core.occupancy import occupancy
 from gpusim.model.core.perturbation import DELAY_CYCLES, perturb
 from gpusim.model.core.simulator import simulate
-from gpusim.results.report.sweeps.answers import answers
+from gpusim.results.report.sweeps.answers import describe_best_designs
 from gpusim.results.report.sweeps.points import merged_repeats
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweep_points import swept
 from tests.support.functional import Device, kernel
 
@@ -83,11 +83,11 @@ def test_a_difference_within_the_draws_is_none(tmp_path: Path, monkeypatch: pyte
     for axis in ("gpu.crossbar.request_latency_cycles=35,36", "gpu.crossbar.request_latency_cycles=35,150"):
         command = ["sweep", "vector_add", *sets, "--set", axis, "--perturb", "4", "--quiet"]
         assert invoke(command) == 0
-        with Results("gpusim.db") as results:
+        with StoreReader("gpusim.db") as results:
             found = swept(results, len(said) + 1)
         assert found.with_role("repeat") == ["run.perturbation"] and len(found.places) == 8
         assert len(merged_repeats(found).places) == 2
-        said.append("\n".join(answers(found)))
+        said.append("\n".join(describe_best_designs(found)))
     assert "no value can be told from another" in said[0] and "cannot be told apart" in said[0]
     assert "no effect" not in said[1]
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gpusim.model.core import prepare
-from gpusim.model.core.prepare import Share, shares
+from gpusim.model.core.prepare import CompileShare, shares
 
 
 @pytest.mark.parametrize("processors", [2, 3, 4, 64])
@@ -24,7 +24,7 @@ def test_one_processor_compiles_alone() -> None:
 
 
 def test_a_third_processor_takes_the_interpreter() -> None:
-    assert shares(3, True) == (Share(True, False), Share(False, True))
+    assert shares(3, True) == (CompileShare(True, False), CompileShare(False, True))
 
 
 @pytest.mark.parametrize(

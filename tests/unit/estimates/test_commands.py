@@ -13,7 +13,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
 from gpusim.jobs.estimates.bounds import bounds
 from gpusim.jobs.estimates.launches import placed_launches
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.model.core.facts import RunFacts
 
 pytestmark = pytest.mark.compiled_tier
@@ -24,7 +24,7 @@ NETWORKS, FACTOR, INSTRUCTION_S = ("lenet", "cifarnet"), 1.7, 1e-7
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of launches that all take FACTOR times what their bounds take together."""
     path, settings = tmp_path_factory.mktemp("store") / "s.db", load_settings(opened("mi6", GPU_FOLDER))
-    kept = Kept(path, settings.gpu)
+    kept = LaunchCache(path, settings.gpu)
     for name in NETWORKS:
         for one in placed_launches(load_network(name), settings, 2, train=False)[1]:
             cycles = round(FACTOR * bounds(one.asked, settings.gpu).together)

@@ -9,13 +9,13 @@ from gpusim.jobs.estimates import launch_work as module
 from gpusim.jobs.estimates.bounds import bounds
 from gpusim.jobs.estimates.fitted import load_fitted
 from gpusim.jobs.estimates.launch_work import launch_work
-from gpusim.jobs.estimates.launches import Asked, moved_bytes
+from gpusim.jobs.estimates.launches import LaunchDemand, moved_bytes
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import occupancy
 from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from isa.execution import counting
-from isa.execution.control_slice import BLOCKS, NotSliced
+from isa.execution.control_slice import BLOCKS, ControlSliceError
 from isa.execution.counting import executed_kinds, kinds_counted
 from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
@@ -58,7 +58,7 @@ def test_counts_are_those_of_the_whole_launch_and_bounds_below_its_cycles(primit
         assert found.load_lines + found.store_lines == pytest.approx(lines, rel=0.5, abs=64)  # of one workgroup's first
         assert found.missed_lines <= found.load_lines
         assert found.lds_cycles == pytest.approx(whole.lds_cycles, rel=0.25)
-        asked = Asked(found, *moved_bytes(one, number), occupancy(launch, GPU.cu).workgroups_per_cu)
+        asked = LaunchDemand(found, *moved_bytes(one, number), occupancy(launch, GPU.cu).workgroups_per_cu)
         limits, facts = bounds(asked, GPU), simulate(launch, GPU)
         # groups that are not looked at may do less: the first and the last one stand for themselves alone
         assert limits.most <= 1.03 * facts.cycles
@@ -84,7 +84,7 @@ def test_a_kernel_that_cannot_be_sliced_is_executed_instead(monkeypatch: pytest.
     sliced = executed_kinds(launch, kinds_counted(kernel, kinds), [0, 2])
 
     def refuse(_: object) -> None:
-        raise NotSliced("for the test")
+        raise ControlSliceError("for the test")
 
     monkeypatch.setattr(counting, "control_slice", refuse)
     assert np.array_equal(executed_kinds(launch, kinds_counted(kernel, kinds), [0, 2]), sliced)

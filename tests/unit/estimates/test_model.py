@@ -6,10 +6,10 @@ from math import exp
 import numpy as np
 import pytest
 
-from gpusim.jobs.estimates.cost import Rates, Spent, fit_rates
+from gpusim.jobs.estimates.cost import LaunchCost, Rates, fit_rates
 from gpusim.jobs.estimates.launch_work import LaunchWork
-from gpusim.jobs.estimates.launches import Asked
-from gpusim.jobs.estimates.model import NONE, Example, fit, left_out
+from gpusim.jobs.estimates.launches import LaunchDemand
+from gpusim.jobs.estimates.model import NONE, FitExample, fit, left_out
 
 WEIGHTS = {"share": 0.8, "turns": -0.3}
 KERNELS = {"a": 0.4, "b": -0.1, "c": -0.3}  # whose mean is zero, as a shrunk fit has it
@@ -17,7 +17,7 @@ CONSTANT = 0.25
 NEXT_TO_NOTHING = 1e-9  # of shrinking
 
 
-def made_up(groups: str = "xyz", each: int = 60) -> list[Example]:
+def made_up(groups: str = "xyz", each: int = 60) -> list[FitExample]:
     """Examples whose cycles follow a rule; a group has values of its own, within those of the others together."""
     random, found = np.random.default_rng(5), []
     for group in groups:
@@ -27,7 +27,7 @@ def made_up(groups: str = "xyz", each: int = 60) -> list[Example]:
                 values = dict(zip(WEIGHTS, [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)][k], strict=True))
             kernel, together = "abc"[k % 3], float(random.uniform(1e3, 1e7))
             rule = CONSTANT + KERNELS[kernel] + sum(WEIGHTS[name] * value for name, value in values.items())
-            found.append(Example(group, kernel, values, together, 1.0, together * exp(rule)))
+            found.append(FitExample(group, kernel, values, together, 1.0, together * exp(rule)))
     return found
 
 
@@ -43,12 +43,14 @@ def test_known_coefficients_are_found() -> None:
 def test_a_group_left_out_is_foretold_by_the_others() -> None:
     examples = made_up()
     assert left_out(examples, NEXT_TO_NOTHING, NEXT_TO_NOTHING) == pytest.approx([e.cycles for e in examples], rel=1e-6)
-    odd = [Example(**{**vars(e), "cycles": 3 * e.cycles}) if e.group == "z" else e for e in examples]
+    odd = [FitExample(**{**vars(e), "cycles": 3 * e.cycles}) if e.group == "z" else e for e in examples]
     found = left_out(odd, NEXT_TO_NOTHING, NEXT_TO_NOTHING)
     of_z = [estimated / e.cycles for estimated, e in zip(found, odd, strict=True) if e.group == "z"]
     assert of_z == pytest.approx([1 / 3] * len(of_z), rel=1e-6), "what z does is not in the fit that estimates it"
-    shared = Example(**{**vars(odd[-1]), "group": "x", "key": "same"})
-    found = left_out([*odd[:-1], Example(**{**vars(odd[-1]), "key": "same"}), shared], NEXT_TO_NOTHING, NEXT_TO_NOTHING)
+    shared = FitExample(**{**vars(odd[-1]), "group": "x", "key": "same"})
+    found = left_out(
+        [*odd[:-1], FitExample(**{**vars(odd[-1]), "key": "same"}), shared], NEXT_TO_NOTHING, NEXT_TO_NOTHING
+    )
     assert found[-2] / odd[-1].cycles == pytest.approx(1 / 3, rel=1e-6), "nor is a launch of z's that x has too"
 
 
@@ -60,7 +62,7 @@ def test_an_unknown_kernel_gets_what_is_common_and_no_value_leads_out_of_what_wa
 
 
 def test_no_estimate_is_below_what_no_run_can_beat() -> None:
-    one = Example("x", "a", dict.fromkeys(WEIGHTS, 0.0), 100.0, 90.0, 50.0)
+    one = FitExample("x", "a", dict.fromkeys(WEIGHTS, 0.0), 100.0, 90.0, 50.0)
     assert one.estimated(NONE) == 100.0
     assert one.estimated(fit([one])) == 90.0
     with pytest.raises(ValueError, match="two groups"):
@@ -69,8 +71,8 @@ def test_no_estimate_is_below_what_no_run_can_beat() -> None:
         fit([])
 
 
-def asked(instructions: float, lines: float, read_bytes: float) -> Asked:
-    return Asked(LaunchWork(1, 1, instructions, 0, 0, 0, lines, lines, 0, 0, 0, 0), read_bytes, 0.0, 1)
+def asked(instructions: float, lines: float, read_bytes: float) -> LaunchDemand:
+    return LaunchDemand(LaunchWork(1, 1, instructions, 0, 0, 0, lines, lines, 0, 0, 0, 0), read_bytes, 0.0, 1)
 
 
 def test_rates_of_simulating_are_found_and_none_is_negative() -> None:
@@ -80,14 +82,14 @@ def test_rates_of_simulating_are_found_and_none_is_negative() -> None:
     for share in (1.0, 0.25):
         for _ in range(20):
             one = asked(*(float(x) for x in random.uniform(1e4, 1e7, 2)), read_bytes=float(random.uniform(1e4, 1e8)))
-            spent.append(Spent(one, truth.seconds(one, share), share, 6.5 if share < 1 else None))
+            spent.append(LaunchCost(one, truth.seconds(one, share), share, 6.5 if share < 1 else None))
     found = fit_rates(spent, 1e8, 0.0)
     assert vars(found) == pytest.approx(vars(truth), rel=1e-6)
-    faster = [Spent(s.asked, 1e-3 + 3e-8 * s.share * s.asked.work.instructions, s.share) for s in spent]
+    faster = [LaunchCost(s.asked, 1e-3 + 3e-8 * s.share * s.asked.work.instructions, s.share) for s in spent]
     found = fit_rates(faster, 1e8, 4.0)
     assert min(vars(found).values()) >= 0 and found.sampled_rounds == 4.0
     assert found.instruction_s == pytest.approx(3e-8, rel=1e-3)
     without = [asked(k * 1e6, 2e5 * k * k, 0) for k in range(1, 9)]  # nothing reaches DRAM
-    found = fit_rates([Spent(one, replace(truth, dram_line_s=0).seconds(one), 1.0) for one in without], 1e8, 0.0)
+    found = fit_rates([LaunchCost(one, replace(truth, dram_line_s=0).seconds(one), 1.0) for one in without], 1e8, 0.0)
     assert (found.launch_s, found.instruction_s, found.line_s) == pytest.approx((0.004, 3e-8, 2e-7), rel=1e-6)
     assert found.dram_line_s == 0

@@ -13,11 +13,11 @@ from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
-from gpusim.jobs.estimates.network import cost_of, estimate
+from gpusim.jobs.estimates.network import estimate, estimate_cost
 from gpusim.jobs.estimates.text import document, error_tables, notes, table
-from gpusim.jobs.networks.kept import Kept
-from gpusim.jobs.networks.run import Wanted
-from gpusim.lab.checks.estimates.fitting import Point, known_launches
+from gpusim.jobs.networks.kept import LaunchCache
+from gpusim.jobs.networks.run import NetworkRunRequest
+from gpusim.lab.checks.estimates.fitting import FitPoint, known_launches
 from tests.structure.imports import ROOT
 
 pytestmark = pytest.mark.compiled_tier
@@ -73,20 +73,20 @@ def test_an_iteration_is_the_sum_of_its_launches_and_says_what_it_is() -> None:
 
 def test_what_a_store_knows_costs_nothing(tmp_path: Path) -> None:
     network, gpu, store = load_network("lenet"), settings(), tmp_path / "s.db"
-    whole = cost_of(network, gpu, Wanted(batch=2, store=store))
+    whole = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
     found = estimate(network, gpu, 2, train=False)
-    kept = Kept(store, gpu.gpu)
+    kept = LaunchCache(store, gpu.gpu)
     from gpusim.model.core.facts import RunFacts
 
     kept.put(found.placed[0].one, RunFacts.of(kernel={"name": "k", "cycles": 10, "clock_ghz": 1.0}))
     kept.close()
-    rest = cost_of(network, gpu, Wanted(batch=2, store=store))
-    alone = cost_of(network, gpu, Wanted(batch=2, data="synthetic"))
+    rest = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
+    alone = estimate_cost(network, gpu, NetworkRunRequest(batch=2, data="synthetic"))
     assert alone.cpu_s == alone.whole_s and whole.cpu_s == pytest.approx(whole.whole_s + whole.executed_s)
     assert (whole.known, rest.known, rest.launches) == (0, 1, whole.launches - 1)
     assert rest.instructions == whole.instructions - found.placed[0].asked.work.instructions
-    assert cost_of(network, gpu, Wanted(batch=2, store=store, fresh=True)).known == 0
-    (known,) = known_launches([Point(network, gpu, 2, train=False)], store)
+    assert estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store, fresh=True)).known == 0
+    (known,) = known_launches([FitPoint(network, gpu, 2, train=False)], store)
     assert known.found == 1
 
 
@@ -115,7 +115,7 @@ def test_another_file_is_refused_in_one_line(text: str, says: str, tmp_path: Pat
 def test_what_cannot_be_estimated_is_refused(tmp_path: Path) -> None:
     network = load_network("lenet")
     with pytest.raises(UserError, match="engine both: no estimate"):
-        cost_of(network, settings(), Wanted(engine="both"))
+        estimate_cost(network, settings(), NetworkRunRequest(engine="both"))
     with pytest.raises(UserError, match=r"a batch of \d+ fits"):
         estimate(load_network("vgg16"), settings(), 128, train=True)
     with pytest.raises(UserError, match="there is no such store"):

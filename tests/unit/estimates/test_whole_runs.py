@@ -9,11 +9,11 @@ from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.config.files import opened
 from gpusim.config.run import load_run
-from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, load_checked, memory_by
+from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, fit_memory, load_checked
 from gpusim.jobs.estimates.launch_work import launch_work
 from gpusim.jobs.estimates.whole_runs import estimated_job
 from gpusim.jobs.host.command_processor import LaunchCommand, execute
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running.job import CommandTask
 from gpusim.lab.checks.estimates.check import CASES
 from tests.structure.imports import ROOT
@@ -31,22 +31,22 @@ def test_the_record_is_of_the_cases_and_the_page_of_the_record() -> None:
     assert record.table().markdown().strip() in page, "gpusim check-estimates --markdown prints it"
     assert all(run.factor("cycles") < 2 for run in record.runs), "an estimate that is no estimate"
     pairs = [(run.device_mb, run.taken["memory_mb"]) for run in record.runs]
-    assert memory_by(pairs) == pytest.approx((record.base_mb, record.per_device_mb))
+    assert fit_memory(pairs) == pytest.approx((record.base_mb, record.per_device_mb))
 
 
 def test_a_factor_is_the_same_either_way() -> None:
     run = CheckedRun("x", False, 0.0, {"cycles": 50.0}, {"cycles": 100.0})
     other = CheckedRun("x", False, 0.0, {"cycles": 200.0}, {"cycles": 100.0})
     assert run.factor("cycles") == pytest.approx(2) and other.factor("cycles") == pytest.approx(2)
-    assert memory_by([(0, 100), (10, 120), (20, 140)]) == pytest.approx((100, 2))
-    assert memory_by([(0, 100), (10, 80)]) == (90, 0), "memory that shrinks is none of device memory's"
+    assert fit_memory([(0, 100), (10, 120), (20, 140)]) == pytest.approx((100, 2))
+    assert fit_memory([(0, 100), (10, 80)]) == (90, 0), "memory that shrinks is none of device memory's"
 
 
 def test_the_shipped_estimates_are_what_the_code_says() -> None:
     """The record would be old otherwise; the cheapest of its products stands for all."""
     (run,) = [one for one in load_checked().runs if one.what.endswith("workload.batch=4")]
     config = load_run(opened("layerC"), ["run.engine=off", "workload.batch=4", "run.verify=false"])
-    found = estimated_job(job_of(config))
+    found = estimated_job(make_run_job(config))
     assert found is not None and found.cycles == pytest.approx(run.estimated["cycles"])
     assert found.device_mb == pytest.approx(run.device_mb)
 
@@ -54,7 +54,7 @@ def test_the_shipped_estimates_are_what_the_code_says() -> None:
 def test_what_the_engine_answers_decides_how_much_is_counted() -> None:
     """Loops over compacted columns end where the operand says, not where raw memory does."""
     config = load_run(opened("layerC"), [*SMALL, "run.engine=on"])
-    task = job_of(config).variants[0].prepare()
+    task = make_run_job(config).variants[0].prepare()
     assert isinstance(task, CommandTask)
     (launch,) = (one.launch for one in task.commands if isinstance(one, LaunchCommand) and one.launch.regions)
     counted = launch_work(launch, config.gpu).instructions
@@ -63,7 +63,7 @@ def test_what_the_engine_answers_decides_how_much_is_counted() -> None:
 
 def test_fewer_cycles_or_a_part_cost_less() -> None:
     def cost(*sets: str) -> float:
-        found = estimated_job(job_of(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets])))
+        found = estimated_job(make_run_job(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets])))
         assert found is not None
         return found.cpu_s
 

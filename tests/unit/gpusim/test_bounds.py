@@ -1,7 +1,7 @@
 """Which resource is said to bound launches, and what their wavefronts are said to wait for."""
 
 from gpusim.model.core.facts import RunFacts
-from gpusim.results.records.bounds import bound_of, largest_stalls
+from gpusim.results.records.bounds import find_bound, largest_stalls
 
 
 def facts(cycles: int, roofline: dict[str, float] | None = None, stalls: dict[str, int] | None = None) -> RunFacts:
@@ -11,8 +11,8 @@ def facts(cycles: int, roofline: dict[str, float] | None = None, stalls: dict[st
 
 
 def test_the_bound_is_the_largest_roofline_of_a_unit_and_its_share_of_the_cycles() -> None:
-    assert bound_of(facts(200, {"valu": 30.0, "l2": 50.0, "dram": 40.0, "latency": 190.0})) == ("l2", 0.25)
-    assert bound_of(facts(0, {"valu": 0.0, "latency": 0.0})) == ("valu", 0.0)
+    assert find_bound(facts(200, {"valu": 30.0, "l2": 50.0, "dram": 40.0, "latency": 190.0})) == ("l2", 0.25)
+    assert find_bound(facts(0, {"valu": 0.0, "latency": 0.0})) == ("valu", 0.0)
 
 
 def test_the_largest_stalls_are_shares_of_all_resident_cycles_without_those_of_issue() -> None:

@@ -6,14 +6,14 @@ import sys
 # the signal comes between the fork and the first instruction of the process, where the handler is still the other one's
 PROGRAM = """
 import os, signal
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 
 def interrupted(*_):
     raise KeyboardInterrupt
 
 signal.signal(signal.SIGTERM, interrupted)
 os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))
-children = Children(1)
+children = ProcessPool(1)
 try:
     children.start("work", lambda: 1)
 except KeyboardInterrupt:

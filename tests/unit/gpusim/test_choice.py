@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jobs.running.choice import Candidate, Measured, Question, choose, choose_all, likeliest
+from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose, choose_all, likeliest
 from gpusim.results.records.record import KernelChoice
 
 
@@ -30,7 +30,7 @@ def sets_of_known(draw: st.DrawFn) -> list[Known]:
     return found
 
 
-def measuring(known: list[Known], asked: list[Question]) -> "Measure":
+def measuring(known: list[Known], asked: list[MeasurementRequest]) -> "Measure":
     return Measure({one.candidate.name: one.cycles for one in known}, asked)
 
 
@@ -39,9 +39,9 @@ class Measure:
     """Stops at what was asked for, as a simulation does."""
 
     cycles: dict[str, int]
-    asked: list[Question]
+    asked: list[MeasurementRequest]
 
-    def __call__(self, question: Question) -> Measured:
+    def __call__(self, question: MeasurementRequest) -> Measured:
         self.asked.append(question)
         taken = self.cycles[question.name]
         return None if taken > question.most else taken
@@ -49,7 +49,7 @@ class Measure:
 
 @given(known=sets_of_known())
 def test_the_fastest_is_chosen_and_what_is_said_of_the_others_is_true(known: list[Known]) -> None:
-    asked: list[Question] = []
+    asked: list[MeasurementRequest] = []
     choice = choose([one.candidate for one in known], measuring(known, asked))
     cycles = {one.candidate.name: one.cycles for one in known}
     assert cycles[choice.kernel] == min(cycles.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpusim.cli.lazy import Group, Sections
+from gpusim.cli.lazy import CommandGroup, Sections
 from gpusim.cli.main import all_sections, command_line, invoke
 
 GPUSIM = [sys.executable, "-m", "gpusim"]
@@ -18,7 +18,7 @@ def _lists(sections: Sections) -> Iterator[tuple[Sections, dict[str, str]]]:
     yield sections, {name: row.text for rows in sections.values() for name, row in rows.items()}
     for rows in sections.values():
         for row in rows.values():
-            if isinstance(row, Group):
+            if isinstance(row, CommandGroup):
                 yield from _lists({"Commands": row.commands})
 
 

@@ -15,9 +15,9 @@ from gpusim.config import files, yaml_values
 from gpusim.config.check import checked
 from gpusim.config.exec import load_exec
 from gpusim.config.gpu import load_gpu
-from gpusim.config.models import fields_at
+from gpusim.config.models import list_fields
 from gpusim.config.run import load_run
-from gpusim.config.tree import Tree, parse_set
+from gpusim.config.tree import ConfigTree, parse_set
 
 
 class Cache(Spec):
@@ -42,7 +42,7 @@ class Machine(Spec):
 
 
 def machine(data: dict, **sets: str) -> Machine:
-    tree = Tree(origins={(): ("run.yaml", ())})
+    tree = ConfigTree(origins={(): ("run.yaml", ())})
     tree.merge(data, "run.yaml")
     for path, text in sets.items():
         where, value = parse_set(f"{path.replace('__', '.')}={text}")
@@ -97,9 +97,9 @@ def test_list_in_yaml_is_a_tuple_and_whole_number_is_a_float() -> None:
 
 
 def test_fields_at_walks_through_optional_models() -> None:
-    assert fields_at(Machine, ("l2",)) == list(Cache.model_fields)
-    assert fields_at(Machine, ("name",)) == []
-    assert fields_at(Machine, ("nothing", "here")) == []
+    assert list_fields(Machine, ("l2",)) == list(Cache.model_fields)
+    assert list_fields(Machine, ("name",)) == []
+    assert list_fields(Machine, ("nothing", "here")) == []
 
 
 @pytest.mark.parametrize("text", ["x", "=3", "a..b=1", ".a=1", "a=[", "a={"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
-from gpusim.config.models import kinds_in
+from gpusim.config.models import collect_kinds
 from gpusim.config.run import RunConfig, load_run
 
 
@@ -21,7 +21,7 @@ def paths(model: type, prefix: str = "") -> list[str]:
     out = []
     for name, field in model.model_fields.items():  # type: ignore[attr-defined]
         out.append(prefix + name)
-        for kind in (field.annotation, *kinds_in(field.annotation).values()):
+        for kind in (field.annotation, *collect_kinds(field.annotation).values()):
             if hasattr(kind, "model_fields"):
                 out += paths(kind, f"{prefix}{name}.")
     return out

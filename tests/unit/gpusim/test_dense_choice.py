@@ -13,7 +13,7 @@ from gpusim.base.progress import Progress, Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.jobs.host import command_processor
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running import dense_choice, runner
 from gpusim.jobs.running.dense_choice import choose_dense
 from gpusim.jobs.running.operators import gpu_facts
@@ -23,10 +23,10 @@ from gpusim.results.report.document import document
 from gpusim.results.report.page.parts import summary
 from gpusim.results.report.result import read
 from gpusim.results.report.screen import screen
-from gpusim.results.store.outcome import Outcome
+from gpusim.results.store.outcome import RunOutcome
 from gpusim.results.store.records import plain, restored
 from gpusim.study.sweep.executor import LocalProcesses
-from gpusim.study.sweep.tasks import Done
+from gpusim.study.sweep.tasks import TaskResult
 from isa.device_memory import DeviceMemoryError
 from tests.support.dense_kernels import WIDE
 from workloads.operators.gemm_estimates import estimates
@@ -94,7 +94,7 @@ class Choosing:
     machine: Machine
     files: tuple[Path, ...] = ()
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         del self.machine.begun[:]
         chosen(SMALL)
         raise UserError(f"simulated: {self.machine.begun}")
@@ -105,7 +105,7 @@ def test_what_a_process_of_a_sweep_has_chosen_the_next_one_knows(machine: Machin
     said = []
     for key in range(2):
         processes.submit(key, Choosing(machine))
-        found: list[tuple[int, Done]] = []
+        found: list[tuple[int, TaskResult]] = []
         while not found:
             found = processes.finished()
         said.append(found[0][1].outcome.error)
@@ -159,7 +159,7 @@ WORKLOAD = "workload={kind: gemm, m: 96, n: 200, k: 64}"
 
 def test_a_run_takes_the_chosen_kernel_and_says_so(machine: Machine) -> None:
     config = load_run("layerB.yaml", [WORKLOAD, "run.engine=off", "run.verify=false"])
-    job, said = job_of(config), io.StringIO()
+    job, said = make_run_job(config), io.StringIO()
     with Interrupt() as interrupt:
         records = runner.run(job, Reporter(stream=said), interrupt)
     assert records[0].kernel == "sgemm_4x4" and records[0].choice is not None
@@ -177,7 +177,7 @@ def test_a_run_takes_the_chosen_kernel_and_says_so(machine: Machine) -> None:
 def test_nothing_is_measured_for_a_named_kernel_or_a_look_at_the_beginning(sets: list[str], machine: Machine) -> None:
     config = load_run("layerB.yaml", [WORKLOAD, "run.engine=off", "run.verify=false", *sets])
     with Interrupt() as interrupt:
-        (record,) = runner.run(job_of(config), Reporter(quiet=True), interrupt)
+        (record,) = runner.run(make_run_job(config), Reporter(quiet=True), interrupt)
     assert record.choice is None and len(machine.begun) == 1
     if "kernels.dense=sgemm_wide" in sets:
         assert record.kernel == "sgemm_wide" == machine.begun[0]
@@ -193,7 +193,7 @@ def test_an_interrupt_while_measuring_leaves_a_partial_record(machine: Machine) 
             return begin(*given, **named)
 
         command_processor.simulate = interrupted  # type: ignore[assignment]  # put back by the fixture
-        records = runner.run(job_of(config), Reporter(quiet=True), interrupt)
+        records = runner.run(make_run_job(config), Reporter(quiet=True), interrupt)
     assert [(r.partial, r.stopped_by, r.launches) for r in records] == [(True, "interrupted", [])]
     assert document({}, records, ["dense", "sparse"])["partial"]
 

@@ -20,14 +20,14 @@ from gpusim.config.network_run import load_settings
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.networks.job import NetworkJob
-from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.job import Job
 from gpusim.model.core.sampled import DRAWS
 from gpusim.results import metrics
 from gpusim.results.records.record import RunRecord
 from gpusim.results.report.sweeps.points import merged_repeats
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import plain, restored
 from gpusim.results.store.sweep_points import swept
 
@@ -48,7 +48,7 @@ def vector_add(*sets: str) -> ExecJob:
 
 
 def lenet(**more: Any) -> NetworkJob:
-    wanted = Wanted(1, layers="conv1:pool1", data="synthetic", **more)
+    wanted = NetworkRunRequest(1, layers="conv1:pool1", data="synthetic", **more)
     return NetworkJob(load_network("lenet"), load_settings(opened("mi6", GPU_FOLDER)), wanted)
 
 
@@ -98,7 +98,7 @@ def test_commands_say_the_interval_and_refuse_what_would_be_mixed(
     assert invoke(["exec", "vector_add", *sets, "--perturb", "3", "--store"]) == 0
     said = capfd.readouterr().out
     assert "means of 3 draws of the machine" in said and "±" in said
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         (row,) = results.table("run_metrics", name="kernel.cycles")
         assert row["half_width"] > 0
     assert invoke(["exec", "vector_add", *sets, "--perturb", "3", "--sample"]) == 2
@@ -110,7 +110,7 @@ def test_commands_say_the_interval_and_refuse_what_would_be_mixed(
     assert invoke(["net", "--dnnmark", "--perturb", "3"]) == 2
     assert "--perturb 3: is of a network's runs" in capfd.readouterr().err
     with pytest.raises(UserError, match="of a sampled run"):
-        wanted = Wanted(1, draws=2)
+        wanted = NetworkRunRequest(1, draws=2)
         NetworkJob(load_network("lenet"), load_settings(opened("mi6", GPU_FOLDER), ["sampling={}"]), wanted)
 
 
@@ -118,7 +118,7 @@ def test_draws_of_a_network_are_an_axis_of_a_sweep(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     command = ["sweep", "lenet", "--set", "layers=conv1", "--set", "data=synthetic", "--set", "gpu=mi6,r9nano"]
     assert invoke([*command, "--perturb", "2", "--jobs", "1", "--quiet"]) == 0
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         found = swept(results, 1)
     assert found.with_role("repeat") == ["run.perturbation"] and len(found.places) == 4
     assert len(merged_repeats(found).places) == 2

@@ -16,7 +16,7 @@ from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import DramEnergySpec, EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.energy import ENERGY
-from gpusim.results.metrics.metric import known_of
+from gpusim.results.metrics.metric import collect_formula_inputs
 from gpusim.results.records.record import RunRecord
 from gpusim.results.report.document import config_hash
 from memory.cache.l2_state import L2Spec
@@ -35,7 +35,7 @@ def facts(**sections: dict[str, Any]) -> RunFacts:
 
 def energy_of(model: EnergyModel, launch: RunFacts) -> dict[str, Any]:
     """The energies of a launch, by what the metrics call them."""
-    return {metric.path.partition(".")[2]: metric.value(known_of(launch, model)) for metric in ENERGY}
+    return {metric.path.partition(".")[2]: metric.value(collect_formula_inputs(launch, model)) for metric in ENERGY}
 
 
 def gpu(standard: str = "gddr5", **dram: Any) -> GpuSpec:

@@ -8,7 +8,7 @@ import pytest
 
 import gpusim
 from gpusim.config.exec import ArgumentSpec
-from gpusim.jobs.arguments import expected_of, value_of
+from gpusim.jobs.arguments import build_argument, load_expected
 
 HERE = Path("exec.yaml")
 SMALL = gpusim.GpuSpec.model_validate({"shader_arrays": 1, "cus_per_array": 2, "memory_mib": 16})
@@ -17,7 +17,7 @@ MANY = 4000
 
 def random(kind: str, dtype: str = "float32", **values: Any) -> np.ndarray:
     spec = ArgumentSpec(random=kind, dtype=dtype, shape=(MANY,), **values)  # type: ignore[arg-type]
-    return np.array(value_of(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, HERE))
+    return np.array(build_argument(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, HERE))
 
 
 def test_whole_numbers_are_from_the_lowest_to_the_one_before_the_end() -> None:
@@ -49,7 +49,7 @@ def test_what_is_allowed_is_the_absolute_difference_and_the_part_of_the_expected
     spec = ArgumentSpec(
         fill=1, dtype="float32", shape=(4,), expected=str(tmp_path / "wanted.npy"), absolute=0.5, relative=0.01
     )
-    found = expected_of(value_of(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, file), spec, file)
+    found = load_expected(build_argument(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, file), spec, file)
     np.testing.assert_array_equal(found.value, wanted)
     np.testing.assert_allclose(found.bound, [0.5, 0.6, 0.5, 1e28], rtol=1e-6)
 
@@ -64,7 +64,7 @@ def test_images_are_filled_as_arrays_are(tmp_path: Path) -> None:
     }
     for values in given.values():
         array, image = (
-            value_of(device, "a", ArgumentSpec(**{**values, **more}), HERE)  # type: ignore[arg-type]
+            build_argument(device, "a", ArgumentSpec(**{**values, **more}), HERE)  # type: ignore[arg-type]
             for more in ({"fractions": False}, {"image": "2d"})
         )
         assert isinstance(image, gpusim.DeviceImage)

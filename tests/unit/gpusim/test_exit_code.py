@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpusim.base.interrupt import INTERRUPTED
-from gpusim.results.records.exit_code import exit_code, stopped_by
+from gpusim.results.records.exit_code import exit_code, get_stop_reason
 from gpusim.results.records.record import RunRecord, VerificationFacts
 
 RUN = RunRecord(False, "k", [])
@@ -36,5 +36,5 @@ def test_exit_codes(records: list[RunRecord], code: int) -> None:
 
 
 def test_the_first_run_that_stopped_says_why() -> None:
-    assert stopped_by([RUN, run(partial=True, stopped_by="a"), run(partial=True, stopped_by="b")]) == "a"
-    assert stopped_by([RUN]) == ""
+    assert get_stop_reason([RUN, run(partial=True, stopped_by="a"), run(partial=True, stopped_by="b")]) == "a"
+    assert get_stop_reason([RUN]) == ""

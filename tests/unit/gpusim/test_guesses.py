@@ -9,7 +9,7 @@ import pytest
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.sources import ASSUMED, BORROWED, FITTED, GIVEN, values
 from gpusim.results.report.details import details
-from gpusim.results.report.guesses import LEANS, UNTOLD, guesses, lean_of
+from gpusim.results.report.guesses import LEANS, UNTOLD, find_assumption_share, guesses
 from gpusim.results.report.page.page import page, picture_files
 from gpusim.results.report.result import Result, read
 from gpusim.results.report.sections import chosen
@@ -50,8 +50,8 @@ def test_every_value_without_a_source_has_its_row_and_every_row_its_value() -> N
         standard = every_value(GpuSpec.model_validate(GPU | {"dram": {"standard": name}}))
         kinds |= {path: kind for path, kind in standard.items() if kind not in ("", GIVEN)}
     assert {FITTED, ASSUMED, BORROWED} == set(kinds.values())
-    missing = [path for path in kinds if lean_of(path) is None and path not in UNTOLD]
-    assert not missing and all(path in kinds and lean_of(path) is None for path in UNTOLD)
+    missing = [path for path in kinds if find_assumption_share(path) is None and path not in UNTOLD]
+    assert not missing and all(path in kinds and find_assumption_share(path) is None for path in UNTOLD)
     masks = {"l2.channel_masks", "dram.channel_masks"}  # sourced for the MI6, fitted for the R9 Nano
     for lean in LEANS:
         for pattern in lean.paths:

@@ -12,7 +12,7 @@ from gpusim.cli.main import invoke
 from gpusim.config.exec import ArgumentSpec, SamplerSpec
 from gpusim.jobs.api.device import FILTERS
 from isa import image_resource
-from isa.image_resource import CLAMP_BORDER, IMAGE_KINDS, LAST_TEXEL, MIRROR, WRAP, Sampler, TexelFormat
+from isa.image_resource import CLAMP_BORDER, IMAGE_KINDS, LAST_TEXEL, MIRROR, WRAP, ImageSampler, TexelFormat
 from tests.support.images import random_texels, sampled
 
 IMAGES = Path(__file__).parents[2] / "data/kernels/images.hsaco"
@@ -31,7 +31,7 @@ def test_a_picture_is_turned_by_a_file(tmp_path: Path, capfd) -> None:  # type: 
     np.save(tmp_path / "picture.npy", texels[0])
     y, x = np.mgrid[:16, :32].astype(np.float32).reshape(2, -1)
     coordinates = [x * np.float32(0.75) - y * np.float32(0.5), x * np.float32(0.5) + y * np.float32(0.75)]
-    wanted = sampled(texels, FLOATS, coordinates, Sampler((LAST_TEXEL,) * 3, True, False)).reshape(16, 32, 4)
+    wanted = sampled(texels, FLOATS, coordinates, ImageSampler((LAST_TEXEL,) * 3, True, False)).reshape(16, 32, 4)
     np.save(tmp_path / "wanted.npy", wanted)
     result = {"image": "2d", "fill": 0, "dtype": "float32", "shape": [16, 32, 4], "expected": "wanted.npy"}
     data = {
@@ -75,11 +75,11 @@ def test_samplers(gpu: gpusim.Device, filter_: str, address: str, normalized: bo
     for texels, halves in ((picture, found[:2]), (volume, found[2:])):
         sizes = texels.shape[2::-1]
         coordinates = list(at.T[: 2 if len(texels) == 1 else 3])
-        held = Sampler((CLAMPS[address],) * 3, filter_ == "linear", normalized)
+        held = ImageSampler((CLAMPS[address],) * 3, filter_ == "linear", normalized)
         if filter_ == "nearest":  # AMD's device library makes the coordinate that the texel begins at
             scale = sizes if normalized else (1, 1, 1)
             coordinates = [np.floor(u * np.float32(n)) for u, n in zip(coordinates, scale, strict=False)]
-            held = Sampler(held.clamps, False, False)
+            held = ImageSampler(held.clamps, False, False)
         wanted = sampled(texels, form, coordinates, held)
         np.testing.assert_array_equal(halves[0], wanted)
         np.testing.assert_array_equal(halves[1], wanted)

@@ -23,7 +23,7 @@ from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import ROCPROF, markdown, names_elsewhere
-from gpusim.results.metrics.metric import known_of
+from gpusim.results.metrics.metric import collect_formula_inputs
 from gpusim.results.records.record import RunRecord, VerificationFacts
 from spartan.engine_spec import EngineSpec
 
@@ -211,7 +211,7 @@ EXPECTED_OF_RUN = {
 
 def test_every_derived_metric_follows_from_its_own_counts() -> None:
     facts = prime_facts()
-    known = known_of(facts)
+    known = collect_formula_inputs(facts)
     found = {m.path: m.value(known) for m in metrics.METRICS if m.counter is None and not m.of_run}
     found = {path: value for path, value in found.items() if not path.startswith("energy.")}
     held = by_path(facts)
@@ -220,7 +220,7 @@ def test_every_derived_metric_follows_from_its_own_counts() -> None:
 
 def test_every_counter_is_a_metric_of_its_own() -> None:
     facts = prime_facts()
-    found = {m.path: m.value(known_of(facts)) for m in metrics.METRICS if m.counter is not None}
+    found = {m.path: m.value(collect_formula_inputs(facts)) for m in metrics.METRICS if m.counter is not None}
     assert found == by_path(facts)
     values = [str(value) for value in found.values()]
     assert len(set(values)) == len(values)
@@ -228,7 +228,7 @@ def test_every_counter_is_a_metric_of_its_own() -> None:
 
 def test_metrics_of_a_run_as_a_whole() -> None:
     run = record(prime_facts())
-    known = known_of(run.total, run.energy, run)
+    known = collect_formula_inputs(run.total, run.energy, run)
     assert {m.path: m.value(known) for m in metrics.METRICS if m.of_run} == EXPECTED_OF_RUN
 
 
@@ -252,7 +252,7 @@ def test_a_launch_has_what_its_sections_give_and_none_for_the_rest(kept: set[str
     for metric in metrics.METRICS:
         if not metric.of_run:
             group, _, name = metric.path.partition(".")
-            expected.setdefault(group, {})[name] = metric.value(known_of(facts, energy))
+            expected.setdefault(group, {})[name] = metric.value(collect_formula_inputs(facts, energy))
     known = {group: held if any(v is not None for v in held.values()) else None for group, held in expected.items()}
     assert tree == known and list(tree) == list(known)
     assert [list(held) for held in tree.values() if held] == [list(held) for held in known.values() if held]

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from gpusim.cli.net import NetOptions
-from gpusim.cli.options import JobOptions, LiveOptions, SetOption, Source, grouped, with_values
+from gpusim.cli.options import JobCommandOptions, LiveOptions, NetworkSource, SetOption, add_empty_values, grouped
 from gpusim.lab.cli.correlate import CorrelateOptions
 
 
@@ -30,7 +30,7 @@ def received(command: Any, *arguments: str) -> list[Any]:
 
 
 def with_pair(got: list[Any]) -> Any:
-    def command(file: Annotated[Path, typer.Argument()], height: int = 1, *, pair: Pair, source: Source) -> None:
+    def command(file: Annotated[Path, typer.Argument()], height: int = 1, *, pair: Pair, source: NetworkSource) -> None:
         """Its help."""
         got.extend([file, height, pair, source])
 
@@ -38,9 +38,9 @@ def with_pair(got: list[Any]) -> Any:
 
 
 def test_a_group_is_made_of_the_options_given_and_of_its_defaults() -> None:
-    assert received(with_pair, "a") == [Path("a"), 1, Pair(), Source()]
+    assert received(with_pair, "a") == [Path("a"), 1, Pair(), NetworkSource()]
     given = received(with_pair, "--set", "x=1", "a", "lenet", "--height", "2", "--set", "y=2", "--width", "7")
-    assert given == [Path("a"), 2, Pair(["x=1", "y=2"], 7), Source("lenet")]
+    assert given == [Path("a"), 2, Pair(["x=1", "y=2"], 7), NetworkSource("lenet")]
 
 
 def test_its_help_and_name_are_the_commands() -> None:
@@ -48,7 +48,7 @@ def test_its_help_and_name_are_the_commands() -> None:
     assert (seen.__name__, seen.__doc__) == ("command", "Its help.")
 
 
-@pytest.mark.parametrize("kind", [JobOptions, LiveOptions, Source, NetOptions, CorrelateOptions])
+@pytest.mark.parametrize("kind", [JobCommandOptions, LiveOptions, NetworkSource, NetOptions, CorrelateOptions])
 def test_a_command_without_options_gets_the_defaults_of_the_group(kind: type) -> None:
     def with_it(got: list[Any]) -> Any:
         def command(group: Any) -> None:
@@ -72,4 +72,4 @@ def test_a_command_without_options_gets_the_defaults_of_the_group(kind: type) ->
     ],
 )
 def test_some_options_may_stand_without_their_value(given: list[str], seen: list[str]) -> None:
-    assert with_values(given) == seen
+    assert add_empty_values(given) == seen

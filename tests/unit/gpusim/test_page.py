@@ -23,7 +23,7 @@ from gpusim.cli.report import report
 from gpusim.results.report.page import pictures, sweep
 from gpusim.results.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.results.report.result import Result, read
-from gpusim.results.report.sections import SECTIONS, paths_of
+from gpusim.results.report.sections import SECTIONS, list_section_paths
 from gpusim.results.store.records import StoredRun
 from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
 
@@ -71,7 +71,7 @@ class Outline(html.parser.HTMLParser):
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without the pictures of their results, which take most of the time: those of the comparison stay."""
-    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})
+    monkeypatch.setattr(pictures, "draw_pictures", lambda result: {})
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def whole() -> str:
 def test_the_page_has_every_section_and_metric(whole: str) -> None:
     outline = Outline(whole)
     for section in SECTIONS:
-        counted = any(both().columns[0].get(path) is not None for path in paths_of(section))
+        counted = any(both().columns[0].get(path) is not None for path in list_section_paths(section))
         known = section.key in ("access", "guesses", "source") or counted
         assert (f"r1-{section.key}" in outline.ids) is known
         assert not known or f">{section.title}</h3>" in whole
@@ -139,7 +139,7 @@ def test_the_page_is_small_and_the_same_each_time(whole: str) -> None:
 
 def test_many_results_stay_small_and_say_what_is_left_out(monkeypatch: pytest.MonkeyPatch, whole: str) -> None:
     assert MOST_DETAILED * len(whole.encode()) < MOST_BYTES
-    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # they take most of the time
+    monkeypatch.setattr(pictures, "draw_pictures", lambda result: {})  # they take most of the time
     results = swept(sib_kib=list(range(1, 41)))
     text = page(results, {})
     assert len(text.encode()) < MOST_BYTES
@@ -200,9 +200,9 @@ def test_of_several_results_the_pictures_that_compare_them_are_written() -> None
 
 def numbers(results: dict[str, Result] | Result, name: str) -> Picture:
     drawn = (
-        sweep.pictures_of(sweep.swept_of(results))
+        sweep.draw_main_pictures(sweep.build_sweep_data(results))
         if isinstance(results, dict)
-        else [picture for held in pictures.pictures_of(results).values() for picture in held]
+        else [picture for held in pictures.draw_pictures(results).values() for picture in held]
     )
     (found,) = (picture for picture in drawn if picture.name == name)
     return found
@@ -264,14 +264,16 @@ def test_the_front_is_cycles_against_kib_of_memories() -> None:
 
 def test_only_what_differs_is_an_axis() -> None:
     """What always changes together is one axis: a layer's name, shape and data."""
-    points = sweep.swept_of(swept(sib_kib=[1, 2, 2], shifters=[8, 8.0, 8], kind=["a", "b", "b"], mode=["x", "x", "y"]))
+    points = sweep.build_sweep_data(
+        swept(sib_kib=[1, 2, 2], shifters=[8, 8.0, 8], kind=["a", "b", "b"], mode=["x", "x", "y"])
+    )
     assert list(points.axes) == ["engine.sib_kib", "engine.mode"]
     assert points.places[2].values == {"engine.sib_kib": 2, "engine.mode": "y"}
 
 
 def test_results_of_different_kinds_have_no_common_axes(undrawn: None) -> None:
     results = {"a": both(), "b": read(network_of(conv1=QUIET))}
-    assert not sweep.swept_of(results).axes and sweep.pictures_of(sweep.swept_of(results)) == []
+    assert not sweep.build_sweep_data(results).axes and sweep.draw_main_pictures(sweep.build_sweep_data(results)) == []
     assert "The results are of different kinds" in page(results, {})
 
 
@@ -424,7 +426,7 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
         assert said in capfd.readouterr().err
     with pytest.raises(UserError, match="named twice"):
         report(results=[str(path), str(path)], html=tmp_path / "x.html", chosen=FigureOptions(), quiet=True)
-    monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # seen above
+    monkeypatch.setattr(pictures, "draw_pictures", lambda result: {})  # seen above
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
     report(

@@ -8,14 +8,14 @@ import pytest
 
 from gpusim.base import files as output
 from gpusim.base.errors import UserError
-from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
+from gpusim.base.progress import Progress, ProgressRate, Reporter, clock, scaled
 from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
 from gpusim.lab.microbench import table as microbench_table
-from gpusim.lab.microbench.bench import Results
+from gpusim.lab.microbench.bench import MicrobenchResults
 from gpusim.lab.microbench.references import PUBLISHED as REFERENCES
 from gpusim.results.metrics import METRICS
-from gpusim.results.report.values import shown
+from gpusim.results.report.values import format_metric
 from tests.support.streams import Terminal, too_wide
 
 MANGLED = "_Z7softmaxIfLj256EEvPKT_PS0_j"
@@ -40,11 +40,11 @@ MANGLED = "_Z7softmaxIfLj256EEvPKT_PS0_j"
     ],
 )
 def test_shown(path: str, value: object, text: str) -> None:
-    assert shown(path, value) == text
+    assert format_metric(path, value) == text
 
 
 def test_progress_line_and_quiet() -> None:
-    line = Rate().line(Progress(2_000_000, 0, 10, 0))
+    line = ProgressRate().line(Progress(2_000_000, 0, 10, 0))
     assert line.startswith("2M cycles, 0/10 workgroups, ")
     assert line.endswith("? instructions/s, ? left")
     out = io.StringIO()
@@ -71,7 +71,7 @@ def test_pipe_gets_a_line_every_few_seconds(monkeypatch) -> None:  # type: ignor
 def test_time_left_is_known_before_a_workgroup_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     now = [0.0]
     monkeypatch.setattr("gpusim.base.progress.time.monotonic", lambda: now[0])
-    rate = Rate()
+    rate = ProgressRate()
     assert rate.line(Progress(100, 0, 10, 1000, 100_000)).endswith("? left")
     now[0] = 0.5
     assert rate.line(Progress(200, 0, 10, 2000, 100_000)).endswith("2k instructions/s, 0:49 left")
@@ -167,7 +167,7 @@ def test_tables_of_metrics_and_microbenchmarks_fit_80_columns(monkeypatch: pytes
     metrics()
     paths = {line.split()[0] for line in out.getvalue().splitlines() if line.split()}
     assert {metric.path for metric in METRICS} <= paths, "whole, to be copied"
-    results = Results()
+    results = MicrobenchResults()
     for name in dict.fromkeys(row.figure for row in REFERENCES):
         results.add(name, f"what {name} is in a line of the usual length for a figure", 123456.789, "bytes/cycle")
     results.add_curve("stride 64", "loads", ("bytes", "cycles"), [(1 << k, 10.0**k) for k in range(7)])

@@ -20,7 +20,7 @@ from gpusim.config.run import load_run
 from gpusim.config.workload import Workload
 from gpusim.jobs.host import command_processor
 from gpusim.jobs.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.job import CommandTask, Context, JobOptions, Variant
 from gpusim.model.core.facts import RunFacts
@@ -277,7 +277,7 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
     ],
 )
 def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, str, bool]]) -> None:
-    job = job_of(load_run("layerB.yaml", sets))
+    job = make_run_job(load_run("layerB.yaml", sets))
     assert [(v.name, v.label, v.uses_engine) for v in job.variants] == variants
 
 

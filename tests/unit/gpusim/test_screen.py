@@ -15,8 +15,8 @@ from gpusim.results.records.record import RunRecord
 from gpusim.results.report import terminal
 from gpusim.results.report.layout import bar
 from gpusim.results.report.result import read
-from gpusim.results.report.sections import SECTIONS, paths_of
-from gpusim.results.report.terminal import Wanted
+from gpusim.results.report.sections import SECTIONS, list_section_paths
+from gpusim.results.report.terminal import PrintOptions
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from tests.support.results import QUIET, changed, everything, network_of, of_records, result_of
@@ -24,7 +24,7 @@ from tests.support.streams import Terminal, too_wide, without_styles
 
 LINE = SourceLine(SourceFile("src/k.cl"), 12)
 MANGLED = "_Z7softmaxIfLj256EEvPKT_PS0_j"
-ALL = Wanted(details=True)
+ALL = PrintOptions(details=True)
 PLAIN = changed(QUIET, {"hotspots": None})
 FASTER = changed(PLAIN, {"kernel.cycles": 50_000, "kernel.name": "k_sparse"})
 
@@ -35,7 +35,7 @@ def record(cycles: int = 1234567, partial: bool = False, variant: str = "", name
     return RunRecord(False, name, variant=variant, launches=[facts], partial=partial)
 
 
-def printed(document: dict, wanted: Wanted = terminal.SCREEN, out: io.StringIO | None = None) -> list[str]:
+def printed(document: dict, wanted: PrintOptions = terminal.SCREEN, out: io.StringIO | None = None) -> list[str]:
     out = out or io.StringIO()
     terminal.show(document, out, wanted)
     return without_styles(out.getvalue()).splitlines()
@@ -133,7 +133,7 @@ def test_an_untimed_run_has_a_screen() -> None:
 
 
 def test_every_metric_has_one_section() -> None:
-    held = [path for section in SECTIONS for path in paths_of(section)]
+    held = [path for section in SECTIONS for path in list_section_paths(section)]
     assert sorted(held) == sorted(metric.path for metric in METRICS)
 
 
@@ -142,7 +142,7 @@ def test_every_pattern_of_a_section_names_a_metric() -> None:
     for section in SECTIONS:
         for pattern in section.metrics:
             before, _, after = pattern.partition("*")
-            if not any(path.startswith(before) and path.endswith(after) for path in paths_of(section)):
+            if not any(path.startswith(before) and path.endswith(after) for path in list_section_paths(section)):
                 unused.append(pattern)
     assert unused == []
 
@@ -161,21 +161,21 @@ def test_details_have_a_line_for_each_metric_of_the_run_with_its_unit() -> None:
 
 
 def test_a_section_alone_is_printed_without_the_screen() -> None:
-    lines = printed(result_of(QUIET), Wanted(["occupancy"]))
+    lines = printed(result_of(QUIET), PrintOptions(["occupancy"]))
     assert lines[0].startswith("Occupancy (occupancy): ")
     assert not any(line.startswith(("  l1.", "verified")) for line in lines)
-    both = printed(result_of(QUIET), Wanted(["stalls", "launch"]))
+    both = printed(result_of(QUIET), PrintOptions(["stalls", "launch"]))
     heads = [line.partition(" (")[0] for line in both if not line.startswith(" ") and line]
     assert heads == ["Launch Statistics", "Wavefront State Statistics"]
 
 
 def test_an_unknown_section_is_answered_with_the_nearest() -> None:
     with pytest.raises(UserError, match="--section: unknown section 'memry'; did you mean 'memory'"):
-        Wanted(["memry"]).chosen()
+        PrintOptions(["memry"]).chosen()
 
 
 def test_a_rule_is_printed_in_its_section_with_what_to_do() -> None:
-    lines = printed(result_of(changed(QUIET, {"stalls.synchronization": 970})), Wanted(["stalls"]))
+    lines = printed(result_of(changed(QUIET, {"stalls.synchronization": 970})), PrintOptions(["stalls"]))
     number = next(n for n, line in enumerate(lines) if line.startswith("  ! wavefronts wait at barriers"))
     assert lines[number + 1].startswith("    > less work between barriers")
 
@@ -189,7 +189,7 @@ def test_two_runs_have_their_ratio_in_the_sections() -> None:
 def test_each_launch_of_several_has_its_line() -> None:
     run = record(1000)
     run.launches += record(3000).launches
-    lines = printed(of_records(run), Wanted(["launch"]))
+    lines = printed(of_records(run), PrintOptions(["launch"]))
     start = lines.index("  sgemm + sgemm, engine off: launches, their cycles, share of all")
     assert [line.split() for line in lines[start + 1 : start + 3]] == [
         ["1", "1,000", "cycles", "25.0", "%", "sgemm"],
@@ -232,7 +232,7 @@ def test_hotspots_that_were_asked_for_are_listed_with_their_lines() -> None:
 @pytest.mark.parametrize("variants", [("sparse",), ("dense", "sparse"), ("dense", "sparse", "third")])
 @pytest.mark.parametrize("wanted", [terminal.SCREEN, ALL])
 def test_a_terminal_of_80_columns_holds_everything(
-    variants: tuple[str, ...], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    variants: tuple[str, ...], wanted: PrintOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()

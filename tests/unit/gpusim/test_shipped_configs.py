@@ -9,7 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.describe import annotated
 from gpusim.config.gpu import load_gpu
-from gpusim.config.models import kinds_in
+from gpusim.config.models import collect_kinds
 from gpusim.config.run import RunConfig, load_run
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.shapes import GemmShape, gemm_shape
@@ -170,7 +170,7 @@ def test_gpu_file_is_no_run() -> None:
 def test_every_value_has_a_meaning_and_a_source() -> None:
     def walk(model: type, path: str) -> None:
         for name, field in model.model_fields.items():  # type: ignore[attr-defined]
-            kinds = [field.annotation, *kinds_in(field.annotation).values()]
+            kinds = [field.annotation, *collect_kinds(field.annotation).values()]
             models = [kind for kind in kinds if isinstance(kind, type) and hasattr(kind, "model_fields")]
             for kind in models:
                 walk(kind, f"{path}.{name}")

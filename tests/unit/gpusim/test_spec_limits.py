@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 from gpusim.base.spec import Spec
-from gpusim.config.models import kinds_in
+from gpusim.config.models import collect_kinds
 from gpusim.config.run import RunConfig
 from gpusim.lab.training.spec import TrainPhaseSpec
 
@@ -17,7 +17,7 @@ from gpusim.lab.training.spec import TrainPhaseSpec
 def fields(spec: type[Spec], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, info in spec.model_fields.items():
         kinds = typing.get_args(info.annotation) if isinstance(info.annotation, types.UnionType) else (info.annotation,)
-        for kind in (*kinds, *kinds_in(info.annotation).values()):
+        for kind in (*kinds, *collect_kinds(info.annotation).values()):
             if isinstance(kind, type) and issubclass(kind, Spec):
                 yield from fields(kind, f"{path}{name}.")
         yield f"{path}{name}", info

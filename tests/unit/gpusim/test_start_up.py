@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
-from gpusim.cli.lazy import Command
+from gpusim.cli.lazy import CommandEntry
 from gpusim.cli.main import SECTIONS
 from gpusim.results.store import file
 
@@ -48,15 +48,15 @@ os.chdir({folder!r})
 from gpusim.cli.main import invoke
 from gpusim.config.exec import load_exec
 from gpusim.model.core.facts import RunFacts
-from gpusim.results.store.work import work_of_exec
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import of_records
+from gpusim.results.store.work import describe_exec
+from gpusim.results.store.keeper import StoreWriter, RunClock
+from gpusim.results.store.outcome import build_outcome
 from gpusim.results.records.record import RunRecord
 from pathlib import Path
 facts = RunFacts.of(kernel={{"name": "k", "cycles": 1, "clock_ghz": 1.0}})
-outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
-with Keeper(Path("gpusim.db")) as keeper:
-    keeper.keep(work_of_exec(*load_exec("vector_add")), outcome, Started())
+outcome = build_outcome([RunRecord(False, "k", [facts])], [""], 0)
+with StoreWriter(Path("gpusim.db")) as keeper:
+    keeper.keep(describe_exec(*load_exec("vector_add")), outcome, RunClock())
 assert invoke(["exec", "vector_add", "--store"]) == 0
 """
 
@@ -110,7 +110,7 @@ COMMAND_FILES = {
     command.place.rpartition(".")[0]
     for rows in SECTIONS.values()
     for row in rows.values()
-    for command in ([row] if isinstance(row, Command) else row.commands.values())
+    for command in ([row] if isinstance(row, CommandEntry) else row.commands.values())
 }
 
 

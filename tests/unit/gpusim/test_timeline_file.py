@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.base.files import WholeFile
+from gpusim.base.files import AtomicFile
 from gpusim.base.progress import Reporter
-from gpusim.cli.outcome import drawing, window_of
-from gpusim.results.timeline.trace_file import PACKETS, Lanes, TraceFile
-from gpusim.results.timeline.window import FOREVER, Window, parse_window
+from gpusim.cli.outcome import drawing, resolve_window
+from gpusim.results.timeline.trace_file import PACKETS, TraceFile, TrackGroup
+from gpusim.results.timeline.window import FOREVER, TimelineWindow, parse_window
 from tests.support.trace_reader import read_trace
 
 
 @given(st.none() | st.integers(0, FOREVER), st.none() | st.integers(0, FOREVER))
 def test_a_window_is_read_as_it_is_written(begin: int | None, end: int | None) -> None:
     text = f"{'' if begin is None else begin}:{'' if end is None else end}"
-    wanted = Window(begin or 0, FOREVER if end is None else end)
+    wanted = TimelineWindow(begin or 0, FOREVER if end is None else end)
     if wanted.begin < wanted.end:
         assert parse_window(text) == wanted
     else:
@@ -43,13 +43,13 @@ def test_a_window_beyond_every_launch_is_refused() -> None:
 
 def test_a_window_needs_a_timeline() -> None:
     with pytest.raises(UserError, match="--timeline FILE names its file"):
-        window_of(None, "1:2")
+        resolve_window(None, "1:2")
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 20)), max_size=40))
 def test_lanes_never_overlap_and_are_no_more_than_needed(intervals: list[tuple[int, int]]) -> None:
     intervals.sort(key=lambda one: one[0] + one[1])  # requests are drawn when they end
-    lanes = Lanes(TraceFile(), "lane", 0)
+    lanes = TrackGroup(TraceFile(), "lane", 0)
     taken: dict[int, list[tuple[int, int]]] = {}
     for begin, cycles in intervals:
         taken.setdefault(lanes.take(begin, begin + cycles), []).append((begin, begin + cycles))
@@ -93,12 +93,12 @@ def test_a_long_trace_is_collected_in_parts(tmp_path: Path) -> None:
 def test_a_file_takes_its_place_when_it_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b"before")
-    file = WholeFile(path)
+    file = AtomicFile(path)
     file.stream.write(b"after")
     assert path.read_bytes() == b"before"
     file.discard()
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]
-    file = WholeFile(path)
+    file = AtomicFile(path)
     file.stream.write(b"after")
     assert file.keep() == 5 and path.read_bytes() == b"after" and list(tmp_path.iterdir()) == [path]
 
@@ -107,12 +107,12 @@ def test_a_file_takes_its_place_when_it_is_kept(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_told_of_at_once(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):
-        WholeFile(tmp_path / name)
+        AtomicFile(tmp_path / name)
 
 
 def test_without_a_launch_no_file_is_written(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b"before")
-    with pytest.raises(UserError, match="something else"), drawing(path, Window(), Reporter(quiet=True)):
+    with pytest.raises(UserError, match="something else"), drawing(path, TimelineWindow(), Reporter(quiet=True)):
         raise UserError("something else")
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]

@@ -15,9 +15,9 @@ def test_every_cu_reaches_every_dram_channel(name: str, engine: EngineSpec | Non
     gpu = load_gpu(name)
     graph = topology.build(gpu, engine)
     topology.check_reach(graph)
-    assert len(topology.of_kind(graph, "cu")) == gpu.cus
-    assert len(topology.of_kind(graph, "dram")) == gpu.dram.channels
-    assert len(topology.of_kind(graph, "engine")) == (engine is not None)
+    assert len(topology.list_units(graph, "cu")) == gpu.cus
+    assert len(topology.list_units(graph, "dram")) == gpu.dram.channels
+    assert len(topology.list_units(graph, "engine")) == (engine is not None)
     assert nx.is_directed_acyclic_graph(graph)
 
 

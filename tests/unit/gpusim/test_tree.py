@@ -5,7 +5,7 @@ from copy import deepcopy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.config.tree import Tree
+from gpusim.config.tree import ConfigTree
 
 KEYS = st.sampled_from(["a", "b", "c"])
 NESTED = st.recursive(
@@ -47,7 +47,7 @@ def paths(data: dict, prefix: tuple[str, ...] = ()):  # type: ignore[no-untyped-
 
 @given(st.lists(MAPPINGS, min_size=1, max_size=4))
 def test_merge_equals_naive_merge_and_names_sources(layers: list[dict]) -> None:
-    tree = Tree()
+    tree = ConfigTree()
     expected: dict = {}
     for number, layer in enumerate(layers):
         tree.merge(layer, f"file{number}")
@@ -59,7 +59,7 @@ def test_merge_equals_naive_merge_and_names_sources(layers: list[dict]) -> None:
 
 @given(MAPPINGS, st.lists(KEYS, min_size=1, max_size=3), st.integers())
 def test_replace_sets_exactly_one_value(data: dict, path: list[str], value: int) -> None:
-    tree = Tree()
+    tree = ConfigTree()
     tree.merge(data, "file")
     tree.replace(tuple(path), value, "--set", ())
     assert tree.get(tuple(path)) == value
@@ -68,7 +68,7 @@ def test_replace_sets_exactly_one_value(data: dict, path: list[str], value: int)
 
 def test_merge_does_not_change_its_input() -> None:
     low = {"a": {"b": {"c": 1}}}
-    tree = Tree()
+    tree = ConfigTree()
     tree.merge(low, "low")
     tree.merge({"a": {"b": {"c": 2}}}, "high")
     assert low == {"a": {"b": {"c": 1}}}

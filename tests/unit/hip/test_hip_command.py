@@ -9,9 +9,9 @@ import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.cli.hip import HipOptions, hip
-from gpusim.cli.options import JobOptions, LiveOptions, SamplingOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, SamplingOptions, StoreOptions
 from gpusim.jobs.hip import job, launching
-from gpusim.jobs.hip.launching import Launches
+from gpusim.jobs.hip.launching import ProgramLaunches
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 
 
@@ -19,18 +19,18 @@ from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
     ("interrupted", "launches", "code", "expected", "said"),
     [
         # it was told that its launch failed, and ended with 0 all the same
-        (True, Launches(partial=True), 0, EXIT_INTERRUPTED, "interrupted"),
-        (True, Launches(partial=True), 7, EXIT_INTERRUPTED, "interrupted"),
-        (True, Launches(), 0, 0, ""),  # it took the same Ctrl-C and ended as it liked
-        (False, Launches(partial=True), 0, 0, "its program ended"),  # it ended while a launch of it ran
-        (False, Launches(partial=True, limited=True), 0, EXIT_NOT_AS_EXPECTED, "cycle limit"),
-        (False, Launches(partial=True, limited=True), 3, 3, "cycle limit"),
-        (False, Launches(), 5, 5, ""),
+        (True, ProgramLaunches(partial=True), 0, EXIT_INTERRUPTED, "interrupted"),
+        (True, ProgramLaunches(partial=True), 7, EXIT_INTERRUPTED, "interrupted"),
+        (True, ProgramLaunches(), 0, 0, ""),  # it took the same Ctrl-C and ended as it liked
+        (False, ProgramLaunches(partial=True), 0, 0, "its program ended"),  # it ended while a launch of it ran
+        (False, ProgramLaunches(partial=True, limited=True), 0, EXIT_NOT_AS_EXPECTED, "cycle limit"),
+        (False, ProgramLaunches(partial=True, limited=True), 3, 3, "cycle limit"),
+        (False, ProgramLaunches(), 5, 5, ""),
     ],
 )
 def test_a_program_whose_launch_was_not_finished_has_not_succeeded(
     interrupted: bool,
-    launches: Launches,
+    launches: ProgramLaunches,
     code: int,
     expected: int,
     said: str,
@@ -46,8 +46,8 @@ def test_a_program_whose_launch_was_not_finished_has_not_succeeded(
         return code
 
     monkeypatch.setattr(job, "run_program", run_program)
-    monkeypatch.setattr(launching, "Launches", lambda: launches)
-    options = JobOptions(json_file=tmp_path / "result.json")
+    monkeypatch.setattr(launching, "ProgramLaunches", lambda: launches)
+    options = JobCommandOptions(json_file=tmp_path / "result.json")
     ended = hip(HipOptions(), options, SamplingOptions(), StoreOptions(), LiveOptions(), ["program"])
     assert ended == expected
     lines = capfd.readouterr().err.splitlines()

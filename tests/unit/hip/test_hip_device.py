@@ -61,7 +61,7 @@ def test_programs_are_compiled_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> N
     def missing(gpu: str) -> None:
         raise KernelBuildError(f"no compiler for {gpu}")
 
-    monkeypatch.setattr(compilation, "for_hip", missing)
+    monkeypatch.setattr(compilation, "find_hip_tools", missing)
     done = compilation.compile_program(compilation.CompileRequest("", "program"), "gfx906")
     assert not done.code and done.log == "gpusim: no compiler for gfx906\n"
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpusim.jobs.hip.job import HipJob, _fill
-from gpusim.jobs.hip.launching import KernelSums, Launches
-from gpusim.jobs.hip.supervisor import Program
+from gpusim.jobs.hip.launching import KernelSums, ProgramLaunches
+from gpusim.jobs.hip.supervisor import HostProgram
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results import metrics
@@ -16,7 +16,7 @@ from gpusim.results.report.document import as_json, document
 from gpusim.results.report.result import read
 from gpusim.results.report.rows import rows_table, summaries
 
-ASKED = HipJob(Program(["./program", "x"]), GpuSpec(), keep=True)
+ASKED = HipJob(HostProgram(["./program", "x"]), GpuSpec(), keep=True)
 
 
 def facts(name: str, cycles: int | None, instructions: int = 100, lines: int = 40) -> RunFacts:
@@ -29,9 +29,9 @@ def facts(name: str, cycles: int | None, instructions: int = 100, lines: int = 4
     return RunFacts.of(kernel=kernel if cycles is None else {**kernel, "cycles": cycles}, **timed)
 
 
-def launched(*launches: RunFacts) -> Launches:
+def launched(*launches: RunFacts) -> ProgramLaunches:
     """What these launches leave behind, one after another."""
-    found = Launches()
+    found = ProgramLaunches()
     at = 0.0
     for one in launches:
         note(found, one)
@@ -41,13 +41,13 @@ def launched(*launches: RunFacts) -> Launches:
     return found
 
 
-def note(found: Launches, one: RunFacts) -> None:
+def note(found: ProgramLaunches, one: RunFacts) -> None:
     found.sums.setdefault(one.kernel.name, KernelSums()).add(one)
     found.kept.append(one)
     found.places.append({"kernel": one.kernel.name, "process": 7})
 
 
-def record_of(found: Launches, code: int = 0) -> RunRecord:
+def record_of(found: ProgramLaunches, code: int = 0) -> RunRecord:
     record = RunRecord(False, "", [])
     _fill(record, found, code)
     return record

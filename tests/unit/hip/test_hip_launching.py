@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.progress import Reporter
-from gpusim.jobs.hip.launching import Launcher, Launches, Options
+from gpusim.jobs.hip.launching import Launcher, LaunchOptions, ProgramLaunches
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.functional import Device, kernel
@@ -24,7 +24,7 @@ class Program:
         for name in "abc":
             device.put(name, np.ones(N, np.float32))
         self._launch = device.launch(kernel("vector_add", "vector_add"), N, 64, *"abc", N)
-        self.launcher = Launcher(Options(gpu), Launches(), Reporter(quiet=True))
+        self.launcher = Launcher(LaunchOptions(gpu), ProgramLaunches(), Reporter(quiet=True))
 
     def run(self) -> RunFacts:
         return self.launcher.run(self._launch, lambda _: True, None)

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from gpusim.jobs.hip import translation
-from gpusim.jobs.hip.translation import TRIPLE, Data, Kind, Language, Translated, TranslationRequest, translate
+from gpusim.jobs.hip.translation import (
+    TRIPLE,
+    DataKind,
+    DataObject,
+    Language,
+    TranslationRequest,
+    TranslationResult,
+    translate,
+)
 from isa.object.code_object import load_code_object
 from workloads.toolchain.compilers import without_library
 
@@ -17,13 +25,13 @@ compiled = pytest.mark.skipif(without_library() is None, reason="no clang with l
 
 
 def done(
-    action: int, *inputs: Data, language: int = Language.HIP, isa: str = f"{TRIPLE}gfx803", gpu: str = "gfx803"
-) -> Translated:
+    action: int, *inputs: DataObject, language: int = Language.HIP, isa: str = f"{TRIPLE}gfx803", gpu: str = "gfx803"
+) -> TranslationResult:
     return translate(TranslationRequest(action, language, isa, OPTIONS, "", inputs), gpu)
 
 
-def source(name: str, text: bytes) -> Data:
-    return Data(Kind.SOURCE, name, text)
+def source(name: str, text: bytes) -> DataObject:
+    return DataObject(DataKind.SOURCE, name, text)
 
 
 @compiled
@@ -33,7 +41,7 @@ def test_bitcode_of_two_sources_becomes_one_kernel() -> None:
     alone = done(LINK, *done(GENERATE, objects.results[0]).results)
     assert not alone.done and "undefined" in alone.log and "g(int)" in alone.log
     (linked,) = done(LINK, *done(GENERATE, *done(LINK_BITCODE, *objects.results).results).results).results
-    assert (linked.kind, linked.name) == (Kind.EXECUTABLE, "a.so")
+    assert (linked.kind, linked.name) == (DataKind.EXECUTABLE, "a.so")
     assert list(load_code_object(linked.contents).kernels) == ["f"]
 
 
@@ -47,8 +55,12 @@ def test_code_is_made_for_the_gpu_at_hand() -> None:
 
 @compiled
 def test_headers_are_found_and_none_lies_elsewhere(tmp_path: Path) -> None:
-    outside = Data(Kind.INCLUDE, f"../{tmp_path.name}.h", b"#define H 4")
-    given = (source("p.hip", b'#include "h.h"\nint y = H;'), Data(Kind.INCLUDE, "h.h", b"#define H 3"), outside)
+    outside = DataObject(DataKind.INCLUDE, f"../{tmp_path.name}.h", b"#define H 4")
+    given = (
+        source("p.hip", b'#include "h.h"\nint y = H;'),
+        DataObject(DataKind.INCLUDE, "h.h", b"#define H 3"),
+        outside,
+    )
     held = done(PREPROCESS, *given)
     assert held.results[0].contents.endswith(b"int y = 3;\n")
     missing = done(PREPROCESS, source("p.hip", b'#include "none.h"\n'))
@@ -67,7 +79,7 @@ def test_headers_are_found_and_none_lies_elsewhere(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_in_a_line(action: int, more: dict[str, str], said: str) -> None:
-    assert done(action, source("a.hip", CALLED), **more) == Translated((), f"gpusim: {said}\n", False)  # type: ignore[arg-type]
+    assert done(action, source("a.hip", CALLED), **more) == TranslationResult((), f"gpusim: {said}\n", False)  # type: ignore[arg-type]
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

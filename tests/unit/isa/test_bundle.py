@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.object import zstandard
-from isa.object.bundle import BUNDLE_MAGIC, Entry, entries
+from isa.object.bundle import BUNDLE_MAGIC, BundleEntry, entries
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.targets import supported
 from tests.support.bundles import HOST, bundle, compressed, entry, fat_binary
@@ -124,7 +124,7 @@ def test_zstandard_is_read_by_python_or_the_system(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_targets(target: str, gpu: str | None) -> None:
-    assert Entry(target, 0, 1).gpu == gpu
+    assert BundleEntry(target, 0, 1).gpu == gpu
 
 
 @settings(max_examples=200, deadline=None)

@@ -13,7 +13,7 @@ from gpusim.jobs.host.command_processor import LaunchCommand
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
 from isa.checking.checker import checked
-from isa.checking.findings import KINDS, Finding
+from isa.checking.findings import KINDS, CheckFinding
 from isa.launch import Launch
 from isa.object.code_object import Kernel, load_code_object
 from tests.corpus.table import CASES
@@ -47,11 +47,11 @@ def marked(name: str) -> dict[str, tuple[int, list[str]]]:
     return found
 
 
-def findings(launch: Launch) -> list[Finding]:
+def findings(launch: Launch) -> list[CheckFinding]:
     return check_launch(LaunchCommand(launch), GPU)[1].findings
 
 
-def is_found(found: list[Finding], line: int, kind: str) -> bool:
+def is_found(found: list[CheckFinding], line: int, kind: str) -> bool:
     """Whether one of this kind names the line, or the barrier that stands there."""
     places = [place for one in found if one.kind == kind for place in (one.source, one.other) if place]
     return any(place.number == line or place.file.path.endswith(HEADER) for place in places)
@@ -63,7 +63,7 @@ def code(source: str, architecture: str) -> dict[str, Kernel]:
 
 
 @cache
-def of_kernel(source: str, kernel: str, architecture: str = "gfx803") -> list[Finding]:
+def of_kernel(source: str, kernel: str, architecture: str = "gfx803") -> list[CheckFinding]:
     device = Device(1 << 26)
     device.put("in", np.zeros(8 * ITEMS, np.int32) if kernel in COUNTERS else np.arange(8 * ITEMS, dtype=np.int32) % 97)
     device.put("out", np.zeros(8 * ITEMS, np.int32))

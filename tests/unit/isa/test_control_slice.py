@@ -8,8 +8,8 @@ import pytest
 from isa.device_memory import DeviceMemory
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
-from isa.execution.codes import Kind
-from isa.execution.control_slice import NotSliced, control_slice, needed_instructions
+from isa.execution.codes import InstructionKind
+from isa.execution.control_slice import ControlSliceError, control_slice, needed_instructions
 from isa.execution.counting import executed_blocks, slice_of
 from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
@@ -70,8 +70,8 @@ def test_what_decides_nothing_is_passed_over() -> None:
     one = cases()[1]  # its loads decide nothing but for the table's
     whole = program_of(one.kernel).table["kind"]
     sliced = control_slice(program_of(one.kernel)).program.table["kind"]
-    assert (whole == Kind.FLAT).any() and not (sliced == Kind.FLAT).any()
-    assert (sliced == Kind.SMEM).any(), "the table's entry is loaded"
+    assert (whole == InstructionKind.FLAT).any() and not (sliced == InstructionKind.FLAT).any()
+    assert (sliced == InstructionKind.SMEM).any(), "the table's entry is loaded"
 
 
 def test_a_kernel_s_slice_is_made_once_and_no_launch_changes_it() -> None:
@@ -99,7 +99,7 @@ def test_a_clock_that_decides_is_refused() -> None:
         Instruction(8, 4, compare, {"ssrc0": 4, "ssrc1": 129}),
         Instruction(12, 4, branch, {"simm16": 0xFFFC}),
     ]
-    with pytest.raises(NotSliced, match="s_memtime at 0x0 decides"):
+    with pytest.raises(ControlSliceError, match="s_memtime at 0x0 decides"):
         needed_instructions(code, successors(code))
     aside = [code[0], Instruction(8, 4, compare, {"ssrc0": 9, "ssrc1": 129}), code[2]]
     assert needed_instructions(aside, successors(aside)) == [False, True, True]

@@ -22,7 +22,7 @@ from isa.image_resource import (
     WRAP,
     ImageError,
     ImageResource,
-    Sampler,
+    ImageSampler,
     TexelFormat,
     buffer_words,
 )
@@ -84,7 +84,7 @@ for _name, _text in {
     _kernel(_name, f"    {_text}\n")
 
 
-def launched(name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: Sampler | None = None):
+def launched(name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: ImageSampler | None = None):
     """A launch of a wavefront, and the allocation that holds everything."""
     memory = DeviceMemory(1 << 20)
     held = np.zeros(BYTES, np.uint8)
@@ -102,7 +102,9 @@ def launched(name: str, words: tuple[int, ...], rows: object, texels: np.ndarray
 class Run:
     """What a kernel left: `out`: uint32 [4, lanes]; `floats`: the same bits; `image`: the bytes from the image on."""
 
-    def __init__(self, name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: Sampler | None):
+    def __init__(
+        self, name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: ImageSampler | None
+    ):
         launch, allocation = launched(name, words, rows, texels, sampler)
         self.result = run_functional(launch)
         after = launch.memory.view(allocation, np.uint8)
@@ -132,7 +134,7 @@ def run(
     texels: np.ndarray,
     form: TexelFormat,
     *rows: object,
-    sampler: Sampler | None = None,
+    sampler: ImageSampler | None = None,
     dimensions: int = 2,
     layers: int = 0,
 ) -> Run:
@@ -231,7 +233,7 @@ def test_samples(clamp: int, dimensions: int, linear: bool) -> None:
     texels = texels.reshape((1,) * (4 - texels.ndim) + texels.shape)
     draw = np.random.default_rng(dimensions)
     coordinates = [draw.uniform(-1.7, 2.6, 64).astype(np.float32) for _ in range(dimensions)]
-    sampler = Sampler((clamp, clamp, clamp), linear, normalised=True)
+    sampler = ImageSampler((clamp, clamp, clamp), linear, normalised=True)
     done = run("sample_lz", texels, form, *coordinates, sampler=sampler, dimensions=dimensions)
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, coordinates, sampler))
     lines = done.result.lines["load"] - 12 * 4
@@ -245,15 +247,15 @@ def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
     draw = np.random.default_rng(1)
     x, y = (draw.uniform(-2, 12, 64).astype(np.float32) for _ in range(2))
     for linear in (False, True):
-        expected = sampled(texels, form, [x, y], Sampler((LAST_TEXEL,) * 3, linear, normalised=False))
+        expected = sampled(texels, form, [x, y], ImageSampler((LAST_TEXEL,) * 3, linear, normalised=False))
         for name, normalised in (("sample_unorm", True), ("sample", False)):
-            sampler = Sampler((LAST_TEXEL,) * 3, linear, normalised)
+            sampler = ImageSampler((LAST_TEXEL,) * 3, linear, normalised)
             np.testing.assert_array_equal(run(name, texels, form, x, y, sampler=sampler).floats.T, expected)
 
 
 @pytest.mark.compiled_tier
 def test_coordinates_are_rounded_to_256ths_or_down() -> None:
-    class Truncating(Sampler):
+    class Truncating(ImageSampler):
         def words(self) -> tuple[int, ...]:
             first, *rest = super().words()
             return (first | 1 << 27, *rest)
@@ -262,7 +264,7 @@ def test_coordinates_are_rounded_to_256ths_or_down() -> None:
     texels = random_texels(form, 1, 4, 8)
     x = (LANE % 8 + (LANE // 8 - 4) / 1024).astype(np.float32)  # up to 4/1024 below a texel's edge
     y = np.zeros(64, np.float32)
-    for kind, below in ((Sampler, -2 / 1024), (Truncating, 0)):
+    for kind, below in ((ImageSampler, -2 / 1024), (Truncating, 0)):
         sampler = kind((WRAP,) * 3, False, normalised=False)
         texel = np.where(x % 1 > 0.5, np.where(x % 1 - 1 < below, -1, 0), 0) + np.round(x).astype(int)
         done = run("sample_lz", texels, form, x, y, sampler=sampler)
@@ -274,7 +276,7 @@ def test_offsets_count_texels() -> None:
     texels = random_texels(form, 1, 6, 9)
     x, y = ((LANE * k % 64 / 64).astype(np.float32) for k in (5, 11))
     offset = np.full(64, 0x3D | 3 << 8, np.uint32)  # -3, 3
-    sampler = Sampler((WRAP,) * 3, False, normalised=False)
+    sampler = ImageSampler((WRAP,) * 3, False, normalised=False)
     done = run("sample_o", texels, form, offset, x * 9, y * 6, sampler=sampler)
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, [x * 9 - 3, y * 6 + 3], sampler))
 
@@ -285,7 +287,7 @@ def test_layers_of_samples_are_rounded_and_limited() -> None:
     texels = random_texels(form, 3, 4, 8)
     x, y = ((LANE * k % 64 / 64).astype(np.float32) for k in (5, 11))
     layer = (LANE / 10 - 2).astype(np.float32)
-    sampler = Sampler((LAST_TEXEL,) * 3, True, normalised=True)
+    sampler = ImageSampler((LAST_TEXEL,) * 3, True, normalised=True)
     done = run("sample_layer", texels, form, x, y, layer, sampler=sampler, layers=3)
     of_each = np.stack([sampled(texels[k : k + 1], form, [x, y], sampler) for k in range(3)])
     np.testing.assert_array_equal(done.floats.T, of_each[np.clip(np.rint(layer), 0, 2).astype(int), LANE])
@@ -298,7 +300,7 @@ def test_comparisons(how: int) -> None:
     texels = np.round(random_texels(form, 1, 4, 8) * 2) / 2
     x, y = ((LANE * k % 64 / 64).astype(np.float32) for k in (5, 11))
     reference = np.round(np.random.default_rng(how).normal(size=64) * 2).astype(np.float32) / 2
-    sampler = Sampler((WRAP,) * 3, False, normalised=True)
+    sampler = ImageSampler((WRAP,) * 3, False, normalised=True)
     words = resource(texels, form).words(8)
     rows = [reference, *[np.zeros(64, np.float32)] * 4, x, y, np.zeros(64, np.float32)]  # four derivatives
     texel = sampled(texels, form, [x, y], sampler)[:, 0]
@@ -306,7 +308,7 @@ def test_comparisons(how: int) -> None:
     compare = (None, np.less, np.equal, np.less_equal, np.greater, np.not_equal, np.greater_equal, None)[how]
     expected = compare(reference, texel) if compare else rules[how](texel)  # type: ignore[misc]
 
-    class WithComparison(Sampler):
+    class WithComparison(ImageSampler):
         def words(self) -> tuple[int, ...]:
             first, *rest = super().words()
             return (first | how << 12, *rest)
@@ -319,7 +321,7 @@ def test_four_texels_at_a_time() -> None:
     form = TexelFormat(8, 4, "unorm")
     texels = random_texels(form, 1, 5, 7)
     x, y = ((LANE * k % 64 / 32 - 0.5).astype(np.float32) for k in (5, 11))
-    sampler = Sampler((MIRROR,) * 3, False, normalised=True)
+    sampler = ImageSampler((MIRROR,) * 3, False, normalised=True)
     done = run("gather4", texels, form, x, y, sampler=sampler)
     values = as_registers(texels, form).view(np.float32)[0, :, :, 1]
     x0, y0 = (np.floor(u.astype(np.float64) * n - 0.5 + 1 / 512).astype(int) for u, n in ((x, 7), (y, 5)))
@@ -376,7 +378,7 @@ def test_buffers_of_texels(form: TexelFormat) -> None:
 def test_lines_and_cycles_of_a_sample(form: tuple[int, int, str], busy: int) -> None:
     held = TexelFormat(*form)
     texels = random_texels(held, 1, 4, 64)
-    sampler = Sampler((LAST_TEXEL,) * 3, True, normalised=False)
+    sampler = ImageSampler((LAST_TEXEL,) * 3, True, normalised=False)
     rows = [(LANE + 0.75).astype(np.float32), np.full(64, 2.25, np.float32)]  # texels 1 and 2 of a column
     launch, _ = launched("sample_lz", resource(texels, held).words(8), rows, laid_out(texels)[0], sampler)
     context = FunctionalContext(launch, 1, 1)
@@ -465,7 +467,7 @@ def test_resources_that_are_not_supported(word: int, clear: int, bits: int, mess
     ],
 )
 def test_samplers_that_are_not_supported(word: int, clear: int, bits: int, message: str) -> None:
-    class Changed(Sampler):
+    class Changed(ImageSampler):
         def words(self) -> tuple[int, ...]:
             return changed(super().words(), word, clear, bits)
 
@@ -473,7 +475,7 @@ def test_samplers_that_are_not_supported(word: int, clear: int, bits: int, messa
     with pytest.raises(ExecutionFault, match=message):
         run("sample_lz", texels, TexelFormat(8, 4, "unorm"), sampler=Changed((WRAP,) * 3, True, True))
     with pytest.raises(ExecutionFault, match="the resource's numbers are integers"):
-        run("sample_lz", texels, TexelFormat(8, 4, "uint"), sampler=Sampler((WRAP,) * 3, True, True))
+        run("sample_lz", texels, TexelFormat(8, 4, "uint"), sampler=ImageSampler((WRAP,) * 3, True, True))
 
 
 def test_what_no_resource_can_describe() -> None:

@@ -9,7 +9,7 @@ from gpusim.base.jit import records, views
 from isa.encoding.decoder import decode_one
 from isa.execution import kept_programs, translation
 from isa.execution.constants import Constants
-from isa.execution.operations import Operations
+from isa.execution.operations import OperationTable
 from isa.execution.program import build_program, lay_out
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import translate
@@ -43,7 +43,7 @@ def test_a_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf: dict[str, bytes] = {}
     monkeypatch.setattr(kept_programs, "JIT_DISABLED", False)
     monkeypatch.setattr(kept_programs, "keep", shelf.__setitem__)
-    monkeypatch.setattr(kept_programs, "kept", shelf.get)
+    monkeypatch.setattr(kept_programs, "read_cached", shelf.get)
     kernel = max(KERNEL_LIST, key=lambda k: len(k.code))
     monkeypatch.setattr(kept_programs, "LEAST_CODE_BYTES", 1)
     first = kept_programs.program(kernel)
@@ -77,7 +77,7 @@ def test_instructions_that_are_repeated_are_as_if_read_and_translated_each(kerne
             kernel.code, kernel.code_address, instruction.address - kernel.code_address, len(kernel.code)
         )
         assert replace(instruction, jump_targets=()) == alone
-    lanes, constants = Operations(library()), Constants()
+    lanes, constants = OperationTable(library()), Constants()
     rows = records(PROGRAM_ROW, len(made))
     mode = None if any(map(translation._writes_mode, made)) else translation.initial_mode(kernel)
     indexed = translation._indexed_operands(kernel, made)

@@ -10,7 +10,7 @@ from gpusim.cli.main import invoke
 from isa.encoding.decoder import DecodeError, decode
 from isa.object.code_object import load_code_object
 from isa.opcodes import ARCHITECTURES
-from isa.opcodes.later import CDNA, RDNA, later_instruction, said_of
+from isa.opcodes.later import CDNA, RDNA, describe_support, later_instruction
 from tests.support.later_instructions import free_numbers, gpus_asked, same, words_of
 from tests.support.llvm_oracle import ORACLE_VERSION, find_llvm_mc, oracle_lines, version_of
 from workloads.toolchain import build
@@ -58,10 +58,12 @@ def test_a_word_of_no_gpu_is_said_to_be_none() -> None:
 
 
 def test_later_means_all_that_came_after_it() -> None:
-    assert said_of("v_x", tuple(CDNA), "gfx906") == "v_x: gfx908 (CDNA) and later; this GPU is gfx906"
-    assert said_of("v_x", ("gfx942",), "gfx906") == "v_x: gfx942 (CDNA 3) and later; this GPU is gfx906"
-    assert said_of("v_x", ("gfx908", "gfx942"), "gfx906").startswith("v_x: gfx908 (CDNA) and gfx942 (CDNA 3); ")
-    assert said_of("v_x", ("gfx90a",), "gfx906") == "v_x: gfx90a (CDNA 2); this GPU is gfx906"
+    assert describe_support("v_x", tuple(CDNA), "gfx906") == "v_x: gfx908 (CDNA) and later; this GPU is gfx906"
+    assert describe_support("v_x", ("gfx942",), "gfx906") == "v_x: gfx942 (CDNA 3) and later; this GPU is gfx906"
+    assert describe_support("v_x", ("gfx908", "gfx942"), "gfx906").startswith(
+        "v_x: gfx908 (CDNA) and gfx942 (CDNA 3); "
+    )
+    assert describe_support("v_x", ("gfx90a",), "gfx906") == "v_x: gfx90a (CDNA 2); this GPU is gfx906"
 
 
 def test_a_kernel_with_one_is_refused_when_it_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gpusim.lab.checks.sampling.few import product
-from isa.execution.control_slice import NotSliced
+from isa.execution.control_slice import ControlSliceError
 from isa.execution.executor import FunctionalContext
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
-from isa.execution.passage import Loop, Passage, find_loop
+from isa.execution.passage import Loop, LoopFastForward, find_loop
 from isa.execution.producer import produce
 from isa.execution.wave_state import start
 from isa.launch import Launch
@@ -25,7 +25,7 @@ def sliced(launch: Launch, loop: Loop, wave: int, jump: bool) -> list[tuple[int,
     jump: pass over PASSED iterations once BEFORE are done.
     """
     context = FunctionalContext(launch, wave + 1, 1, shared_trace=True)
-    passage = Passage(context, loop)
+    passage = LoopFastForward(context, loop)
     x, y, z = launch.workgroups
     start(context.address, wave, x * y * z - 1, wave)
     words = context._keep["traces"].view(np.int64)
@@ -66,5 +66,5 @@ def test_more_iterations_than_there_are_end_the_launch() -> None:
 
 def test_a_loop_whose_loads_decide_what_is_accessed_is_refused() -> None:
     gather = next(one for one in cases() if one.kernel.name == "csr_vector")
-    with pytest.raises(NotSliced, match="no loop whose accesses follow from registers alone"):
+    with pytest.raises(ControlSliceError, match="no loop whose accesses follow from registers alone"):
         find_loop(gather)

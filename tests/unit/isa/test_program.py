@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isa.encoding.operands import Operand, constant_of
+from isa.encoding.operands import EncodedOperand, constant_of
 from isa.execution.program import build_program
 from isa.execution.translation import ProgramError
 from tests.support.functional import kernel
@@ -52,4 +52,4 @@ def test_instruction_counts_by_unit_follow_the_code():
     ],
 )
 def test_constants_by_operand_type(code, letter, bits, expected):
-    assert constant_of(code, Operand("src0", letter, bits), 0x87654321) == expected
+    assert constant_of(code, EncodedOperand("src0", letter, bits), 0x87654321) == expected

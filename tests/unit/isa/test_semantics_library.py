@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED, jit
-from gpusim.base.jit.cache import kept
+from gpusim.base.jit.cache import read_cached
 from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
 from isa.lanes.lane_library import file_name, load_semantics
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop
@@ -167,5 +167,5 @@ def test_unknown_names_and_double_definitions():
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 def test_the_object_file_is_kept():
     library()
-    code = kept(file_name())
+    code = read_cached(file_name())
     assert code is not None and len(code) > 100_000

@@ -13,7 +13,7 @@ from isa.lanes import library
 from isa.lanes.exact_rounding import rounded
 from isa.lanes.host_mode import HostMode
 from isa.lanes.lane_library import compile_object, load_semantics, loaded, module_text
-from isa.lanes.llvm_backend import LlvmMaker
+from isa.lanes.llvm_backend import LlvmBackend
 from isa.lanes.llvm_module import ModuleText
 from tests.unit.isa.lane_checks import (
     EXEC_MASKS,
@@ -150,7 +150,7 @@ def test_no_unsigned_conversion_is_left_to_the_compiler():
 
 @pytest.mark.parametrize("kind, to", [("u64", "f32"), ("i64", "f32"), ("u32", "f16"), ("i32", "f16")])
 def test_conversions_that_would_round_twice_are_refused(kind, to):
-    x = LlvmMaker(LANES, ModuleText(HostMode()))
+    x = LlvmBackend(LANES, ModuleText(HostMode()))
     with pytest.raises(TypeError, match=f"{kind} to {to} would be rounded twice"):
         x.constant(kind, 1).to(to)
 

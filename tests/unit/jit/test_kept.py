@@ -43,9 +43,9 @@ def another_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_is_found_and_nothing_is_said(fresh: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cache.kept(NAME) is None
+    assert cache.read_cached(NAME) is None
     cache.keep(NAME, b"code")
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     assert [path.name for path in (fresh / "cache" / "timing-0").iterdir()] == ["a.code"]
     assert lines(capsys) == []
 
@@ -77,10 +77,10 @@ def test_a_damaged_file_counts_as_missing_and_is_named_once(
     cache.keep(NAME, b"code" * 99)
     path = fresh / "cache" / NAME
     path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    assert cache.kept(NAME) is None and cache.kept(NAME) is None
+    assert cache.read_cached(NAME) is None and cache.read_cached(NAME) is None
     assert lines(capsys) == [f"gpusim: {path}: the file is damaged; it is compiled again"]
     cache.keep(NAME, b"code" * 99)
-    assert cache.kept(NAME) == b"code" * 99
+    assert cache.read_cached(NAME) == b"code" * 99
 
 
 @given(st.binary(min_size=1, max_size=60), st.data())
@@ -92,7 +92,7 @@ def test_no_flipped_bit_is_believed(content: bytes, data: st.DataObject) -> None
         changed = bytearray(path.read_bytes())
         changed[data.draw(st.integers(0, len(changed) - 1))] ^= 1 << data.draw(st.integers(0, 7))
         path.write_bytes(bytes(changed))
-        assert cache.kept(NAME) is None
+        assert cache.read_cached(NAME) is None
 
 
 def own_temporary(fresh: Path) -> Path:
@@ -105,15 +105,15 @@ def test_a_folder_that_cannot_be_made_is_replaced_by_a_private_one(
     (fresh / "cache").write_text("a file in the folder's place")
     cache.keep(NAME, b"code")
     cache.keep("timing-0/b.code", b"code")
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     private = own_temporary(fresh)
     assert stat.S_IMODE(private.stat().st_mode) == 0o700 and (private / NAME).is_file()
     said = lines(capsys)
     assert len(said) == 1 and f"kept in {private}: it cannot be kept in {fresh / 'cache'}: " in said[0]
 
     another_start(monkeypatch)
-    assert cache.kept(NAME) == b"code"
-    assert cache.kept("timing-0/b.code") == b"code"
+    assert cache.read_cached(NAME) == b"code"
+    assert cache.read_cached("timing-0/b.code") == b"code"
     said = lines(capsys)
     assert len(said) == 1 and f"is loaded from {private}: {fresh / 'cache'} has none that is whole" in said[0]
 
@@ -128,7 +128,7 @@ def test_a_write_that_fails_moves_on_to_the_next_folder(
 
     monkeypatch.setattr(files.os, "fsync", sync)
     cache.keep(NAME, b"code")
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     assert (own_temporary(fresh) / NAME).is_file()
     assert list((fresh / "cache").rglob("*.*")) == []  # nothing half-written stays
     said = lines(capsys)
@@ -142,11 +142,11 @@ def test_where_no_folder_takes_it_the_process_keeps_it(
     own_temporary(fresh).touch()
     assert cache.numba_folder("timing") is None
     cache.keep(NAME, b"code")
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     said = lines(capsys)
     assert len(said) == 1 and "is not kept, each start compiles" in said[0] and "GPUSIM_CACHE_DIR" in said[0]
     another_start(monkeypatch)
-    assert cache.kept(NAME) is None
+    assert cache.read_cached(NAME) is None
 
 
 def _as_a_link(private: Path) -> None:
@@ -188,9 +188,9 @@ def test_machine_code_comes_from_no_temporary_folder_that_another_may_have_fille
     monkeypatch.setenv("GPUSIM_CACHE_DIR", str(fresh / "cache"))
     (fresh / "cache").touch()
     another_start(monkeypatch)
-    assert cache.kept(NAME) is None
+    assert cache.read_cached(NAME) is None
     cache.keep(NAME, b"code")
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     assert [reason in line for line in lines(capsys)] == [True]
 
 
@@ -213,7 +213,7 @@ def test_machine_code_comes_from_no_chosen_folder_that_another_may_fill(
 
     monkeypatch.setattr(Path, "stat", owned)
     monkeypatch.setattr(cache_folders.os, "geteuid", lambda: owner + user)
-    assert cache.kept(NAME) == (None if reason else b"planted")
+    assert cache.read_cached(NAME) == (None if reason else b"planted")
     cache.keep(NAME, b"code")
     another_start(monkeypatch)
     assert (place / NAME).read_bytes().endswith(b"planted" if reason else b"code")
@@ -251,7 +251,7 @@ def test_a_warm_folder_that_cannot_be_written_to_is_used_as_it_is(
     monkeypatch.setattr(os, "mkdir", refused)
     monkeypatch.setattr(tempfile, "mkstemp", refused)
     monkeypatch.setattr(tempfile, "TemporaryFile", refused)
-    assert cache.kept(NAME) == b"code"
+    assert cache.read_cached(NAME) == b"code"
     assert lines(capsys) == [] and cache_folders._tried == set()
 
 
@@ -269,7 +269,7 @@ def test_without_a_home_the_temporary_folder_serves(
     cache_folders._chosen.cache_clear()
     try:
         cache.keep(NAME, b"code")
-        assert cache.kept(NAME) == b"code"
+        assert cache.read_cached(NAME) == b"code"
     finally:
         cache_folders._chosen.cache_clear()
     assert (own_temporary(fresh) / NAME).is_file() and not (fresh / "~").exists()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.base import host_memory
 from gpusim.base.host_memory import zeroed
-from gpusim.base.jit import Field, State, Template, record_dtype
+from gpusim.base.jit import Field, RecordTemplate, State, record_dtype
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.machine import new_machine
 from gpusim.model.core.occupancy import Occupancy
@@ -21,7 +21,7 @@ PART = State("part", {"count": Field((), "a number"), "row": Field((3, 5000), "n
 OTHER = State("other", {"word": Field((40,), "words", np.uint32)})
 RECORD = record_dtype([PART, OTHER])
 
-needs_templates = pytest.mark.skipif(not Template.AVAILABLE, reason="this host shares no pages between records")
+needs_templates = pytest.mark.skipif(not RecordTemplate.AVAILABLE, reason="this host shares no pages between records")
 
 
 @given(st.integers(0, 1 << 23), st.booleans())
@@ -36,7 +36,7 @@ def test_zeroed_memory_is_as_large_as_asked_and_may_be_written(size: int, huge_p
 
 @needs_templates
 def test_copies_begin_as_the_template_and_go_their_own_ways() -> None:
-    template = Template(RECORD)
+    template = RecordTemplate(RECORD)
     template.record.part.count = 3
     template.record.part.row[1, :] = range(5000)
     first, second = template.copy(), template.copy()
@@ -49,8 +49,8 @@ def test_copies_begin_as_the_template_and_go_their_own_ways() -> None:
     assert second.part.row.sum() == sum(range(5000))
 
 
-def filled_template() -> Template:
-    template = Template(RECORD)
+def filled_template() -> RecordTemplate:
+    template = RecordTemplate(RECORD)
     template.record.part.row[0, 600:1200] = 5
     template.record.other.word[3] = 8
     return template

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpusim.base import follow
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 from gpusim.base.progress import Progress, Reporter
 from gpusim.results.live import sender as sending
 from gpusim.results.live.sender import Sender
@@ -37,7 +37,7 @@ def received(theirs: socket.socket) -> list[dict[str, Any]]:
 
 def test_a_launch_is_begun_followed_and_ended(ends: tuple[Sender, socket.socket], capsys: Any) -> None:
     sender, theirs = ends
-    with follow.followed_by(sender), Reporter(quiet=True).following("k", "points") as update:
+    with follow.attach_follower(sender), Reporter(quiet=True).following("k", "points") as update:
         for done in (1, 2, 3):
             update(Progress(10 * done, done, 4, 100 * done))
     kinds = [message["kind"] for message in received(theirs)]
@@ -49,7 +49,7 @@ def test_a_launch_is_begun_followed_and_ended(ends: tuple[Sender, socket.socket]
 
 def test_the_last_moment_is_that_of_the_end(ends: tuple[Sender, socket.socket]) -> None:
     sender, theirs = ends
-    with follow.followed_by(sender), Reporter(quiet=True).following("k") as update:
+    with follow.attach_follower(sender), Reporter(quiet=True).following("k") as update:
         update(Progress(10, 1, 4, 100))
         update(Progress(40, 4, 4, 400))
     last = received(theirs)[-2]
@@ -58,7 +58,7 @@ def test_the_last_moment_is_that_of_the_end(ends: tuple[Sender, socket.socket]) 
 
 def test_a_quiet_reporter_says_nothing_here_either(ends: tuple[Sender, socket.socket], capsys: Any) -> None:
     sender, theirs = ends
-    with follow.followed_by(sender):
+    with follow.attach_follower(sender):
         Reporter(quiet=True).say("no")
         Reporter().say("yes")
     assert [message["text"] for message in received(theirs)] == ["yes"]
@@ -100,13 +100,13 @@ def test_forked_processes_report_under_the_names_of_their_work(ends: tuple[Sende
     def work() -> None:
         with Reporter(quiet=True).following("k") as update:
             update(Progress(1, 1, 4, 1))
-        inner = Children(1)
+        inner = ProcessPool(1)
         inner.start("conv1", lambda: follow.overall(1, 2, "steps", ""))
         while inner.running:
             inner.outcomes()
 
-    with follow.followed_by(sender):
-        children = Children(2, nested=True, what="point")
+    with follow.attach_follower(sender):
+        children = ProcessPool(2, nested=True, what="point")
         children.start(3, work)
         while children.running:
             children.outcomes()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpusim.base.jit import JIT_DISABLED
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.loop import FINISHED, RUNNING
-from gpusim.results.live.snapshot import RATES, STATES, Moment, compute_units, queues, rates
+from gpusim.results.live.snapshot import RATES, STATES, MachineSnapshot, compute_units, queues, rates
 from tests.support.machines import LINE, tight
 from tests.support.scripted import Script, ScriptedRun
 
@@ -30,10 +30,10 @@ def at(cycle: int) -> ScriptedRun:
     return r
 
 
-def looked_at(m: Any) -> Moment:
+def looked_at(m: Any) -> MachineSnapshot:
     compute_units(m)
     queues(m)
-    return Moment.of(m, 1.0)
+    return MachineSnapshot.of(m, 1.0)
 
 
 def test_looking_writes_nothing() -> None:

@@ -20,9 +20,9 @@ from gpusim.base.jit import (
     st_i64,
 )
 from memory.address_map import ADDRESS_MAP, configure_address_map, dram_channel
-from memory.dram.checker import Command, record_commands, recorded_commands
+from memory.dram.checker import DramCommand, record_commands, recorded_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
-from memory.dram.constraints import RULES, Rule
+from memory.dram.constraints import RULES, TimingRule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
 from memory.dram.mapping import channel_masks, plain_bank_masks
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
@@ -123,7 +123,7 @@ class Outcome:
     cycles: int
     done: list[int]
     answers: list[int]
-    commands: list[Command]
+    commands: list[DramCommand]
 
     def issued(self, channel: int = 0) -> list[tuple[int, str]]:
         """(clock, name) of a channel's commands."""
@@ -155,7 +155,7 @@ def machine(
     spec: DramSpec,
     core_clock_hz: float = GDDR5_CLOCK_HZ,
     interleave_lines_bits: int = 2,
-    rules: tuple[Rule, ...] = RULES,
+    rules: tuple[TimingRule, ...] = RULES,
 ) -> Any:
     """A record with address map and DRAM configured."""
     m = new_record(RECORD)
@@ -182,7 +182,7 @@ def run(
     core_clock_hz: float = GDDR5_CLOCK_HZ,
     poll: bool = False,
     look_ahead: int | None = None,
-    rules: tuple[Rule, ...] = RULES,
+    rules: tuple[TimingRule, ...] = RULES,
 ) -> Outcome:
     """Run (cycle, READ or WRITE, line[, mask]) requests, sent in order, until all are served."""
     return run_streams(spec, [script], core_clock_hz, poll, look_ahead, rules)
@@ -194,7 +194,7 @@ def run_streams(
     core_clock_hz: float = GDDR5_CLOCK_HZ,
     poll: bool = False,
     look_ahead: int | None = None,
-    rules: tuple[Rule, ...] = RULES,
+    rules: tuple[TimingRule, ...] = RULES,
 ) -> Outcome:
     """As `run`, with several senders: each keeps its own order and waits for nobody else."""
     m = machine(spec, core_clock_hz, rules=rules)

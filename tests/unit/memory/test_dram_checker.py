@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import Command, ProtocolError, check_commands, recorded_commands
+from memory.dram.checker import DramCommand, ProtocolError, check_commands, recorded_commands
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from memory.dram.constraints import RULES
 from memory.dram.spec import resolve
@@ -28,27 +28,27 @@ WRITE_END = T.tcwl + T.burst_clocks
 
 
 def act(clock, bank=0, row=0):
-    return Command(0, clock, ACTIVATE, bank, row, 0)
+    return DramCommand(0, clock, ACTIVATE, bank, row, 0)
 
 
 def pre(clock, bank=0):
-    return Command(0, clock, PRECHARGE, bank, 0, 0)
+    return DramCommand(0, clock, PRECHARGE, bank, 0, 0)
 
 
 def prea(clock):
-    return Command(0, clock, PRECHARGE_ALL, 0, 0, 0)
+    return DramCommand(0, clock, PRECHARGE_ALL, 0, 0, 0)
 
 
 def read(clock, bank=0, row=0):
-    return Command(0, clock, READ_BURST, bank, row, 0)
+    return DramCommand(0, clock, READ_BURST, bank, row, 0)
 
 
 def write(clock, bank=0, row=0):
-    return Command(0, clock, WRITE_BURST, bank, row, 0)
+    return DramCommand(0, clock, WRITE_BURST, bank, row, 0)
 
 
 def ref(clock):
-    return Command(0, clock, REFRESH, 0, 0, 0)
+    return DramCommand(0, clock, REFRESH, 0, 0, 0)
 
 
 TIGHT = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import Command, ProtocolError, check_commands
+from memory.dram.checker import DramCommand, ProtocolError, check_commands
 from memory.dram.constants import (
     ACTIVATE,
     BANK,
@@ -18,7 +18,7 @@ from memory.dram.constants import (
     REFRESH_BANK,
     WRITE_BURST,
 )
-from memory.dram.constraints import REACH, RULES, Rule, compiled, in_force, reaches_further
+from memory.dram.constraints import REACH, RULES, TimingRule, compiled, in_force, reaches_further
 from memory.dram.spec import resolve
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, machine, plain_spec, run
 
@@ -26,22 +26,22 @@ T = resolve(plain_spec())
 
 
 def test_a_latency_is_a_sum_of_timings_and_numbers():
-    assert Rule("r", BANK, (), (), "tcwl + burst_clocks + twr").clocks(T) == 6 + 2 + 21
-    assert Rule("r", BANK, (), (), "tcl - 3 + 1").clocks(T) == 21 - 3 + 1
-    assert Rule("r", BANK, (), (), "tcl + trtrs").clocks(T) is None  # GDDR5 has no ranks
+    assert TimingRule("r", BANK, (), (), "tcwl + burst_clocks + twr").clocks(T) == 6 + 2 + 21
+    assert TimingRule("r", BANK, (), (), "tcl - 3 + 1").clocks(T) == 21 - 3 + 1
+    assert TimingRule("r", BANK, (), (), "tcl + trtrs").clocks(T) is None  # GDDR5 has no ranks
 
 
 @pytest.mark.parametrize("latency", ["tcl *", "tcl tcwl", "tcl + + 2"])
 def test_a_latency_that_cannot_be_read_is_refused(latency):
     with pytest.raises(ValueError, match="rule r: cannot read"):
-        Rule("r", BANK, (), (), latency).clocks(T)
+        TimingRule("r", BANK, (), (), latency).clocks(T)
 
 
 def test_of_two_rules_the_longer_holds_and_a_channel_rule_holds_in_all_ranks():
     rules = (
-        Rule("short", BANK, (ACTIVATE,), (READ_BURST, WRITE_BURST), "3"),
-        Rule("long", BANK, (ACTIVATE,), (READ_BURST,), "7"),
-        Rule("bus", CHANNEL, (ACTIVATE,), (PRECHARGE,), "2"),
+        TimingRule("short", BANK, (ACTIVATE,), (READ_BURST, WRITE_BURST), "3"),
+        TimingRule("long", BANK, (ACTIVATE,), (READ_BURST,), "7"),
+        TimingRule("bus", CHANNEL, (ACTIVATE,), (PRECHARGE,), "2"),
     )
     least = compiled(T, rules).least
     assert least[BANK, ACTIVATE, READ_BURST] == 7
@@ -51,16 +51,16 @@ def test_of_two_rules_the_longer_holds_and_a_channel_rule_holds_in_all_ranks():
 
 
 def test_a_rule_holds_if_its_latency_is_given_and_longer_than_nothing():
-    rules = [Rule(text, BANK, (ACTIVATE,), (PRECHARGE,), text) for text in ("trtrs", "tcl - tcl", "1", "tras")]
+    rules = [TimingRule(text, BANK, (ACTIVATE,), (PRECHARGE,), text) for text in ("trtrs", "tcl - tcl", "1", "tras")]
     assert [(rule.name, clocks) for rule, clocks in in_force(T, tuple(rules))] == [("1", 1), ("tras", T.tras)]
 
 
 def test_a_window_is_kept_as_it_is_given():
     # as many windows, and as long a one, as the scheduler holds; a rule of a bank group beside them
     rules = (
-        Rule("four", RANK, (ACTIVATE,), (ACTIVATE,), "40", window=4),
-        Rule("longest", RANK, (ACTIVATE,), (ACTIVATE, REFRESH_BANK), "400", window=32),
-        Rule("group", GROUP, (ACTIVATE,), (ACTIVATE,), "5"),
+        TimingRule("four", RANK, (ACTIVATE,), (ACTIVATE,), "40", window=4),
+        TimingRule("longest", RANK, (ACTIVATE,), (ACTIVATE, REFRESH_BANK), "400", window=32),
+        TimingRule("group", GROUP, (ACTIVATE,), (ACTIVATE,), "5"),
     )
     table = compiled(T, rules)
     held = [{int(k): int(window.distance[k]) for k in np.flatnonzero(window.distance > 0)} for window in table.windows]
@@ -72,13 +72,13 @@ def test_a_window_is_kept_as_it_is_given():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ([Rule("w", BANK, (ACTIVATE,), (ACTIVATE,), "9", window=4)], "a window is of"),
-        ([Rule("w", RANK, (READ_BURST,), (ACTIVATE,), "9", window=4)], "a window is of"),
-        ([Rule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=33)], "at most 32"),
-        ([Rule("w", RANK, (ACTIVATE,), (READ_BURST,), "9", window=4)], "may hold back"),
-        ([Rule("w", RANK, (ACTIVATE,), (READ_BURST, ACTIVATE), "9", window=4)], "may hold back"),
-        ([Rule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=n) for n in (2, 4, 8)], "3 rules over a window"),
-        ([Rule("p", GROUP, (PRECHARGE,), (PRECHARGE,), "9")], "does not wait for its bank group"),
+        ([TimingRule("w", BANK, (ACTIVATE,), (ACTIVATE,), "9", window=4)], "a window is of"),
+        ([TimingRule("w", RANK, (READ_BURST,), (ACTIVATE,), "9", window=4)], "a window is of"),
+        ([TimingRule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=33)], "at most 32"),
+        ([TimingRule("w", RANK, (ACTIVATE,), (READ_BURST,), "9", window=4)], "may hold back"),
+        ([TimingRule("w", RANK, (ACTIVATE,), (READ_BURST, ACTIVATE), "9", window=4)], "may hold back"),
+        ([TimingRule("w", RANK, (ACTIVATE,), (ACTIVATE,), "9", window=n) for n in (2, 4, 8)], "3 rules over a window"),
+        ([TimingRule("p", GROUP, (PRECHARGE,), (PRECHARGE,), "9")], "does not wait for its bank group"),
     ],
 )
 def test_rules_that_the_scheduler_cannot_hold_are_refused(rules, message):
@@ -183,7 +183,7 @@ def test_each_row_is_necessary(name):
 
 
 def command(kind, clock, bank=0):
-    return Command(0, clock, kind, bank, 0, 0)
+    return DramCommand(0, clock, kind, bank, 0, 0)
 
 
 def rejects(timing, name, stream):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpusim.jobs.networks.execution import MOST_ERROR, StepResult, allotted_errors
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.model.sampling.spec import SamplingSpec
-from workloads.operators.operator import Work
+from workloads.operators.operator import OperatorCost
 
 STEP: Any = None  # which one it is does not matter
 
@@ -21,7 +21,7 @@ def class_of(number: int) -> LaunchClass:
 
 def step(operations: int, *classes: int) -> StepResult:
     """A step of so much work, shared equally by launches of these classes."""
-    return StepResult(STEP, (), (Work(0, 0, 0, 0, 0, operations),), tuple(map(class_of, classes)))
+    return StepResult(STEP, (), (OperatorCost(0, 0, 0, 0, 0, operations),), tuple(map(class_of, classes)))
 
 
 def shares(steps: list[StepResult]) -> dict[LaunchClass, float]:

@@ -6,8 +6,8 @@ from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
-from gpusim.jobs.networks.binding import KINDS, parts_of, why_apart
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.binding import KINDS, bind_primitives, explain_separate_launches
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.run import selected_layers
 from gpusim.jobs.networks.storage import Storage, network_plan
 from isa.device_memory import DeviceMemoryError
@@ -32,7 +32,7 @@ def schedules(of: Network) -> list[Schedule]:
 def built(schedule: Schedule) -> Storage:
     storage = Storage.allocate(network_plan(schedule), GPU)
     for step in schedule.steps:
-        storage.operators(step, FACTS, Iteration(2))  # `place` checks shapes, types and overlaps
+        storage.operators(step, FACTS, IterationSettings(2))  # `place` checks shapes, types and overlaps
     return storage
 
 
@@ -64,13 +64,13 @@ def test_joined_layers_become_operators_with_every_algorithm_and_the_engine() ->
     named = {step.name: step for step in schedule.steps}
     assert named["d.forward"].joined == ("s", "p") and named["g.backward_data"].joined == ("t",)
     for algorithm, sparse in (*((name, None) for name in DENSE_ALGORITHMS), ("implicit", "ellpack_dib_registers")):
-        iteration = Iteration(convolution=algorithm, sparse_convolution=sparse)
+        iteration = IterationSettings(convolution=algorithm, sparse_convolution=sparse)
         storage = Storage.allocate(network_plan(schedule, iteration), GPU)
         for step in schedule.steps:
             storage.operators(step, FACTS, iteration)
-        apart = why_apart(schedule, named["d.forward"], iteration)
+        apart = explain_separate_launches(schedule, named["d.forward"], iteration)
         assert set(apart) == ({"s", "p"} if sparse else set() if algorithm.startswith("winograd") else {"p"})
-        masked = why_apart(schedule, named["d.backward_data"], iteration)
+        masked = explain_separate_launches(schedule, named["d.backward_data"], iteration)
         assert set(masked) == ({"r"} if algorithm in ("implicit", "direct") else set()), algorithm
     assert all("ellpack_dib_registers" in why for why in apart.values())
 
@@ -89,11 +89,11 @@ def test_every_pass_of_every_kind_has_a_row() -> None:
 def test_an_algorithm_is_taken_where_it_computes_a_layer_and_its_workspace_is_planned() -> None:
     small, large = (layer(name, "convolution", filters=6, kernel=k, padding=1) for name, k in (("c", 3), ("d", 5)))
     schedule = training(network([small, large]), 3, Loss.GIVEN)
-    iteration = Iteration(convolution="winograd_4x4", convolution_buffer_bytes=1)
+    iteration = IterationSettings(convolution="winograd_4x4", convolution_buffer_bytes=1)
     planned = network_plan(schedule, iteration)
     named, held = {}, {}
     for step in schedule.steps:
-        for part in parts_of(schedule, step, iteration):
+        for part in bind_primitives(schedule, step, iteration):
             named[step.name] = part.primitive.name
             held[step.name] = sum(operand.size_bytes for operand in part.primitive.workspace.values())
     for what in ("forward", "backward data", "backward weights"):
@@ -101,7 +101,7 @@ def test_an_algorithm_is_taken_where_it_computes_a_layer_and_its_workspace_is_pl
             assert named[name] == f"convolution {what} (winograd_4x4)"
             assert planned.buffer_of[f"{name}.workspace"].bytes >= held[name] > 0
         assert named[f"d.{what.replace(' ', '_')}"] == f"convolution {what} (implicit)"
-    (part,) = parts_of(schedule, schedule.steps[0], iteration)
+    (part,) = bind_primitives(schedule, schedule.steps[0], iteration)
     assert isinstance(part.primitive, WinogradForward) and part.primitive.buffer_bytes == 1
 
 
@@ -109,10 +109,10 @@ def test_a_result_that_nothing_needs_is_stored_into_workspace() -> None:
     schedule = training(network(SHORT), 2)
     step = next(s for s in schedule.steps if s.name == "bn1.backward")
     assert "dx" not in step.writes, "the first layer's input has no gradient"
-    (part,) = parts_of(schedule, step)
+    (part,) = bind_primitives(schedule, step)
     assert set(part.primitive.gives) - set(part.tensors) == {"dx"}
     storage = built(schedule)
-    (operator,) = storage.operators(step, FACTS, Iteration())
+    (operator,) = storage.operators(step, FACTS, IterationSettings())
     held = storage.plan.buffer_of["bn1.backward.workspace"]
     at = operator.tensors["dx"].address - storage.whole.address
     assert held.offset <= at and at + operator.tensors["dx"].size_bytes <= held.offset + held.bytes
@@ -130,19 +130,19 @@ def test_a_stream_of_random_numbers_is_a_layer_s_and_an_iteration_s() -> None:
     layers = [layer("a", "dropout"), layer("b", "dropout"), layer("pool", "average_pool", whole=True)]
     schedule = training(network([layer("bn", "batch_norm"), *layers]), 2)
     steps = [s for s in schedule.steps if s.what is Pass.FORWARD and s.layer in "ab"]
-    streams = [parts_of(schedule, s, Iteration(n))[0].primitive.stream for n in (1, 2, 3) for s in steps]  # type: ignore[attr-defined]
+    streams = [bind_primitives(schedule, s, IterationSettings(n))[0].primitive.stream for n in (1, 2, 3) for s in steps]  # type: ignore[attr-defined]
     assert len(set(streams)) == len(streams) == 6
 
 
 def test_the_number_of_the_iteration_is_adam_s() -> None:
     schedule = training(network(SHORT), 2, update=Update.ADAM)
     step = next(s for s in schedule.steps if s.what is Pass.UPDATE)
-    assert parts_of(schedule, step, Iteration(5))[0].primitive.step == 5  # type: ignore[attr-defined]
+    assert bind_primitives(schedule, step, IterationSettings(5))[0].primitive.step == 5  # type: ignore[attr-defined]
 
 
 def test_padding_differs_from_side_to_side() -> None:
     schedule = inference(network([layer("p", "max_pool", kernel=3, padding=[0, 1, 1, 2])]), 1)
-    (part,) = parts_of(schedule, schedule.steps[0])
+    (part,) = bind_primitives(schedule, schedule.steps[0])
     assert part.primitive.pooling.sides == (0, 1, 1, 2)  # type: ignore[attr-defined]
 
 

@@ -5,21 +5,21 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec
-from gpusim.jobs.networks.case import Iteration
-from gpusim.jobs.networks.circulant import with_circulant_layers
+from gpusim.jobs.networks.case import IterationSettings
+from gpusim.jobs.networks.circulant import make_layers_circulant
 from gpusim.jobs.networks.storage import Storage, network_plan
 from tests.unit.workloads.test_primitives import GPU
 from workloads.networks.schedule import inference
 
 
 def kinds(name: str, **asked: object) -> dict[str, str]:
-    made = with_circulant_layers(load_network(name), BlockCirculantSpec.model_validate(asked))
+    made = make_layers_circulant(load_network(name), BlockCirculantSpec.model_validate(asked))
     return {layer.name: layer.kind_name for layer in made.layers}
 
 
 def test_nothing_asked_is_the_same_network() -> None:
     network = load_network("lenet")
-    assert with_circulant_layers(network, BlockCirculantSpec()) is network
+    assert make_layers_circulant(network, BlockCirculantSpec()) is network
 
 
 def test_layers_are_chosen_by_kind_or_name() -> None:
@@ -33,13 +33,13 @@ def test_layers_are_chosen_by_kind_or_name() -> None:
 
 def test_a_layer_without_such_a_block_stays_dense_and_is_named() -> None:
     asked = BlockCirculantSpec(block=16, layers="all", flow="o1")
-    network = with_circulant_layers(load_network("lenet"), asked)
+    network = make_layers_circulant(load_network("lenet"), asked)
     assert network["ip2"].kind_name == "fully_connected"
     assert network.remarks == ("ip2 stays dense: block 16 is larger than its matrix of 10 × 500 values: no block is as"
                                " small as it",)  # fmt: skip
     assert network["ip1"].kind.flow == "o1"
     assert dict(network["ip1"].anatomy.parameters)["weight"] == (32, 50, 16)
-    again = with_circulant_layers(network, asked)
+    again = make_layers_circulant(network, asked)
     assert (again.layers, again.remarks) == (network.layers, network.remarks)
 
 
@@ -47,7 +47,7 @@ def test_layers_of_a_file_take_the_flow_of_the_run() -> None:
     layers = [{"name": "fc", "kind": "block_circulant", "outputs": 16, "block": 16, "flow": "o2"}]
     network = load_network({"input": [20], "layers": layers})
     assert network["fc"].kind.flow == "o2"
-    made = with_circulant_layers(network, BlockCirculantSpec(flow="baseline", lanes="wavefront"))
+    made = make_layers_circulant(network, BlockCirculantSpec(flow="baseline", lanes="wavefront"))
     assert (made["fc"].kind.flow, made["fc"].kind.lanes) == ("baseline", "wavefront")
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_refused(name: str, asked: dict, part: str) -> None:
 def test_a_workgroup_without_room_in_the_lds_is_refused_by_its_layer() -> None:
     layers = [{"name": "fc", "kind": "block_circulant", "outputs": 1024, "block": 64}]
     schedule = inference(load_network({"input": [1024], "layers": layers}), 1)
-    storage = Storage.laid_out(network_plan(schedule))
+    storage = Storage.allocate_addresses(network_plan(schedule))
     said = r"layer 'fc' \(forward\): flow fused with block 64: a workgroup of 528 work-items needs 8448 bytes of LDS; a"
     with pytest.raises(UserError, match=said):
-        storage.operators(schedule.steps[0], GPU._replace(lds_bytes=8192), Iteration())
+        storage.operators(schedule.steps[0], GPU._replace(lds_bytes=8192), IterationSettings())

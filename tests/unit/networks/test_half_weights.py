@@ -8,7 +8,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.circulant import as_set
+from gpusim.jobs.networks.circulant import apply_layer_settings
 from tests.support.network_runs import GPU, executed, run_job
 from workloads.networks.memory import ALIGNMENT, plan
 from workloads.networks.schedule import inference, training
@@ -38,7 +38,7 @@ def test_a_layer_multiplies_by_rounded_weights_and_adds_up_in_single_precision(r
 
 def test_the_run_s_setting_is_the_layer_s_and_halves_memory_and_traffic() -> None:
     network = load_network(described(1))
-    half = as_set(network, NetworkSettings(gpu=GPU, weights="float16"))
+    half = apply_layer_settings(network, NetworkSettings(gpu=GPU, weights="float16"))
     assert half.layers == load_network(described(1, weights="float16")).layers
     sizes = [plan(inference(one, 1)).buffer_of["y.weight"].bytes for one in (network, half)]
     assert sizes == [round_up(size * OUTPUTS * VALUES, ALIGNMENT) for size in (4, 2)]
@@ -59,7 +59,7 @@ def test_where_no_kernel_reads_them_they_are_refused() -> None:
         executed(load_network(described(1, weights="float16")), {"y.weight": np.full((OUTPUTS, VALUES), 7e4)})
     relu = load_network({"input": [3], "layers": [{"name": "y", "kind": "relu"}]})
     with pytest.raises(UserError, match=r"weights: float16: .* has no fully connected layer"):
-        as_set(relu, NetworkSettings(gpu=GPU, weights="float16"))
+        apply_layer_settings(relu, NetworkSettings(gpu=GPU, weights="float16"))
     shared = described(1, weights="float16")
     shared["layers"].append({**shared["layers"][0], "name": "z", "inputs": "x", "shares": "y", "weights": "float32"})
     with pytest.raises(UserError, match="shares: 'y' has a weight of float16; it needs float32"):

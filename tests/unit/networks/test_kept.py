@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, UncertaintyComponent
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.store.under_way import FOLDER
 from spartan.engine_spec import EngineSpec
@@ -31,7 +31,7 @@ def estimate(half_width: float, method: str = WINDOWS) -> RunFacts:
     vector = CountVector.of(facts.sections)
     deviations = np.zeros((1, sum(vector.sizes)))
     deviations[0, vector.at("kernel", "cycles")] = half_width / 2
-    doubts = (Doubt(vector, Replicates(4.0, deviations)),)
+    doubts = (UncertaintyComponent(vector, Replicates(4.0, deviations)),)
     facts.sampling = Sampling(0.95, method, "", 100.0, 5000.0, 500.0, False, doubts)
     return facts
 
@@ -41,8 +41,8 @@ def asked(error: float, **more: Any) -> SamplingSpec:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Kept]:
-    held = Kept(tmp_path / "s.db", GpuSpec())
+def kept(tmp_path: Path) -> Iterator[LaunchCache]:
+    held = LaunchCache(tmp_path / "s.db", GpuSpec())
     yield held
     held.close()
 
@@ -51,14 +51,14 @@ def cycles(facts: RunFacts | None) -> int | None:
     return None if facts is None else facts.cycles
 
 
-def test_an_exact_one_serves_always(kept: Kept) -> None:
+def test_an_exact_one_serves_always(kept: LaunchCache) -> None:
     kept.put(ONE, EXACT)
     for sampling in (None, asked(0.5), asked(1e-9), asked(0.01, confidence=0.5)):
         assert kept.get(ONE, sampling) == EXACT
     assert kept.get(SPARSE) is None
 
 
-def test_an_estimate_serves_where_it_is_good_enough(kept: Kept) -> None:
+def test_an_estimate_serves_where_it_is_good_enough(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(100), asked(0.02))  # 1 % though 2 % were asked for
     for error, serves in ((0.5, True), (0.0101, True), (0.0099, False), (1e-9, False)):
         found = kept.get(ONE, asked(error))
@@ -68,32 +68,32 @@ def test_an_estimate_serves_where_it_is_good_enough(kept: Kept) -> None:
             assert found.sampling.half_width("kernel", "cycles") == pytest.approx(100)
 
 
-def test_an_estimate_less_precise_than_was_asked_for_is_not_made_again(kept: Kept) -> None:
+def test_an_estimate_less_precise_than_was_asked_for_is_not_made_again(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(900), asked(0.05))  # 9 % though 5 % were asked for
     for error, serves in ((0.05, True), (0.06, True), (0.1, True), (0.049, False)):
         assert (kept.get(ONE, asked(error)) is not None) == serves
 
 
-def test_an_estimate_by_whole_workgroups_is_made_again_within_them_unless_it_is_good(kept: Kept) -> None:
+def test_an_estimate_by_whole_workgroups_is_made_again_within_them_unless_it_is_good(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(900), asked(0.05, within=False))
     assert kept.get(ONE, asked(0.05)) is None and kept.get(ONE, asked(0.05, within=False)) is not None
     assert kept.get(ONE, asked(0.1)) is not None
 
 
-def test_an_estimate_serves_no_exact_run(kept: Kept) -> None:
+def test_an_estimate_serves_no_exact_run(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(0.0), asked(0.02))
     assert kept.get(ONE) is None
     assert kept.get(ONE, asked(0.02)) is not None
 
 
-def test_an_estimate_that_was_made_otherwise_does_not_serve(kept: Kept) -> None:
+def test_an_estimate_that_was_made_otherwise_does_not_serve(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(10), asked(0.02))
     assert kept.get(ONE, asked(0.02, functional=True)) is not None, "the same windows"
     for other in (asked(0.02, confidence=0.99), asked(0.02, windows=4), asked(0.02, bias=0.003)):
         assert kept.get(ONE, other) is None
 
 
-def test_an_exact_one_comes_before_an_estimate_and_stays(kept: Kept) -> None:
+def test_an_exact_one_comes_before_an_estimate_and_stays(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(10), asked(0.02))
     kept.put(ONE, EXACT)
     assert cycles(kept.get(ONE, asked(0.5))) == CYCLES
@@ -101,7 +101,7 @@ def test_an_exact_one_comes_before_an_estimate_and_stays(kept: Kept) -> None:
     assert cycles(kept.get(ONE, asked(0.5))) == cycles(kept.get(ONE)) == CYCLES
 
 
-def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: Kept) -> None:
+def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: LaunchCache) -> None:
     whole = estimate(0, WHOLE)
     assert whole.sampling is not None
     whole.sampling = replace(whole.sampling, reason="its rounds are few")
@@ -119,19 +119,19 @@ def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: Kept) -> None:
 
 def test_engines_have_estimates_of_their_own(tmp_path: Path) -> None:
     for size, there in ((256, False), (128, True)):
-        held = Kept(tmp_path / "s.db", GpuSpec(), engine_spec=EngineSpec(sib_kib=size))
+        held = LaunchCache(tmp_path / "s.db", GpuSpec(), engine_spec=EngineSpec(sib_kib=size))
         if size == 256:
             held.put(ONE, estimate(1), asked(0.02))
             held.put(SPARSE, estimate(1), asked(0.02))
         found = [held.get(one, asked(0.02)) is not None for one in (ONE, SPARSE)]
         assert found == [True, not there]
         held.close()
-    held = Kept(tmp_path / "s.db", GpuSpec(), fresh=True)
+    held = LaunchCache(tmp_path / "s.db", GpuSpec(), fresh=True)
     assert held.get(ONE, asked(0.02)) is None
     held.close()
 
 
-def test_one_made_by_whole_workgroups_serves_where_parts_of_them_may_be_passed_over(kept: Kept) -> None:
+def test_one_made_by_whole_workgroups_serves_where_parts_of_them_may_be_passed_over(kept: LaunchCache) -> None:
     kept.put(ONE, estimate(100), asked(0.03, within=False))
     for sampling, serves in (
         (asked(0.03, within=True), True),
@@ -149,7 +149,7 @@ def test_a_class_is_one_process_at_a_time(tmp_path: Path) -> None:
     ours, theirs = multiprocessing.Pipe()
 
     def do() -> None:
-        held = Kept(store, GpuSpec())
+        held = LaunchCache(store, GpuSpec())
         theirs.send(held.hold(ONE))
         theirs.recv()
         held.release(ONE)
@@ -159,7 +159,7 @@ def test_a_class_is_one_process_at_a_time(tmp_path: Path) -> None:
     process = multiprocessing.get_context("fork").Process(target=do, daemon=True)
     process.start()
     assert ours.recv()
-    kept, fresh = Kept(store, GpuSpec()), Kept(store, GpuSpec(), fresh=True)
+    kept, fresh = LaunchCache(store, GpuSpec()), LaunchCache(store, GpuSpec(), fresh=True)
     assert not kept.hold(ONE) and kept.hold(SPARSE) and fresh.hold(ONE)
     ours.send("release it")
     assert ours.recv() and kept.hold(ONE)

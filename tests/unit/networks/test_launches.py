@@ -9,17 +9,17 @@ import pytest
 from gpusim.jobs.networks.execution import StepResult
 from gpusim.jobs.networks.launches import (
     TURNED_OVER,
-    Before,
     LaunchClass,
+    PrecedingLaunch,
     after,
     class_of_values,
     deciding,
-    found_in_l2,
+    find_launches_in_l2,
     has_tables,
     launch_class,
 )
-from gpusim.jobs.networks.pieces import depended_on, pieces
-from gpusim.jobs.networks.steps import Outcome
+from gpusim.jobs.networks.pieces import find_decisive_launches, pieces
+from gpusim.jobs.networks.steps import StepOutcome
 from gpusim.model.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
 from workloads.operators.activation import ActivationForward
@@ -117,8 +117,8 @@ def test_launches_without_tables_are_pieces_of_their_own() -> None:
     assert [one.operator for one in found] == [operators[n] for n in (0, 0, 1, 2)]
     assert found[1].sampling == {3: SamplingSpec(error=0.5)} and not found[0].sampling
     facts: Any = object()
-    assert found[3].in_step(Outcome({0: facts, 1: facts})).facts.keys() == {5, 6}
-    assert depended_on(operators) == {5}
+    assert found[3].in_step(StepOutcome({0: facts, 1: facts})).facts.keys() == {5, 6}
+    assert find_decisive_launches(operators) == {5}
 
 
 def test_tables_that_launches_make_follow_from_the_windows() -> None:
@@ -138,10 +138,10 @@ def test_a_class_is_the_same_text_in_every_process() -> None:
 L2_BYTES = 1000
 
 
-def moving(*sizes: float) -> list[Before]:
+def moving(*sizes: float) -> list[PrecedingLaunch]:
     """Launches that move so many bytes each, in order."""
     (one,) = classes(RELU)
-    return [Before(operator_of(RELU), 0, one._replace(kernel=f"k{n}"), size) for n, size in enumerate(sizes)]
+    return [PrecedingLaunch(operator_of(RELU), 0, one._replace(kernel=f"k{n}"), size) for n, size in enumerate(sizes)]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def moving(*sizes: float) -> list[Before]:
 )
 def test_what_may_be_in_l2_goes_back_until_it_was_turned_over_and_no_further(sizes: list[float], found: int) -> None:
     chain = moving(*sizes)
-    held = found_in_l2(chain, L2_BYTES)
+    held = find_launches_in_l2(chain, L2_BYTES)
     assert held == tuple(chain[len(chain) - found :])
     assert TURNED_OVER == 2
     if found < len(chain):
@@ -169,11 +169,11 @@ def test_what_may_be_in_l2_goes_back_until_it_was_turned_over_and_no_further(siz
     assert sum(one.moved_bytes for one in held[1:]) < TURNED_OVER * L2_BYTES, "one fewer would not do"
 
 
-def between(memory: DeviceMemory, read: Tensor, written: Tensor, function: str = "relu") -> Before:
+def between(memory: DeviceMemory, read: Tensor, written: Tensor, function: str = "relu") -> PrecedingLaunch:
     """A launch that reads one tensor and writes another one."""
     operator = place(ActivationForward(function, SHAPE), {"x": read, "y": written}, FACTS)  # type: ignore[arg-type]
     (launch,) = operator.launches
-    return Before(operator, 0, launch_class(launch, "", True), 1.0)
+    return PrecedingLaunch(operator, 0, launch_class(launch, "", True), 1.0)
 
 
 def test_what_was_before_and_on_which_memory_tells_launches_apart() -> None:

@@ -10,10 +10,10 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.binding import parts_of
-from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.binding import bind_primitives
+from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.library import LibraryMultiplier, moved
-from gpusim.jobs.networks.run import schedule_of
+from gpusim.jobs.networks.run import build_schedule
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
@@ -104,10 +104,10 @@ def test_without_the_library_a_layer_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("GPUSIM_VENDOR_ROOT", raising=False)
     settings = NetworkSettings(gpu=load_gpu("mi6", ["memory_mib=64"]), products="rocblas_mac")
     network = load_network({"input": [20], "layers": [{"name": "fc", "kind": "fully_connected", "outputs": 16}]})
-    schedule = schedule_of(network, settings, 4, train=True)
-    iteration = Iteration.under(settings)
+    schedule = build_schedule(network, settings, 4, train=True)
+    iteration = IterationSettings.under(settings)
     assert isinstance(iteration.multiplier, LibraryMultiplier)
     (forward,) = (one for one in schedule.steps if one.what is Pass.FORWARD)
-    (part,) = parts_of(schedule, forward, iteration)
+    (part,) = bind_primitives(schedule, forward, iteration)
     with pytest.raises(UserError, match=r"rocblas_mac: librocblas.so.0 is not there: apt install librocblas0"):
         build(part.primitive, DeviceMemory(1 << 20), GPU)

@@ -9,7 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, TrainingSpec
-from gpusim.lab.training.iterations import Training
+from gpusim.lab.training.iterations import NetworkTraining
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import executed, run_job
 from tests.unit.workloads.test_network_schedule import NETWORKS
@@ -17,7 +17,7 @@ from tests.unit.workloads.test_network_schedule import values as values_of
 from workloads.networks.graph import Network
 from workloads.networks.memory import plan
 from workloads.networks.schedule import Update, inference, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 from workloads.operators.attention import ATTENTION_ALGORITHMS
 
 WIDTH, HEADS, PAIRS, TOKENS = 24, 4, 2, 7
@@ -192,7 +192,7 @@ def test_no_token_sees_those_after_it() -> None:
 def test_a_language_model_learns_its_sentences() -> None:
     network = language_model(11)
     settings = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(rate=0.3, momentum=0.5))
-    taught = Training(network, settings, batch=2, given=parameters(network))
+    taught = NetworkTraining(network, settings, batch=2, given=parameters(network))
     words = np.random.default_rng(2).integers(0, 11, (2, TOKENS + 1))
     batch = {"words": words[:, :-1], "labels": words[:, 1:]}
     losses = [taught.step(batch, compared=number == 0) for number in range(4)]
@@ -208,12 +208,12 @@ def test_an_iteration_of_every_kind_is_what_numpy_computes_of_the_schedule(name:
     values = {key: array.astype(np.float32) for key, array in values_of(schedule).items()}
     values["labels"] = values["labels"].astype(np.uint32)
     machine = Machine(plan(schedule), values).run()
-    held = {key: array for key, array in values.items() if schedule.tensors[key].role is Role.PARAMETER}
-    taught = Training(given, settings, batch=3, given=held)
+    held = {key: array for key, array in values.items() if schedule.tensors[key].role is TensorRole.PARAMETER}
+    taught = NetworkTraining(given, settings, batch=3, given=held)
     loss = taught.step({key: array for key, array in values.items() if key not in held})
     assert loss == pytest.approx(float(machine.array("loss")[0]), rel=1e-4)
     for tensor in schedule.tensors.values():
-        if tensor.role is Role.PARAMETER_GRADIENT:
+        if tensor.role is TensorRole.PARAMETER_GRADIENT:
             wanted = machine.array(tensor.name)
             off = np.abs(taught.array(tensor.name) - wanted).max()
             assert off <= 2e-4 * np.abs(wanted).max() + 1e-6, tensor.name
@@ -222,7 +222,7 @@ def test_an_iteration_of_every_kind_is_what_numpy_computes_of_the_schedule(name:
 def test_every_position_has_a_label() -> None:
     schedule = training(language_model(11), 3)
     assert schedule.tensors["labels"].shape == schedule.tensors["losses"].shape == (3, TOKENS)
-    assert {t.dtype for t in schedule.tensors.values() if t.role is Role.INPUT} == {"uint32"}
+    assert {t.dtype for t in schedule.tensors.values() if t.role is TensorRole.INPUT} == {"uint32"}
 
 
 def test_words_that_no_table_has_are_refused() -> None:

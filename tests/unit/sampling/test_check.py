@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.lab.checks.sampling.cases import CASES, GPUS, wanted
+from gpusim.lab.checks.sampling.cases import CASES, GPUS, select_cases
 from gpusim.lab.checks.sampling.few import FEW
-from gpusim.lab.checks.sampling.measure import Outcome, known, one_line, policy, renewed
+from gpusim.lab.checks.sampling.measure import SamplingCaseResult, known, one_line, policy, renewed
 from gpusim.lab.checks.sampling.report import MANY_ROUNDS, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.report.document import as_json
 
 
-def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:
+def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> SamplingCaseResult:
     covered = abs(error) <= half_width
-    return Outcome(
+    return SamplingCaseResult(
         name, "kind", "what", rounds, 1000, error, half_width, covered, 10, 9, fraction, 2.0, 0.5, "windows", "why"
     )
 
@@ -89,9 +89,9 @@ def test_the_suite_has_what_it_should() -> None:
         if case.kind != FEW and " x " in case.what
     ]
     assert min(depths) == 64 and max(depths) == 4608
-    assert [case.name for case in wanted(["mi6 relu"])] == ["mi6 relu"]
+    assert [case.name for case in select_cases(["mi6 relu"])] == ["mi6 relu"]
     with pytest.raises(UserError, match="--only mi7"):
-        wanted(["mi7"])
+        select_cases(["mi7"])
 
 
 def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> None:
@@ -124,5 +124,8 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", ["suite", "few"])
 def test_a_page_s_table_is_that_of_its_result(page: str) -> None:
     folder = Path(__file__).parents[3] / "docs" / "sampling"
-    outcomes = [Outcome(**case) for case in json.loads((folder / f"{page}.json").read_text(encoding="utf-8"))["cases"]]
+    outcomes = [
+        SamplingCaseResult(**case)
+        for case in json.loads((folder / f"{page}.json").read_text(encoding="utf-8"))["cases"]
+    ]
     assert markdown(outcomes) == (folder / f"{page}.md").read_text(encoding="utf-8")

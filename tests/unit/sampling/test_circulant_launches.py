@@ -12,7 +12,7 @@ from gpusim.model.core.sampled import ITERATIONS
 from gpusim.model.core.simulator import simulate
 from gpusim.model.sampling.sampler import sampled
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.work import Work
+from gpusim.model.sampling.work import WorkgroupInstructions
 from isa.device_memory import DeviceMemory
 from isa.execution.counting import executed_blocks
 from isa.execution.emulator import run_functional
@@ -56,7 +56,7 @@ def test_workgroups_that_nothing_tells_apart_have_no_array() -> None:
     (one,) = [one for one in of_forward if "multiply" in one.kernel.name]
     counts = executed_blocks(one)
     assert counts.strides[0] == 0 and len(counts) == 5 * 5 * 4
-    work = Work(counts)
+    work = WorkgroupInstructions(counts)
     assert work.total == run_functional(one).wavefront_instructions == work.each.sum()
     assert work.of(range(3, 10)) == 7 * work.each[0] and len(work.stretches(8)) == 1
 

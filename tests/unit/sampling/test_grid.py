@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.model.sampling.grid import Left, block_weights, kept
+from gpusim.model.sampling.grid import RemainingGrid, block_weights, count_laps_left
 
 JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(1, 400))
 
@@ -13,7 +13,7 @@ JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 6
 @given(JUMPS, st.integers(1, 20))
 def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, int, int, int], more: int) -> None:
     skippable, resident, lap, row = sizes
-    jump = Left(200_000, skippable, lap, resident, row).jump(more)
+    jump = RemainingGrid(200_000, skippable, lap, resident, row).jump(more)
     assert (jump >= 0 and jump + more * lap <= skippable) or not jump
     if jump:  # the last jump is at least half of this one: parts are even
         assert jump >= 200_000 / 32 * 3 / 4
@@ -25,12 +25,12 @@ def test_wherever_chance_has_it_there_is_room_for_the_laps(
     sizes: tuple[int, int, int, int], more: int, luck: float
 ) -> None:
     skippable, resident, lap, row = sizes
-    jump = Left(200_000, skippable, lap, resident, row, luck=luck).jump(more)
+    jump = RemainingGrid(200_000, skippable, lap, resident, row, luck=luck).jump(more)
     assert jump == 0 or 0 < jump <= skippable - more * lap
 
 
 def test_laps_lie_at_random_places() -> None:
-    jumps = [Left(100_000, 90_000, 50, 10, luck=luck).jump(9) for luck in np.linspace(0, 1, 9)]
+    jumps = [RemainingGrid(100_000, 90_000, 50, 10, luck=luck).jump(9) for luck in np.linspace(0, 1, 9)]
     even = (90_000 - 9 * 50) / 9.5
     assert jumps == sorted(jumps) and len(set(jumps)) >= 6
     assert min(jumps) <= 0.5 * even and max(jumps) >= 1.5 * even * 3 / 4
@@ -39,7 +39,7 @@ def test_laps_lie_at_random_places() -> None:
 @given(JUMPS, st.integers(1, 20))
 def test_jumps_leave_the_lower_bits_of_addresses_as_they_are(sizes: tuple[int, int, int, int], more: int) -> None:
     skippable, resident, lap, row = sizes
-    jump = Left(skippable, skippable, lap, resident, row).jump(more)
+    jump = RemainingGrid(skippable, skippable, lap, resident, row).jump(more)
     assert jump % row == 0 or jump < row
     rows = jump // row if jump % row == 0 else jump
     assert rows & -rows >= rows / 8, "three bits at most differ from 0"
@@ -48,7 +48,7 @@ def test_jumps_leave_the_lower_bits_of_addresses_as_they_are(sizes: tuple[int, i
 @given(JUMPS, st.integers(0, 10**6))
 def test_all_jumps_together_are_whole_rounds(sizes: tuple[int, int, int, int], passed: int) -> None:
     skippable, resident, lap, row = sizes
-    left = Left(10**7, skippable, lap, resident, row, passed)
+    left = RemainingGrid(10**7, skippable, lap, resident, row, passed)
     last = left.jump(0)
     assert 0 <= last <= skippable
     assert skippable - last < resident
@@ -57,12 +57,16 @@ def test_all_jumps_together_are_whole_rounds(sizes: tuple[int, int, int, int], p
 
 
 def test_a_grid_in_even_parts() -> None:
-    assert Left(1000, 700, 50, 10).jump(2) == 240 - 240 % 32  # 2 jumps of it, 2 laps, and half of it at the end
-    assert Left(1000, 700, 50, 10, row=100).jump(2) == 200
-    assert Left(1000, 700, 50, 10).jump(0) == 700
-    assert Left(1000, 700, 50, 10, passed=7).jump(0) == 693
-    assert Left(1000, 90, 50, 10).jump(2) == 0
-    assert Left(100_000, 2000, 50, 10).jump(2) == 0, "so short a jump is not worth what it does to the laps after it"
+    assert (
+        RemainingGrid(1000, 700, 50, 10).jump(2) == 240 - 240 % 32
+    )  # 2 jumps of it, 2 laps, and half of it at the end
+    assert RemainingGrid(1000, 700, 50, 10, row=100).jump(2) == 200
+    assert RemainingGrid(1000, 700, 50, 10).jump(0) == 700
+    assert RemainingGrid(1000, 700, 50, 10, passed=7).jump(0) == 693
+    assert RemainingGrid(1000, 90, 50, 10).jump(2) == 0
+    assert RemainingGrid(100_000, 2000, 50, 10).jump(2) == 0, (
+        "so short a jump is not worth what it does to the laps after it"
+    )
 
 
 def test_a_jump_costs_what_the_laps_around_it_do() -> None:
@@ -87,4 +91,4 @@ def test_weights_add_up_to_one(jumped: list[tuple[int, int]]) -> None:
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(0, 90))
 def test_the_first_laps_are_left_out_block_by_block(counts: list[int], first: int) -> None:
     blocks = np.repeat(np.arange(len(counts)), counts)[first:]
-    assert kept(counts, first) == [int((blocks == k).sum()) for k in range(len(counts))]
+    assert count_laps_left(counts, first) == [int((blocks == k).sum()) for k in range(len(counts))]

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpusim.model.sampling.sampler import _Course
+from gpusim.model.sampling.sampler import _LaunchSteering
 from gpusim.model.sampling.spec import SamplingSpec
-from gpusim.model.sampling.work import Stretch
+from gpusim.model.sampling.work import WorkgroupStratum
 
 SPEC = SamplingSpec()
 LAP = 800  # cycles
@@ -17,7 +17,7 @@ def counted(dispatched: list[int]) -> int:
     """Return the cycles that are counted of a stretch of workgroups that are dispatched at these cycles."""
     launch = SimpleNamespace(now=0, position=0)
     course = SimpleNamespace(_launch=launch, _spec=SPEC, _look=lambda: np.array([launch.now]))
-    looks = _Course._tested(course, Stretch(0, len(dispatched)), LAP)  # type: ignore[arg-type]
+    looks = _LaunchSteering._tested(course, WorkgroupStratum(0, len(dispatched)), LAP)  # type: ignore[arg-type]
     try:
         while True:
             launch.now = next(looks)

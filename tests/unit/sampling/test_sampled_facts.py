@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import RunFacts, combined
-from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, UncertaintyComponent
 from gpusim.results import metrics
-from gpusim.results.store.outcome import values_of
+from gpusim.results.store.outcome import list_metric_values
 
 
 def facts(cycles: int = 1000, hits: int = 60, misses: int = 40) -> RunFacts:
@@ -39,7 +39,7 @@ def sampled(factor: float = 1.0, **off: float) -> RunFacts:
     for key, deviation in off.items():
         section, _, name = key.partition("__")
         deviations[0, vector.at(section, name)] = deviation
-    doubt = Doubt(vector, Replicates(factor, deviations))
+    doubt = UncertaintyComponent(vector, Replicates(factor, deviations))
     made.sampling = Sampling(0.95, WINDOWS, "", 100.0, 5000, 500, False, (doubt,))
     return made
 
@@ -157,7 +157,7 @@ def test_methods_and_reasons_are_each_named_once() -> None:
 def test_values_have_the_half_widths_of_their_metrics() -> None:
     one = sampled(factor=4.0, kernel__cycles=30, l2__hits=5)
     tree = metrics.launch_tree(one)
-    values = {value.name: value for value in values_of(tree)}
+    values = {value.name: value for value in list_metric_values(tree)}
     held = dict(metrics.leaves(tree))
     for name, value in values.items():
         width = held.get(name + metrics.SUFFIX)

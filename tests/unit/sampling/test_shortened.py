@@ -65,13 +65,13 @@ def test_what_l2_answers_is_not_told_by_shorter_loops(monkeypatch: pytest.Monkey
 
 
 def test_a_wavefront_that_no_look_met_in_its_loop_ends_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    attached = rooms.Shorter.attach
+    attached = rooms.LoopShortener.attach
 
-    def late(self: rooms.Shorter, launch: object) -> Steerer:
+    def late(self: rooms.LoopShortener, launch: object) -> Steerer:
         steering = attached(self, launch)  # type: ignore[arg-type]
         steering.limit = 10**9
         return steering  # type: ignore[return-value]
 
-    monkeypatch.setattr(rooms.Shorter, "attach", late)
+    monkeypatch.setattr(rooms.LoopShortener, "attach", late)
     held = in_part(launch(6400, 32)).sampling
     assert held is not None and "at the end of their loops before a look at them" in held.reason

@@ -8,7 +8,7 @@ from gpusim.lab.checks.sampling.few import product
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import ITERATIONS, WHOLE
 from gpusim.model.core.simulator import simulate
-from gpusim.model.sampling.sampler import Sampler, sampled
+from gpusim.model.sampling.sampler import LaunchSampler, sampled
 from gpusim.model.sampling.spec import SamplingSpec
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
 
@@ -61,9 +61,9 @@ def test_short_loops_are_not_passed_over() -> None:
 
 
 def test_a_loop_that_proves_another_is_sampled_anew_by_whole_workgroups() -> None:
-    seen: list[Sampler] = []
+    seen: list[LaunchSampler] = []
 
-    def fails_once(steerer: Sampler) -> RunFacts:
+    def fails_once(steerer: LaunchSampler) -> RunFacts:
         seen.append(steerer)
         if len(seen) == 1:
             raise ExecutionFault(FAULT_PASSAGE, "k", 0, "s_nop", 0, 0, -1, None, 0, "")

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.model.sampling.work import Work
+from gpusim.model.sampling.work import WorkgroupInstructions
 
 RESIDENT = 40
 
 
 def cuts(blocks: np.ndarray) -> list[int]:
-    stretches = Work(blocks).stretches(RESIDENT)
+    stretches = WorkgroupInstructions(blocks).stretches(RESIDENT)
     assert stretches[0].start == 0 and stretches[-1].end == len(blocks)
     assert all(one.end == other.start for one, other in pairwise(stretches))
     assert sum(one.share for one in stretches) == pytest.approx(1)
@@ -52,15 +52,15 @@ def test_a_triangle_has_several_stretches() -> None:
 def test_rare_heavy_workgroups_make_a_stretch_uneven() -> None:
     blocks = alike(8000)
     blocks[np.random.default_rng(2).random(8000) < 0.005, 0] *= 20
-    (one,) = Work(blocks).stretches(RESIDENT)
+    (one,) = WorkgroupInstructions(blocks).stretches(RESIDENT)
     assert 8 < one.unevenness < 20 and one.longest_rounds == one.unevenness
     assert one.end_doubt(100) == pytest.approx(0.1 * one.unevenness / 100)
-    (even,) = Work(alike(100)).stretches(RESIDENT)
+    (even,) = WorkgroupInstructions(alike(100)).stretches(RESIDENT)
     assert (even.longest_rounds, even.end_doubt(100)) == (1, 0)
 
 
 def test_work_of_a_part_of_the_grid() -> None:
-    work = Work(np.concatenate([alike(10), alike(10, 200)]))
+    work = WorkgroupInstructions(np.concatenate([alike(10), alike(10, 200)]))
     assert work.of(range(8, 12)) == 2 * 150 + 2 * 300 and work.total == 4500
     first, last = work.stretches(4)
     assert (first.share, first.share_after, last.share_after) == (pytest.approx(1 / 3), pytest.approx(2 / 3), 0)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.results.store.costs import LikeRuns
-from gpusim.results.store.reading import Results
+from gpusim.results.store.costs import SimilarRuns
+from gpusim.results.store.reading import StoreReader
 from tests.support.sweeps import nested, stored_sweep
 
 SIB, BATCH = "engine.sib_kib", "workload.batch"
@@ -27,12 +27,12 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_the_nearest_runs_decide(store: Path) -> None:
-    with Results(store) as results:
-        like = LikeRuns(results, "run")
+    with StoreReader(store) as results:
+        like = SimilarRuns(results, "run")
         found = like.of(nested({BATCH: 8, SIB: 128}) | {"of": "costs"})
         same = like.of(nested({BATCH: 2, SIB: 64}) | {"of": "costs"})
         assert like.of(nested({BATCH: 4, SIB: 64}) | {"of": "costs"}) is None, "other work"
-        assert LikeRuns(results, "net").of({}) is None and LikeRuns(results, "net").error() is None
+        assert SimilarRuns(results, "net").of({}) is None and SimilarRuns(results, "net").error() is None
         error = like.error()
     assert found is not None and found.cycles == pytest.approx(8000) and found.memory_mb == 108
     assert found.cpu_s == pytest.approx((4.016 * 4.064 * 4.256) ** (1 / 3))
@@ -55,5 +55,5 @@ def test_the_commands_say_what_it_would_cost_and_run_nothing(
     assert invoke(["sweep", "vector_add", *sets, *axis, "--estimate"]) == 0
     out = capfd.readouterr().out
     assert "3 points" in out and "estimated from 2 like runs" in out and "0 of 3 points are in the store" in out
-    with Results("gpusim.db") as results:
+    with StoreReader("gpusim.db") as results:
         assert len(results.table("runs")) == 2 and len(results.table("sweeps")) == 1

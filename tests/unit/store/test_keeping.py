@@ -15,7 +15,7 @@ from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.counters import TABLES
 from gpusim.model.core.facts import Hotspot, RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, UncertaintyComponent
 from gpusim.model.energy.dram import POWER
 from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
@@ -31,19 +31,19 @@ from gpusim.results.records.record import (
 from gpusim.results.report.document import document
 from gpusim.results.store import work as sources
 from gpusim.results.store.file import StoreError
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import Measured, Outcome, Value, of_records, values_of
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import MetricSet, MetricValue, RunOutcome, build_outcome, list_metric_values
 from gpusim.results.store.project import store_to_read, store_to_write
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import packed, plain, restored, stored_run, unpacked
-from gpusim.results.store.work import NetworkRows, Work
+from gpusim.results.store.work import NetworkRows, RunDescription
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from spartan.engine_spec import EngineSpec
 
 LINE = SourceLine(SourceFile("a.cl", "/b", b"\x01\xff"), 12)
 VERIFIED = VerificationFacts(True, 1e-7, 1e-5)
-WORK = Work("run", "layer", {"gpu": {"name": "g", "cus": 4}, "run": {"verify": True}}, (), "g", 1, 8)
+WORK = RunDescription("run", "layer", {"gpu": {"name": "g", "cus": 4}, "run": {"verify": True}}, (), "g", 1, 8)
 
 
 def facts(name: str, cycles: int, **more: Any) -> RunFacts:
@@ -170,8 +170,8 @@ def test_a_network_s_record_is_laid_into_the_tables_and_its_document_comes_back(
     about = {"kind": "net", "network": "n", "phase": "train", "batch": 1, "values": "real"}
     records = [network_record()]
     rows = NetworkRows("n", "n.yaml", "id", [("conv1", "convolution"), ("fc", "gemm"), ("late", "gemm")])
-    kept(tmp_path / "s.db", replace(WORK, kind="net", network=rows), of_records(records, [""], 0, about))
-    with Results(tmp_path / "s.db") as results:
+    kept(tmp_path / "s.db", replace(WORK, kind="net", network=rows), build_outcome(records, [""], 0, about))
+    with StoreReader(tmp_path / "s.db") as results:
         stored = stored_run(results, "1")
         launches = results.table("launches")
         by_row = results.table("metrics", name="kernel.cycles")
@@ -210,8 +210,10 @@ def test_a_program_s_record_keeps_where_its_launches_happened(tmp_path: Path) ->
     for one in (*whole.launches, *(part.facts for part in whole.parts)):
         assert one is not None
         one.add("stalls", {"issued": 5})
-    kept(tmp_path / "s.db", replace(WORK, kind="hip", repeatable=False), of_records([whole], [""], 0, {"kind": "hip"}))
-    with Results(tmp_path / "s.db") as results:
+    kept(
+        tmp_path / "s.db", replace(WORK, kind="hip", repeatable=False), build_outcome([whole], [""], 0, {"kind": "hip"})
+    )
+    with StoreReader(tmp_path / "s.db") as results:
         stored = stored_run(results, "1")
         by_row = results.table("metrics", name="kernel.cycles")
     assert stored.records == [whole]
@@ -234,7 +236,7 @@ def samplings(draw: st.DrawFn) -> Sampling:
         replicates = Replicates(
             draw(st.floats(0, 1e3)), deviations, draw(st.text(max_size=3)) if len(deviations) == 1 else ""
         )
-        doubts.append(Doubt(vector, replicates, draw(st.integers(1, 9))))
+        doubts.append(UncertaintyComponent(vector, replicates, draw(st.integers(1, 9))))
     return Sampling(
         *(draw(st.floats(0.5, 0.999)), draw(st.sampled_from([WHOLE, WINDOWS])), draw(st.text())),
         *(draw(st.floats(0, 1e9)) for _ in range(3)),
@@ -274,15 +276,15 @@ def test_a_machine_s_energies_come_back_as_they_were(standard: str, engine: Engi
     assert metrics.to_tree(found)["energy"] == metrics.to_tree(run)["energy"] is not None
 
 
-def kept(path: Path, work: Work, outcome: Outcome, fresh: bool = False) -> int:
-    with Keeper(path, fresh) as keeper:
-        return keeper.keep(work, outcome, Started()).number
+def kept(path: Path, work: RunDescription, outcome: RunOutcome, fresh: bool = False) -> int:
+    with StoreWriter(path, fresh) as keeper:
+        return keeper.keep(work, outcome, RunClock()).number
 
 
 def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path) -> None:
     records = [record(facts("k", 100), facts("l", 50), variant="dense"), record(facts("s", 30), variant="sparse")]
     assert kept(tmp_path / "s.db", WORK, outcome_of(records, 1)) == 1
-    with Keeper(tmp_path / "s.db") as keeper:
+    with StoreWriter(tmp_path / "s.db") as keeper:
         found = keeper.found(replace(WORK))
         assert found is not None
         assert (found.number, found.exit_code) == (1, 1)
@@ -292,8 +294,8 @@ def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path)
     assert document(configuration, again, names) == document(configuration, records, names)
 
 
-def outcome_of(records: list[RunRecord], code: int) -> Outcome:
-    return of_records(records, [record.variant for record in records], code)
+def outcome_of(records: list[RunRecord], code: int) -> RunOutcome:
+    return build_outcome(records, [record.variant for record in records], code)
 
 
 def write(path: Path, text: str) -> Path:
@@ -309,9 +311,9 @@ def write(path: Path, text: str) -> Path:
         replace(WORK, repeatable=False),
     ],
 )
-def test_other_work_is_not_found(tmp_path: Path, other: Work) -> None:
+def test_other_work_is_not_found(tmp_path: Path, other: RunDescription) -> None:
     kept(tmp_path / "s.db", WORK, outcome_of([record(facts("k", 1))], 0))
-    with Keeper(tmp_path / "s.db") as keeper:
+    with StoreWriter(tmp_path / "s.db") as keeper:
         assert keeper.found(other) is None
 
 
@@ -320,7 +322,7 @@ def test_work_is_other_work_when_a_file_that_it_reads_or_the_code_changes(
 ) -> None:
     file = write(tmp_path / "a.npy", "one")
     kept(tmp_path / "s.db", replace(WORK, inputs=[file]), outcome_of([record(facts("k", 1))], 0))
-    with Keeper(tmp_path / "s.db") as keeper:
+    with StoreWriter(tmp_path / "s.db") as keeper:
         assert keeper.found(replace(WORK, inputs=[file])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "one")])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "two")])) is None
@@ -336,45 +338,45 @@ def test_the_hash_of_the_sources_is_of_all_that_is_simulated_with(
     seen = set()
     for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("k.hsaco", "2"), ("notes.md", "2")):
         write(tmp_path / "isa" / name, text)
-        sources.sources_hash.cache_clear()
+        sources._files_hash.cache_clear()
         seen.add(sources.sources_hash(("isa",)))
-    sources.sources_hash.cache_clear()
+    sources._files_hash.cache_clear()
     assert len(seen) == 4
 
 
 def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     kept(path, WORK, outcome_of([record(facts("k", 1), partial=True, stopped_by="interrupted")], 130))
-    with Keeper(path) as keeper:
+    with StoreWriter(path) as keeper:
         assert keeper.found(WORK) is None
     kept(path, WORK, outcome_of([record(facts("k", 1))], 0))
     kept(path, WORK, outcome_of([record(facts("k", 2))], 0), fresh=True)
-    with Keeper(path, fresh=True) as keeper:
+    with StoreWriter(path, fresh=True) as keeper:
         assert keeper.found(WORK) is None
         keeper._connection.execute("UPDATE results SET content = x'00' WHERE run = 3")
-    with Keeper(path) as keeper:
+    with StoreWriter(path) as keeper:
         found = keeper.found(WORK)
     assert found is not None
     assert found.number == 2
-    assert [row["state"] for row in Results(path).table("runs")] == ["partial", "done", "done"]
+    assert [row["state"] for row in StoreReader(path).table("runs")] == ["partial", "done", "done"]
 
 
 def test_equal_work_of_two_at_once_is_kept_once(tmp_path: Path) -> None:
     """Both look before either has ended; the second one's points of a sweep are then known by the first one's run."""
     path, other = tmp_path / "s.db", replace(WORK, configuration={"run": {"verify": False}})
-    with Keeper(path) as first, Keeper(path) as second:
+    with StoreWriter(path) as first, StoreWriter(path) as second:
         sweep = first.sweep("s", "s", {"axes": {}}, 2)
         assert first.found(WORK) is None and second.found(WORK) is None
-        stopped = first.keep(WORK, outcome_of([record(facts("k", 1), partial=True)], 130), Started())
-        one = first.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started())
-        same = second.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started(), sweep, [0, 1])
-        second.keep(other, outcome_of([record(facts("k", 1))], 0), Started())
-        with Keeper(path, fresh=True) as third:
-            again = third.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started())
+        stopped = first.keep(WORK, outcome_of([record(facts("k", 1), partial=True)], 130), RunClock())
+        one = first.keep(WORK, outcome_of([record(facts("k", 1))], 0), RunClock())
+        same = second.keep(WORK, outcome_of([record(facts("k", 1))], 0), RunClock(), sweep, [0, 1])
+        second.keep(other, outcome_of([record(facts("k", 1))], 0), RunClock())
+        with StoreWriter(path, fresh=True) as third:
+            again = third.keep(WORK, outcome_of([record(facts("k", 1))], 0), RunClock())
     assert [stopped, one, same, again] == [(1, True), (2, True), (2, False), (4, True)]
     assert one.sentence(path) == f"kept in {path}: run 2"
     assert same.sentence(path) == f"kept in {path}: run 2, an equal one that came in meanwhile"
-    with Results(path) as results:
+    with StoreReader(path) as results:
         assert len(results.table("runs")) == 4
         assert [(row["number"], row["run"]) for row in results.table("points")] == [(0, 2), (1, 2)]
 
@@ -382,7 +384,7 @@ def test_equal_work_of_two_at_once_is_kept_once(tmp_path: Path) -> None:
 def test_metrics_are_those_of_the_metric_tables(tmp_path: Path) -> None:
     whole = record(facts("k", 100, l1={"hits": 3}), facts("l", 50, l1={"hits": 4}), facts("k", 7))
     kept(tmp_path / "s.db", WORK, outcome_of([whole], 0))
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         held = {row["name"]: row["value"] for row in results.table("metrics", launch=None)}
         units = {row["name"]: row["unit"] for row in results.table("metrics")}
         launches = results.table("launches")
@@ -399,19 +401,27 @@ def test_metrics_are_those_of_the_metric_tables(tmp_path: Path) -> None:
 
 
 def test_values_that_sqlite_has_no_form_for(tmp_path: Path) -> None:
-    values = [Value("a", "u", "d", 2**70), Value("b", "u", "d", [1, 2]), Value("c", "u", "d", 0.5, half_width=0.1)]
-    kept(tmp_path / "s.db", WORK, Outcome({}, "done", 0, [Measured(values)]))
-    rows = {row["name"]: (row["value"], row["half_width"]) for row in Results(tmp_path / "s.db").table("metrics")}
+    values = [
+        MetricValue("a", "u", "d", 2**70),
+        MetricValue("b", "u", "d", [1, 2]),
+        MetricValue("c", "u", "d", 0.5, half_width=0.1),
+    ]
+    kept(tmp_path / "s.db", WORK, RunOutcome({}, "done", 0, [MetricSet(values)]))
+    rows = {row["name"]: (row["value"], row["half_width"]) for row in StoreReader(tmp_path / "s.db").table("metrics")}
     assert rows == {"a": (float(2**70), None), "b": ("[1,2]", None), "c": (0.5, 0.1)}
 
 
 def test_a_run_that_cannot_be_kept_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Keeper(tmp_path / "s.db") as keeper:
-        bad = Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1), Value("b", "u", "d", object())])])
+    with StoreWriter(tmp_path / "s.db") as keeper:
+        bad = RunOutcome(
+            {}, "done", 0, [MetricSet([MetricValue("a", "u", "d", 1), MetricValue("b", "u", "d", object())])]
+        )
         with pytest.raises(StoreError):
-            keeper.keep(WORK, bad, Started())
-        number = keeper.keep(WORK, Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1)])]), Started()).number
-    with Results(tmp_path / "s.db") as results:
+            keeper.keep(WORK, bad, RunClock())
+        number = keeper.keep(
+            WORK, RunOutcome({}, "done", 0, [MetricSet([MetricValue("a", "u", "d", 1)])]), RunClock()
+        ).number
+    with StoreReader(tmp_path / "s.db") as results:
         assert [row["id"] for row in results.table("runs")] == [number]
         assert len(results.table("metric_values")) == len(results.table("subjects")) == 1
     assert unpacked(packed({"a": [1.5]})) == {"a": [1.5]}
@@ -452,5 +462,5 @@ def test_a_project_file_that_is_wrong_says_where(
 
 def test_sampled_values_have_their_half_widths() -> None:
     tree = {"kernel": {"cycles": 100, "cycles_half_width": 2.5, "name": "k"}, "l2": None, "sampling": {"method": "x"}}
-    found = {value.name: (value.value, value.half_width) for value in values_of(tree)}
+    found = {value.name: (value.value, value.half_width) for value in list_metric_values(tree)}
     assert found == {"kernel.cycles": (100, 2.5), "kernel.name": ("k", None)}

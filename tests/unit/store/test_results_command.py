@@ -14,10 +14,10 @@ from gpusim.base.table import Table, columns
 from gpusim.cli.main import invoke
 from gpusim.model.core.facts import RunFacts
 from gpusim.results.records.record import RunRecord
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import failed, of_records
-from gpusim.results.store.reading import Results
-from gpusim.results.store.work import Work
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import build_outcome, failed
+from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import RunDescription
 
 CYCLES = {"layerA": 3000, "layerB": 6000, "vector_add": 90}
 
@@ -25,12 +25,14 @@ CYCLES = {"layerA": 3000, "layerB": 6000, "vector_add": 90}
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with Keeper(Path("gpusim.db")) as keeper:
+    with StoreWriter(Path("gpusim.db")) as keeper:
         for number, (title, cycles) in enumerate(CYCLES.items()):
             facts = RunFacts.of(kernel={"name": title, "cycles": cycles, "clock_ghz": 1.5}, l2={"hits": number})
-            work = Work("run" if number < 2 else "exec", title, {"engine": {"sib_kib": number}}, (), "MI6")
-            keeper.keep(work, of_records([RunRecord(False, title, [facts])], [""], 0), Started())
-        keeper.keep(Work("run", "bad", {"engine": {"sib_kib": 0}}, (), "MI6"), failed("it does not fit"), Started())
+            work = RunDescription("run" if number < 2 else "exec", title, {"engine": {"sib_kib": number}}, (), "MI6")
+            keeper.keep(work, build_outcome([RunRecord(False, title, [facts])], [""], 0), RunClock())
+        keeper.keep(
+            RunDescription("run", "bad", {"engine": {"sib_kib": 0}}, (), "MI6"), failed("it does not fit"), RunClock()
+        )
         sweep = keeper.sweep("s", "s", {}, 2)
         keeper.choose(sweep, 0, [{"a": 1}, {"a": 2}])
         keeper.keep_point(sweep, [0], 2)
@@ -98,10 +100,10 @@ def test_a_name_is_of_one_run(store: Path, capfd: Any) -> None:
     said(["results", "name", "1", "base"], capfd)
     assert "run 1 is called 'base': --move" in said(["results", "name", "2", "base"], capfd, 2)[1]
     said(["results", "name", "2", "base", "--move"], capfd)
-    assert [row["name"] for row in Results(store).table("runs")] == [None, "base", None, None]
+    assert [row["name"] for row in StoreReader(store).table("runs")] == [None, "base", None, None]
     assert "layerB" in said(["results", "show", "base"], capfd)[0]
     said(["results", "name", "base"], capfd)
-    assert [row["name"] for row in Results(store).table("runs")] == [None] * 4
+    assert [row["name"] for row in StoreReader(store).table("runs")] == [None] * 4
 
 
 @pytest.mark.parametrize("name", ["12", "", "a/b", "a.json"])
@@ -110,19 +112,19 @@ def test_a_name_that_means_something_else_is_refused(store: Path, capfd: Any, na
 
 
 def test_delete_takes_all_that_is_known_of_runs_and_nothing_else(store: Path, capfd: Any) -> None:
-    with Results(store) as results:
+    with StoreReader(store) as results:
         before = {name: len(results.table(name)) for name in ("metric_values", "configurations", "launches")}
         of_two = len(results.table("metrics", run=2))
     assert "no run '9'" in said(["results", "delete", "2", "9"], capfd, 2)[1]
     assert said(["results", "delete", "2"], capfd)[1] == "deleted from gpusim.db: 1 run\n"
-    with Results(store) as results:
+    with StoreReader(store) as results:
         assert [row["id"] for row in results.table("runs")] == [1, 3, 4]
         assert len(results.table("metric_values")) == before["metric_values"] - of_two
         assert len(results.table("configurations")) == before["configurations"] - 1
         assert len(results.table("launches")) == before["launches"] - 1
         assert {row["run"] for row in results.table("subjects")} == {1, 3}
     said(["results", "delete", "1"], capfd)  # run 4 has the same configuration
-    assert len(Results(store).table("configurations")) == before["configurations"] - 1
+    assert len(StoreReader(store).table("configurations")) == before["configurations"] - 1
 
 
 def test_export_has_a_column_for_each_metric(store: Path, capfd: Any) -> None:
@@ -158,7 +160,7 @@ def test_parquet_has_the_rows() -> None:
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_tables_for_other_packages(store: Path, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Results(store).wide("kernel.cycles")
+    table = StoreReader(store).wide("kernel.cycles")
     assert table[1]["kernel.cycles"] == table[1:2][0]["kernel.cycles"] == 6000
     made: dict[str, Any] = {}
 

@@ -11,10 +11,10 @@ import gpusim
 from gpusim.model.core.facts import RunFacts
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
 from gpusim.results.store.file import writable
-from gpusim.results.store.keeper import Keeper, Started
-from gpusim.results.store.outcome import of_records
-from gpusim.results.store.reading import Results
-from gpusim.results.store.work import NetworkRows, Work
+from gpusim.results.store.keeper import RunClock, StoreWriter
+from gpusim.results.store.outcome import build_outcome
+from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import NetworkRows, RunDescription
 from tests.support.pages import renewed
 from tests.support.results_page import PAGE, SECTIONS
 
@@ -36,7 +36,7 @@ def described() -> dict[str, dict[str, tuple[str, str]]]:
 def test_the_page_describes_every_table_and_column_of_a_store(tmp_path: Path) -> None:
     writable(tmp_path / "s.db").close()
     found = described()
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         assert set(found) == set(results.tables())
         for name, columns in found.items():
             types = {row["name"]: row["type"].lower() or "any" for row in results.rows(f"PRAGMA table_info({name})")}
@@ -54,11 +54,13 @@ def test_the_page_s_queries_have_one_row_for_each_run(tmp_path: Path, monkeypatc
         **{"roofline": {"valu": 10.0}, "stalls": {"issued": 5}},
     )
     part = PartRecord("conv1", "forward", {}, [PartLaunch("k", one)], one)
-    with Keeper(Path("gpusim.db")) as keeper:
+    with StoreWriter(Path("gpusim.db")) as keeper:
         for title, record in {"two": RunRecord(False, "k", [one, one]), "net": RunRecord(False, "k", [])}.items():
             record.parts = [part] * (title == "net")
             rows = NetworkRows("n", "n", "id", [("conv1", "convolution")]) if record.parts else None
-            keeper.keep(Work("run", title, {}, (), "g", network=rows), of_records([record], [""], 0), Started())
+            keeper.keep(
+                RunDescription("run", title, {}, (), "g", network=rows), build_outcome([record], [""], 0), RunClock()
+            )
     with gpusim.open_store("gpusim.db") as results:
         many = results.query("SELECT run FROM metrics WHERE name = 'l2.hit_rate'")
         frame = results.wide("kernel.cycles", "l2.hit_rate")
@@ -82,11 +84,11 @@ def test_the_page_s_queries_have_one_row_for_each_run(tmp_path: Path, monkeypatc
 def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     facts = RunFacts.of(kernel={"name": "k", "cycles": 3, "clock_ghz": 1.0}, l2={"hits": 1})
-    with Keeper(Path("gpusim.db")) as keeper:
+    with StoreWriter(Path("gpusim.db")) as keeper:
         sweep = keeper.sweep("s", "s", {"axes": {"a.b": [1]}}, 1)
         keeper.choose(sweep, 0, [{"a.b": 1}])
-        outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
-        keeper.keep(Work("run", "layer", {}, (), "g"), outcome, Started(), sweep, [0])
+        outcome = build_outcome([RunRecord(False, "k", [facts])], [""], 0)
+        keeper.keep(RunDescription("run", "layer", {}, (), "g"), outcome, RunClock(), sweep, [0])
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (with_results,) = [block for block in blocks if block.startswith("import gpusim")]
     code = with_results.replace("l2.hit_rate", "l2.hits").replace(".pandas()", "").replace(".polars()", "")

@@ -14,7 +14,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.results.store import file
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 
 
 def made(path: Path, version: int) -> None:
@@ -52,7 +52,7 @@ def test_a_store_of_each_version_becomes_one_of_this(tmp_path: Path, version: in
     file.writable(new).close()
     file.writable(old).close()
     assert structure(old) == structure(new)
-    with Results(old) as results:
+    with StoreReader(old) as results:
         assert results.wide("kernel.cycles").rows == [(1, None, "run", "old", "g", "done", "", 42)]
         assert [row["version"] for row in results.rows("SELECT version FROM migrations")] == [
             *range(1, file.version() + 1)
@@ -70,7 +70,7 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
         raise file.StoreError("read-only")
 
     monkeypatch.setattr(file, "writable", refused)
-    with Results(old) as results:
+    with StoreReader(old) as results:
         assert "later" in results.tables()
         assert results.table("runs")[0]["title"] == "old"
     assert old.read_bytes() == before
@@ -139,7 +139,7 @@ def test_what_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     (tmp_path / "s.db").touch()
     file.writable(tmp_path / "s.db").close()
-    assert Results(tmp_path / "s.db").table("runs") == []
+    assert StoreReader(tmp_path / "s.db").table("runs") == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
@@ -149,7 +149,7 @@ def test_a_read_only_folder_is_one_line_and_can_be_read(tmp_path: Path) -> None:
     try:
         with pytest.raises(file.StoreError, match=r"may not be read or written|read-only"):
             file.writable(tmp_path / "s.db")
-        assert Results(tmp_path / "s.db").table("runs")[0]["title"] == "old"
+        assert StoreReader(tmp_path / "s.db").table("runs")[0]["title"] == "old"
     finally:
         tmp_path.chmod(0o700)
 
@@ -185,7 +185,7 @@ def test_a_full_disk_is_one_line_and_nothing_changes(tmp_path: Path) -> None:
     made(path, file.version())
     done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True)
     assert "the disk may be full; nothing in it was changed" in done.stdout, done.stderr
-    with Results(path) as results:
+    with StoreReader(path) as results:
         assert len(results.table("configurations")) == 1
         assert results.table("runs")[0]["title"] == "old"
 
@@ -212,7 +212,7 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path, after_s: floa
     assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
-    with Results(path) as results:
+    with StoreReader(path) as results:
         names = [row["hash"] for row in results.table("configurations")]
     assert len(names) >= 20
     assert len(names) % 20 == 0
@@ -235,7 +235,7 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path, after_s: floa
 def test_a_query_only_asks(tmp_path: Path, sql: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made(tmp_path / "s.db", file.version())
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         with pytest.raises(UserError, match=said):
             results.query(sql)
         assert results.query("SELECT title FROM runs").rows == [("old",)]
@@ -244,7 +244,7 @@ def test_a_query_only_asks(tmp_path: Path, sql: str, said: str, monkeypatch: pyt
 
 def test_tables_and_columns_that_are_not_there_are_named_with_the_nearest(tmp_path: Path) -> None:
     made(tmp_path / "s.db", file.version())
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         with pytest.raises(UserError, match="did you mean 'runs'"):
             results.table("run")
         with pytest.raises(UserError, match="did you mean 'kind'"):

@@ -15,12 +15,12 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.results.report.sweeps.answers import answers, matters, roles_line
-from gpusim.results.report.sweeps.effects import effects_on
-from gpusim.results.report.sweeps.front import panels_of
-from gpusim.results.report.sweeps.points import Swept, mean_of, merged_repeats, ratio_of
-from gpusim.results.report.sweeps.series import Choice, series_of
-from gpusim.results.store.reading import Results
+from gpusim.results.report.sweeps.answers import describe_best_designs, matters, roles_line
+from gpusim.results.report.sweeps.effects import compute_effects
+from gpusim.results.report.sweeps.front import build_panels
+from gpusim.results.report.sweeps.points import SweepData, mean_of, merged_repeats, ratio_of
+from gpusim.results.report.sweeps.series import FigureChoice, build_series
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweep_points import swept
 from gpusim.results.store.sweeps import SweepTable
 from tests.support.sweeps import TIME, stored_sweep
@@ -49,21 +49,21 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def points(store: Path) -> Iterator[Swept]:
-    with Results(store) as results:
+def points(store: Path) -> Iterator[SweepData]:
+    with StoreReader(store) as results:
         yield swept(results, 1, ["l2.hit_rate", SIB])
 
 
 @pytest.fixture
 def table(store: Path) -> SweepTable:
-    with Results(store) as results:
+    with StoreReader(store) as results:
         return results.sweep(1, CYCLES)
 
 
-def test_no_workload_is_chosen_and_the_best_is_that_of_their_means(points: Swept, table: SweepTable) -> None:
+def test_no_workload_is_chosen_and_the_best_is_that_of_their_means(points: SweepData, table: SweepTable) -> None:
     mean = math.sqrt(1000 * 500)
     assert points.roles == {"config": "workload", SIB: "design", SHARE: "design"}
-    said = answers(points)
+    said = describe_best_designs(points)
     assert said[0] == (
         f"least {CYCLES}: {mean:.1f} cycles, geometric mean over 2 workloads (config), at {SIB} 64, {SHARE} 0.25"
     )
@@ -85,32 +85,32 @@ def test_a_role_that_is_given_stands(store: Path) -> None:
         (text,) = db.execute("SELECT specification FROM sweeps").fetchone()
         roles = {"roles": {"config": "design"}}
         db.execute("UPDATE sweeps SET specification = ?", [json.dumps({**json.loads(text), **roles})])
-    with Results(store) as results:
+    with StoreReader(store) as results:
         assert [row["config"] for row in results.sweep(1, CYCLES).best()] == ["layerB"] * 2
-        assert "geometric mean" not in answers(swept(results, 1))[0]
+        assert "geometric mean" not in describe_best_designs(swept(results, 1))[0]
 
 
-def test_effects_are_those_of_points_that_differ_in_one_axis(points: Swept) -> None:
-    found = {one.axis: one for one in effects_on(points, CYCLES).axes}
+def test_effects_are_those_of_points_that_differ_in_one_axis(points: SweepData) -> None:
+    found = {one.axis: one for one in compute_effects(points, CYCLES).axes}
     assert found[SIB].most == pytest.approx(1.0) and found[SHARE].most == pytest.approx(0.1)
     assert found[SIB].by_workload == {("layerA",): pytest.approx(1.0), ("layerB",): 0.0}
     assert found[SHARE].typical == pytest.approx(0.1) and found[SHARE].pairs == 4
     assert found[SIB].share > found[SHARE].share > 0  # type: ignore[operator]
-    said = "\n".join(answers(points))
+    said = "\n".join(describe_best_designs(points))
     assert "none at layerB" in said and f"{SIB} 512 was run only at {SHARE} 0.5: compare it there" in said
     assert [row[-1] for row in matters(points).rows] == ["matters", "matters"]
 
 
-def test_what_has_no_effect_is_said(points: Swept) -> None:
-    said = answers(points, "l2.hit_rate")
+def test_what_has_no_effect_is_said(points: SweepData) -> None:
+    said = describe_best_designs(points, "l2.hit_rate")
     assert said[0].startswith("l2.hit_rate of all 5 designs is the same: 0.5")
     assert f"{SIB}: no effect here on l2.hit_rate: the same at all its values, all else equal (4 comparisons)" in said
 
 
-def test_of_a_whole_grid_the_shares_are_an_analysis_of_variance(points: Swept) -> None:
+def test_of_a_whole_grid_the_shares_are_an_analysis_of_variance(points: SweepData) -> None:
     whole = points.at({"config": "layerA"})
     grid = type(whole)(**{**vars(whole), "places": [one for one in whole.places if one.values[SIB] != 512]})
-    found = effects_on(grid, CYCLES)
+    found = compute_effects(grid, CYCLES)
     a, b = math.log(2) ** 2, math.log(1.1) ** 2  # the sums of squares of two axes with two values, to a factor
     assert found.exact and found.together == {}
     assert {one.axis: one.share for one in found.axes} == {
@@ -119,9 +119,9 @@ def test_of_a_whole_grid_the_shares_are_an_analysis_of_variance(points: Swept) -
     }
 
 
-def test_lines_compare_like_with_like(points: Swept) -> None:
+def test_lines_compare_like_with_like(points: SweepData) -> None:
     """The larger SIB is not slower: that it was run at the slower share alone shows in the range, not in the mean."""
-    series = series_of(points, Choice(x=SIB))
+    series = build_series(points, FigureChoice(x=SIB))
     lines = {line.name: line.marks for line in series.lines}
     assert list(lines) == ["layerA", "layerB", "geometric mean"] and series.panels == [""]
     assert [mark.middle[0] for mark in lines["layerA"]] == pytest.approx([2200, 1100, 1100])  # type: ignore[index]
@@ -130,19 +130,19 @@ def test_lines_compare_like_with_like(points: Swept) -> None:
     assert "engine.l2_share" in series.notes[0]
 
 
-def test_a_speed_up_is_over_the_point_that_is_like_it_in_all_else(points: Swept) -> None:
-    series = series_of(points, Choice(x=SIB, by=SHARE, baseline={SIB: 16}))
+def test_a_speed_up_is_over_the_point_that_is_like_it_in_all_else(points: SweepData) -> None:
+    series = build_series(points, FigureChoice(x=SIB, by=SHARE, baseline={SIB: 16}))
     assert series.y == f"speed-up over {SIB} 16" and series.panels == ["layerA", "layerB", "geometric mean"]
     found = {(line.panel, line.name): [mark.middle[0] for mark in line.marks] for line in series.lines}  # type: ignore[index]
     assert found["layerA", "0.25"] == pytest.approx([1.0, 2.0]) and found["layerA", "0.5"] == pytest.approx([1, 2, 2])
     assert found["layerB", "0.5"] == pytest.approx([1, 1, 1])
     assert found["geometric mean", "0.5"] == pytest.approx([1, math.sqrt(2), math.sqrt(2)])
     with pytest.raises(UserError, match="17: no point has this value; there are 16, 64, 512"):
-        series_of(points, Choice(baseline={SIB: 17}))
+        build_series(points, FigureChoice(baseline={SIB: 17}))
 
 
-def test_fronts_are_of_each_workload_and_of_their_means(points: Swept) -> None:
-    panels = panels_of(points, SIB, CYCLES)
+def test_fronts_are_of_each_workload_and_of_their_means(points: SweepData) -> None:
+    panels = build_panels(points, SIB, CYCLES)
     on = {name: [one.x[0] for one in held if one.standing] for name, held in panels.items()}
     assert on == {"layerA": [16, 64], "layerB": [16], "geometric mean": [16, 64]}
 
@@ -161,14 +161,14 @@ def test_noise_makes_no_difference(tmp_path: Path) -> None:
         for s, t in ((1, 5.0), (2, 5.1))
     ]
     stored_sweep(tmp_path / "n.db", "noise", noisy)
-    with Results(tmp_path / "n.db") as results:
+    with StoreReader(tmp_path / "n.db") as results:
         found = swept(results, 1)
         assert len(results.sweep(1, TIME).best()) == 4
     assert (
         f"{SIB}: no effect here on {TIME}: no value can be told from another, all else equal (2 comparisons)"
-        in answers(found)
+        in describe_best_designs(found)
     )
-    series = series_of(found, Choice(x=SIB, baseline={SIB: 1}))
+    series = build_series(found, FigureChoice(x=SIB, baseline={SIB: 1}))
     (mean,) = (line for line in series.lines if line.name == "geometric mean")
     ratio = 5.0 / 5.1
     width = ratio * (0.2 / 5 + 0.2 / 5.1)
@@ -179,7 +179,7 @@ def test_noise_makes_no_difference(tmp_path: Path) -> None:
 def test_repeats_become_a_mean_with_its_interval(tmp_path: Path) -> None:
     held = [({SIB: s, "run.perturbation": n}, {"": {TIME: float(s + n)}}) for s in (10, 20) for n in (0, 1, 2)]
     stored_sweep(tmp_path / "p.db", "again", held)
-    with Results(tmp_path / "p.db") as results:
+    with StoreReader(tmp_path / "p.db") as results:
         found = merged_repeats(swept(results, 1))
     values = [one.measured[TIME] for one in found.places]
     student = 4.302652729696  # of 2 degrees of freedom, both sides, 95 %
@@ -213,16 +213,16 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     "choice",
-    [Choice(), Choice(x=SIB, y=SHARE), Choice(kind="front"), Choice(x="config", by=SHARE, at={SIB: 64}),
-     Choice([SIB, CYCLES]), Choice(x=SHARE, kind="bars", baseline={SHARE: 0.5})],
+    [FigureChoice(), FigureChoice(x=SIB, y=SHARE), FigureChoice(kind="front"), FigureChoice(x="config", by=SHARE,
+     at={SIB: 64}), FigureChoice([SIB, CYCLES]), FigureChoice(x=SHARE, kind="bars", baseline={SHARE: 0.5})],
 )  # fmt: skip
 @pytest.mark.parametrize("style", ["screen", "paper", "wide"])
-def test_every_kind_is_drawn_in_every_style(points: Swept, choice: Choice, style: Any) -> None:
+def test_every_kind_is_drawn_in_every_style(points: SweepData, choice: FigureChoice, style: Any) -> None:
     pytest.importorskip("matplotlib")
-    from gpusim.results.report.page.figures import figure_of
+    from gpusim.results.report.page.figures import draw_figure
 
-    picture = figure_of(points, choice, style)
-    assert choice != Choice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
+    picture = draw_figure(points, choice, style)
+    assert choice != FigureChoice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
     assert picture.file(".svg").startswith(b"<?xml") and picture.rows
     assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
 
@@ -240,11 +240,11 @@ def test_from_python_a_figure_is_one_call(table: SweepTable) -> None:
     assert frame.loc[("layerA", 64, 0.25), CYCLES] == 1000
 
 
-def test_a_layer_that_takes_longer_explains_nothing(points: Swept) -> None:
+def test_a_layer_that_takes_longer_explains_nothing(points: SweepData) -> None:
     """Shares are of what varies within a layer: of both layers' whole grid, of which one depends on the SIB."""
     grid = type(points)(**{**vars(points), "places": [one for one in points.places if one.values[SIB] != 512]})
     a, b = math.log(2) ** 2, math.log(1.1) ** 2
-    shares = {one.axis: one.share for one in effects_on(grid, CYCLES).axes}
+    shares = {one.axis: one.share for one in compute_effects(grid, CYCLES).axes}
     assert shares == {SIB: pytest.approx(a / 2 / (a + 2 * b)), SHARE: pytest.approx(2 * b / (a + 2 * b))}
 
 
@@ -252,8 +252,8 @@ def test_a_design_that_lacks_a_workload_is_not_compared(tmp_path: Path) -> None:
     cycles = {("A", 1): 90.0, ("B", 1): 9.0, ("B", 2): 8.0}
     held: list[Any] = [({"config": c, SIB: s}, {"": {CYCLES: v}}) for (c, s), v in cycles.items()]
     stored_sweep(tmp_path / "m.db", "missing", [*held, ({"config": "A", SIB: 2}, "no room")])
-    with Results(tmp_path / "m.db") as results:
+    with StoreReader(tmp_path / "m.db") as results:
         table, found = results.sweep(1, CYCLES), swept(results, 1)
     assert [(row["config"], row[SIB]) for row in table.best()] == [("A", 1), ("B", 1)]
-    said = answers(found)
+    said = describe_best_designs(found)
     assert said[0].endswith(f"at {SIB} 1") and "1 of 2 designs lack a workload and are not compared" in said

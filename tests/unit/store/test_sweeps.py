@@ -10,7 +10,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.results.report.sweep_html import MOST_ROWS
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweeps import SweepTable
 from tests.support.sweeps import TIME, stored_sweep
 
@@ -32,7 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def sweep(store: Path) -> Iterator[SweepTable]:
-    with Results(store) as results:
+    with StoreReader(store) as results:
         yield results.sweep(1)
 
 
@@ -64,7 +64,7 @@ def test_the_front_takes_columns_and_functions(sweep: SweepTable) -> None:
 
 def test_a_sweep_is_found_by_its_name_and_its_metrics_are_checked(store: Path) -> None:
     assert invoke(["results", "name", "sweep:1", "base"]) == 0
-    with Results(store) as results:
+    with StoreReader(store) as results:
         assert results.sweep("base").label == "sweep base (1)"
         assert results.sweep("base", "kernel.cycles").usual_metric == "kernel.cycles"
         with pytest.raises(UserError, match=r"did you mean 'kernel.time_us'"):
@@ -77,7 +77,7 @@ def test_what_was_to_be_sampled_but_ran_whole_has_no_half_widths(tmp_path: Path)
     stored_sweep(
         tmp_path / "s.db", "whole", [({SIB: 1}, {"": {TIME: (1.0, 0.0)}}), ({SIB: 2}, {"": {TIME: (2.0, 0.0)}})]
     )
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         table = results.sweep(1, TIME)
     assert table.columns[-1] == TIME and [row["point"] for row in table.best()] == [0]
 
@@ -110,7 +110,7 @@ def test_html_of_many_points_and_of_none_that_ran(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
     stored_sweep(store, "many", [({SIB: n}, {"dense": {TIME: float(n)}}) for n in range(1, MOST_ROWS + 3)])
     stored_sweep(store, "none", [({SIB: 1}, "no"), ({SIB: 2}, "no")])
-    with Results(store) as results:
+    with StoreReader(store) as results:
         many, none = (Tags(results.sweep(number)._repr_html_()).text for number in (1, 2))
     assert f"Points, the first {MOST_ROWS} of {MOST_ROWS + 2}" in many and "dense" in many
     assert "2 failed" in none and "least" not in none
@@ -139,7 +139,7 @@ def test_the_commands_list_show_name_and_delete_sweeps(store: Path, capfd: pytes
     assert invoke(["results", "show", "sweep:1", "--section", "memory"]) == 2
     assert invoke(["results", "delete", "sweep:1"]) == 0
     assert capfd.readouterr().err.endswith("deleted from gpusim.db: 1 sweep, 3 runs\n")
-    with Results(store) as results:
+    with StoreReader(store) as results:
         assert [(row["id"], row["sweep"]) for row in results.table("runs")] == [(2, None), (5, 2)]
         assert [row["id"] for row in results.table("sweeps")] == [2]
         assert {row["sweep"] for row in results.table("axes")} == {2}

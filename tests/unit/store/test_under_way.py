@@ -10,32 +10,32 @@ import pytest
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.config.sweep import Overrides, load_sweep
+from gpusim.config.sweep import SweepOverrides, load_sweep
 from gpusim.results.store import keeper as keeping
-from gpusim.results.store.keeper import Elsewhere, Found, Keeper, Started
+from gpusim.results.store.keeper import MatchingRun, RunClock, StoreWriter, WorkInOtherProcess
 from gpusim.results.store.outcome import failed
 from gpusim.results.store.under_way import FOLDER
-from gpusim.results.store.work import Work
-from gpusim.study.sweep.points import points_of
-from gpusim.study.sweep.running import Sweep
-from gpusim.study.sweep.tasks import Done, prepared
+from gpusim.results.store.work import RunDescription
+from gpusim.study.sweep.points import list_points
+from gpusim.study.sweep.running import SweepRunner
+from gpusim.study.sweep.tasks import TaskResult, prepared
 from tests.support.other_process import DONE, other_process
 
-WORK = Work("run", "layer", {"gpu": {"name": "g"}}, (), "g")
+WORK = RunDescription("run", "layer", {"gpu": {"name": "g"}}, (), "g")
 
 
 def test_work_under_way_is_waited_for_and_its_result_taken(tmp_path: Path) -> None:
     store, said = tmp_path / "s.db", list[str]()
-    with Keeper(store) as keeper, other_process(store, WORK) as (child, process):
+    with StoreWriter(store) as keeper, other_process(store, WORK) as (child, process):
 
         def hear(text: str) -> None:
             said.append(text)
             child.send("keep it")
 
         found = keeper.wait(WORK, hear)
-        assert isinstance(found, Found) and found.number == 1
+        assert isinstance(found, MatchingRun) and found.number == 1
         assert len(said) == 1 and f"process {process.pid} on " in said[0] and ", since 20" in said[0]
-        assert isinstance(keeper.take(WORK), Found)
+        assert isinstance(keeper.take(WORK), MatchingRun)
         assert keeper.take(replace(WORK, title="layer", configuration={})) is None  # other work is nobody's
     assert not (tmp_path / FOLDER.format("s.db")).exists()
 
@@ -43,7 +43,7 @@ def test_work_under_way_is_waited_for_and_its_result_taken(tmp_path: Path) -> No
 @pytest.mark.parametrize("end", ["killed", "failed"])
 def test_who_is_killed_or_fails_holds_nobody_up(tmp_path: Path, end: str) -> None:
     store = tmp_path / "s.db"
-    with Keeper(store) as keeper, other_process(store, WORK, failed("no")) as (child, process):
+    with StoreWriter(store) as keeper, other_process(store, WORK, failed("no")) as (child, process):
 
         def hear(_: str) -> None:
             if end == "killed":
@@ -57,19 +57,19 @@ def test_who_is_killed_or_fails_holds_nobody_up(tmp_path: Path, end: str) -> Non
 
 def test_fresh_work_and_what_cannot_be_repeated_wait_for_nobody(tmp_path: Path) -> None:
     store = tmp_path / "s.db"
-    with other_process(store, WORK), Keeper(store, fresh=True) as fresh, Keeper(store) as keeper:
+    with other_process(store, WORK), StoreWriter(store, fresh=True) as fresh, StoreWriter(store) as keeper:
         assert fresh.take(WORK) is None
         assert keeper.take(replace(WORK, repeatable=False)) is None
-        assert isinstance(keeper.take(WORK), Elsewhere)
+        assert isinstance(keeper.take(WORK), WorkInOtherProcess)
 
 
 def test_without_a_place_for_locks_work_is_done_all_the_same(tmp_path: Path) -> None:
     """A folder that cannot be made stands for a full disk and for rights that lack."""
     store = tmp_path / "s.db"
     (tmp_path / FOLDER.format("s.db")).write_text("in the way")
-    with Keeper(store) as keeper:
+    with StoreWriter(store) as keeper:
         assert keeper.take(WORK) is None
-        assert keeper.keep(WORK, DONE, Started()).added
+        assert keeper.keep(WORK, DONE, RunClock()).added
 
 
 class Runs:
@@ -89,8 +89,8 @@ class Runs:
         self.submitted.append(key)
         self._back.append(key)
 
-    def finished(self) -> list[tuple[int, Done]]:
-        found, self._back = [(key, Done(DONE, "2026-01-01T00:00:00Z", 1.0)) for key in self._back], []
+    def finished(self) -> list[tuple[int, TaskResult]]:
+        found, self._back = [(key, TaskResult(DONE, "2026-01-01T00:00:00Z", 1.0)) for key in self._back], []
         if found and len(self.submitted) == 2:
             self.ended()
         return found
@@ -104,12 +104,12 @@ def test_a_sweep_does_its_other_points_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], end: str
 ) -> None:
     store = tmp_path / "s.db"
-    spec, document = load_sweep("layerB", Overrides(("engine.sib_kib=4,8,16",)))
-    work, _ = prepared(spec, points_of(spec)[0], document.path)
+    spec, document = load_sweep("layerB", SweepOverrides(("engine.sib_kib=4,8,16",)))
+    work, _ = prepared(spec, list_points(spec)[0], document.path)
     monkeypatch.setattr(keeping, "LOOK_EVERY_S", 0.01)
     executor: Any = Runs()
-    with other_process(store, work) as (child, process), Keeper(store) as keeper, Interrupt() as interrupt:
-        sweep = Sweep(spec, document.path, keeper, executor, Reporter(), interrupt)
+    with other_process(store, work) as (child, process), StoreWriter(store) as keeper, Interrupt() as interrupt:
+        sweep = SweepRunner(spec, document.path, keeper, executor, Reporter(), interrupt)
 
         def ended() -> None:
             if end == "killed":

@@ -8,14 +8,14 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.results.store.reading import open_store
-from gpusim.study.sweep.by_layer import Place, table
+from gpusim.study.sweep.by_layer import LayerPassTimes, table
 from tests.support.small_networks import SHORT
 
 CLOCKS = (0.5, 1.0, 2.0)
 
 
-def place(name: str, *times_us: float) -> Place:
-    return Place(("", name, "forward"), dict(zip(CLOCKS, times_us, strict=True)))
+def place(name: str, *times_us: float) -> LayerPassTimes:
+    return LayerPassTimes(("", name, "forward"), dict(zip(CLOCKS, times_us, strict=True)))
 
 
 def test_the_lowest_value_from_which_on_nothing_is_lost() -> None:

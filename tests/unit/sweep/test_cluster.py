@@ -9,12 +9,12 @@ import pytest
 from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Reporter
 from gpusim.study.sweep import cluster
-from gpusim.study.sweep.tasks import Done
+from gpusim.study.sweep.tasks import TaskResult
 from tests.support.tasks import Odd
 
 ADDRESS, WORKER = "tcp://127.0.0.1:8786", "tcp://127.0.0.1:1"
 GONE = f"^--cluster {ADDRESS}: the scheduler is gone; the same command goes on$"
-DONE = Done(Odd("well").run(), "2026-01-01", 1.0)
+DONE = TaskResult(Odd("well").run(), "2026-01-01", 1.0)
 
 
 class CommClosed(OSError):
@@ -66,7 +66,7 @@ class Future:
     def exception(self) -> None:
         self.status = "cancelled"  # in the meantime: by a client that lost its scheduler
 
-    def result(self) -> tuple[str, str, Done]:
+    def result(self) -> tuple[str, str, TaskResult]:
         self.client.asked("gather")
         return "done", WORKER, DONE
 
@@ -79,7 +79,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     return made
 
 
-def run(client: Client) -> list[tuple[int, Done]]:
+def run(client: Client) -> list[tuple[int, TaskResult]]:
     """Send a point and fetch what comes back."""
     where = cluster.DaskCluster(ADDRESS, Reporter(quiet=True))
     try:

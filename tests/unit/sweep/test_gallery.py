@@ -19,7 +19,7 @@ def test_the_page_is_that_of_the_points() -> None:
 
 @pytest.mark.parametrize("one", [FIGURES[0], FIGURES[3]], ids=lambda one: one.name)
 def test_a_figure_is_drawn_anew_to_the_byte(one: gallery.Figure) -> None:
-    drawn = gallery.figure_of(gallery.sweep(one.source), one.choice, one.style).file(".svg")
+    drawn = gallery.draw_figure(gallery.sweep(one.source), one.choice, one.style).file(".svg")
     stored = (DOCS / "gallery" / f"{one.name}.svg").read_bytes()
     assert [line for line in stored.splitlines() if b"path d" in line or b"<text" in line] == [
         line for line in drawn.splitlines() if b"path d" in line or b"<text" in line

@@ -13,9 +13,9 @@ from gpusim.base.errors import UserError
 from gpusim.base.expressions import condition
 from gpusim.config import files
 from gpusim.config.run import load_run
-from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
-from gpusim.study.sweep.points import points_of, random_points
-from gpusim.study.sweep.running import Sweep
+from gpusim.config.sweep import RangeSpec, SweepOverrides, SweepSpec, load_sweep
+from gpusim.study.sweep.points import list_points, random_points
+from gpusim.study.sweep.running import SweepRunner
 from gpusim.study.sweep.tasks import check_paths, prepared
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"
@@ -26,7 +26,7 @@ def spec(**values: Any) -> SweepSpec:
 
 
 def pairs(found: SweepSpec) -> list[tuple[Any, Any]]:
-    return [(point[SIB], point[BUFFER]) for point in points_of(found)]
+    return [(point[SIB], point[BUFFER]) for point in list_points(found)]
 
 
 def test_a_grid_has_every_combination_in_order() -> None:
@@ -36,13 +36,13 @@ def test_a_grid_has_every_combination_in_order() -> None:
 def test_zip_takes_values_together() -> None:
     assert pairs(spec(method="zip", axes={SIB: [4, 8, 4], BUFFER: [1, 2, 3]})) == [(4, 1), (8, 2), (4, 3)]
     with pytest.raises(UserError, match=r"engine.sib_kib has 2, engine.prefetch_buffer_kib has 3"):
-        points_of(spec(method="zip"))
+        list_points(spec(method="zip"))
 
 
 def test_constraints_leave_out_points() -> None:
     assert pairs(spec(constraints=[f"{SIB} / 4 >= {BUFFER}"])) == [(4, 1), (8, 1), (8, 2)]
     with pytest.raises(UserError, match="no point is left"):
-        points_of(spec(constraints=[f"{SIB} < 0"]))
+        list_points(spec(constraints=[f"{SIB} < 0"]))
 
 
 @pytest.mark.parametrize("method", ["random", "sobol"])
@@ -67,13 +67,13 @@ def test_sobol_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     with pytest.raises(UserError, match="needs the extra 'sweep'"):
-        points_of(spec(method="sobol", points=4))
+        list_points(spec(method="sobol", points=4))
 
 
 @given(st.integers(1, 50), st.integers(1, 100), st.integers(2, 20), st.sampled_from(["linear", "log"]))
 def test_ranges_go_from_low_to_high(low: int, more: int, steps: int, scale: Any) -> None:
     axis = RangeSpec(low=low, high=low + more, steps=steps, scale=scale)
-    values = [point[SIB] for point in points_of(spec(axes={SIB: axis}))]
+    values = [point[SIB] for point in list_points(spec(axes={SIB: axis}))]
     assert (values[0], values[-1]) == (low, low + more)
     assert values == sorted(set(values))
     assert len(values) <= steps
@@ -113,7 +113,7 @@ def test_a_sweep_that_cannot_be_says_why(values: dict[str, Any], said: str) -> N
     ],
 )
 def test_values_may_be_laid_over_a_section(values: dict[str, Any]) -> None:
-    assert points_of(spec(**values))
+    assert list_points(spec(**values))
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_values_may_be_laid_over_a_section(values: dict[str, Any]) -> None:
 def test_what_is_no_axis_is_one_line(axis: Any, said: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(yaml.safe_dump({"run": "layerB", "axes": {SIB: axis}}))
     with pytest.raises(UserError, match=said) as caught:
-        load_sweep(str(tmp_path / "s.yaml"), Overrides())
+        load_sweep(str(tmp_path / "s.yaml"), SweepOverrides())
     assert len(caught.value.problems) == 1
 
 
 def test_a_grid_that_is_too_large_is_refused_at_once() -> None:
     axes = {f"engine.{name}": list(range(1000)) for name in ("sib_kib", "prefetch_buffer_kib", "ports")}
     with pytest.raises(UserError, match="1,000,000,000 points"):
-        points_of(spec(axes=axes))
+        list_points(spec(axes=axes))
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_any_path_may_be_an_axis(tmp_path: Path) -> None:
     axes |= {"gpu": ["r9nano"], "run.engine": ["off"]}
     found = spec(axes=axes)
     check_paths(found)
-    work, _ = prepared(found, points_of(found)[1], here)
+    work, _ = prepared(found, list_points(found)[1], here)
     sets = ["gpu=r9nano", "gpu.l2.size_kib=1024", "kernels.dense=sgemm_wide", "run.engine=off"]
     assert work.configuration == load_run("layerC", sets).resolved()
     axes = {"network": ["cifarnet"], "layers": ["conv1"], "batch": [2], "gpu": ["r9nano"]}
     net = spec(run=None, net="lenet", axes=axes)
     check_paths(net)
-    work, _ = prepared(net, points_of(net)[0], here)
+    work, _ = prepared(net, list_points(net)[0], here)
     assert (work.kind, work.batch, work.gpu, work.title) == ("net", 2, "R9 Nano", "cifarnet, inference, batch 2, conv1")
 
 
@@ -208,18 +208,18 @@ def test_any_path_may_be_an_axis(tmp_path: Path) -> None:
 def test_a_point_of_a_network_that_cannot_be(values: dict[str, Any], tmp_path: Path) -> None:
     net = spec(run=None, net="lenet", axes={name: [value] for name, value in values.items()})
     with pytest.raises(UserError, match=next(iter(values)) if "gpu" not in values else "m6"):
-        prepared(net, points_of(net)[0], tmp_path / "s.yaml")[1].run()
+        prepared(net, list_points(net)[0], tmp_path / "s.yaml")[1].run()
 
 
 def test_options_make_a_sweep_of_any_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found, _ = load_sweep("layerB", Overrides((f"{SIB}=4,8", "workload.batch=2", "gpu.name=[a]")))
+    found, _ = load_sweep("layerB", SweepOverrides((f"{SIB}=4,8", "workload.batch=2", "gpu.name=[a]")))
     assert found.kind == "run" and found.varied.endswith("layerB.yaml")
     assert (found.axes, found.sets) == ({SIB: [4, 8]}, {"workload.batch": 2, "gpu.name": ["a"]})
-    assert load_sweep("lenet", Overrides(("batch=1,2",)))[0].kind == "net"
-    assert load_sweep("vector_add", Overrides(("gpu=mi6,r9nano",)))[0].kind == "exec"
+    assert load_sweep("lenet", SweepOverrides(("batch=1,2",)))[0].kind == "net"
+    assert load_sweep("vector_add", SweepOverrides(("gpu=mi6,r9nano",)))[0].kind == "exec"
     (tmp_path / "s.yaml").write_text(yaml.safe_dump({"run": "layerB", "axes": {SIB: [1, 2], BUFFER: [3, 4]}}))
-    over, _ = load_sweep("s.yaml", Overrides((f"{SIB}=7", f"{BUFFER}=5,6"), "random", 3, 9))
+    over, _ = load_sweep("s.yaml", SweepOverrides((f"{SIB}=7", f"{BUFFER}=5,6"), "random", 3, 9))
     assert (over.axes, over.sets) == ({BUFFER: [5, 6]}, {SIB: 7})
     assert (over.method, over.points, over.seed) == ("random", 3, 9)
 
@@ -238,17 +238,17 @@ def test_options_make_a_sweep_of_any_configuration(tmp_path: Path, monkeypatch: 
 )
 def test_what_is_no_sweep_says_so(name: str, sets: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        check_paths(load_sweep(name, Overrides(sets))[0])
+        check_paths(load_sweep(name, SweepOverrides(sets))[0])
 
 
 def test_an_axis_of_an_option_stands_where_the_file_s_did() -> None:
-    file, _ = load_sweep("sib_prefetch", Overrides())
+    file, _ = load_sweep("sib_prefetch", SweepOverrides())
     for place, path in enumerate(file.axes):
-        found, _ = load_sweep("sib_prefetch", Overrides(axes={path: [1, 2], "workload.batch": [3, 4]}))
+        found, _ = load_sweep("sib_prefetch", SweepOverrides(axes={path: [1, 2], "workload.batch": [3, 4]}))
         assert list(found.axes) == [*file.axes, "workload.batch"] and found.axes[path] == [1, 2], place
     with pytest.raises(UserError, match=r"sets: engine.sib_kib: \[4, 8\] is no value of this axis, as 16 is"):
-        load_sweep("sib_prefetch", Overrides(fixed={SIB: [4, 8]}))
-    found, _ = load_sweep("sib_prefetch", Overrides(fixed={SIB: 4}))
+        load_sweep("sib_prefetch", SweepOverrides(fixed={SIB: [4, 8]}))
+    found, _ = load_sweep("sib_prefetch", SweepOverrides(fixed={SIB: 4}))
     assert list(found.axes) == [path for path in file.axes if path != SIB]
 
 
@@ -256,18 +256,18 @@ def test_the_same_axes_in_another_order_are_another_sweep() -> None:
     """Their points have other numbers."""
 
     def identity(found: SweepSpec) -> str:
-        return Sweep(found, Path("x"), *[None] * 4).identity  # type: ignore[arg-type]
+        return SweepRunner(found, Path("x"), *[None] * 4).identity  # type: ignore[arg-type]
 
     turned = spec(axes={BUFFER: [1, 2, 3], SIB: [4, 8]})
-    assert points_of(turned) != points_of(spec())
+    assert list_points(turned) != list_points(spec())
     assert identity(turned) != identity(spec()) == identity(spec(title="other"))
 
 
 @pytest.mark.parametrize("name", files.shipped("sweeps"))
 def test_the_points_of_shipped_sweeps_can_be(name: str) -> None:
-    found, document = load_sweep(name, Overrides())
+    found, document = load_sweep(name, SweepOverrides())
     check_paths(found)
-    points = list(islice(random_points(found, 1), 8)) if found.method == "search" else points_of(found)
+    points = list(islice(random_points(found, 1), 8)) if found.method == "search" else list_points(found)
     assert len(points) > 1
     for point in (points[0], points[len(points) // 2], points[-1]):
         prepared(found, point, document.path)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 pytest.importorskip("optuna")
 
 from gpusim.base.errors import UserError
-from gpusim.config.sweep import Overrides, SweepSpec, load_sweep
+from gpusim.config.sweep import SweepOverrides, SweepSpec, load_sweep
 from gpusim.results.store.keeper import axis_value
-from gpusim.results.store.reading import Results
-from gpusim.study.sweep.objectives import Objectives, read, with_front
+from gpusim.results.store.reading import StoreReader
+from gpusim.study.sweep.objectives import Objectives, add_objective_columns, read
 from gpusim.study.sweep.points import Point
 from gpusim.study.sweep.search import Search
 from tests.support.sweeps import stored_sweep
@@ -163,7 +163,7 @@ def test_an_objective_that_is_none_is_named_with_the_nearest(text: str, said: st
 
 
 def test_options_say_what_is_looked_for() -> None:
-    overrides = Overrides((f"{SIB}=4,8",), "search", 2, minimize=["kernel.cycles"], maximize=["l2.hit_rate"])
+    overrides = SweepOverrides((f"{SIB}=4,8",), "search", 2, minimize=["kernel.cycles"], maximize=["l2.hit_rate"])
     found, _ = load_sweep("layerB", overrides)
     assert found.objectives == {"kernel.cycles": "minimize", "l2.hit_rate": "maximize"}
 
@@ -179,8 +179,8 @@ def test_the_front_and_what_cannot_be_told_apart(tmp_path: Path) -> None:
     number = stored(
         tmp_path, found, *((sib, {"": {"kernel.cycles": held}}) for sib, held in cycles.items()), (64, "an error")
     )
-    with Results(tmp_path / "s.db") as results:
-        table, said = with_front(results, number, found, ["kernel.cycles"])
+    with StoreReader(tmp_path / "s.db") as results:
+        table, said = add_objective_columns(results, number, found, ["kernel.cycles"])
     assert [(row[SIB], row[SUM], row["Pareto front"]) for row in table] == [
         *[(4, 7.0, "yes"), (8, 11.0, "not distinguishable"), (16, 19.0, "yes"), (32, 35.0, ""), (64, None, "")],
     ]
@@ -191,8 +191,8 @@ def test_the_front_and_what_cannot_be_told_apart(tmp_path: Path) -> None:
 def test_what_is_maximized_is_best_where_it_is_most(tmp_path: Path) -> None:
     found = spec(objectives={"l2.hit_rate": "maximize"})
     number = stored(tmp_path, found, *((sib, {"": {"l2.hit_rate": sib / 64}}) for sib in (4, 32, 16)))
-    with Results(tmp_path / "s.db") as results:
-        table, said = with_front(results, number, found, [])
+    with StoreReader(tmp_path / "s.db") as results:
+        table, said = add_objective_columns(results, number, found, [])
     assert [row["best"] for row in table] == ["", "yes", ""]
     assert said == ["best by l2.hit_rate (most): point 1"]
 
@@ -201,7 +201,7 @@ def test_a_product_of_sampled_values_has_their_widths_and_a_variant_is_chosen(tm
     half = {"kernel.cycles": (100.0, 5.0), "l2.hit_rate": 0.5}
     number = stored(tmp_path, spec(), (4, {"dense": {"kernel.cycles": 7.0, "l2.hit_rate": 1.0}, "sparse": half}))
     product = {"objectives": {"-2 * kernel.cycles * l2.hit_rate": "maximize"}}
-    with Results(tmp_path / "s.db") as results:
+    with StoreReader(tmp_path / "s.db") as results:
         _, sparse = read(results, number, Objectives(spec(**product)))
         _, dense = read(results, number, Objectives(spec(**product, variant="dense")))
     assert sparse == [None, [(-100.0, 5.0)]]
@@ -249,8 +249,8 @@ def test_the_front_of_a_table_is_that_of_each_workload(tmp_path: Path) -> None:
         run="layerA", axes={"config": ["layerA", "layerC"], SIB: [4, 8]},
         objectives={"kernel.cycles": "minimize", SIB: "minimize"},
     )  # fmt: skip
-    with Results(tmp_path / "s.db") as results:
-        table, said = with_front(results, number, found, [])
+    with StoreReader(tmp_path / "s.db") as results:
+        table, said = add_objective_columns(results, number, found, [])
     assert [row["Pareto front"] for row in table] == ["yes", "yes", "yes", ""]
     assert said == [
         f"Pareto front by kernel.cycles (least), {SIB} (least), geometric means over config: {SIB} 4; {SIB} 8"

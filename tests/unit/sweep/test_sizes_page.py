@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpusim.results.report.sweeps.points import Place, Swept
+from gpusim.results.report.sweeps.points import SweepData, SweepPoint
 from tests.support import sizes_page
 from tests.support.sizes_page import BUFFER, CYCLES, LOST, PAGE, SHARE, SIB, page
 
@@ -18,12 +18,12 @@ def test_other_points_give_other_sentences(monkeypatch: pytest.MonkeyPatch) -> N
     """On a machine in which a larger SIB always gains, loses nothing, and a larger share of L2 gains."""
     of = sizes_page.sweep
 
-    def other(name: str) -> Swept:
+    def other(name: str) -> SweepData:
         found = of(name)
         places = []
         for one in found.places:
             cycles = 1e6 / one.values[SIB] - 1e3 * one.values.get(SHARE, 0.5) + one.values[BUFFER]
-            places.append(Place(one.number, one.values, {CYCLES: (cycles, 0.0), LOST: (0.0, 0.0)}))
+            places.append(SweepPoint(one.number, one.values, {CYCLES: (cycles, 0.0), LOST: (0.0, 0.0)}))
         return replace(found, places=[one for one in places if name != "search" or one.values[SIB] < 512])
 
     monkeypatch.setattr(sizes_page, "sweep", other)

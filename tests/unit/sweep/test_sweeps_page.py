@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpusim.config.sweep import Overrides, load_sweep
+from gpusim.config.sweep import SweepOverrides, load_sweep
 from gpusim.study.sweep.objectives import Objectives
-from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.points import list_points
 from gpusim.study.sweep.tasks import check_paths, prepared
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
@@ -18,11 +18,11 @@ FILES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 @pytest.mark.parametrize("text", FILES)
 def test_the_files_are_sweeps_whose_points_can_be(text: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(text)
-    spec, document = load_sweep(str(tmp_path / "s.yaml"), Overrides())
+    spec, document = load_sweep(str(tmp_path / "s.yaml"), SweepOverrides())
     check_paths(spec)
     assert Objectives(spec).metrics == ["kernel.cycles"]
     if spec.method != "search":
-        points = points_of(spec)
+        points = list_points(spec)
         for point in (points[0], points[-1]):
             prepared(spec, point, document.path)
     assert set(yaml.safe_load(text)) <= set(spec.model_fields_set)

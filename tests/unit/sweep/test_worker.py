@@ -12,8 +12,8 @@ import pytest
 
 from gpusim.base.errors import SimulationError
 from gpusim.results.store.work import hash_of_files
-from gpusim.study.sweep.tasks import Done
-from gpusim.study.sweep.worker import InFolder, Parcel, PointServer, code_version, run_parcel
+from gpusim.study.sweep.tasks import TaskResult
+from gpusim.study.sweep.worker import FolderTask, PointServer, WorkerTask, code_version, run_parcel
 from tests.support.tasks import Odd
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,7 +32,7 @@ def always() -> bool:
 
 def outcome(server: PointServer, how: str, note: Path | None = None) -> str:
     done = server.run(pickle.dumps(Odd(how, note)), always)
-    assert isinstance(done, Done)
+    assert isinstance(done, TaskResult)
     return done.outcome.error or done.outcome.state
 
 
@@ -113,7 +113,7 @@ def test_a_server_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
 def test_a_point_whose_files_are_others_is_not_run(tmp_path: Path) -> None:
     file = tmp_path / "a.npy"
     file.write_text("here")
-    parcel = Parcel(InFolder(Odd("well"), str(tmp_path)), [file], hash_of_files([file]))
+    parcel = WorkerTask(FolderTask(Odd("well"), str(tmp_path)), [file], hash_of_files([file]))
     file.write_text("there")
     done = run_parcel(pickle.dumps(parcel), always)
     assert done is not None and done.outcome.state == "failed"
@@ -125,7 +125,7 @@ def test_a_point_runs_in_the_folder_of_the_command_where_there_is_one(
 ) -> None:
     monkeypatch.setattr("gpusim.study.sweep.worker._servers", [server])
     for folder, where in ((tmp_path, tmp_path), (tmp_path / "missing", Path.cwd())):
-        done = run_parcel(pickle.dumps(Parcel(InFolder(Odd("where"), str(folder)), [], "")), always)
+        done = run_parcel(pickle.dumps(WorkerTask(FolderTask(Odd("where"), str(folder)), [], "")), always)
         assert done is not None and done.outcome.error == str(where)
 
 

@@ -7,7 +7,7 @@ from gpusim.jobs.host.command_processor import execute
 from gpusim.jobs.networks.locality import locality
 from isa.device_memory import DeviceMemory
 from tests.unit.workloads.test_primitives import GPU, executed
-from workloads.circulant import BLOCKS, DATA, FLOWS, FORWARD, LANES, WEIGHTS, Blocks, Product
+from workloads.circulant import BLOCKS, DATA, FLOWS, FORWARD, LANES, WEIGHTS, CirculantBlocks, CirculantProduct
 from workloads.operators.block_circulant import (
     BlockCirculant,
     BlockCirculantBackwardData,
@@ -19,7 +19,7 @@ from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError, build
 from workloads.operators.tensor import Operand, Tensor
 
-LAYER_A = {block: Blocks(128, 8192, 4096, block) for block in BLOCKS}
+LAYER_A = {block: CirculantBlocks(128, 8192, 4096, block) for block in BLOCKS}
 
 
 def dense(weight: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def dense(weight: np.ndarray, rows: int, columns: int) -> np.ndarray:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_transforms_are_those_of_numpy_and_back(block: int) -> None:
     rows, width = 3, 2 * block + 5
-    blocks = Blocks(rows, width, block, block)
+    blocks = CirculantBlocks(rows, width, block, block)
     memory = DeviceMemory(1 << 20)
     x, back = (Tensor.allocate(memory, Operand((rows, width)), name) for name in ("x", "back"))
     y = Tensor.allocate(memory, Operand((rows, 3, blocks.bins, 2)), "y")
@@ -73,7 +73,7 @@ def test_a_layer_and_its_gradients_are_products_with_the_matrix(flow: str) -> No
 
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("product", [FORWARD, WEIGHTS, DATA])
-def test_a_workgroup_has_as_many_work_items_as_the_source_says(block: int, product: Product) -> None:
+def test_a_workgroup_has_as_many_work_items_as_the_source_says(block: int, product: CirculantProduct) -> None:
     blocks = LAYER_A[block]
     share = reuse(blocks, product, "source")
     assert share == 1024 // block
@@ -156,7 +156,7 @@ def test_what_cannot_be_is_refused_in_one_line() -> None:
     ],
 )
 def test_traces_show_reuse_and_distances_of_the_mappings(
-    kind: type[BlockCirculant], product: Product, block: int
+    kind: type[BlockCirculant], product: CirculantProduct, block: int
 ) -> None:
     shape, outputs = (8, 64 * block), 64 * block  # p = q = 64, n = 8
     measured = {}

@@ -96,7 +96,7 @@ def test_every_compiler_that_reads_the_library_builds_both_languages(tmp_path: P
     able = [(c, linker) for c, linker in compilers._pairs() if compilers.can_read(c, library)]
     assert able
     for clang, linker in able:
-        tools = compilers.Tools(clang, linker, library)
+        tools = compilers.Toolchain(clang, linker, library)
         build._compile(tools, compilers.opencl_flags(library), KERNELS / "device_library.cl", tmp_path / "k.hsaco")
         assert len(load_code_object(tmp_path / "k.hsaco").kernels) == 4
         root = compilers.hip_root()

@@ -6,7 +6,7 @@ import pytest
 
 from isa.device_memory import DeviceMemory
 from tests.unit.workloads.test_primitives import GPU
-from workloads.circulant import BASELINE, FLOWS, STAGES, handed_on, stage_bytes, stage_of
+from workloads.circulant import BASELINE, FLOWS, STAGES, compute_passed_bytes, stage_bytes, stage_of
 from workloads.operators.block_circulant import (
     BlockCirculantBackwardData,
     BlockCirculantBackwardWeights,
@@ -36,7 +36,7 @@ def test_what_is_handed_on_are_the_operators_arrays(flow: str) -> None:
     else:
         made = [o.size_bytes for one in passes for n, o in one.gives.items() if n.endswith("_transform")]
         back = [one.workspace["sums"].size_bytes for one in passes]
-    frequencies, values = handed_on(passes[0].blocks, flow)
+    frequencies, values = compute_passed_bytes(passes[0].blocks, flow)
     assert sorted(frequencies) == sorted(made) and list(values) == back
 
 

@@ -33,7 +33,7 @@ from workloads.operators.launching import kernel_of
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import build
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import DEPTH, LINE_TILES, TILES, Split, choose_tile, product, split_sum, sum_parts
+from workloads.operators.tiles import DEPTH, LINE_TILES, TILES, DepthSplit, choose_tile, product, split_sum, sum_parts
 from workloads.operators.verify import verify
 from workloads.operators.winograd import SIZES, Filtering
 
@@ -156,7 +156,7 @@ def test_matrix_products_of_any_layout_have_edges(layout: str, tile: object, mon
         for tensor in (a, b, c):
             tensor.array[...] = random.standard_normal(tensor.shape, np.float32)
         held = c.array.astype(np.float64)
-        split = Split(k, -(-k // parts // DEPTH) * DEPTH)
+        split = DepthSplit(k, -(-k // parts // DEPTH) * DEPTH)
         leading = (a.shape[1], b.shape[1])
         launches = [product(layout, (a, b, c), memory, sizes, leading, GPU, split, add)]
         for launch in (*launches, *sum_parts(c, total, split)):
@@ -182,7 +182,7 @@ def test_products_by_lines_have_edges(tile: object, monkeypatch: pytest.MonkeyPa
         for tensor in (a, b, c):
             tensor.array[...] = random.standard_normal(tensor.shape, np.float32)
         held = c.array.astype(np.float64)
-        split = Split(k, -(-k // parts)).by_lines
+        split = DepthSplit(k, -(-k // parts)).by_lines
         assert split.parts == parts
         made = product("tn", (a, b, c), memory, (m, n, k), (k + more, k + more), GPU, split, add)
         assert made.kernel.name.startswith("sgemm_lines")
@@ -196,7 +196,7 @@ def test_products_by_lines_have_edges(tile: object, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(("depth", "leading", "part"), [(37, 40, 48), (36, 37, 48), (40, 40, 24)])
 def test_rows_that_quads_do_not_fill_are_not_read_by_lines(depth: int, leading: int, part: int) -> None:
     tensor = Tensor.allocate(DeviceMemory(MEMORY_BYTES), Operand((8, leading)), "operand")
-    made = product("tn", (tensor,) * 3, tensor.memory, (8, 8, depth), (leading, leading), GPU, Split(depth, part))
+    made = product("tn", (tensor,) * 3, tensor.memory, (8, 8, depth), (leading, leading), GPU, DepthSplit(depth, part))
     assert made.kernel.name.startswith("sgemm_tn")
 
 

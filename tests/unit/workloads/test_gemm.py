@@ -22,8 +22,8 @@ from workloads.operators.gemm_kernels import (
     SPARSE_CHOICES,
     sparse_estimates,
 )
-from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.register_tiling import MOST_SLOTS, Schedule, divide
+from workloads.operators.operator import GpuFacts, OperatorCost
+from workloads.operators.register_tiling import MOST_SLOTS, TileSchedule, divide
 from workloads.operators.sparse_tiling import (
     COLUMN_VARIANTS,
     ROW_VARIANTS,
@@ -150,14 +150,14 @@ def test_tiles_have_as_few_rows_as_the_matrix() -> None:
 @pytest.mark.parametrize(
     ("schedule", "blocks"),
     [
-        (Schedule(1, 4, 10, 4), 10),  # four workgroups at the same columns of A
-        (Schedule(2, 8, 10, 8), 2 * 2 * 10),  # two rounds of four, of two rows of tiles
-        (Schedule(1, 13, 36, 0, 1, 13, 13), 13 + 23 * 13),  # tails: each workgroup begins somewhere else
-        (Schedule(2, 16, 72, 0, 1, 32, 32), 2 * 32 + 5 * 32),  # or at one of five places
-        (Schedule(2, 16, 72, 0, 2, 36), 2 * 2 * 36),
+        (TileSchedule(1, 4, 10, 4), 10),  # four workgroups at the same columns of A
+        (TileSchedule(2, 8, 10, 8), 2 * 2 * 10),  # two rounds of four, of two rows of tiles
+        (TileSchedule(1, 13, 36, 0, 1, 13, 13), 13 + 23 * 13),  # tails: each workgroup begins somewhere else
+        (TileSchedule(2, 16, 72, 0, 1, 32, 32), 2 * 32 + 5 * 32),  # or at one of five places
+        (TileSchedule(2, 16, 72, 0, 2, 36), 2 * 2 * 36),
     ],
 )
-def test_what_tiles_in_registers_read_of_a(schedule: Schedule, blocks: int) -> None:
+def test_what_tiles_in_registers_read_of_a(schedule: TileSchedule, blocks: int) -> None:
     shape = GemmShape(256 * schedule.row_tiles, 100, 64 * schedule.blocks)
     assert schedule.memory_bytes(shape, 4) == 4 * (256 * 64 * blocks + shape.n * shape.k)
 
@@ -166,21 +166,21 @@ def test_what_tiles_in_registers_read_of_a(schedule: Schedule, blocks: int) -> N
 @pytest.mark.parametrize(
     ("shape", "schedule"),
     [
-        ((5, 3, 330), Schedule(1, 1, 6, 0, 6, 1)),  # six workgroups for a tile
-        ((5, 3, 330), Schedule(1, 1, 6, 0, 1, 2, 1)),  # a tail by four
-        ((300, 130, 200), Schedule(2, 6, 4, 0, 1, 1, 5)),  # tails over the ends of tiles, rows and columns
-        ((300, 130, 200), Schedule(2, 6, 4, 2, 2, 1, 3)),  # the first column of tiles as it is, two layers
-        ((256, 200, 128), Schedule(1, 4, 2, 3, 1, 1, 1)),  # the last one alone
-        ((600, 70, 260), Schedule(3, 6, 5, 3, 1, 1, 7)),  # more than a tail for each
-        ((300, 130, 200), Schedule(3, 9, 4, 3, 1, 2, 5, rows=128)),
-        ((130, 70, 260), Schedule(3, 6, 5, 3, 1, 1, 7, rows=64)),
-        ((5, 70, 82 * 64 + 1), Schedule(1, 2, 83, 0, 1, 1, 41)),  # 82 / 41, by a reciprocal, is below 2
+        ((5, 3, 330), TileSchedule(1, 1, 6, 0, 6, 1)),  # six workgroups for a tile
+        ((5, 3, 330), TileSchedule(1, 1, 6, 0, 1, 2, 1)),  # a tail by four
+        ((300, 130, 200), TileSchedule(2, 6, 4, 0, 1, 1, 5)),  # tails over the ends of tiles, rows and columns
+        ((300, 130, 200), TileSchedule(2, 6, 4, 2, 2, 1, 3)),  # the first column of tiles as it is, two layers
+        ((256, 200, 128), TileSchedule(1, 4, 2, 3, 1, 1, 1)),  # the last one alone
+        ((600, 70, 260), TileSchedule(3, 6, 5, 3, 1, 1, 7)),  # more than a tail for each
+        ((300, 130, 200), TileSchedule(3, 9, 4, 3, 1, 2, 5, rows=128)),
+        ((130, 70, 260), TileSchedule(3, 6, 5, 3, 1, 1, 7, rows=64)),
+        ((5, 70, 82 * 64 + 1), TileSchedule(1, 2, 83, 0, 1, 1, 41)),  # 82 / 41, by a reciprocal, is below 2
     ],
 )
 def test_tiles_that_workgroups_share_are_the_whole_ones(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], schedule: Schedule, kernel: str
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], schedule: TileSchedule, kernel: str
 ) -> None:
-    def computed(schedule: Schedule) -> tuple[GemmOperator, np.ndarray]:
+    def computed(schedule: TileSchedule) -> tuple[GemmOperator, np.ndarray]:
         monkeypatch.setattr(register_tiling, "divide", lambda *_: schedule)
         held = GemmBuffers.allocate(GemmShape(*shape), DeviceMemory(MEMORY_BYTES))
         SyntheticOperands(0.6, 1).fill(held.a_stored, held.b_stored, held.shape)
@@ -193,12 +193,12 @@ def test_tiles_that_workgroups_share_are_the_whole_ones(
 
     operator, found = computed(schedule)
     assert operator.parts == schedule.slots and operator.launches[-2].workgroups == (schedule.workgroups, 1, 1)
-    whole = Schedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles, rows=schedule.rows)
+    whole = TileSchedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles, rows=schedule.rows)
     np.testing.assert_allclose(found, computed(whole)[1], rtol=1e-4, atol=1e-5)
 
 
 def test_a_product_that_comes_partly_in_one_sum_is_not_run_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_rows = {64: Schedule(1, 2, 1, 2), 96: Schedule(1, 2, 2, 1, 1, 1, 1)}  # the second block alone is shared
+    by_rows = {64: TileSchedule(1, 2, 1, 2), 96: TileSchedule(1, 2, 2, 1, 1, 1, 1)}  # the second block alone is shared
     monkeypatch.setattr(register_tiling, "divide", lambda shape, _: by_rows[shape.k])
     monkeypatch.setattr("workloads.operators.gemm.row_blocks", lambda *_: (range(64), range(64, 160)))
     with pytest.raises(GemmError, match="C comes partly in one sum"):
@@ -377,7 +377,7 @@ def test_the_work_in_closed_form(kernel: str, needed_macs: int, read_bytes: int,
     held = buffers(37, 3, 50)
     held.b_stored[0, 5:22] = 1.5
     held.b_stored[2, 21] = -2.0
-    expected = Work(37 * 3 * 50, needed_macs, read_bytes, 4 * 37 * 3, stored_bytes)
+    expected = OperatorCost(37 * 3 * 50, needed_macs, read_bytes, 4 * 37 * 3, stored_bytes)
     assert gemm(kernel, held, GPU).work == expected
 
 

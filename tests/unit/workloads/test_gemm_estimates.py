@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jobs.running.choice import in_question
+from gpusim.jobs.running.choice import find_contenders
 from gpusim.jobs.running.dense_choice import dense_candidates
 from tests.support.dense_kernels import GPUS, HEAD, SHAPES, WIDE
 from workloads.operators.gemm_estimates import ESTIMATED, estimates
@@ -42,7 +42,7 @@ def test_the_simulated_cycles_lie_between_both_ends(row: dict[str, str]) -> None
     # sgemm_wide multiplies less than its tile where columns are few, and is then far from the fastest
     looked_at = [one for one in found if cycles[one.kernel] < 3 * cycles[best]]
     assert all(one.least <= cycles[one.kernel] <= one.most for one in looked_at)
-    asked = in_question(dense_candidates(shape, FACTS[row["GPU"]]))
+    asked = find_contenders(dense_candidates(shape, FACTS[row["GPU"]]))
     assert best in [one.name for one in asked]
     chosen = row["chosen"].strip("`")
     assert cycles[chosen] <= MOST_OVER_BEST * cycles[best]
@@ -53,7 +53,7 @@ def test_the_simulated_cycles_lie_between_both_ends(row: dict[str, str]) -> None
 def test_every_shape_has_a_kernel_in_question(m: int, n: int, k: int, units: int) -> None:
     shape, gpu = GemmShape(m, n, k), GpuFacts(units, 1 << 16)
     found = estimates(shape, gpu)
-    assert in_question(dense_candidates(shape, gpu)) and [one.least for one in found] == sorted(
+    assert find_contenders(dense_candidates(shape, gpu)) and [one.least for one in found] == sorted(
         one.least for one in found
     )
     # no kernel multiplies faster than all SIMDs together
@@ -67,5 +67,5 @@ def test_a_kernel_whose_tiles_do_not_fit_is_left_out() -> None:
 
 
 def test_large_products_are_the_estimated_kernel_s_without_measuring() -> None:
-    found = in_question(dense_candidates(GemmShape(512, 2048, 4608), FACTS["mi6"]))
+    found = find_contenders(dense_candidates(GemmShape(512, 2048, 4608), FACTS["mi6"]))
     assert [one.name for one in found] == [ESTIMATED]

@@ -11,7 +11,7 @@ from workloads.shapes import (
     RESNET18,
     SPARTAN_LAYERS,
     VGGNET16,
-    ConvLayer,
+    ConvolutionShape,
     GemmShape,
     gemm_shape,
     output_size,
@@ -31,7 +31,7 @@ def test_alexnet_conv2_has_93312_columns_at_batch_128() -> None:
 
 
 @pytest.mark.parametrize("network", [ALEXNET[1:], VGGNET16])
-def test_each_layer_takes_the_channels_of_the_one_before(network: tuple[ConvLayer, ...]) -> None:
+def test_each_layer_takes_the_channels_of_the_one_before(network: tuple[ConvolutionShape, ...]) -> None:
     for before, after in pairwise(network):
         assert before.output_channels == after.input_channels
 
@@ -65,7 +65,7 @@ def test_resnet18_maps_shrink_by_stride() -> None:
     ],
 )
 def test_networks_are_the_published_ones(
-    network: tuple[ConvLayer, ...], sizes: list[int], filters: list[int], weights: int, macs: int
+    network: tuple[ConvolutionShape, ...], sizes: list[int], filters: list[int], weights: int, macs: int
 ) -> None:
     assert [output_size(layer) for layer in network] == [(size, size) for size in sizes]
     assert [layer.output_channels for layer in network] == filters

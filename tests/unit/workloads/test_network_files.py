@@ -8,7 +8,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from tests.support.small_networks import layer
-from workloads.networks.convolution import Convolution
+from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.graph import Network
 from workloads.networks.normalization import BatchNorm, Lrn
 from workloads.networks.pooling import AveragePool, MaxPool
@@ -243,7 +243,7 @@ def test_what_a_section_leaves_out_has_dnnmark_s_defaults(tmp_path: Path) -> Non
     network = dnnmark(text, tmp_path)
     kinds = {layer.name: layer.kind for layer in network.layers}
     convolution, pool, lrn, norm = (kinds[n] for n in ("Convolution", "Pooling", "LRN", "BatchNorm"))
-    assert isinstance(convolution, Convolution) and isinstance(pool, MaxPool)
+    assert isinstance(convolution, ConvolutionLayer) and isinstance(pool, MaxPool)
     assert (convolution.filters, convolution.kernel, convolution.padding, convolution.propagation) == (
         32,
         (5, 5),
@@ -269,7 +269,7 @@ def test_rows_and_columns_may_differ_and_averages_count_padding_or_not(tmp_path:
     )
     network = dnnmark(text + "pool_mode=avg_include_padding\npad=1\n", tmp_path)
     convolution, pool = network["conv1"].kind, network["p"].kind
-    assert isinstance(convolution, Convolution) and isinstance(pool, AveragePool)
+    assert isinstance(convolution, ConvolutionLayer) and isinstance(pool, AveragePool)
     assert (convolution.kernel, convolution.stride, convolution.padding) == ((5, 3), (1, 2), (1, 2, 1, 2))
     assert pool.counts_padding
 

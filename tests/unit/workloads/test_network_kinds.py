@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from workloads.networks.convolution import Convolution
+from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.kind import LayerKind, ShapeError
 from workloads.networks.kinds import KINDS, NAMES
 from workloads.networks.pooling import MaxPool
@@ -195,7 +195,7 @@ def test_a_convolution_multiplies_each_value_under_each_filter(
     groups: int, per_in: int, per_out: int, size: int, kernel: int, stride: int, padding: int
 ) -> None:
     assume(size + 2 * padding >= kernel)
-    layer = Convolution(filters=groups * per_out, kernel=kernel, stride=stride, padding=padding, groups=groups)  # type: ignore[arg-type]
+    layer = ConvolutionLayer(filters=groups * per_out, kernel=kernel, stride=stride, padding=padding, groups=groups)  # type: ignore[arg-type]
     shape = (groups * per_in, size, size)
     _, rows, columns = layer.output([shape])
     count = sum(1 for _ in range(rows * columns) for _ in range(groups * per_out) for _ in range(per_in * kernel**2))

@@ -11,7 +11,7 @@ from workloads.networks import memory
 from workloads.networks.graph import Network
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, im2col_per_image, no_workspace, plan
 from workloads.networks.schedule import Schedule, Update, inference, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 # kind, values, whether it may have several inputs; none of them changes a shape of 4 maps of 6 × 6
 SHAPELESS = (
@@ -65,26 +65,28 @@ def replayed(planned: MemoryPlan) -> None:
         return range(buffer.offset // ALIGNMENT, -(-(buffer.offset + size) // ALIGNMENT))
 
     def write(name: str) -> None:
-        held.update(dict.fromkeys(places(name), schedule.memory_of(name)))
+        held.update(dict.fromkeys(places(name), schedule.get_memory_tensor(name)))
 
     for name, tensor in schedule.tensors.items():
-        if tensor.role in (Role.PARAMETER, Role.STATE, Role.INPUT) and name in planned.buffer_of:
+        if tensor.role in (TensorRole.PARAMETER, TensorRole.STATE, TensorRole.INPUT) and name in planned.buffer_of:
             write(name)
     for step in schedule.steps:
         if f"{step.name}.workspace" in planned.buffer_of:
             write(f"{step.name}.workspace")
         for name in step.reads.values():
-            assert {held[at] for at in places(name)} == {schedule.memory_of(name)}, (step.name, name)
+            assert {held[at] for at in places(name)} == {schedule.get_memory_tensor(name)}, (step.name, name)
         for name in step.writes.values():
             write(name)
         for name in step.writes.values():  # one result did not take another one's place
-            assert {held[at] for at in places(name)} == {schedule.memory_of(name)}, (step.name, name)
-    kept = {Role.PARAMETER, Role.STATE, Role.LOSS} | ({Role.PARAMETER_GRADIENT} if _no_update(schedule) else set())
+            assert {held[at] for at in places(name)} == {schedule.get_memory_tensor(name)}, (step.name, name)
+    kept = {TensorRole.PARAMETER, TensorRole.STATE, TensorRole.LOSS} | (
+        {TensorRole.PARAMETER_GRADIENT} if _no_update(schedule) else set()
+    )
     results = [name for name, t in schedule.tensors.items() if t.role in kept and name in planned.buffer_of]
     if not schedule.training:
         results += [schedule.outputs[layer.name] for layer in schedule.network.outputs]
     for name in results:
-        assert {held[at] for at in places(name)} == {schedule.memory_of(name)}, f"{name} is a result"
+        assert {held[at] for at in places(name)} == {schedule.get_memory_tensor(name)}, f"{name} is a result"
 
 
 def _no_update(schedule: Schedule) -> bool:

@@ -13,23 +13,23 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from gpusim.base.errors import MissingExtraError, UserError
-from gpusim.config.network import load_network, network_of
+from gpusim.config.network import build_network, load_network
 from tests.support.network_numbers import Machine
 from tests.support.onnx_models import Writer, checked, resnet18, vgg11
-from workloads.networks.convolution import Convolution
+from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.figures import layer_figures
 from workloads.networks.graph import Network
 from workloads.networks.memory import plan
 from workloads.networks.normalization import BatchNorm, Lrn
-from workloads.networks.onnx_file import described_by_onnx
+from workloads.networks.onnx_file import read_onnx
 from workloads.networks.pointwise import Dropout
 from workloads.networks.pooling import AveragePool
 from workloads.networks.schedule import inference
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 
 def read(writer: Writer, *outputs: str) -> Network:
-    return network_of(described_by_onnx(writer.bytes(*outputs), "x.onnx"))
+    return build_network(read_onnx(writer.bytes(*outputs), "x.onnx"))
 
 
 @pytest.mark.parametrize(("model", "name"), [(vgg11, "vgg11"), (resnet18, "resnet18")])
@@ -82,7 +82,7 @@ def test_every_operator_of_the_list_is_read() -> None:
     convolution, lrn, norm, pool, dropout = (
         kind[n] for n in ("convolution", "lrn", "batch_norm", "average_pool", "dropout")
     )
-    assert isinstance(convolution, Convolution) and isinstance(lrn, Lrn) and isinstance(norm, BatchNorm)
+    assert isinstance(convolution, ConvolutionLayer) and isinstance(lrn, Lrn) and isinstance(norm, BatchNorm)
     assert isinstance(pool, AveragePool) and isinstance(dropout, Dropout)
     assert (convolution.groups, convolution.dilation, convolution.padding) == (2, (2, 2), (1, 0, 2, 3))
     assert (lrn.size, lrn.alpha, lrn.beta, lrn.k) == (3, 0.5, 0.75, 2.0)
@@ -280,7 +280,7 @@ def computed(network: Network, image: np.ndarray) -> np.ndarray:
     schedule = inference(network, len(image))
     given = {next(iter(network.inputs)): image}
     for name, tensor in schedule.tensors.items():
-        if tensor.role in (Role.PARAMETER, Role.STATE):
+        if tensor.role in (TensorRole.PARAMETER, TensorRole.STATE):
             given[name] = network.values(tensor.layer, name.removeprefix(f"{tensor.layer}."))
     machine = Machine(plan(schedule), given).run()
     return machine.array(schedule.outputs[network.outputs[0].name])
@@ -497,7 +497,7 @@ def test_all_that_is_not_supported_is_said_at_once_and_left_out_on_demand() -> N
     assert "3 of 6 nodes are not supported, 25.3 % of the network's operations; --skip-unsupported" in first
     assert "Elu, 2 nodes 'first', 'second', 4.0 %: operator Elu is not supported" in elu
     assert "ConvTranspose, node 'up', 21.3 %: auto_pad = SAME_UPPER: must be" in up
-    network = network_of(described_by_onnx(w.bytes(output), "x.onnx", skip_unsupported=True))
+    network = build_network(read_onnx(w.bytes(output), "x.onnx", skip_unsupported=True))
     assert [layer.kind_name for layer in network.layers] == ["convolution", "flatten", "fully_connected"]
     assert [shape for name, shape in network.inputs.items() if name != "image"] == [(2, 6, 8)]
     assert "left out: 3 of 6 nodes are not supported, 25.3 %" in network.remarks[0] and "made up" in network.remarks[0]
@@ -509,7 +509,7 @@ def test_nodes_after_what_has_no_known_shape_are_counted() -> None:
     with pytest.raises(UserError, match="2 further nodes read what they give, of a shape that is not known"):
         read(w, x)
     with pytest.raises(UserError, match="nothing can be put in their place"):
-        described_by_onnx(w.bytes(x), "x.onnx", skip_unsupported=True)
+        read_onnx(w.bytes(x), "x.onnx", skip_unsupported=True)
 
 
 def test_a_second_output_that_is_read_is_refused() -> None:
@@ -530,7 +530,7 @@ def test_integers_are_refused() -> None:
 @pytest.mark.parametrize("data", [b"", b"\0", b"not a model", b"\x08\x07" * 9])
 def test_what_is_no_model_is_refused(data: bytes) -> None:
     with pytest.raises(UserError, match=r"x\.onnx: is not an ONNX file"):
-        described_by_onnx(data, "x.onnx")
+        read_onnx(data, "x.onnx")
 
 
 @pytest.mark.parametrize("name", [b"tensor0", b"Relu", b"image"])
@@ -538,7 +538,7 @@ def test_a_name_that_is_no_text_is_refused(name: bytes) -> None:
     w = Writer(["N", 3])
     data = w.bytes(w.node("Relu", "image")).replace(name, b"\x8e" + name[1:])
     with pytest.raises(UserError, match=r"x\.onnx: is a damaged ONNX file: b'\\x8e.+' is not UTF-8"):
-        described_by_onnx(data, "x.onnx")
+        read_onnx(data, "x.onnx")
 
 
 def test_a_damaged_file_is_refused_or_read() -> None:
@@ -551,7 +551,7 @@ def test_a_damaged_file_is_refused_or_read() -> None:
         for _ in range(random.integers(1, 4)):
             damaged[random.integers(len(damaged))] = random.integers(256)
         with contextlib.suppress(UserError):
-            network_of(described_by_onnx(bytes(damaged), "x.onnx"))
+            build_network(read_onnx(bytes(damaged), "x.onnx"))
 
 
 def test_a_tensor_that_is_its_own_copy_ends_no_worse_than_any_other() -> None:
@@ -564,4 +564,4 @@ def test_a_tensor_that_is_its_own_copy_ends_no_worse_than_any_other() -> None:
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtraError, match="needs the extra 'onnx'"):
-        described_by_onnx(b"", "x.onnx")
+        read_onnx(b"", "x.onnx")

@@ -12,7 +12,7 @@ from workloads.networks.kind import Pass
 from workloads.networks.kinds import KINDS
 from workloads.networks.memory import plan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 BATCH, NUDGE = 3, 1e-6
 
@@ -181,7 +181,7 @@ def values(schedule: Schedule) -> dict[str, np.ndarray]:
     return {
         name: random.integers(0, 4, tensor.shape) if tensor.dtype == "uint32" else random.normal(size=tensor.shape)
         for name, tensor in schedule.tensors.items()
-        if tensor.role in (Role.INPUT, Role.PARAMETER)
+        if tensor.role in (TensorRole.INPUT, TensorRole.PARAMETER)
     }
 
 
@@ -198,9 +198,9 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     schedule = training(network(name), BATCH, update=Update.NONE)
     given = values(schedule)
     machine = Machine(plan(schedule), given).run()
-    gradients = [t for t in schedule.tensors.values() if t.role is Role.PARAMETER_GRADIENT]
+    gradients = [t for t in schedule.tensors.values() if t.role is TensorRole.PARAMETER_GRADIENT]
     assert {t.name for t in gradients} == {
-        f"{t.name}.gradient" for t in schedule.tensors.values() if t.role is Role.PARAMETER
+        f"{t.name}.gradient" for t in schedule.tensors.values() if t.role is TensorRole.PARAMETER
     }
     random = np.random.default_rng(2)
     for tensor in gradients:
@@ -222,7 +222,7 @@ def test_an_update_goes_down_the_gradient(update: Update) -> None:
     given = values(schedule)
     machine = Machine(plan(schedule), given).run()
     for name, before in given.items():
-        if schedule.tensors[name].role is Role.PARAMETER:
+        if schedule.tensors[name].role is TensorRole.PARAMETER:
             moved, gradient = machine.array(name) - before, machine.array(f"{name}.gradient")
             expected = -RATE * (gradient if update is Update.SGD else np.sign(gradient))
             if not name.startswith("conv2.bias"):  # its gradient is rounding alone: batch norm takes the bias away
@@ -230,11 +230,11 @@ def test_an_update_goes_down_the_gradient(update: Update) -> None:
 
 
 def test_a_given_gradient_goes_back_to_the_inputs_of_a_layer_that_is_looked_at_alone() -> None:
-    from gpusim.config.network import network_of
-    from workloads.networks.dnnmark import described_by_dnnmark
+    from gpusim.config.network import build_network
+    from workloads.networks.dnnmark import read_dnnmark
 
     text = "[DNNMark]\nrun_mode=standalone\n[Pooling]\nname=p\nn=2\nc=1\nh=4\nw=4\nkernel_size=2\nstride=2\n"
-    schedule = training(network_of(described_by_dnnmark(text, "p.dnnmark")), 2)
+    schedule = training(build_network(read_dnnmark(text, "p.dnnmark")), 2)
     assert [step.name for step in schedule.steps] == ["p.forward", "p.backward_data"]
     x = np.arange(32.0).reshape(2, 1, 4, 4)
     machine = Machine(plan(schedule), {"data": x, "p.output.gradient": np.ones((2, 1, 2, 2))}).run()
@@ -272,8 +272,8 @@ def test_where_no_gradient_comes_through_nothing_is_trained() -> None:
 def test_inference_is_the_forward_passes_alone_and_dropout_does_nothing() -> None:
     schedule = inference(network("plain"), BATCH)
     assert {step.what for step in schedule.steps} == {Pass.FORWARD}
-    assert schedule.memory_of("drop.output") == "tanh2.output"  # by way of flatten
-    assert not [t for t in schedule.tensors.values() if t.role is Role.SAVED]
+    assert schedule.get_memory_tensor("drop.output") == "tanh2.output"  # by way of flatten
+    assert not [t for t in schedule.tensors.values() if t.role is TensorRole.SAVED]
     step = next(s for s in inference(network("residual"), 1).steps if s.layer == "bn1")
     assert set(step.reads) == {"x", "scale", "bias", "running_mean", "running_variance"}
 
@@ -318,7 +318,7 @@ def test_joined_layers_leave_all_else_as_it_is() -> None:
         assert (after.reads, after.writes) == (reads, before.writes), after.name
     assert set(apart.tensors) - set(joined.tensors) == {"pool1.output.gradient"}
     for of, relu in (("conv1", "relu1"), ("fc1", "relu3")):
-        assert joined.memory_of(f"{relu}.output") == f"{of}.output"
+        assert joined.get_memory_tensor(f"{relu}.output") == f"{of}.output"
     said = {f"{name}.{what}": why for (name, what), why in joined.apart.items()}
     assert set(said) == {"relu0.forward", "relu1.backward_data", "relu3.backward_data"}
     for name, kind in (

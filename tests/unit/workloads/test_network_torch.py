@@ -16,9 +16,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.cli.main import invoke
-from gpusim.config.network import load_torch, network_of
+from gpusim.config.network import build_network, load_torch
 from tests.support.onnx_models import Writer
-from workloads.networks.torch_module import described_by_torch
+from workloads.networks.torch_module import read_torch
 
 
 class Module:
@@ -110,7 +110,7 @@ def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.ModuleType:
 
 @pytest.mark.parametrize(("function", "shape"), [("module", (3, 6, 6)), ("both", None)])
 def test_a_module_becomes_a_network(torch: Any, function: str, shape: Any) -> None:
-    network = network_of(described_by_torch(f"nets_of_mine:{function}", shape))
+    network = build_network(read_torch(f"nets_of_mine:{function}", shape))
     assert [layer.kind_name for layer in network.layers] == [
         "convolution", "batch_norm", "relu", "flatten", "fully_connected"
     ]  # fmt: skip

@@ -68,7 +68,7 @@ from workloads.operators.dropout import DropoutForward
 from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedForward
 from workloads.operators.lrn import LrnForward
-from workloads.operators.move import Cut, Permute, Repeat, Stored
+from workloads.operators.move import Permute, Repeat, StoredParameter, StridedSlice
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.optimizer import Adam, Sgd
@@ -288,13 +288,13 @@ CASES = (
         for shape, order in (((2, 3, 4), (0, 2, 1)), ((2, 3, 4, 5), (0, 3, 1, 2)), ((2, 3, 2, 8), (0, 2, 1, 3)))
     ),
     *(
-        Case(f"cut-{number}", Cut(source, starts, steps, sizes, fill), cut_out(starts, steps, sizes, fill))
+        Case(f"cut-{number}", StridedSlice(source, starts, steps, sizes, fill), cut_out(starts, steps, sizes, fill))
         for number, (source, starts, steps, sizes, fill) in enumerate(CUTS)
     ),
     Case("repeat", Repeat((2, 3, 1, 5), (2, 3, 4, 5), 0.75), spread_out((2, 3, 4, 5), 0.75)),
     Case("repeat-two-axes", Repeat((2, 1, 4, 1), (2, 3, 4, 5)), spread_out((2, 3, 4, 5))),
     Case("repeat-none", Repeat((2, 3, 4), (2, 3, 4), -1.5), spread_out((2, 3, 4), -1.5)),
-    Case("stored", Stored((3, 7)), spread_out((3, 7), name="bias"), ("bias",)),
+    Case("stored", StoredParameter((3, 7)), spread_out((3, 7), name="bias"), ("bias",)),
     Case("sum-of-rows", Sum((2, 3, 5), (2,), 0.2), summed_up((2,), 0.2)),
     Case("sum-of-columns", Sum((2, 3, 4, 5), (1, 3)), summed_up((1, 3))),
     Case("sum-in-parts", Sum((1, 70, 3), (1,), -0.5), summed_up((1,), -0.5)),
@@ -425,7 +425,7 @@ def test_sparse_gradients_of_weights_are_differences_of_the_definition(
 
 def test_stored_values_are_those_of_every_image() -> None:
     """A bias of two axes: the gradient is that of as many channels."""
-    forward = Stored((2, 3, 5))
+    forward = StoredParameter((2, 3, 5))
     bias, dy = dy_of((3, 5)), dy_of((2, 15))
     np.testing.assert_array_equal(computed(forward, {"bias": bias})["y"], np.stack([bias, bias]))
     np.testing.assert_allclose(computed(forward.backward(), {"dy": dy})["dbias"], dy[0] + dy[1], 1e-6)

@@ -18,10 +18,10 @@ from workloads.data.patterns import (
     sparsity_of,
     zero_lines_of,
 )
-from workloads.shapes import ConvLayer, GemmShape, gemm_shape, output_size
+from workloads.shapes import ConvolutionShape, GemmShape, gemm_shape, output_size
 
 
-def naive_im2col(maps: np.ndarray, layer: ConvLayer, leading_dimension: int) -> np.ndarray:
+def naive_im2col(maps: np.ndarray, layer: ConvolutionShape, leading_dimension: int) -> np.ndarray:
     height, width = output_size(layer)
     columns = []
     for image in range(maps.shape[0]):
@@ -53,7 +53,7 @@ def naive_im2col(maps: np.ndarray, layer: ConvLayer, leading_dimension: int) -> 
 def test_im2col_equals_the_definition(
     images: int, channels: int, height: int, width: int, size: int, stride: int, padding: int
 ) -> None:
-    layer = ConvLayer("layer", channels, 4, height, width, size, stride, padding)
+    layer = ConvolutionShape("layer", channels, 4, height, width, size, stride, padding)
     if min(output_size(layer)) < 1:
         return
     shape = gemm_shape(layer, images)
@@ -73,7 +73,7 @@ def test_im2col_equals_the_definition(
 
 
 def test_gemm_of_im2col_is_the_convolution() -> None:
-    layer = ConvLayer("layer", 3, 5, 6, 7)
+    layer = ConvolutionShape("layer", 3, 5, 6, 7)
     random = np.random.default_rng(2)
     maps = random.standard_normal((2, 3, 6, 7)).astype(np.float32)
     weights = random.standard_normal((5, 3, 3, 3)).astype(np.float32)
@@ -87,7 +87,7 @@ def test_gemm_of_im2col_is_the_convolution() -> None:
 
 
 def test_maps_of_another_shape_are_refused_with_both_shapes() -> None:
-    layer = ConvLayer("layer B", 512, 512, 4, 4)
+    layer = ConvolutionShape("layer B", 512, 512, 4, 4)
     with pytest.raises(PatternError, match=r"'layer B'.*\[images, 512, 4, 4\].*\[1, 512, 4, 5\]"):
         fill_im2col(np.zeros((16, 4608), np.float32), np.zeros((1, 512, 4, 5), np.float32), layer)
     with pytest.raises(PatternError, match="does not fit"):
@@ -131,7 +131,7 @@ def test_weights_have_he_variance_and_zero_padding() -> None:
     assert not a[250:].any() and not a[:, 301:].any()
 
 
-LAYER = ConvLayer("layer", 6, 4, 8, 8)
+LAYER = ConvolutionShape("layer", 6, 4, 8, 8)
 
 
 def test_zeros_drawn_on_maps_are_those_of_the_maps_and_padding_adds_to_the_matrix() -> None:
@@ -166,7 +166,7 @@ def test_all_of_a_block_of_the_matrix_is_zero_or_none(
 def test_all_of_a_block_of_a_map_is_zero_or_none(
     block: tuple[int, int], height: int, width: int, sparsity: float, seed: int
 ) -> None:
-    layer = ConvLayer("layer", 3, 4, height, width, 1)
+    layer = ConvolutionShape("layer", 3, 4, height, width, 1)
     for maps in synthetic_maps(layer, 2, sparsity, seed, block):
         for one in maps:
             check_blocks(one == 0, block, sparsity)
@@ -225,7 +225,7 @@ def test_resampled_maps_keep_what_channels_rows_and_blocks_have() -> None:
 
 
 def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
-    layer = ConvLayer("layer C", 512, 512, 2, 2)
+    layer = ConvolutionShape("layer C", 512, 512, 2, 2)
     with pytest.raises(UserError, match=r"needs 300 images, found 256; workload.data=resampled draws any number"):
         captured_operands(layer, 300, "layerC.npz", 1).zeros(gemm_shape(layer, 300))
     resampled = resampled_operands(layer, 300, "layerC.npz", 1).zeros(gemm_shape(layer, 300))
@@ -233,7 +233,7 @@ def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
         captured_operands(layer, 256, "layerC.npz", 1).zeros(gemm_shape(layer, 256)), abs=0.01
     )
     with pytest.raises(UserError, match=r"\[512, 4, 4\], found \[512, 2, 2\]"):
-        resampled_operands(ConvLayer("B", 512, 512, 4, 4), 1, "layerC.npz", 1).zeros(gemm_shape(layer, 1))
+        resampled_operands(ConvolutionShape("B", 512, 512, 4, 4), 1, "layerC.npz", 1).zeros(gemm_shape(layer, 1))
 
 
 @given(
@@ -242,7 +242,7 @@ def test_a_batch_larger_than_the_capture_is_resampled_or_refused() -> None:
     seed=st.integers(0, 9),
 )
 def test_columns_in_parts_are_those_of_the_whole(kind: str, images: list[int], seed: int) -> None:
-    layer = ConvLayer("C", 512, 8, 2, 2) if kind in ("captured", "resampled") else LAYER
+    layer = ConvolutionShape("C", 512, 8, 2, 2) if kind in ("captured", "resampled") else LAYER
     batch = sum(images)
     shape = gemm_shape(layer, batch)
     data = {

@@ -49,7 +49,7 @@ from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
-from workloads.operators.move import Permute, Repeat, Stored
+from workloads.operators.move import Permute, Repeat, StoredParameter
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
@@ -308,7 +308,7 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     *(Permute(*case) for case in PERMUTATIONS),
     *CUTS,
     Repeat((2, 1, 3), (2, 5, 3), 0.5),
-    Stored((2, 5)),
+    StoredParameter((2, 5)),
     Sum((2, 3, 5, 7), (1, 3), 0.5),
     *(RowNormForward(**case, keep=True) for case in ROW_NORMS if max(case["shape"]) < 40 and len(case["shape"]) < 4),
     RowNormForward((2, 6, 3, 3), groups=3, keep=True),

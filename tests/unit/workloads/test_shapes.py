@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import pytest
 
-from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, gemm_shape, output_size
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape, GemmShape, gemm_shape, output_size
 
 
-def weights(layers: Sequence[ConvLayer]) -> int:
+def weights(layers: Sequence[ConvolutionShape]) -> int:
     return sum(one.input_channels * one.output_channels * one.filter_size**2 for one in layers)
 
 
-def macs(layers: Sequence[ConvLayer]) -> int:
+def macs(layers: Sequence[ConvolutionShape]) -> int:
     shapes = [gemm_shape(one, 1) for one in layers]
     return sum(shape.m * shape.n * shape.k for shape in shapes)
 
@@ -28,7 +28,7 @@ def macs(layers: Sequence[ConvLayer]) -> int:
     ],
 )
 def test_published_networks_have_their_published_sizes(
-    layers: Sequence[ConvLayer], count: int, parameters: int, products: int
+    layers: Sequence[ConvolutionShape], count: int, parameters: int, products: int
 ) -> None:
     assert (len(layers), weights(layers), macs(layers)) == (count, parameters, products)
     assert len({one.name for one in layers}) == count

@@ -6,10 +6,10 @@ import pytest
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import run_functional
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import Split, sum_parts, sum_parts_masked, sum_parts_rectified
+from workloads.operators.tiles import DepthSplit, sum_parts, sum_parts_masked, sum_parts_rectified
 
 PARTS, COLUMNS = 3, 5
-SPLIT = Split(24, 8)
+SPLIT = DepthSplit(24, 8)
 
 
 @pytest.mark.parametrize("kind", ["plain", "rectified", "masked"])

@@ -14,10 +14,10 @@ from isa.object.kernel_metadata import KernelArgument
 from workloads.vendor.tensile import (
     HIP_ARGUMENTS,
     PRECISIONS,
-    GemmProblem,
     TensileError,
     TensileGemm,
     TensileKernel,
+    TensileProblem,
     element_bytes_of,
     magic_division,
     takes_pointers,
@@ -52,7 +52,7 @@ def test_a_split_k_that_is_not_added_by_atomics_is_refused(change: tuple[str, st
 )
 def test_workgroups_begin_apart_as_far_as_k_allows(types: str, k: int, mask: int) -> None:
     kernel = TensileKernel.named(NAME.format(types=types))
-    problem = GemmProblem("TN", 64, 64, k, staggered=True)
+    problem = TensileProblem("TN", 64, 64, k, staggered=True)
     assert kernel.stagger_mask(problem) == mask
     assert kernel.stagger_mask(replace(problem, staggered=False)) == 0
     assert replace(kernel, stagger=(0, 0)).stagger_mask(problem) == 0
@@ -79,7 +79,7 @@ def test_a_batch_by_pointers(types: str) -> None:
     names = ["D", "C", "A", "B", "alpha", "beta", "SizesFree2", "strideA1", "sizeB"]
     function = _function(names, {**pointers, "alpha": scalar, "beta": scalar, "sizeB": 8})
     memory = DeviceMemory(1 << 24)
-    problem = GemmProblem("TN", 40, 100, 24, alpha=2.0, beta=3.0, batch=3)
+    problem = TensileProblem("TN", 40, 100, 24, alpha=2.0, beta=3.0, batch=3)
     gemm = TensileGemm.allocate(problem, kernel, {kernel.name: function}, memory)
     (launch,) = gemm.launches
     held = {a.name: (launch.kernarg[a.offset : a.offset + a.size]) for a in function.arguments}
@@ -108,7 +108,7 @@ def test_hip_kernels_take_their_arguments_in_order() -> None:
     blocks = []
     for function in (named, bare):
         gemm = TensileGemm.allocate(
-            GemmProblem("TN", 40, 100, 24), kernel, {kernel.name: function}, DeviceMemory(1 << 24)
+            TensileProblem("TN", 40, 100, 24), kernel, {kernel.name: function}, DeviceMemory(1 << 24)
         )
         blocks.append(gemm.launches[0].kernarg)
     assert blocks[0] == blocks[1]
@@ -132,7 +132,7 @@ def test_a_persistent_kernel_has_workgroups_for_each_compute_unit(compute_units:
     kernel = replace(TensileKernel.named(name), persistent=2)
     rows, columns = kernel.tile
     function = _function(["GridNumWorkGroups0", "NumWorkGroups0", "MagicNumberProblemNumGroupTiles0"], {})
-    problem = GemmProblem("TN", 2 * rows, 3 * columns, 24, compute_units=compute_units)
+    problem = TensileProblem("TN", 2 * rows, 3 * columns, 24, compute_units=compute_units)
     gemm = TensileGemm.allocate(problem, kernel, {kernel.name: function}, DeviceMemory(1 << 24))
     (launch,) = gemm.launches
     assert launch.workgroups == (workgroups, 1, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.jobs.hip.recording import Recording
+from gpusim.jobs.hip.recording import ProgramRecording
 from gpusim.jobs.running.operators import launch_commands
 from gpusim.jobs.vendor import LibraryProduct
 from isa.device_memory import DeviceMemory
@@ -27,7 +27,7 @@ def test_c_is_read_as_the_library_stores_it(name: str) -> None:
         buffers.c_stored.reshape(-1)[:15] = expected.T.reshape(-1)
     else:
         buffers.c_stored[:, :3] = expected
-    assert (LibraryProduct(product, buffers, Recording()).outputs["C"] == expected).all()
+    assert (LibraryProduct(product, buffers, ProgramRecording()).outputs["C"] == expected).all()
 
 
 @pytest.mark.parametrize("name", sorted(VENDOR_PRODUCTS))
@@ -35,7 +35,7 @@ def test_what_later_kernels_read_is_computed_though_it_is_skipped(name: str) -> 
     """A sparse product converts B first; how long a dense one takes depends on no value."""
     memory = DeviceMemory(1 << 20)
     kernel = load_code_object(KERNELS / "vector_add.hsaco").kernels["vector_add"]
-    recording = Recording(steps=[Launch(kernel, memory, b"", (64, 1, 1), (64, 1, 1)) for _ in range(3)])
+    recording = ProgramRecording(steps=[Launch(kernel, memory, b"", (64, 1, 1), (64, 1, 1)) for _ in range(3)])
     product = LibraryProduct(VENDOR_PRODUCTS[name], GemmBuffers.allocate(GemmShape(3, 5, 4), memory), recording)
     decisive = [command.decisive for command in launch_commands(product)]
     assert decisive == [VENDOR_PRODUCTS[name].sparse] * 3

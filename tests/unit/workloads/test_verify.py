@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workloads.data.patterns import fill_synthetic, fill_weights
 from workloads.operators.gemm import gemm_reference
-from workloads.operators.verify import Expected, Verification, compare, joined
+from workloads.operators.verify import ReferencePart, Verification, compare, joined
 from workloads.shapes import GemmShape
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
@@ -107,8 +107,8 @@ def test_parts_are_compared_as_the_whole_is(rows: int, cuts: int, data: st.DataO
     for index in wrong:
         found[index] += data.draw(st.sampled_from([1e-3, 2.0, np.inf, np.nan]))
     edges = sorted(data.draw(st.sets(st.integers(1, rows), max_size=cuts)) | {0, rows})
-    parts = [Expected("x", (slice(a, b), slice(0, 3)), wanted[a:b], 1e-2) for a, b in pairwise(edges)]
-    whole = compare({"x": found}, [Expected("x", (slice(None), slice(None)), wanted, 1e-2)])
+    parts = [ReferencePart("x", (slice(a, b), slice(0, 3)), wanted[a:b], 1e-2) for a, b in pairwise(edges)]
+    whole = compare({"x": found}, [ReferencePart("x", (slice(None), slice(None)), wanted, 1e-2)])
     assert repr(compare({"x": found}, parts)) == repr(whole)  # NaN equals NaN in a text
     off = sorted(index for index in wrong if not abs(found[index] - wanted[index]) <= 1e-2)
     assert whole.passed == (not off)
@@ -120,7 +120,7 @@ def test_parts_are_compared_as_the_whole_is(rows: int, cuts: int, data: st.DataO
 def test_integers_are_equal_or_off_by_one_at_least() -> None:
     wanted = np.array([1 << 60, 5], np.uint64)
     found = np.array([(1 << 60) + 1, 5], np.uint64)
-    checked = compare({"x": found}, [Expected("x", (slice(None),), wanted, 0.5)])
+    checked = compare({"x": found}, [ReferencePart("x", (slice(None),), wanted, 0.5)])
     assert (checked.passed, checked.max_error, checked.index) == (False, 1.0, (0,))
     assert str(checked.mismatches[0]) == (
         "x: 1 of 2 elements differ by more than allowed; first at [0]:"
@@ -136,7 +136,7 @@ def test_parts_of_an_output_are_joined_where_they_lie_in_the_whole() -> None:
     for first in (0, 3):
         part = {"C": found[first : first + 3]}
         where = (slice(0, 3), slice(0, 4))
-        parts.append((first, compare(part, [Expected("C", where, wanted[first : first + 3], 0.5)])))
+        parts.append((first, compare(part, [ReferencePart("C", where, wanted[first : first + 3], 0.5)])))
     whole = joined(parts)
     assert (whole.passed, whole.max_error, whole.bound, whole.index) == (False, 1.0, 0.5, (4, 3))
     (mismatch,) = whole.mismatches

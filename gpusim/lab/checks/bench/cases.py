@@ -36,7 +36,7 @@ UNIT_ROUNDOFF = 2.0**-24
 
 
 @dataclass(frozen=True)
-class Prepared:
+class BenchLaunch:
     """A launch with its data in device memory, and a check of its results, which returns the error's text or None."""
 
     launch: "Launch"
@@ -55,7 +55,7 @@ class BenchCase:
     name: str
     bound: str
     what: str
-    build: "Callable[[RunConfig, int], Prepared]"
+    build: "Callable[[RunConfig, int], BenchLaunch]"
     size: int
     small: int
 
@@ -105,8 +105,8 @@ def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float
     return f"{int(wrong.sum())} of {found.size} elements are wrong, first at {at}: {found[at]}, expected {wanted[at]}"
 
 
-def _gemm(kernel: str) -> "Callable[[RunConfig, int], Prepared]":
-    def build(config: "RunConfig", depth: int) -> Prepared:
+def _gemm(kernel: str) -> "Callable[[RunConfig, int], BenchLaunch]":
+    def build(config: "RunConfig", depth: int) -> BenchLaunch:
         from gpusim.config.workload import GemmWorkload
         from gpusim.jobs.gemm import GemmJob, gemm_problem
         from workloads.operators.verify import verify
@@ -121,44 +121,44 @@ def _gemm(kernel: str) -> "Callable[[RunConfig, int], Prepared]":
         def wrong() -> str | None:
             return "; ".join(map(str, verify(operator).mismatches)) or None
 
-        return Prepared(operator.launches[0], wrong)
+        return BenchLaunch(operator.launches[0], wrong)
 
     return build
 
 
-def _vector_add(config: "RunConfig", size: int) -> Prepared:
+def _vector_add(config: "RunConfig", size: int) -> BenchLaunch:
     arrays = _Arrays(config)
     a = arrays.put("a", _random(0).standard_normal(size, np.float32))
     b = arrays.put("b", _random(1).standard_normal(size, np.float32))
     c = arrays.zeros("c", size, np.float32)
     launch = arrays.launch("streaming", "vector_add", (size, 1), (WORKGROUP, 1), n=size)
-    return Prepared(launch, lambda: _difference(c, a + b))
+    return BenchLaunch(launch, lambda: _difference(c, a + b))
 
 
-def _relu(config: "RunConfig", size: int) -> Prepared:
+def _relu(config: "RunConfig", size: int) -> BenchLaunch:
     arrays = _Arrays(config)
     x = arrays.put("x", _random(0).standard_normal(size, np.float32))
     y = arrays.zeros("y", size, np.float32)
     launch = arrays.launch("streaming", "relu", (size, 1), (WORKGROUP, 1), n=size)
-    return Prepared(launch, lambda: _difference(y, np.maximum(x, 0)))
+    return BenchLaunch(launch, lambda: _difference(y, np.maximum(x, 0)))
 
 
-def _transpose(kernel: str, group: tuple[int, int], rows_of_group: int) -> "Callable[[RunConfig, int], Prepared]":
-    def build(config: "RunConfig", side: int) -> Prepared:
+def _transpose(kernel: str, group: tuple[int, int], rows_of_group: int) -> "Callable[[RunConfig, int], BenchLaunch]":
+    def build(config: "RunConfig", side: int) -> BenchLaunch:
         arrays = _Arrays(config)
         values = arrays.put("from", _random(0).integers(0, 1 << 32, side * side, np.uint32))
         to = arrays.zeros("to", side * side, np.uint32)
         rows = side // rows_of_group * group[1]
         launch = arrays.launch("streaming", kernel, (side, rows), group, rows=side, columns=side)
-        return Prepared(launch, lambda: _difference(to, values.reshape(side, side).T.ravel()))
+        return BenchLaunch(launch, lambda: _difference(to, values.reshape(side, side).T.ravel()))
 
     return build
 
 
-def _table_reads(table_bytes: int, spread: int) -> "Callable[[RunConfig, int], Prepared]":
+def _table_reads(table_bytes: int, spread: int) -> "Callable[[RunConfig, int], BenchLaunch]":
     """Build reads of a table of `table_bytes`, workgroup g from its element spread * g on."""
 
-    def build(config: "RunConfig", size: int) -> Prepared:
+    def build(config: "RunConfig", size: int) -> BenchLaunch:
         arrays = _Arrays(config)
         elements = table_bytes // 16
         table = arrays.put("table", _random(0).integers(0, 1 << 32, 4 * elements, np.uint32)).reshape(-1, 4)
@@ -175,12 +175,12 @@ def _table_reads(table_bytes: int, spread: int) -> "Callable[[RunConfig, int], P
                 wanted += folded[(at + 2 * step * WORKGROUP) & (elements - 1)]
             return _difference(out, wanted)
 
-        return Prepared(launch, wrong)
+        return BenchLaunch(launch, wrong)
 
     return build
 
 
-def _lds_links(config: "RunConfig", size: int) -> Prepared:
+def _lds_links(config: "RunConfig", size: int) -> BenchLaunch:
     arrays = _Arrays(config)
     links = arrays.put("links", _random(0).permutation(LDS_WORDS).astype(np.uint32))
     out = arrays.zeros("out", size, np.uint32)
@@ -192,10 +192,10 @@ def _lds_links(config: "RunConfig", size: int) -> Prepared:
             at = links[at]
         return _difference(out, at[np.arange(size) % LDS_WORDS])
 
-    return Prepared(launch, wrong)
+    return BenchLaunch(launch, wrong)
 
 
-def _sparse_gather(config: "RunConfig", rows: int) -> Prepared:
+def _sparse_gather(config: "RunConfig", rows: int) -> BenchLaunch:
     arrays = _Arrays(config)
     columns = 64 * rows  # the vector is far larger than L2
     values = arrays.put("values", _random(0).standard_normal(rows * GATHER_WIDTH, np.float32))
@@ -211,10 +211,10 @@ def _sparse_gather(config: "RunConfig", rows: int) -> Prepared:
         bound = 2 * GATHER_WIDTH * UNIT_ROUNDOFF * np.abs(terms).sum(axis=0)
         return _difference(y, terms.sum(axis=0), bound)
 
-    return Prepared(launch, wrong)
+    return BenchLaunch(launch, wrong)
 
 
-def _collatz(config: "RunConfig", size: int) -> Prepared:
+def _collatz(config: "RunConfig", size: int) -> BenchLaunch:
     arrays = _Arrays(config)
     start = arrays.put("start", _random(0).integers(1, COLLATZ_STARTS, size).astype(np.uint32))
     steps = arrays.zeros("steps", size, np.uint32)
@@ -227,15 +227,15 @@ def _collatz(config: "RunConfig", size: int) -> Prepared:
             value = np.where(going, np.where(value & 1, 3 * value + 1, value >> 1), value)
         return _difference(steps, wanted)
 
-    return Prepared(launch, wrong)
+    return BenchLaunch(launch, wrong)
 
 
-def _histogram(config: "RunConfig", size: int) -> Prepared:
+def _histogram(config: "RunConfig", size: int) -> BenchLaunch:
     arrays = _Arrays(config)
     keys = arrays.put("keys", _random(0).integers(0, HISTOGRAM_BINS, size * HISTOGRAM_ROUNDS).astype(np.uint32))
     bins = arrays.zeros("bins", HISTOGRAM_BINS, np.uint32)
     launch = arrays.launch("irregular", "histogram", (size, 1), (WORKGROUP, 1), rounds=HISTOGRAM_ROUNDS)
-    return Prepared(launch, lambda: _difference(bins, np.bincount(keys, minlength=HISTOGRAM_BINS)))
+    return BenchLaunch(launch, lambda: _difference(bins, np.bincount(keys, minlength=HISTOGRAM_BINS)))
 
 
 CASES = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 from gpusim.base.errors import GpusimError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.processors import processor_name
@@ -16,12 +16,12 @@ from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
 from gpusim.config.run import load_run
-from gpusim.jobs.estimates.checked import Checked, CheckedRun, memory_by
-from gpusim.jobs.estimates.whole_runs import Estimated, estimated_job, estimated_network
+from gpusim.jobs.estimates.checked import CheckedRun, EstimateValidation, fit_memory
+from gpusim.jobs.estimates.whole_runs import RunEstimate, estimated_job, estimated_network
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.kinds import job_of
+from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.networks.job import NetworkJob
-from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.job import Job
 from gpusim.model.core.prepare import prepare_core
@@ -48,17 +48,17 @@ class CheckedCase:
             more += [f"--gpu {self.gpu}", "--phase train"][: 1 + self.train]
         return " ".join([self.kind, self.name, *more])
 
-    def made(self) -> tuple[Job, Estimated]:
+    def made(self) -> tuple[Job, RunEstimate]:
         """Make the job and its estimate."""
         if self.kind == "net":
             network, settings = load_network(self.name), load_settings(opened(self.gpu, GPU_FOLDER), self.sets)
-            wanted = Wanted(1, self.train, data="synthetic", verify=False)
+            wanted = NetworkRunRequest(1, self.train, data="synthetic", verify=False)
             return NetworkJob(network, settings, wanted), estimated_network(network, settings, wanted)
         if self.kind == "exec":
             config, path = load_exec(opened(self.name, EXAMPLE_FOLDER), self.sets)
             job: Job = ExecJob(config, path, Reporter(quiet=True))
         else:
-            job = job_of(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
+            job = make_run_job(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
         found = estimated_job(job)
         assert found is not None, f"{self.what}: is no list of launches"
         return job, found
@@ -98,12 +98,12 @@ def measured(case: CheckedCase) -> CheckedRun:
     return CheckedRun(case.what, any(v.uses_engine for v in job.variants), found.device_mb, estimated, taken)
 
 
-def check(cases: Sequence[CheckedCase], reporter: Reporter) -> Checked:
+def check(cases: Sequence[CheckedCase], reporter: Reporter) -> EstimateValidation:
     """Estimate and run the cases, one after another, each in a process of its own; raises what a run raises."""
     prepare_core()
     runs: list[CheckedRun] = []
     for case in cases:
-        children = Children(1, nested=True)
+        children = ProcessPool(1, nested=True)
         try:
             children.start(case.what, lambda case=case: measured(case))  # type: ignore[misc]
             while children.running:
@@ -113,8 +113,8 @@ def check(cases: Sequence[CheckedCase], reporter: Reporter) -> Checked:
         finally:
             children.stop()
         reporter.say(f"{len(runs)}/{len(cases)} runs: {case.what}")
-    base, per_device = memory_by([(run.device_mb, run.taken["memory_mb"]) for run in runs])
-    record = Checked(__version__, processor_name(), base, per_device, ())
+    base, per_device = fit_memory([(run.device_mb, run.taken["memory_mb"]) for run in runs])
+    record = EstimateValidation(__version__, processor_name(), base, per_device, ())
     told = [
         replace(run, estimated={**run.estimated, "memory_mb": record.memory_mb(run.device_mb)}) for run in runs
     ]  # fmt: skip

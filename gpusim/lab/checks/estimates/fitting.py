@@ -9,12 +9,12 @@ from gpusim.base.processors import processor_name
 from gpusim.base.sums import plain_sum
 from gpusim.base.version import __version__
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.estimates.cost import Spent, executed_per_s, fit_rates
-from gpusim.jobs.estimates.errors import Error, Errors, grouped_errors
-from gpusim.jobs.estimates.fitted import Fitted, Origin
-from gpusim.jobs.estimates.launches import Looked, Placed, placed_launches
-from gpusim.jobs.estimates.model import Example, fit, left_out
-from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.estimates.cost import LaunchCost, executed_per_s, fit_rates
+from gpusim.jobs.estimates.errors import ErrorBreakdown, ErrorSummary, grouped_errors
+from gpusim.jobs.estimates.fitted import EstimateFit, FitOrigin
+from gpusim.jobs.estimates.launches import LaunchWorkCache, NetworkLaunch, placed_launches
+from gpusim.jobs.estimates.model import FitExample, fit, left_out
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import WINDOWS
@@ -26,7 +26,7 @@ USUAL_ROUNDS = 6.0  # simulated of a sampled launch, where the store has none th
 
 
 @dataclass(frozen=True)
-class Point:
+class FitPoint:
     """An iteration of a network on a GPU."""
 
     network: Network
@@ -41,11 +41,11 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Known:
+class PointFacts:
     """A point, its launches, and what a store knows of each; None: nothing."""
 
-    point: Point
-    launches: Sequence[Placed]
+    point: FitPoint
+    launches: Sequence[NetworkLaunch]
     facts: Sequence[RunFacts | None]
 
     @property
@@ -59,25 +59,25 @@ class Known:
         return self.found == len(self.launches)
 
 
-def known_launches(points: Sequence[Point], store: Path) -> list[Known]:
+def known_launches(points: Sequence[FitPoint], store: Path) -> list[PointFacts]:
     """Look up each point's launches in a store; raises UserError."""
     if not store.is_file():
         raise UserError(f"--store {store}: there is no such store; `gpusim net NETWORK --store {store}` makes one")
-    found, looked = [], dict[str, Looked]()
+    found, looked = [], dict[str, LaunchWorkCache]()
     for point in points:
         gpu = point.settings.gpu
-        seen = looked.setdefault(gpu.model_dump_json(), Looked(gpu))
+        seen = looked.setdefault(gpu.model_dump_json(), LaunchWorkCache(gpu))
         _, launches = placed_launches(point.network, point.settings, point.batch, point.train, looked=seen)
-        kept = Kept(store, gpu)
+        kept = LaunchCache(store, gpu)
         try:
             sampling = SamplingSpec(error=MOST_ERROR)
-            found.append(Known(point, launches, [kept.get(one.one, sampling) for one in launches]))
+            found.append(PointFacts(point, launches, [kept.get(one.one, sampling) for one in launches]))
         finally:
             kept.close()
     return found
 
 
-def fitted_to(known: Sequence[Known]) -> Fitted:
+def fitted_to(known: Sequence[PointFacts]) -> EstimateFit:
     """Fit the correction and the rates to all launches that are known; raises UserError."""
     known = _with_something_new(known)
     pairs = [(one.point, placed, facts) for one in known for placed, facts in zip(one.launches, one.facts, strict=True)]
@@ -94,28 +94,28 @@ def fitted_to(known: Sequence[Known]) -> Fitted:
             " NETWORK --batch N --phase PHASE --data synthetic --store FILE` adds one"
         )
     examples = [
-        Example.of(network, placed.kernel, placed.asked, point.settings.gpu, facts.cycles, placed.one)
+        FitExample.of(network, placed.kernel, placed.asked, point.settings.gpu, facts.cycles, placed.one)
         for (network, _, _), (point, placed, facts) in rows.items()
     ]
     estimated = dict(zip(rows, left_out(examples), strict=True))
     spent = {one: _spent(placed, facts) for (_, _, one), (_, placed, facts) in rows.items()}
-    return Fitted(
+    return EstimateFit(
         fit(examples),
         _errors(known, rows, estimated),
         fit_rates(list(spent.values()), executed_per_s(), USUAL_ROUNDS),
-        Origin(__version__, processor_name(), tuple(map(_described, known))),
+        FitOrigin(__version__, processor_name(), tuple(map(_described, known))),
     )
 
 
 Key = tuple[str, str, LaunchClass]  # network, GPU, class
 
 
-def _with_something_new(known: Sequence[Known]) -> list[Known]:
+def _with_something_new(known: Sequence[PointFacts]) -> list[PointFacts]:
     """Return the iterations that are known whole and have launches that those before have not.
 
     Networks without a layer that an algorithm can compute are the same with another one.
     """
-    found, seen = list[Known](), set[Key]()
+    found, seen = list[PointFacts](), set[Key]()
     for one in known:
         point = one.point
         own = {(point.network.name, point.settings.gpu.name, placed.one) for placed in one.launches}
@@ -126,32 +126,34 @@ def _with_something_new(known: Sequence[Known]) -> list[Known]:
 
 
 def _errors(
-    known: Sequence[Known], rows: Mapping[Key, tuple[Point, Placed, RunFacts]], estimated: Mapping[Key, float]
-) -> Errors:
+    known: Sequence[PointFacts],
+    rows: Mapping[Key, tuple[FitPoint, NetworkLaunch, RunFacts]],
+    estimated: Mapping[Key, float],
+) -> ErrorBreakdown:
     launches = [(key, placed, estimated[key], float(facts.cycles)) for key, (_, placed, facts) in rows.items()]
     iterations: list[tuple[str, float, float]] = []
     for one in known:
         network, gpu = one.point.network.name, one.point.settings.gpu.name
         found = float(plain_sum(estimated[network, gpu, placed.one] for placed in one.launches))
         iterations.append((network, found, float(plain_sum(facts.cycles for facts in one.facts if facts is not None))))
-    return Errors(
-        Error.over([(found, cycles) for _, _, found, cycles in launches]),
+    return ErrorBreakdown(
+        ErrorSummary.over([(found, cycles) for _, _, found, cycles in launches]),
         grouped_errors((gpu, found, cycles) for (_, gpu, _), _, found, cycles in launches),
         grouped_errors((placed.operator, found, cycles) for _, placed, found, cycles in launches),
         grouped_errors((network, found, cycles) for (network, _, _), _, found, cycles in launches),
-        Error.over([(found, cycles) for _, found, cycles in iterations]),
+        ErrorSummary.over([(found, cycles) for _, found, cycles in iterations]),
         grouped_errors(iterations),
     )
 
 
-def _spent(placed: Placed, facts: RunFacts) -> Spent:
+def _spent(placed: NetworkLaunch, facts: RunFacts) -> LaunchCost:
     sampling = facts.sampling
     if sampling is None or sampling.method != WINDOWS:
-        return Spent(placed.asked, facts.simulator.cpu_s)
-    return Spent(placed.asked, facts.simulator.cpu_s, sampling.fraction, sampling.fraction * sampling.rounds)
+        return LaunchCost(placed.asked, facts.simulator.cpu_s)
+    return LaunchCost(placed.asked, facts.simulator.cpu_s, sampling.fraction, sampling.fraction * sampling.rounds)
 
 
-def _described(one: Known) -> dict[str, str | int]:
+def _described(one: PointFacts) -> dict[str, str | int]:
     point = one.point
     return {
         "network": point.network.name,

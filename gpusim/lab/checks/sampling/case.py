@@ -9,7 +9,7 @@ from spartan.engine_spec import EngineSpec
 
 
 @dataclass(frozen=True)
-class Prepared:
+class SamplingLaunch:
     """A launch with its data in device memory, and the engine that serves it. before: launches that make its data."""
 
     launch: Launch
@@ -19,7 +19,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Case:
+class SamplingCase:
     """A launch of the suite. kind: what it is an example of; what: its description; make: puts it into device
     memory.
     """
@@ -27,4 +27,4 @@ class Case:
     name: str
     kind: str
     what: str
-    make: Callable[[], Prepared]
+    make: Callable[[], SamplingLaunch]

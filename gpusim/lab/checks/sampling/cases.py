@@ -7,7 +7,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.running.operators import gpu_facts
-from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.few import few_cases
 from gpusim.lab.checks.sampling.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
@@ -27,7 +27,7 @@ from workloads.operators.softmax import SoftmaxForward
 DENSE = "sgemm"  # the fastest dense kernel of large products
 
 
-def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> Prepared:
+def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> SamplingLaunch:
     """Prepare a matrix product; sparse: the kernel that takes the sparse operand, '': the dense one."""
     config = load_run(
         {
@@ -40,27 +40,27 @@ def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str =
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
     operator = job.operator(sparse or DENSE)
     *before, launch = operator.launches
-    return Prepared(
+    return SamplingLaunch(
         launch, job.gpu, job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None, tuple(before)
     )
 
 
-def _primitive(primitive: Primitive, gpu: str, number: int) -> Prepared:
+def _primitive(primitive: Primitive, gpu: str, number: int) -> SamplingLaunch:
     """Prepare a primitive's launch of that number over random operands."""
     spec = load_gpu(gpu)
     memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
     operator = build(primitive, memory, gpu_facts(spec), seed=1)
-    return Prepared(operator.launches[number], spec, before=tuple(operator.launches[:number]))
+    return SamplingLaunch(operator.launches[number], spec, before=tuple(operator.launches[:number]))
 
 
-def _bench(name: str, size: int, gpu: str) -> Prepared:
+def _bench(name: str, size: int, gpu: str) -> SamplingLaunch:
     """Prepare a launch of the speed benchmark."""
     from gpusim.lab.checks.bench.cases import CASES as BENCHED
     from gpusim.lab.checks.bench.cases import GEMM_SETTINGS
 
     config = load_run({"gpu": gpu, "workload": {"kind": "gemm", "name": "x", "m": 1, "n": 1, "k": 1}}, GEMM_SETTINGS)
     case = next(one for one in BENCHED if one.name == name)
-    return Prepared(case.build(config, size).launch, config.gpu)
+    return SamplingLaunch(case.build(config, size).launch, config.gpu)
 
 
 # layer, filters, positions of the windows of all images, taps: the networks' convolutions at several batches
@@ -102,14 +102,14 @@ _MAX = Pooling("max", (3, 3), (2, 2))
 _CONVOLUTION = Convolution((256, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
 
 
-def _cases(gpu: str) -> list[Case]:
+def _cases(gpu: str) -> list[SamplingCase]:
     made = [
-        Case(f"{gpu} {name}", "dense product", f"{m} x {n} x {k}", lambda m=m, n=n, k=k: _gemm(m, n, k, gpu))  # type: ignore[misc]
+        SamplingCase(f"{gpu} {name}", "dense product", f"{m} x {n} x {k}", lambda m=m, n=n, k=k: _gemm(m, n, k, gpu))  # type: ignore[misc]
         for name, m, n, k in _DENSE
     ]
     for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("software", "sparse, software")):
         made += [
-            Case(
+            SamplingCase(
                 f"{gpu} {name} {kind.partition(', ')[2]}",
                 kind,
                 f"{m} x {n} x {k}, {zeros:.0%} zeros",
@@ -138,11 +138,11 @@ def _cases(gpu: str) -> list[Case]:
         ("lrn", "element-wise", lambda: LrnForward((512, 96, 27, 27)), 0),
     )
     made += [
-        Case(f"{gpu} {name}", kind, name, lambda make=make, number=number: _primitive(make(), gpu, number))  # type: ignore[misc]
+        SamplingCase(f"{gpu} {name}", kind, name, lambda make=make, number=number: _primitive(make(), gpu, number))  # type: ignore[misc]
         for name, kind, make, number in primitives
     ]
     made += [
-        Case(f"{gpu} {name}", kind, f"{size} work-items", lambda name=name, size=size: _bench(name, size, gpu))  # type: ignore[misc]
+        SamplingCase(f"{gpu} {name}", kind, f"{size} work-items", lambda name=name, size=size: _bench(name, size, gpu))  # type: ignore[misc]
         for name, kind, size in (
             ("transpose", "transpose", 8192),
             ("transpose_direct", "transpose", 4096),
@@ -157,14 +157,14 @@ def _cases(gpu: str) -> list[Case]:
 
 
 GPUS = ("mi6", "r9nano")
-CASES: dict[str, Case] = {case.name: case for gpu in GPUS for case in _cases(gpu)}
+CASES: dict[str, SamplingCase] = {case.name: case for gpu in GPUS for case in _cases(gpu)}
 
 
-def wanted(names: list[str]) -> list[Case]:
+def select_cases(names: list[str]) -> list[SamplingCase]:
     """Return cases by name, or by the begin of names; all, if none is given. Raise UserError for an unknown one."""
     if not names:
         return list(CASES.values())
-    found: dict[str, Case] = {}
+    found: dict[str, SamplingCase] = {}
     for name in names:
         some = {key: case for key, case in CASES.items() if key.startswith(name)}
         if not some:

@@ -2,7 +2,7 @@
 
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
-from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 
 FEW = "few rounds"  # the kind of all these cases
 _DENSE = "sgemm"  # the fastest dense kernel of large products
@@ -17,15 +17,15 @@ _PRODUCTS = (
 )
 
 
-def few_cases(gpu: str) -> list[Case]:
+def few_cases(gpu: str) -> list[SamplingCase]:
     """Return the cases for a GPU."""
     return [
-        Case(f"{gpu} {name}", FEW, f"{m} x {n} x {k}", lambda m=m, n=n, k=k: product(gpu, m, n, k))  # type: ignore[misc]
+        SamplingCase(f"{gpu} {name}", FEW, f"{m} x {n} x {k}", lambda m=m, n=n, k=k: product(gpu, m, n, k))  # type: ignore[misc]
         for name, m, n, k in _PRODUCTS
     ]
 
 
-def product(gpu: str, m: int, n: int, k: int) -> Prepared:
+def product(gpu: str, m: int, n: int, k: int) -> SamplingLaunch:
     """Prepare a dense matrix product."""
     config = load_run(
         {
@@ -35,4 +35,4 @@ def product(gpu: str, m: int, n: int, k: int) -> Prepared:
         }
     )
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
-    return Prepared(job.operator(_DENSE).launches[0], job.gpu)
+    return SamplingLaunch(job.operator(_DENSE).launches[0], job.gpu)

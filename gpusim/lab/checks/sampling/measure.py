@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from gpusim.base.children import Children
+from gpusim.base.children import ProcessPool
 from gpusim.base.progress import Reporter
-from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.cases import CASES
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -22,11 +22,11 @@ from gpusim.results import metrics
 from gpusim.results.store.work import sources_hash
 from isa.execution.emulator import run_functional
 
-Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]
+Truth = Callable[[SamplingCase, GpuSpec, Callable[[], RunFacts]], RunFacts]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SamplingCaseResult:
     """The comparison of a case, sampled and whole.
 
     cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the true cycles
@@ -57,7 +57,7 @@ class Outcome:
         return asdict(self)
 
 
-def compare(case: Case, spec: SamplingSpec) -> Outcome:
+def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
     """Simulate a case in whole and sampled."""
     whole, whole_s = _simulated(case, None)
     sampled, sampled_s = _simulated(case, spec)
@@ -66,7 +66,7 @@ def compare(case: Case, spec: SamplingSpec) -> Outcome:
     width = found[f"kernel.cycles{metrics.SUFFIX}"] if sampled.sampling.doubts else 0.0
     known = [path for path in truth if isinstance(found.get(path + metrics.SUFFIX), float) and truth[path] is not None]
     inside = [p for p in known if _within(truth[p], found[p], found[p + metrics.SUFFIX])]
-    return Outcome(
+    return SamplingCaseResult(
         case.name,
         case.kind,
         case.what,
@@ -91,19 +91,19 @@ def policy() -> str:
     return sources_hash(("gpusim/model/sampling",))
 
 
-def known(text: str) -> list[Outcome]:
+def known(text: str) -> list[SamplingCaseResult]:
     """Load the outcomes of a document that `gpusim.lab.checks.sampling.report` made; raise ValueError for another
     text.
     """
     try:
-        return [Outcome(**case) for case in json.loads(text)["cases"]]
+        return [SamplingCaseResult(**case) for case in json.loads(text)["cases"]]
     except json.JSONDecodeError as error:
         raise ValueError(f"is no JSON: {error}") from error
     except (KeyError, TypeError) as error:
         raise ValueError(f"is no result of this version's check-sampling: {error}") from error
 
 
-def renewed(before: Sequence[Outcome], measured: Sequence[Outcome]) -> list[Outcome]:
+def renewed(before: Sequence[SamplingCaseResult], measured: Sequence[SamplingCaseResult]) -> list[SamplingCaseResult]:
     """Return the suite's cases in its order, with the new measurements, or the earlier ones where there is no
     new one.
     """
@@ -116,9 +116,9 @@ def _within(truth: float, found: float, width: float) -> bool:
     return abs(truth - found) <= width + max(1e-9 * abs(truth), 1.0 if isinstance(found, int) else 0.0)
 
 
-def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
+def _simulated(case: SamplingCase, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
     """Simulate a case from fresh memory; return its facts and the processor time of simulating it."""
-    prepared: Prepared = case.make()
+    prepared: SamplingLaunch = case.make()
     for launch in prepared.before:
         run_functional(launch, residency=residency(launch, prepared.gpu))
     start = time.process_time()
@@ -129,13 +129,13 @@ def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
 
 
 def measure(
-    cases: Sequence[Case], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
-) -> list[Outcome]:
+    cases: Sequence[SamplingCase], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
+) -> list[SamplingCaseResult]:
     """Measure all cases, `jobs` at a time; return those that are done when `stopped()` is true, in the
     suite's order.
     """
     prepare_core()
-    children, outcomes = Children(jobs), dict[str, Outcome]()
+    children, outcomes = ProcessPool(jobs), dict[str, SamplingCaseResult]()
     waiting = list(cases)
     try:
         while (waiting or children.running) and not stopped():
@@ -150,7 +150,7 @@ def measure(
     return [outcomes[case.name] for case in cases if case.name in outcomes]
 
 
-def one_line(outcome: Outcome) -> str:
+def one_line(outcome: SamplingCaseResult) -> str:
     """Return the outcome of a case as a line of text."""
     return (
         f"{outcome.name}: {100 * outcome.error:+.2f} % ± {100 * outcome.half_width:.2f} %,"

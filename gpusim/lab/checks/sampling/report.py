@@ -8,10 +8,10 @@ from typing import Any
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Cell, Column, Table
+from gpusim.base.table import Column, Table, TableCell
 from gpusim.base.version import __version__
 from gpusim.lab.checks.sampling.few import FEW
-from gpusim.lab.checks.sampling.measure import Outcome
+from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.uneven import UNEVEN
 from gpusim.model.sampling.spec import SamplingSpec
 
@@ -26,7 +26,7 @@ _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of
 
 
 @dataclass(frozen=True)
-class Summary:
+class SuiteSummary:
     """The figures of the whole suite.
 
     mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
@@ -45,12 +45,12 @@ class Summary:
     largest_speed_up: float
 
 
-def summary(outcomes: Sequence[Outcome]) -> Summary:
+def summary(outcomes: Sequence[SamplingCaseResult]) -> SuiteSummary:
     """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [one for one in outcomes if one.fraction < 1]
     count = max(len(some), 1)
     speeds = [1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS]
-    return Summary(
+    return SuiteSummary(
         len(outcomes),
         len(some),
         plain_sum(abs(one.error) for one in some) / count,
@@ -63,7 +63,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
     )
 
 
-def lines(found: Summary) -> list[str]:
+def lines(found: SuiteSummary) -> list[str]:
     """Return the figures in words."""
     if not found.sampled:
         return [f"none of {found.cases} launches was sampled: all ran whole"]
@@ -78,14 +78,14 @@ def lines(found: Summary) -> list[str]:
     ]
 
 
-def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
+def document(outcomes: Sequence[SamplingCaseResult], spec: SamplingSpec) -> dict[str, Any]:
     """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
     cases = [one.described() for one in outcomes]
     return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
+def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:
     """Write figures and tables: of launches whose workgroups are alike, of few rounds, and of those whose work differs.
 
     If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
@@ -105,7 +105,7 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:
+def cases_table(outcomes: Sequence[SamplingCaseResult], several: bool) -> Table:
     """Make a row for each launch. several: with the version of sampling that measured it."""
     heads = [Column("launch"), Column("kind"), Column("rounds", "{:.1f}".format)]
     heads += [
@@ -116,7 +116,7 @@ def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:
     rows = [
         (
             one.name, f"{one.kind}: {one.what}", one.rounds, one.error, one.half_width,
-            Cell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
+            TableCell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
         )
         for one in outcomes
     ]  # fmt: skip
@@ -127,7 +127,7 @@ def _version(policy: str) -> str:
     return policy[:8] or "unknown"
 
 
-def savings(outcomes: Sequence[Outcome]) -> Table:
+def savings(outcomes: Sequence[SamplingCaseResult]) -> Table:
     """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
     heads = [Column("rounds"), Column("launches")]
     heads += [Column(name, "1/{:.1f}".format) for name in ("instructions", "with one lap", "processor time")]
@@ -143,7 +143,7 @@ def savings(outcomes: Sequence[Outcome]) -> Table:
     return Table(heads, rows)
 
 
-def picture(outcomes: Sequence[Outcome]) -> Picture:
+def picture(outcomes: Sequence[SamplingCaseResult]) -> Picture:
     """Make a picture of the error against the part simulated, with bars."""
     some = [one for one in outcomes if one.fraction < 1]
     heads = ("launch", "instructions simulated, %", "error of the cycles, %", "half-width, %", "within")
@@ -153,7 +153,7 @@ def picture(outcomes: Sequence[Outcome]) -> Picture:
     return Picture("sampling", title, said, heads, rows, lambda figure: _draw(figure, some), (8, 5), framed=True)
 
 
-def _draw(figure: Any, some: Sequence[Outcome]) -> None:
+def _draw(figure: Any, some: Sequence[SamplingCaseResult]) -> None:
     figure.set_layout_engine("constrained")
     axes = figure.subplots()
     for covered, colour, label in ((True, "tab:blue", "truth within the bar"), (False, "tab:red", "not within")):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.config.gpu import load_gpu
-from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
@@ -23,7 +23,7 @@ _WAVEFRONT_ROWS = 1 << 16
 _PIXELS = 2048
 
 
-def uneven_cases(gpu: str) -> list[Case]:
+def uneven_cases(gpu: str) -> list[SamplingCase]:
     """Return the cases for a GPU."""
     looped: tuple[tuple[str, str, Callable[[], np.ndarray]], ...] = (
         ("ramp", "looped", _ramp),
@@ -38,14 +38,15 @@ def uneven_cases(gpu: str) -> list[Case]:
         ("rare heavy of loads", "streamed", _rare),
     )
     made = [
-        Case(f"{gpu} {name}", UNEVEN, kernel, partial(_by_table, gpu, kernel, work)) for name, kernel, work in looped
+        SamplingCase(f"{gpu} {name}", UNEVEN, kernel, partial(_by_table, gpu, kernel, work))
+        for name, kernel, work in looped
     ]
     for kernel, rows, longest in (("csr_scalar", _ROWS, 256), ("csr_vector", _WAVEFRONT_ROWS, 4096)):
         for order in ("falling", "rising"):
             make = partial(_csr, gpu, kernel, rows, longest, order)
-            made.append(Case(f"{gpu} {kernel} {order}", UNEVEN, f"{rows} rows of up to {longest}", make))
-    made.append(Case(f"{gpu} two phases", UNEVEN, "arithmetic, then loads", lambda: _two_phases(gpu)))
-    made.append(Case(f"{gpu} mandelbrot", UNEVEN, f"{_PIXELS}^2 pixels", lambda: _mandelbrot(gpu)))
+            made.append(SamplingCase(f"{gpu} {kernel} {order}", UNEVEN, f"{rows} rows of up to {longest}", make))
+    made.append(SamplingCase(f"{gpu} two phases", UNEVEN, "arithmetic, then loads", lambda: _two_phases(gpu)))
+    made.append(SamplingCase(f"{gpu} mandelbrot", UNEVEN, f"{_PIXELS}^2 pixels", lambda: _mandelbrot(gpu)))
     return made
 
 
@@ -84,7 +85,7 @@ def _kernel(name: str) -> Kernel:
     return load_code_object(code_object_path("uneven", BENCH_KERNELS_DIR)).kernels[name]
 
 
-def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int], **arguments: Any) -> Prepared:
+def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int], **arguments: Any) -> SamplingLaunch:
     """Prepare a launch; arrays among its arguments go into device memory."""
     spec = load_gpu(gpu)
     memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
@@ -93,10 +94,10 @@ def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int
         for name, value in arguments.items()
     }
     block = pack(_kernel(kernel), values).block
-    return Prepared(Launch(_kernel(kernel), memory, block, (*items, 1), (*local, 1)), spec)
+    return SamplingLaunch(Launch(_kernel(kernel), memory, block, (*items, 1), (*local, 1)), spec)
 
 
-def _by_table(gpu: str, kernel: str, make: Callable[[], np.ndarray]) -> Prepared:
+def _by_table(gpu: str, kernel: str, make: Callable[[], np.ndarray]) -> SamplingLaunch:
     work = make()
     items = 256 * len(work)
     more = {"x": np.ones(_ELEMENTS, np.float32), "elements": _ELEMENTS} if kernel == "streamed" else {}
@@ -104,7 +105,7 @@ def _by_table(gpu: str, kernel: str, make: Callable[[], np.ndarray]) -> Prepared
     return _launch(gpu, kernel, (items, 1), (256, 1), work=table, y=np.zeros(items, np.float32), **more)
 
 
-def _csr(gpu: str, kernel: str, rows: int, longest: int, order: str) -> Prepared:
+def _csr(gpu: str, kernel: str, rows: int, longest: int, order: str) -> SamplingLaunch:
     """Prepare a sparse product of rows sorted by length, few of them long: the k-th longest has longest / k^0.6."""
     rng = np.random.default_rng(2)
     lengths = np.ceil(longest / (1 + np.arange(rows) / 64) ** 0.6).astype(np.int64)
@@ -120,7 +121,7 @@ def _csr(gpu: str, kernel: str, rows: int, longest: int, order: str) -> Prepared
     )  # fmt: skip
 
 
-def _two_phases(gpu: str) -> Prepared:
+def _two_phases(gpu: str) -> SamplingLaunch:
     items = 256 * _WORKGROUPS
     return _launch(
         gpu, "two_phases", (items, 1), (256, 1),
@@ -129,6 +130,6 @@ def _two_phases(gpu: str) -> Prepared:
     )  # fmt: skip
 
 
-def _mandelbrot(gpu: str) -> Prepared:
+def _mandelbrot(gpu: str) -> SamplingLaunch:
     steps = np.zeros(_PIXELS * _PIXELS, np.uint32)
     return _launch(gpu, "mandelbrot", (_PIXELS, _PIXELS), (16, 16), steps=steps, width=_PIXELS, height=_PIXELS, most=96)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Table
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.kinds import (
     ablation,
     area,
@@ -32,44 +32,44 @@ from gpusim.lab.papers.kinds import (
 )
 from gpusim.lab.papers.specs.figure import Figure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value
+from gpusim.lab.papers.values import FigureValue
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A kind of figure. picture: None where nothing is known; values: for claims."""
 
-    tables: Callable[[Reproduction, Any, Results], Iterator[Table]]
-    picture: Callable[[Reproduction, Any, Results], Picture | None] | None = None
-    values: Callable[[Reproduction, Any, Results], Iterator[Value]] | None = None
+    tables: Callable[[Reproduction, Any, ReproductionResults], Iterator[Table]]
+    picture: Callable[[Reproduction, Any, ReproductionResults], Picture | None] | None = None
+    values: Callable[[Reproduction, Any, ReproductionResults], Iterator[FigureValue]] | None = None
 
 
 _KINDS = {
-    "compared": Kind(compared.tables, compared.picture, compared.values),
-    "breakdown": Kind(breakdown.tables, breakdown.picture, breakdown.values),
-    "break_even": Kind(break_even.tables, break_even.picture, break_even.values),
-    "map": Kind(design_map.tables, design_map.picture, design_map.values),
-    "ablation": Kind(ablation.tables, ablation.picture, ablation.values),
-    "curves": Kind(curves.tables, curves.picture, curves.values),
-    "learning": Kind(learning.tables, learning.picture, learning.values),
-    "monitor": Kind(monitor.tables, monitor.picture, monitor.values),
-    "overheads": Kind(overheads.tables, values=overheads.values),
-    "closed_loop": Kind(closed_loop.tables, closed_loop.picture, closed_loop.values),
-    "libraries": Kind(libraries.tables, values=libraries.values),
-    "training": Kind(training.tables, training.picture, training.values),
-    "area": Kind(area.tables, values=area.values),
-    "layers": Kind(layers.tables, layers.picture, layers.values),
-    "layer_stack": Kind(layers.stack_tables, layers.stack_picture, layers.values),
-    "layer_ratios": Kind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
-    "launches": Kind(launches.tables, values=launches.values),
-    "grids": Kind(grids.tables, values=grids.values),
-    "stages": Kind(stages.tables, stages.picture, stages.values),
-    "scaling": Kind(scaling.tables, scaling.picture, scaling.values),
-    "flow_stages": Kind(flow_stages.tables, flow_stages.picture, flow_stages.values),
-    "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
+    "compared": FigureKind(compared.tables, compared.picture, compared.values),
+    "breakdown": FigureKind(breakdown.tables, breakdown.picture, breakdown.values),
+    "break_even": FigureKind(break_even.tables, break_even.picture, break_even.values),
+    "map": FigureKind(design_map.tables, design_map.picture, design_map.values),
+    "ablation": FigureKind(ablation.tables, ablation.picture, ablation.values),
+    "curves": FigureKind(curves.tables, curves.picture, curves.values),
+    "learning": FigureKind(learning.tables, learning.picture, learning.values),
+    "monitor": FigureKind(monitor.tables, monitor.picture, monitor.values),
+    "overheads": FigureKind(overheads.tables, values=overheads.values),
+    "closed_loop": FigureKind(closed_loop.tables, closed_loop.picture, closed_loop.values),
+    "libraries": FigureKind(libraries.tables, values=libraries.values),
+    "training": FigureKind(training.tables, training.picture, training.values),
+    "area": FigureKind(area.tables, values=area.values),
+    "layers": FigureKind(layers.tables, layers.picture, layers.values),
+    "layer_stack": FigureKind(layers.stack_tables, layers.stack_picture, layers.values),
+    "layer_ratios": FigureKind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
+    "launches": FigureKind(launches.tables, values=launches.values),
+    "grids": FigureKind(grids.tables, values=grids.values),
+    "stages": FigureKind(stages.tables, stages.picture, stages.values),
+    "scaling": FigureKind(scaling.tables, scaling.picture, scaling.values),
+    "flow_stages": FigureKind(flow_stages.tables, flow_stages.picture, flow_stages.values),
+    "layer_memory": FigureKind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 
 
-def kind_of(figure: Figure) -> Kind:
+def get_figure_kind(figure: Figure) -> FigureKind:
     """Return the functions that show a figure."""
     return _KINDS[figure.kind]  # type: ignore[attr-defined]

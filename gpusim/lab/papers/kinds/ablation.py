@@ -10,12 +10,12 @@ from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table, amount
 from gpusim.config.run import RunConfig
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.pictures import Bars, bars
-from gpusim.lab.papers.points import Point, points_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.pictures import BarPanel, bars
+from gpusim.lab.papers.points import ReproductionPoint, list_points
 from gpusim.lab.papers.specs.figure import AblationFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import OURS, Value, spreads, thousands, times
+from gpusim.lab.papers.values import OURS, FigureValue, spreads, thousands, times
 from gpusim.model.energy.area import added_um2, engine_area
 
 # how requests were answered: shares of all of them
@@ -23,14 +23,14 @@ _MODES = {"accurate": "accurate", "prudent": "prudent", "hasty": "hasty", "prefe
 
 
 @dataclass(frozen=True)
-class Changed:
+class AblationRun:
     """A way's run with one change. as_is: the run without; base: the dense way's."""
 
-    point: Point
+    point: ReproductionPoint
     change: str
-    run: Kept
-    as_is: Kept
-    base: Kept | None
+    run: PointRecord
+    as_is: PointRecord
+    base: PointRecord | None
 
     @cached_property
     def config(self) -> RunConfig:
@@ -42,7 +42,7 @@ class Changed:
         """How many times as long as without the change."""
         return float(self.run.metrics["kernel.time_us"] / self.as_is.metrics["kernel.time_us"])
 
-    def gain(self, run: Kept) -> float | None:
+    def gain(self, run: PointRecord) -> float | None:
         """Return how many times as fast as the dense way a run is; None where that is not known."""
         return None if self.base is None else float(self.base.metrics["kernel.time_us"] / run.metrics["kernel.time_us"])
 
@@ -84,25 +84,25 @@ class Changed:
         return None if mine is None or not of else float(mine / of)
 
 
-def changed(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Iterator[Changed]:
+def changed(reproduction: Reproduction, figure: AblationFigure, results: ReproductionResults) -> Iterator[AblationRun]:
     """Yield the known runs of each case and way, with all changes in order."""
-    points = [point for point in points_of(reproduction, figure) if point.key in results.points]
+    points = [point for point in list_points(reproduction, figure) if point.key in results.points]
     dense = {_place(point): results.points[point.key] for point in points if point.labels["path"] == figure.base}
-    as_is: dict[tuple[str, ...], Kept] = {}
+    as_is: dict[tuple[str, ...], PointRecord] = {}
     first = next(iter(figure.changes))
     for point in (one for one in points if one.labels["path"] != figure.base):
         run, way = results.points[point.key], (*_place(point), point.labels["data"], point.labels["path"])
         if "change" not in point.labels:
             as_is[way] = run
         if way in as_is:
-            yield Changed(point, point.labels.get("change", first), run, as_is[way], dense.get(_place(point)))
+            yield AblationRun(point, point.labels.get("change", first), run, as_is[way], dense.get(_place(point)))
 
 
-def _place(point: Point) -> tuple[str, ...]:
+def _place(point: ReproductionPoint) -> tuple[str, ...]:
     return point.labels["case"], point.labels["batch"]
 
 
-def tables(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: AblationFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each change of each case and way."""
     columns = [Column("case"), Column("batch"), Column("way"), Column("engine"), Column("cycles", thousands)]
     columns += [Column("of its time as it is", times), Column("over the dense kernel", times)]
@@ -125,7 +125,7 @@ def tables(reproduction: Reproduction, figure: AblationFigure, results: Results)
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: AblationFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield what each change costs in time, which share of the gain stays, and how requests were answered."""
     moved = spreads(reproduction, results)
     for one in changed(reproduction, figure, results):
@@ -135,10 +135,10 @@ def values(reproduction: Reproduction, figure: AblationFigure, results: Results)
         found |= {mode: one.share(mode) for mode in _MODES}
         for name, value in found.items():
             if value is not None:
-                yield Value(name, OURS, labels, value, half_width=doubts.get(name, 0.0))
+                yield FigureValue(name, OURS, labels, value, half_width=doubts.get(name, 0.0))
 
 
-def picture(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: AblationFigure, results: ReproductionResults) -> Picture | None:
     """Draw a bar for each change, as a part of the time without it, for each case and way; None where none is known."""
     held = list(changed(reproduction, figure, results))
     if not held:
@@ -149,4 +149,4 @@ def picture(reproduction: Reproduction, figure: AblationFigure, results: Results
         series.setdefault(f"{' '.join(_place(one.point))}, {way}", {})[one.change] = one.slowdown
     names = list(figure.changes)
     heights = {title: [found.get(name) for name in names] for title, found in series.items()}
-    return bars(figure.title, [Bars("time, of the engine's as it is", names, heights, line=1.0)])
+    return bars(figure.title, [BarPanel("time, of the engine's as it is", names, heights, line=1.0)])

@@ -8,16 +8,16 @@ from gpusim.base.errors import UserError
 from gpusim.base.table import Column, Table, amount
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.specs.figure import AreaFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import OURS, Value
-from gpusim.model.energy.area import Part, added_um2, engine_area
+from gpusim.lab.papers.values import OURS, FigureValue
+from gpusim.model.energy.area import AreaRow, added_um2, engine_area
 
 BASE = "layerA"  # any run: its engine is what is looked at
 
 
-def _parts(name: str, sets: dict[str, Any]) -> list[Part]:
+def _parts(name: str, sets: dict[str, Any]) -> list[AreaRow]:
     try:
         config: RunConfig = load_run(BASE, assignments(sets))
     except UserError as error:
@@ -25,7 +25,7 @@ def _parts(name: str, sets: dict[str, Any]) -> list[Part]:
     return engine_area(config.engine, config.energy)
 
 
-def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: AreaFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each part of each engine, and their sums."""
     columns = [Column("engine"), Column("part"), Column("what"), Column("count", amount), Column("µm²", amount)]
     columns += [Column("listed by"), Column("where")]
@@ -40,10 +40,10 @@ def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> 
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: AreaFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield the bytes of storage and the µm² that each engine has beside L2, whoever lists them."""
     for name, sets in figure.engines.items():
         parts = _parts(name, sets)
-        yield Value("area_beside_l2", OURS, {"engine": name}, added_um2(parts))
+        yield FigureValue("area_beside_l2", OURS, {"engine": name}, added_um2(parts))
         beside = [part.count for part in parts if part.extra and "bytes" in part.what]
-        yield Value("storage_beside_l2", OURS, {"engine": name}, fsum(beside))
+        yield FigureValue("storage_beside_l2", OURS, {"engine": name}, fsum(beside))

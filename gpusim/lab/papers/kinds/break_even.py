@@ -7,25 +7,27 @@ from math import hypot
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.table import MISSING, Column, Table
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.pictures import Heat, heat
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.pictures import HeatMapPanel, heat
 from gpusim.lab.papers.specs.figure import BreakEvenFigure, RatioSpec
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Group, Value, groups, limit_of, measured, reasons_of, times
+from gpusim.lab.papers.values import CaseRuns, FigureValue, groups, limit_of, measured, reasons_of, times
 
 NOWHERE, EVERYWHERE, BETWEEN = "at none", "at all", "at some in between"
 Place = tuple[str, int]  # case and batch
 
 
-def _places(reproduction: Reproduction, figure: BreakEvenFigure, results: Results) -> dict[Place, list[Group]]:
+def _places(
+    reproduction: Reproduction, figure: BreakEvenFigure, results: ReproductionResults
+) -> dict[Place, list[CaseRuns]]:
     """Return the groups of each case and batch, by their data."""
-    held: dict[Place, list[Group]] = {}
+    held: dict[Place, list[CaseRuns]] = {}
     for group in groups(reproduction, figure, results):
         held.setdefault((group.case, group.batch), []).append(group)
     return held
 
 
-def _width(group: Group, ratio: RatioSpec) -> float:
+def _width(group: CaseRuns, ratio: RatioSpec) -> float:
     return hypot(*(group.ways[path].half_width for path in (ratio.path, ratio.base)))
 
 
@@ -44,7 +46,7 @@ def crossing(points: Sequence[tuple[float, float]]) -> str:
     return f"{'from' if faster[-1] else 'up to'} {percent(zeros + (after - zeros) * (1 - gain) / (more - gain))}"
 
 
-def _crossing(held: Sequence[Group], ratio: RatioSpec, side: int = 0) -> str:
+def _crossing(held: Sequence[CaseRuns], ratio: RatioSpec, side: int = 0) -> str:
     """Return the crossing of a ratio; side: of its values' half-widths that are added."""
     points = []
     for group in held:
@@ -54,7 +56,7 @@ def _crossing(held: Sequence[Group], ratio: RatioSpec, side: int = 0) -> str:
     return crossing(sorted(points))
 
 
-def tables(reproduction: Reproduction, figure: BreakEvenFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: BreakEvenFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table of the shares of zeros from which each ratio is above 1, and one of the ratios."""
     held = _places(reproduction, figure, results)
     columns = [Column("case"), Column("batch")]
@@ -83,7 +85,7 @@ def tables(reproduction: Reproduction, figure: BreakEvenFigure, results: Results
     )
 
 
-def values(reproduction: Reproduction, figure: BreakEvenFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: BreakEvenFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield each ratio at each place, as speed-ups of its comparison."""
     for place in _places(reproduction, figure, results).values():
         for group in place:
@@ -93,14 +95,16 @@ def values(reproduction: Reproduction, figure: BreakEvenFigure, results: Results
                     labels = {**group.labels, "path": ratio.path, "base": ratio.base}
                     reasons = tuple(reasons_of(group.ways[ratio.base], group.ways[ratio.path]))
                     width = gain * _width(group, ratio)
-                    yield Value("speedup", ratio.comparison, labels, gain, reasons=reasons, half_width=width)
+                    yield FigureValue("speedup", ratio.comparison, labels, gain, reasons=reasons, half_width=width)
 
 
-def picture(reproduction: Reproduction, figure: BreakEvenFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: BreakEvenFigure, results: ReproductionResults) -> Picture | None:
     """Draw a panel for each ratio: data from left to right, cases and batches from bottom to top."""
     held = _places(reproduction, figure, results)
     panels = [
-        Heat(ratio.title, [[measured(g, "speedup", ratio.path, ratio.base) for g in place] for place in held.values()])
+        HeatMapPanel(
+            ratio.title, [[measured(g, "speedup", ratio.path, ratio.base) for g in place] for place in held.values()]
+        )
         for ratio in figure.ratios
     ]
     if all(value is None for panel in panels for row in panel.values for value in row):

@@ -6,24 +6,34 @@ from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Kept, Results
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
 from gpusim.lab.papers.pictures import stacked
 from gpusim.lab.papers.specs.figure import BreakdownFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Group, Spreads, Value, groups, measured, reasons_of, spreads, thousands, times
+from gpusim.lab.papers.values import (
+    CaseRuns,
+    FigureValue,
+    Spreads,
+    groups,
+    measured,
+    reasons_of,
+    spreads,
+    thousands,
+    times,
+)
 
 
-def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
+def _conversion(figure: BreakdownFigure, path: str, way: PointRecord) -> int:
     """Return the cycles of the launches that convert."""
     kernels = figure.conversions.get(path, ())
     return plain_sum(cycles for name, cycles in way.launches if name.startswith(kernels))
 
 
-def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:
+def _product(figure: BreakdownFigure, path: str, way: PointRecord) -> int:
     return plain_sum(cycles for _, cycles in way.launches) - _conversion(figure, path, way)
 
 
-def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: BreakdownFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each way."""
     columns = [Column("case"), Column("batch"), Column("data"), Column("way"), Column("conversion", thousands)]
     columns += [Column("product", thousands), Column("conversion's share", percent), Column("speed-up", times)]
@@ -38,7 +48,7 @@ def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: BreakdownFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield each way's speed-up over the dense one, its conversion's share, and its gain over other conversions."""
     moved = spreads(reproduction, results)
     for group in groups(reproduction, figure, results):
@@ -46,7 +56,9 @@ def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results
             yield from _values(figure, group, path, way, moved)
 
 
-def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept, moved: Spreads) -> Iterator[Value]:
+def _values(
+    figure: BreakdownFigure, group: CaseRuns, path: str, way: PointRecord, moved: Spreads
+) -> Iterator[FigureValue]:
     labels = {**group.labels, "path": path}
     converting = _conversion(figure, path, way)
     gain = measured(group, "speedup", path, figure.base)
@@ -54,16 +66,16 @@ def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept, moved: 
         if gain is not None and path != figure.base:
             reasons = tuple(reasons_of(group.ways[figure.base], way))
             width = gain * moved.of(group, "speedup", path, figure.base)
-            yield Value("speedup", comparison, labels, gain, reasons=reasons, half_width=width)
+            yield FigureValue("speedup", comparison, labels, gain, reasons=reasons, half_width=width)
         if converting:
             share = converting / (converting + _product(figure, path, way))
-            yield Value("conversion_share", comparison, labels, share)
+            yield FigureValue("conversion_share", comparison, labels, share)
             for other, held in group.ways.items():
                 if other != path and (theirs := _conversion(figure, other, held)):
-                    yield Value("conversion_gain", comparison, {**labels, "over": other}, theirs / converting)
+                    yield FigureValue("conversion_gain", comparison, {**labels, "over": other}, theirs / converting)
 
 
-def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: BreakdownFigure, results: ReproductionResults) -> Picture | None:
     """Draw stacked bars: conversion and product of each way."""
     held: dict[str, dict[str, float]] = {}
     for group in groups(reproduction, figure, results):

@@ -11,15 +11,15 @@ from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, THRESHOLD, TimedTraining, Trained, timed_training
+from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, THRESHOLD, PolicyOutcome, TimedTraining, timed_training
 from gpusim.lab.monitor.closed_loop import closed_loop as policies_of
-from gpusim.lab.monitor.curves import named_curves
+from gpusim.lab.monitor.curves import find_curves
 from gpusim.lab.monitor.scheduler import MonitorError
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.pictures import Bars, bars
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.specs.figure import ClosedLoopFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import OURS, Value, times
+from gpusim.lab.papers.values import OURS, FigureValue, times
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Training:
     name: str
     iterations: int
     timed: TimedTraining
-    by: dict[str, Trained]
+    by: dict[str, PolicyOutcome]
 
     def speedup(self, policy: str, over: str = DENSE) -> float:
         """Return how many times as fast as under another policy it is."""
@@ -45,14 +45,14 @@ def _trainings(figure: ClosedLoopFigure) -> Iterator[_Training]:
     for name, file in figure.trainings.items():
         try:
             held = json.loads(Path(file).read_text(encoding="utf-8"))
-            timed, curves = timed_training(held), named_curves(held["curves"])
+            timed, curves = timed_training(held), find_curves(held["curves"])
             found = policies_of(timed, curves, MonitorSpec(**figure.settings))
         except (ValueError, KeyError, TypeError, MonitorError) as error:
             raise UserError(f"{file}: {error}") from None
         yield _Training(name, curves.length, timed, {one.policy: one for one in found})
 
 
-def tables(reproduction: Reproduction, figure: ClosedLoopFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: ClosedLoopFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table of whole trainings by policy, and one of the passes that can skip zeros."""
     held = list(_trainings(figure))
     columns = [Column("training"), Column("iterations", "{:,}".format), Column("decided by")]
@@ -85,24 +85,26 @@ def tables(reproduction: Reproduction, figure: ClosedLoopFigure, results: Result
     yield Table(columns, rows, "passes", "Passes that can skip zeros, as simulated:")
 
 
-def values(reproduction: Reproduction, figure: ClosedLoopFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: ClosedLoopFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield each policy's speed-up, the part of the oracle's gain that the closed loop has, what measuring takes."""
     for one in _trainings(figure):
         for policy in one.by:
             labels = {"training": one.name, "policy": policy}
             speedup = one.speedup(policy)
-            yield Value("speedup", OURS, labels, speedup, half_width=speedup * one.doubt(policy))
-            yield Value("measuring", OURS, labels, one.by[policy].measuring_us / one.by[policy].time_us)
+            yield FigureValue("speedup", OURS, labels, speedup, half_width=speedup * one.doubt(policy))
+            yield FigureValue("measuring", OURS, labels, one.by[policy].measuring_us / one.by[policy].time_us)
             for measure, other in (("over_threshold", THRESHOLD), ("over_oracle", ORACLE)):
                 ratio = one.speedup(policy, other)
-                yield Value(measure, OURS, labels, ratio, half_width=ratio * one.doubt(policy, other))
+                yield FigureValue(measure, OURS, labels, ratio, half_width=ratio * one.doubt(policy, other))
 
 
-def picture(reproduction: Reproduction, figure: ClosedLoopFigure, results: Results) -> Picture:
+def picture(reproduction: Reproduction, figure: ClosedLoopFigure, results: ReproductionResults) -> Picture:
     """Draw a bar for each policy of each training: its speed-up."""
     held = list(_trainings(figure))
     series: dict[str, list[float | None]] = {
         policy: [one.speedup(policy) for one in held] for policy in held[0].by if policy != DENSE
     }
     widths = {policy: [one.speedup(policy) * one.doubt(policy) for one in held] for policy in series}
-    return bars(figure.title, [Bars("speed-up of the training", [one.name for one in held], series, widths, line=1.0)])
+    return bars(
+        figure.title, [BarPanel("speed-up of the training", [one.name for one in held], series, widths, line=1.0)]
+    )

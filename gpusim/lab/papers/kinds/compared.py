@@ -7,14 +7,14 @@ from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.pictures import Bars, bars
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.points import does_fit
-from gpusim.lab.papers.specs.figure import ComparedFigure
+from gpusim.lab.papers.specs.figure import ComparisonFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.lab.papers.values import (
     MEASURES,
-    Group,
+    CaseRuns,
     compared_values,
     groups,
     limit_of,
@@ -27,7 +27,7 @@ from gpusim.lab.papers.values import (
 values = compared_values
 
 
-def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[str, str, str]]:
+def _bars_of(reproduction: Reproduction, figure: ComparisonFigure) -> list[tuple[str, str, str]]:
     """Return (title, way, base) of the bars: all ways against one base, or the pair of each comparison that it has."""
     spec = reproduction.spec
     if figure.normalized_to is not None:
@@ -36,7 +36,7 @@ def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[s
     return [(one.title, one.path, one.base) for one in there]
 
 
-def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: ComparisonFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table of each bar's measures (of speed-ups with the engine's share and the limit), and one of cycles."""
     held = list(groups(reproduction, figure, results))
     yield _measures(reproduction, figure, held)
@@ -47,11 +47,11 @@ _HEAD = (Column("case"), Column("batch"), Column("data"))
 _ZEROS = Column("zeros", percent)
 
 
-def _head(group: Group) -> list[Any]:
+def _head(group: CaseRuns) -> list[Any]:
     return [group.case, group.batch, group.data]
 
 
-def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
+def _cycles(reproduction: Reproduction, figure: ComparisonFigure, held: list[CaseRuns]) -> Table:
     spec = reproduction.spec
     columns = [*_HEAD, _ZEROS, Column("fits the GPU's memory")]
     columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
@@ -61,7 +61,7 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
     rows = []
     for group in held:
         cycles = [group.metric(path, "kernel.cycles") for path in figure.paths]
-        ways: list[Kept] = list(group.ways.values())
+        ways: list[PointRecord] = list(group.ways.values())
         doubt = max((way.half_width for way in ways), default=None)
         simulated = plain_sum(way.fraction for way in ways) / len(ways) if ways else None
         fits = does_fit(reproduction, figure, group.case, group.batch)
@@ -76,13 +76,13 @@ def _chosen(reproduction: Reproduction) -> list[str]:
     return [path for held in one for path in (held.base, held.path)]
 
 
-def _kernel(group: Group, path: str) -> str | None:
+def _kernel(group: CaseRuns, path: str) -> str | None:
     """Return the kernel that takes longest; None where the way's run is unknown."""
     launches = group.ways[path].launches if path in group.ways else []
     return max(launches, key=lambda launch: launch[1])[0] if launches else None
 
 
-def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
+def _measures(reproduction: Reproduction, figure: ComparisonFigure, held: list[CaseRuns]) -> Table:
     """Make the table of each bar's measures; of speed-ups with the engine's share, where it has both ways of it."""
     pairs, share = _bars_of(reproduction, figure), reproduction.spec.engine_share
     is_shared = share is not None and {share.path, share.base} <= {*figure.paths}
@@ -106,13 +106,13 @@ def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Gro
     return Table(columns, rows, title=f"{title}.")
 
 
-def engine_share(reproduction: Reproduction, group: Group) -> float | None:
+def engine_share(reproduction: Reproduction, group: CaseRuns) -> float | None:
     """Return the speed-up by the engine of the kernel that would otherwise convert in software."""
     share = reproduction.spec.engine_share
     return None if share is None else measured(group, "speedup", share.path, share.base)
 
 
-def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: ComparisonFigure, results: ReproductionResults) -> Picture | None:
     """Draw a panel of grouped bars for each measure."""
     held = [group for group in groups(reproduction, figure, results) if group.ways]
     if not held:
@@ -132,5 +132,5 @@ def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results
                 for title, path, base in pairs
             }
         line = 0.0 if "change" in MEASURES[measure].title else 1.0
-        panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
+        panels.append(BarPanel(MEASURES[measure].title, labels, series, doubts, line))
     return bars(figure.title, panels)

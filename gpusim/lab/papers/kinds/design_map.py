@@ -5,27 +5,29 @@ from itertools import product
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.pictures import Heat, heat
-from gpusim.lab.papers.points import labels_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.pictures import HeatMapPanel, heat
+from gpusim.lab.papers.points import build_labels
 from gpusim.lab.papers.specs.figure import MapFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value, reasons_of, thousands, times
+from gpusim.lab.papers.values import FigureValue, reasons_of, thousands, times
 
 
-def _way(reproduction: Reproduction, figure: MapFigure, results: Results, path: str, x: str, y: str) -> Kept | None:
+def _way(
+    reproduction: Reproduction, figure: MapFigure, results: ReproductionResults, path: str, x: str, y: str
+) -> PointRecord | None:
     (case,), (data,), (batch,) = figure.cases, figure.data, figure.batches
-    labels = {**labels_of(case, batch, data, path, reproduction.spec.paths[path].sparse), "x": x, "y": y}
+    labels = {**build_labels(case, batch, data, path, reproduction.spec.paths[path].sparse), "x": x, "y": y}
     return results.points.get(" ".join(labels.values()))
 
 
-def _ratio(way: Kept | None, base: Kept | None) -> float | None:
+def _ratio(way: PointRecord | None, base: PointRecord | None) -> float | None:
     if way is None or base is None:
         return None
     return float(base.metrics["kernel.time_us"] / way.metrics["kernel.time_us"])
 
 
-def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: MapFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each place."""
     spec = reproduction.spec
     columns = [Column(figure.x.title), Column(figure.y.title)]
@@ -40,17 +42,17 @@ def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> I
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: MapFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield the values of each ratio at each place, under the ratio's own name."""
     for y, x, ratio in product(figure.y.values, figure.x.values, figure.ratios):
         way, base = (_way(reproduction, figure, results, path, x, y) for path in (ratio.path, ratio.base))
         gain = _ratio(way, base)
         if gain is not None and way is not None and base is not None:
             labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
-            yield Value("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
+            yield FigureValue("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
 
 
-def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: MapFigure, results: ReproductionResults) -> Picture | None:
     """Draw a panel for each ratio."""
     panels = []
     for ratio in figure.ratios:
@@ -61,7 +63,7 @@ def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> 
             ]
             for y in figure.y.values
         ]
-        panels.append(Heat(ratio.title, held))
+        panels.append(HeatMapPanel(ratio.title, held))
     if all(value is None for panel in panels for row in panel.values for value in row):
         return None
     x, y = ((axis.title, list(axis.values)) for axis in (figure.x, figure.y))

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table, amount
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.specs.layer_figure import GridsFigure, GridSpec
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value
+from gpusim.lab.papers.values import FigureValue
 
 
-def by_equation(kernel: GridSpec) -> int:
+def compute_blocks(kernel: GridSpec) -> int:
     """Return the blocks that the result needs (equation 9)."""
     (rows, columns), (tile_rows, tile_columns) = kernel.result, kernel.tile
     return -(-rows // tile_rows) * -(-columns // tile_columns)
@@ -27,7 +27,7 @@ def utilization(figure: GridsFigure, kernel: GridSpec) -> float:
     return kernel.grid / (-(-kernel.grid // most) * most)
 
 
-def tables(reproduction: Reproduction, figure: GridsFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: GridsFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each kernel."""
     columns = [Column("layer"), Column("library"), Column("result"), Column("tile"), Column("block", amount)]
     columns += [Column("registers", amount), Column("grid as printed", amount), Column("grid by (9)", amount)]
@@ -35,7 +35,7 @@ def tables(reproduction: Reproduction, figure: GridsFigure, results: Results) ->
     rows: list[list[object]] = [
         [
             *(one.layer, one.library, f"{one.result[0]}×{one.result[1]}", f"{one.tile[0]}×{one.tile[1]}"),
-            *(one.block_size, one.registers, one.grid, by_equation(one)),
+            *(one.block_size, one.registers, one.grid, compute_blocks(one)),
             *(most_blocks(figure, one), utilization(figure, one)),
         ]
         for one in figure.kernels
@@ -43,10 +43,10 @@ def tables(reproduction: Reproduction, figure: GridsFigure, results: Results) ->
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: GridsFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: GridsFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield each kernel's utilisation, and whether (1) the equation gives its grid; the same for every GPU of ours."""
     for one in figure.kernels:
         for gpu in reproduction.columns:
             labels = {"layer": one.layer, "kind": one.kind, "library": one.library, "gpu": gpu}
-            yield Value("utilisation", gpu, labels, utilization(figure, one))
-            yield Value("grid_by_equation", gpu, labels, float(one.grid == by_equation(one)))
+            yield FigureValue("utilisation", gpu, labels, utilization(figure, one))
+            yield FigureValue("grid_by_equation", gpu, labels, float(one.grid == compute_blocks(one)))

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
-from gpusim.jobs.networks.run import planned_iteration, schedule_of
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.network_points import NetworkPoint, network_of, points_by_way, settings_of
-from gpusim.lab.papers.pictures import Bars, bars
+from gpusim.jobs.networks.run import build_schedule, planned_iteration
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.network_points import NetworkPoint, list_network_points, load_network_once, settings_of
+from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.specs.layer_figure import LayerMemoryFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value, times
+from gpusim.lab.papers.values import FigureValue, times
 from workloads.networks.figures import layer_figures
 from workloads.networks.memory import no_workspace, plan
-from workloads.networks.tensor import Role
+from workloads.networks.tensor import TensorRole
 
 MIB = 1 << 20
 
@@ -38,17 +38,17 @@ def _points(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[t
     runs = reproduction.runs
     for name in figure.networks or runs.networks:
         subject = runs.networks[name]
-        network = network_of(subject.network)
+        network = load_network_once(subject.network)
         for batch in figure.batches or subject.batches:
             point = NetworkPoint(name, batch, next(iter(runs.gpu_files)), next(iter(runs.ways)))
             settings = settings_of(reproduction, point, exact=False)
-            planned = plan(schedule_of(network, settings, batch, runs.phase == "train"), no_workspace)
+            planned = plan(build_schedule(network, settings, batch, runs.phase == "train"), no_workspace)
             layers = tuple((one.name, one.kind, one.memory_bytes) for one in layer_figures(planned))
             yield name, batch, _Memory(planned.bytes, layers)
 
 
 @dataclass(frozen=True)
-class _Way:
+class _WayMemory:
     """What a point's iteration takes, workspaces included. first: what the first way's parameters take."""
 
     point: NetworkPoint
@@ -57,18 +57,18 @@ class _Way:
     first: int
 
 
-def _ways(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[_Way]:
+def _ways(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[_WayMemory]:
     """Yield the memory of each way of each network and batch."""
     first: dict[tuple[str, int], int] = {}
-    for point in points_by_way(reproduction, figure):
-        network = network_of(reproduction.runs.networks[point.network].network)
+    for point in list_network_points(reproduction, figure):
+        network = load_network_once(reproduction.runs.networks[point.network].network)
         settings = settings_of(reproduction, point, exact=False)
         planned, _ = planned_iteration(network, settings, point.batch, reproduction.runs.phase == "train")
-        size = sum(one.bytes for one in planned.schedule.tensors.values() if one.role is Role.PARAMETER)
-        yield _Way(point, planned.bytes, size, first.setdefault((point.network, point.batch), size))
+        size = sum(one.bytes for one in planned.schedule.tensors.values() if one.role is TensorRole.PARAMETER)
+        yield _WayMemory(point, planned.bytes, size, first.setdefault((point.network, point.batch), size))
 
 
-def _table_of_ways(held: list[_Way]) -> Table:
+def _table_of_ways(held: list[_WayMemory]) -> Table:
     mib = "{:,.1f}".format
     columns = [Column("run"), Column("MiB at once", mib), Column("MiB of parameters", mib), Column("compressed", times)]
     rows: list[list[object]] = [
@@ -77,7 +77,7 @@ def _table_of_ways(held: list[_Way]) -> Table:
     return Table(columns, rows, "", "Memory of an iteration, workspaces included.")
 
 
-def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table of networks and batches, or of ways, and of each network's layers where they are shown."""
     if figure.by == "way":
         yield _table_of_ways(list(_ways(reproduction, figure)))
@@ -99,28 +99,30 @@ def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resul
             yield Table(heads, lines, f"{network}-{batch}", f"{network}, batch {batch}.")
 
 
-def values(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Iterator[Value]:
+def values(
+    reproduction: Reproduction, figure: LayerMemoryFigure, results: ReproductionResults
+) -> Iterator[FigureValue]:
     """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU.
 
     Of ways: MiB at once and of parameters, and how many times as large the first way's parameters are.
     """
     if figure.by == "way":
         for one in _ways(reproduction, figure):
-            yield Value("way_mib", one.point.gpu, one.point.labels, one.planned / MIB)
-            yield Value("parameters_mib", one.point.gpu, one.point.labels, one.parameters / MIB)
-            yield Value("compression", one.point.gpu, one.point.labels, one.first / one.parameters)
+            yield FigureValue("way_mib", one.point.gpu, one.point.labels, one.planned / MIB)
+            yield FigureValue("parameters_mib", one.point.gpu, one.point.labels, one.parameters / MIB)
+            yield FigureValue("compression", one.point.gpu, one.point.labels, one.first / one.parameters)
         return
     for network, batch, memory in _points(reproduction, figure):
         for gpu in reproduction.columns:
             labels = {"network": network, "batch": str(batch), "gpu": gpu}
-            yield Value("network_mib", gpu, labels, memory.planned / MIB)
+            yield FigureValue("network_mib", gpu, labels, memory.planned / MIB)
             for name, kind, size in memory.layers:
                 of = {**labels, "layer": name, "kind": kind}
-                yield Value("layer_mib", gpu, of, size / MIB)
-                yield Value("layer_share", gpu, of, size / memory.of_layers)
+                yield FigureValue("layer_mib", gpu, of, size / MIB)
+                yield FigureValue("layer_share", gpu, of, size / memory.of_layers)
 
 
-def picture(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Picture:
+def picture(reproduction: Reproduction, figure: LayerMemoryFigure, results: ReproductionResults) -> Picture:
     """Draw bars: networks by batch, ways by network, or a panel of layers for each network and batch."""
     if figure.by == "way":
         made = list(_ways(reproduction, figure))
@@ -129,16 +131,16 @@ def picture(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resu
         for one in made:
             at = places.index(f"{one.point.network} {one.point.batch}")
             by_way.setdefault(one.point.way, [None] * len(places))[at] = one.planned / MIB
-        return bars(figure.title, [Bars("MiB", places, by_way)])
+        return bars(figure.title, [BarPanel("MiB", places, by_way)])
     held = list(_points(reproduction, figure))
     if figure.by == "network":
         networks = list(dict.fromkeys(network for network, _, _ in held))
         series: dict[str, list[float | None]] = {}
         for network, batch, memory in held:
             series.setdefault(f"batch {batch}", [None] * len(networks))[networks.index(network)] = memory.planned / MIB
-        return bars(figure.title, [Bars("MiB", networks, series)])
+        return bars(figure.title, [BarPanel("MiB", networks, series)])
     panels = [
-        Bars(
+        BarPanel(
             f"{network}, batch {batch}: MiB", [one[0] for one in m.layers], {"MiB": [one[2] / MIB for one in m.layers]}
         )
         for network, batch, m in held

@@ -7,13 +7,13 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.layer_values import LayerRow, Measured, all_rows, measures_of, title_of, why
-from gpusim.lab.papers.network_points import gpus_of
-from gpusim.lab.papers.pictures import Bars, bars
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.layer_values import LayerMeasurement, LayerRow, all_rows, describe_bounds, measure_rows, title_of
+from gpusim.lab.papers.network_points import list_gpus
+from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.specs.layer_figure import RatiosFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import Value, reasons_of, times
+from gpusim.lab.papers.values import FigureValue, reasons_of, times
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class _Ratio:
     measure: str
     labels: Mapping[str, str]
     pair: tuple[str, str]
-    above: Measured
-    below: Measured
+    above: LayerMeasurement
+    below: LayerMeasurement
 
     @property
     def value(self) -> float:
@@ -47,7 +47,7 @@ class _Ratio:
 def _pairs(reproduction: Reproduction, figure: RatiosFigure, rows: list[LayerRow]) -> list[tuple[str, str]]:
     """Return the pairs of labels that are compared, as texts."""
     if figure.label == "gpu":
-        gpus, places = gpus_of(reproduction, figure), figure.pairs
+        gpus, places = list_gpus(reproduction, figure), figure.pairs
         held = [(int(a), int(b)) for a, b in places] or [(1, n) for n in range(2, len(gpus) + 1)]
         return [(gpus[a - 1], gpus[b - 1]) for a, b in held if max(a, b) <= len(gpus)]
     if figure.pairs:
@@ -59,11 +59,11 @@ def _pairs(reproduction: Reproduction, figure: RatiosFigure, rows: list[LayerRow
     return [(other, there[0]) for other in there[1:]]
 
 
-def _ratios(reproduction: Reproduction, figure: RatiosFigure, results: Results) -> Iterator[_Ratio]:
+def _ratios(reproduction: Reproduction, figure: RatiosFigure, results: ReproductionResults) -> Iterator[_Ratio]:
     rows = all_rows(reproduction, figure, results)
     for measure in figure.measures:
-        held: dict[tuple[tuple[str, str], ...], dict[str, Measured]] = {}
-        for one in measures_of(figure, measure, rows):
+        held: dict[tuple[tuple[str, str], ...], dict[str, LayerMeasurement]] = {}
+        for one in measure_rows(figure, measure, rows):
             labels = dict(one.of.labels)
             of, _ = labels.pop(figure.label), labels.pop("kind")  # in another way a layer may be of another kind
             held.setdefault(tuple(labels.items()), {})[of] = one
@@ -74,7 +74,7 @@ def _ratios(reproduction: Reproduction, figure: RatiosFigure, results: Results) 
                     yield _Ratio(measure, {**dict(rest), "kind": above.of.row.kind}, (first, second), above, below)
 
 
-def values(reproduction: Reproduction, figure: RatiosFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: RatiosFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield each ratio, labelled by what is divided (`of`) by what (`over`); between GPUs it counts for the second."""
     for one in _ratios(reproduction, figure, results):
         labels = {**one.labels, "of": one.pair[0], "over": one.pair[1]}
@@ -82,8 +82,8 @@ def values(reproduction: Reproduction, figure: RatiosFigure, results: Results) -
         if figure.label in ("gpu", "batch", "way"):
             reasons = tuple(reasons_of(one.above.of.row, one.below.of.row))
         else:
-            reasons = (why(one.above.of),)
-        yield Value(one.measure, gpu, labels, one.value, None, reasons, half_width=one.half_width)
+            reasons = (describe_bounds(one.above.of),)
+        yield FigureValue(one.measure, gpu, labels, one.value, None, reasons, half_width=one.half_width)
 
 
 def _titles(found: list[_Ratio]) -> dict[tuple[str, ...], str]:
@@ -100,7 +100,7 @@ def _series(one: _Ratio) -> tuple[str, ...]:
     return (*one.pair, *(one.labels.get(label, "") for label in ("network", "batch", "gpu", "way")))
 
 
-def tables(reproduction: Reproduction, figure: RatiosFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: RatiosFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table of each measure: a row for each layer, a column for each pair."""
     found = list(_ratios(reproduction, figure, results))
     titles = _titles(found)
@@ -119,7 +119,7 @@ def tables(reproduction: Reproduction, figure: RatiosFigure, results: Results) -
             )
 
 
-def picture(reproduction: Reproduction, figure: RatiosFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: RatiosFigure, results: ReproductionResults) -> Picture | None:
     """Draw a panel for each measure; None where nothing is known."""
     found = list(_ratios(reproduction, figure, results))
     titles = _titles(found)
@@ -133,5 +133,5 @@ def picture(reproduction: Reproduction, figure: RatiosFigure, results: Results) 
             at = places.index(one.name)
             heights[titles[_series(one)]][at], widths[titles[_series(one)]][at] = one.value, one.half_width
         if places:
-            panels.append(Bars(f"{title_of(figure, measure)}, ratio", places, heights, widths, 1.0))
+            panels.append(BarPanel(f"{title_of(figure, measure)}, ratio", places, heights, widths, 1.0))
     return bars(figure.title, panels, sharex=False) if panels else None

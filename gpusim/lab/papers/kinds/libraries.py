@@ -7,10 +7,10 @@ from typing import Any
 
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.specs.figure import LibrariesFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import OURS, Value, times
+from gpusim.lab.papers.values import OURS, FigureValue, times
 
 
 def _rows(figure: LibrariesFigure) -> Iterator[tuple[float, str, float, float, float]]:
@@ -20,7 +20,7 @@ def _rows(figure: LibrariesFigure) -> Iterator[tuple[float, str, float, float, f
             yield one["zeros"], converter, one["dense_us"], one["sparse_us"], converting
 
 
-def tables(reproduction: Reproduction, figure: LibrariesFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: LibrariesFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each level of zeros and each way of converting."""
     measured = json.loads(Path(figure.measured).read_text())
     microseconds = "{:,.0f}".format
@@ -37,9 +37,9 @@ def tables(reproduction: Reproduction, figure: LibrariesFigure, results: Results
     yield Table(columns, rows, title=f"{m} × {n:,} × {k}, FP32, {measured['device']}, {versions}:")
 
 
-def values(reproduction: Reproduction, figure: LibrariesFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: LibrariesFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
     for zeros, converter, dense, sparse, converting in _rows(figure):
         labels = {"data": f"{zeros:.0%} zeros", "converter": converter}
-        yield Value("conversion_share", OURS, labels, converting / (sparse + converting))
-        yield Value("speedup", OURS, labels, dense / (sparse + converting))
+        yield FigureValue("conversion_share", OURS, labels, converting / (sparse + converting))
+        yield FigureValue("speedup", OURS, labels, dense / (sparse + converting))

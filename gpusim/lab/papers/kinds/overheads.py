@@ -8,10 +8,10 @@ from typing import Any
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table, amount
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.specs.figure import OverheadsFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import OURS, Value
+from gpusim.lab.papers.values import OURS, FigureValue
 
 
 def _measured(figure: OverheadsFigure) -> dict[str, list[dict[str, Any]]]:
@@ -24,7 +24,7 @@ def _for_all(found: dict[str, Any], iterations: int) -> float:
     return monitored_overhead(found["overhead"]["exhaustive"], expected_share(iterations))
 
 
-def tables(reproduction: Reproduction, figure: OverheadsFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: OverheadsFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each network, and one of the measurements."""
     found = _measured(figure)
     columns = [Column("network"), Column("iterations", amount), Column("exhaustive, published", percent)]
@@ -59,10 +59,10 @@ def _times(found: dict[str, list[dict[str, Any]]]) -> Table:
     return Table(columns, rows, "measured", "Measured, on random images:")
 
 
-def values(reproduction: Reproduction, figure: OverheadsFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: OverheadsFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield the monitor's overhead at the cost of a measurement on a real GPU, and that cost."""
     found = _measured(figure)
     for name, held in TABLE_6_6.items():
         if name in found:
-            yield Value("measured_overhead", OURS, {"network": name}, _for_all(found[name][0], held.iterations))
-            yield Value("measured_exhaustive", OURS, {"network": name}, found[name][0]["overhead"]["exhaustive"])
+            yield FigureValue("measured_overhead", OURS, {"network": name}, _for_all(found[name][0], held.iterations))
+            yield FigureValue("measured_exhaustive", OURS, {"network": name}, found[name][0]["overhead"]["exhaustive"])

@@ -5,20 +5,20 @@ from functools import partial
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.network_points import NetworkPoint, network_points
-from gpusim.lab.papers.pictures import Bars, bars
+from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.specs.layer_figure import ScalingFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.lab.papers.trained import paces
-from gpusim.lab.papers.values import Value, times
-from gpusim.lab.training.measure import Pace
+from gpusim.lab.papers.values import FigureValue, times
+from gpusim.lab.training.measure import PipelineTiming
 
-_Paces = dict[int, Pace]
+_Paces = dict[int, PipelineTiming]
 
 
 def _measured(
-    reproduction: Reproduction, figure: ScalingFigure, results: Results
+    reproduction: Reproduction, figure: ScalingFigure, results: ReproductionResults
 ) -> Iterator[tuple[NetworkPoint, _Paces]]:
     """Yield each known point with its training on each number of GPUs."""
     for point in network_points(reproduction, figure):
@@ -27,7 +27,7 @@ def _measured(
 
 
 def _together(
-    reproduction: Reproduction, figure: ScalingFigure, results: Results
+    reproduction: Reproduction, figure: ScalingFigure, results: ReproductionResults
 ) -> Iterator[tuple[NetworkPoint, _Paces, _Paces | None]]:
     """Yield each known point with its training, and that of the first way; None where this is not known."""
     first = figure.ways[0] if figure.ways else next(iter(reproduction.runs.ways))
@@ -37,7 +37,7 @@ def _together(
         yield point, on, firsts.get((point.network, point.batch, point.gpu))
 
 
-def tables(reproduction: Reproduction, figure: ScalingFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: ScalingFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each way and number of GPUs."""
     milliseconds = partial("{:,.2f}".format)
     columns = [Column("run"), Column("GPUs"), Column("iteration, ms", milliseconds)]
@@ -57,22 +57,22 @@ def tables(reproduction: Reproduction, figure: ScalingFigure, results: Results) 
         yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: ScalingFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: ScalingFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield iteration and exposed time in ms of each way and number of GPUs, and the speed-up over the first way."""
     for point, on, first in _together(reproduction, figure, results):
         for count, pace in on.items():
             labels = {**point.labels, "gpus": str(count)}
-            yield Value("iteration_ms", point.gpu, labels, pace.iteration_us / 1e3)
-            yield Value("exposed_ms", point.gpu, labels, pace.exposed_us / 1e3)
+            yield FigureValue("iteration_ms", point.gpu, labels, pace.iteration_us / 1e3)
+            yield FigureValue("exposed_ms", point.gpu, labels, pace.exposed_us / 1e3)
             if first is not None and first is not on:
-                yield Value("speedup", point.gpu, labels, first[count].iteration_us / pace.iteration_us)
+                yield FigureValue("speedup", point.gpu, labels, first[count].iteration_us / pace.iteration_us)
 
 
-def picture(reproduction: Reproduction, figure: ScalingFigure, results: Results) -> Picture | None:
+def picture(reproduction: Reproduction, figure: ScalingFigure, results: ReproductionResults) -> Picture | None:
     """Draw an iteration of each way on each number of GPUs; None where no run is known."""
     counts = [str(count) for count in figure.gpus_trained]
     held: dict[str, list[float | None]] = {
         point.key: [pace.iteration_us / 1e3 for pace in on.values()]
         for point, on in _measured(reproduction, figure, results)
     }
-    return bars(figure.title, [Bars("iteration, ms, by GPUs", counts, held)]) if held else None
+    return bars(figure.title, [BarPanel("iteration, ms, by GPUs", counts, held)]) if held else None

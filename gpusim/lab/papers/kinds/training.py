@@ -14,18 +14,18 @@ from gpusim.base.progress import percent
 from gpusim.base.sums import weighted_mean
 from gpusim.base.table import Column, Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.pictures import Bars, bars
-from gpusim.lab.papers.specs.figure import ComparedFigure, NetworkSpec, TrainingFigure
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.pictures import BarPanel, bars
+from gpusim.lab.papers.specs.figure import ComparisonFigure, NetworkSpec, TrainingFigure
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec, Reproduction
-from gpusim.lab.papers.values import Value, groups, matches, measured, spreads, times
+from gpusim.lab.papers.values import FigureValue, groups, matches, measured, spreads, times
 
 PUBLISHED = "published"
 FORWARD_WORK = 1 / 3  # of a layer's multiply-accumulates: forward, gradient of the data, gradient of the weights
 
 
 @dataclass(frozen=True)
-class Iteration:
+class DenseIteration:
     """A dense iteration. conv_share: P, of the layers together; shares: C_i, of each; forward: of a layer's time.
 
     measured: whether it was simulated.
@@ -38,7 +38,7 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingSpeedups:
     """A network's speed-ups by one comparison.
 
     mean: of its layers'; harmonic: the same weighted by the base's time; all_passes: of the training by the equation,
@@ -51,17 +51,21 @@ class Trained:
     harmonic: float
     all_passes: float
     training: float
-    iteration: Iteration
+    iteration: DenseIteration
     widths: tuple[float, float]
 
 
 def _trained(
-    reproduction: Reproduction, figure: TrainingFigure, results: Results, network: str, comparison: ComparisonSpec
-) -> Trained | None:
+    reproduction: Reproduction,
+    figure: TrainingFigure,
+    results: ReproductionResults,
+    network: str,
+    comparison: ComparisonSpec,
+) -> TrainingSpeedups | None:
     """Compute a network's speed-ups by one comparison; None where not all layers are known."""
     spec: NetworkSpec = figure.networks[network]
     compared = reproduction.figures[spec.figure]
-    assert isinstance(compared, ComparedFigure)
+    assert isinstance(compared, ComparisonFigure)
     held = [g for g in groups(reproduction, compared, results) if matches(g.labels, spec.where)]
     gains = [measured(group, "speedup", comparison.path, comparison.base) for group in held]
     known = [gain for gain in gains if gain is not None]
@@ -75,7 +79,7 @@ def _trained(
     harmonic = 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True))
     counts = [group.count for group in held]
     mean = weighted_mean(known, counts)
-    iteration = Iteration(published, shares, [FORWARD_WORK] * len(shares))
+    iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
     if spec.iteration is not None:
         iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in held])
     parts = [[forward, 1 - forward] for forward in iteration.forward]
@@ -88,10 +92,10 @@ def _trained(
         for gains_ in (list(map(sub, known, doubts)), known, list(map(add, known, doubts)))
     )
     widths = ((most - least) / 2, weighted_mean(doubts, counts))
-    return Trained(sum(counts), mean, harmonic, whole, sparse, iteration, widths)
+    return TrainingSpeedups(sum(counts), mean, harmonic, whole, sparse, iteration, widths)
 
 
-def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> Iteration:
+def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> DenseIteration:
     """Return the shares of a simulated iteration's layers; raise UserError for a layer that it has not."""
     passes = {layer: {what: time for name, what, time in held["convolutions"] if name == layer} for layer in layers}
     for layer, found in passes.items():
@@ -102,10 +106,10 @@ def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> Iteration:
     times_us = [fsum(found.values()) for found in passes.values()]
     whole = fsum(times_us)
     forward = [found["forward"] / time for found, time in zip(passes.values(), times_us, strict=True)]
-    return Iteration(whole / held["iteration_us"], [time / whole for time in times_us], forward, True)
+    return DenseIteration(whole / held["iteration_us"], [time / whole for time in times_us], forward, True)
 
 
-def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Table]:
+def tables(reproduction: Reproduction, figure: TrainingFigure, results: ReproductionResults) -> Iterator[Table]:
     """Yield a table with a row for each network: as published, and by each comparison."""
     columns = [Column("network"), Column("P, published", percent), Column("whose"), Column("layers")]
     columns += [Column("mean of the layers", times), Column("weighted by time", times)]
@@ -128,22 +132,22 @@ def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results)
     yield Table(columns, rows)
 
 
-def values(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Value]:
+def values(reproduction: Reproduction, figure: TrainingFigure, results: ReproductionResults) -> Iterator[FigureValue]:
     """Yield the training's speed-up, and the mean of the layers' speed-ups."""
     for network in figure.networks:
         for name, one in reproduction.spec.comparisons.items():
             ours = _trained(reproduction, figure, results, network, one)
             if ours is not None:
                 labels, (training, mean) = {"network": network}, ours.widths
-                yield Value("training_speedup", name, labels, ours.training, half_width=training)
-                yield Value("mean_speedup", name, labels, ours.mean, half_width=mean)
+                yield FigureValue("training_speedup", name, labels, ours.training, half_width=training)
+                yield FigureValue("mean_speedup", name, labels, ours.mean, half_width=mean)
 
 
-def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Picture:
+def picture(reproduction: Reproduction, figure: TrainingFigure, results: ReproductionResults) -> Picture:
     """Draw a bar for each comparison, next to the published one."""
     names = list(figure.networks)
     series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in names]}
     for one in reproduction.spec.comparisons.values():
         found = [_trained(reproduction, figure, results, name, one) for name in names]
         series[one.title] = [None if ours is None else ours.training for ours in found]
-    return bars(figure.title, [Bars("speed-up of the training", names, series, line=1.0)])
+    return bars(figure.title, [BarPanel("speed-up of the training", names, series, line=1.0)])

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, Judged
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, JudgedClaim
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.specs.reproduction import AnswerSpec, Reproduction
 
@@ -18,7 +18,9 @@ def question(reproduction: Reproduction) -> str:
     return reproduction.spec.question.replace("{networks}", ", ".join(runs.networks if runs is not None else ()))
 
 
-def answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> list[str]:
+def answer_question(
+    reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim]
+) -> list[str]:
     """Return the sentences that answer the publication's question, each by the verdict on its claim among these."""
     by_name = {one.claim.name: one for one in claims}
     held = [(answer, by_name[answer.claim]) for answer in reproduction.spec.answers if answer.claim in by_name]
@@ -28,7 +30,7 @@ def answers(reproduction: Reproduction, results: Results, claims: Sequence[Judge
     return [text for text in said if text]
 
 
-def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: Judged) -> str:
+def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: JudgedClaim) -> str:
     """Return a sentence; empty where nothing has been run for it."""
     states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
     if UNKNOWN in states.values():
@@ -55,7 +57,7 @@ def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: Judged) -> s
     return text.replace("{found}", found).replace("{why}", _why(reproduction, judged))
 
 
-def _found(reproduction: Reproduction, judged: Judged, counted: bool = True) -> str:
+def _found(reproduction: Reproduction, judged: JudgedClaim, counted: bool = True) -> str:
     """Return what was found, by column where there are several. counted: with how many values are as claimed."""
     silent = (BESIDE, UNKNOWN, UNASKABLE)
     held = {
@@ -68,7 +70,7 @@ def _found(reproduction: Reproduction, judged: Judged, counted: bool = True) -> 
     )
 
 
-def _why(reproduction: Reproduction, judged: Judged) -> str:
+def _why(reproduction: Reproduction, judged: JudgedClaim) -> str:
     silent = (BESIDE, UNKNOWN, UNASKABLE)
     held = {
         reproduction.columns[column]: one.reasons

@@ -25,33 +25,33 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """A paragraph. lines: those of several, which stay apart."""
 
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Points:
+class BulletList:
     """A list of sentences."""
 
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureSlot:
     """The place of a figure's picture. name: the figure's."""
 
     name: str
     title: str
 
 
-Block = Heading | Text | Points | Drawn | Table
+Block = Heading | Paragraph | BulletList | FigureSlot | Table
 
 
-def text(*lines: str) -> Text:
+def text(*lines: str) -> Paragraph:
     """Make a paragraph."""
-    return Text(lines)
+    return Paragraph(lines)
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -62,11 +62,11 @@ def markdown(blocks: Iterable[Block]) -> str:
 def _markdown(block: Block) -> str:
     if isinstance(block, Heading):
         return f"{'#' * block.level} {block.text}\n"
-    if isinstance(block, Text):
+    if isinstance(block, Paragraph):
         return "  \n".join(block.lines) + "\n"
-    if isinstance(block, Points):
+    if isinstance(block, BulletList):
         return "".join(f"- {item}\n" for item in block.items)
-    if isinstance(block, Drawn):
+    if isinstance(block, FigureSlot):
         return f"![{block.title}]({block.name}.svg)\n"
     return block.markdown()
 
@@ -85,14 +85,14 @@ def html(blocks: Sequence[Block], pictures: Mapping[str, Picture], links: Mappin
 def _element(block: Block, pictures: Mapping[str, Picture], links: Mapping[str, str]) -> Element | None:
     if isinstance(block, Heading):
         return tag(f"h{block.level}", *_marked(block.text, links), id=anchor(block.text))
-    if isinstance(block, Text):
+    if isinstance(block, Paragraph):
         parts: list[str | Element] = []
         for line in block.lines:
             parts += [*([tag("br")] if parts else []), *_marked(line, links)]
         return tag("p", *parts)
-    if isinstance(block, Points):
+    if isinstance(block, BulletList):
         return tag("ul", *(tag("li", *_marked(item, links)) for item in block.items))
-    if isinstance(block, Drawn):
+    if isinstance(block, FigureSlot):
         picture = pictures.get(block.name)
         return None if picture is None else picture.element(anchor(block.name))
     return block.html()

@@ -3,32 +3,32 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.page.blocks import Block, text
-from gpusim.lab.papers.points import Point, points_of
+from gpusim.lab.papers.points import ReproductionPoint, list_points
 from gpusim.lab.papers.specs.figure import Figure, RunsFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 
 _OF_PLACE = ("case", "batch", "x", "y", "change")
 
 
-class _Set(NamedTuple):
+class _PointSet(NamedTuple):
     """Points of a way with one kind of data. all: places of the figure's; some: those that are marked."""
 
     all: list[str]
     some: list[str]
 
 
-def marks(reproduction: Reproduction, figure: Figure, results: Results) -> Iterator[Block]:
+def marks(reproduction: Reproduction, figure: Figure, results: ReproductionResults) -> Iterator[Block]:
     """Yield a line for the points that have not been run, and one for other sources whose runs stand here."""
     if not isinstance(figure, RunsFigure):
         return
-    points = {point.key: point for point in points_of(reproduction, figure)}
+    points = {point.key: point for point in list_points(reproduction, figure)}
     missing = points.keys() - results.points.keys()
     if missing:
         yield text(f"Not run, {_said(reproduction, points, missing)}.")
     by_sources: dict[str, set[str]] = {}
-    for key in of_others(results) & points.keys():
+    for key in find_outdated_points(results) & points.keys():
         by_sources.setdefault(results.points[key].sources, set()).add(key)
     for sources, keys in sorted(by_sources.items()):
         yield text(
@@ -36,18 +36,18 @@ def marks(reproduction: Reproduction, figure: Figure, results: Results) -> Itera
         )
 
 
-def of_others(results: Results) -> set[str]:
+def find_outdated_points(results: ReproductionResults) -> set[str]:
     """Return the points whose runs are of other sources than the last run's."""
     return {key for key, one in results.points.items() if one.sources != results.said.get("sources", one.sources)}
 
 
-def _said(reproduction: Reproduction, points: Mapping[str, Point], marked: Collection[str]) -> str:
+def _said(reproduction: Reproduction, points: Mapping[str, ReproductionPoint], marked: Collection[str]) -> str:
     """Name points: how many of how many, and by way and data the places."""
-    held: dict[str, _Set] = {}
+    held: dict[str, _PointSet] = {}
     for key, point in points.items():
         labels = point.labels
         name = reproduction.spec.paths[labels["path"]].title
-        one = held.setdefault(f"{name}, {labels['data']} data", _Set([], []))
+        one = held.setdefault(f"{name}, {labels['data']} data", _PointSet([], []))
         place = " ".join(labels[label] for label in _OF_PLACE if label in labels)
         one.all.append(place)
         if key in marked:

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, Judged
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kinds import kind_of
+from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, JudgedClaim
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.network_points import network_points
-from gpusim.lab.papers.page.blocks import TOP, Block, Drawn, Heading, Points, text
-from gpusim.lab.papers.page.summary import failures, how, question_and_answers
-from gpusim.lab.papers.rules import said
+from gpusim.lab.papers.page.blocks import TOP, Block, BulletList, FigureSlot, Heading, text
+from gpusim.lab.papers.page.summary import describe_runs, failures, show_question
+from gpusim.lab.papers.rules import describe_rule
 from gpusim.lab.papers.specs.figure import Figure
 from gpusim.lab.papers.specs.layer_figure import NetworkFigure, RatiosFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 
 
-def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]]:
+def not_run(reproduction: Reproduction, results: ReproductionResults) -> dict[str, list[str]]:
     """Return the points that have not been run, by figure."""
     found = {}
     for name, figure in reproduction.figures.items():
@@ -27,17 +27,19 @@ def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]
     return found
 
 
-def network_page(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+def network_page(
+    reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim]
+) -> Iterator[Block]:
     """Yield the blocks of the page of all."""
     spec = reproduction.spec
     yield Heading(spec.title, TOP)
     yield text(
         f"Made by `gpusim reproduce {reproduction.command}` from [its runs](results.json); no figure here is typed."
     )
-    yield from question_and_answers(reproduction, results, claims, None)
+    yield from show_question(reproduction, results, claims, None)
     yield from _counts(reproduction, results, claims)
     if results.networks:
-        yield text(*how(results))
+        yield text(*describe_runs(results))
         yield _points_table(reproduction, results)
     yield from failures(results)
     for name, figure in reproduction.figures.items():
@@ -45,7 +47,7 @@ def network_page(reproduction: Reproduction, results: Results, claims: Sequence[
         yield from _figure(reproduction, name, figure, results, claims)
 
 
-def _counts(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+def _counts(reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
     """Yield how many claims hold on each GPU, and what has not been run."""
     counted = []
     for column in reproduction.columns:
@@ -62,7 +64,7 @@ def _counts(reproduction: Reproduction, results: Results, claims: Sequence[Judge
         )
 
 
-def _points_table(reproduction: Reproduction, results: Results) -> Table:
+def _points_table(reproduction: Reproduction, results: ReproductionResults) -> Table:
     """Make a table of the runs: what each took, which part was simulated, and how far off its time may be."""
     columns = [Column("run"), Column("iteration, ms", "{:,.2f}".format), Column("half-width", percent)]
     columns += [Column("simulated", percent), Column("processor s", "{:,.0f}".format)]
@@ -74,17 +76,17 @@ def _points_table(reproduction: Reproduction, results: Results) -> Table:
 
 
 def _figure(
-    reproduction: Reproduction, name: str, figure: Figure, results: Results, claims: Sequence[Judged]
+    reproduction: Reproduction, name: str, figure: Figure, results: ReproductionResults, claims: Sequence[JudgedClaim]
 ) -> Iterator[Block]:
     yield text(f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).")
-    kind = kind_of(figure)
+    kind = get_figure_kind(figure)
     if kind.picture is not None and kind.picture(reproduction, figure, results) is not None:
-        yield Drawn(name, figure.title)
+        yield FigureSlot(name, figure.title)
     if not any(table.rows for table in kind.tables(reproduction, figure, results)):
         yield text(_why_empty(reproduction, name, figure))
     said_ = tuple(_claim(one) for one in claims if one.figure == name)
     if said_:
-        yield Points(said_)
+        yield BulletList(said_)
 
 
 def _why_empty(reproduction: Reproduction, name: str, figure: Figure) -> str:
@@ -98,7 +100,7 @@ def _why_empty(reproduction: Reproduction, name: str, figure: Figure) -> str:
     return f"Not run yet: `gpusim reproduce {reproduction.command} --only {name}` runs it."
 
 
-def _claim(one: Judged) -> str:
+def _claim(one: JudgedClaim) -> str:
     """Return a claim with its verdicts, as one line."""
     if one.claim.unaskable:
         return f"{one.claim.text}: *{UNASKABLE}*: {one.claim.unaskable}."
@@ -114,16 +116,16 @@ def _claim(one: Judged) -> str:
 
 
 def figure_page(
-    reproduction: Reproduction, name: str, tables: Sequence[Table], claims: Sequence[Judged]
+    reproduction: Reproduction, name: str, tables: Sequence[Table], claims: Sequence[JudgedClaim]
 ) -> Iterator[Block]:
     """Yield the blocks of a figure's page: its rules, and its tables."""
     figure = reproduction.figures[name]
     yield Heading(f"{name}: {figure.title}", TOP)
     yield text(f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).")
-    rules = [one for one in claims if one.figure == name and said(one.claim)]
+    rules = [one for one in claims if one.figure == name and describe_rule(one.claim)]
     if rules:
         yield text("Rules of its claims:")
-        yield Points(tuple(f"{one.claim.text}: `{said(one.claim)}`" for one in rules))
+        yield BulletList(tuple(f"{one.claim.text}: `{describe_rule(one.claim)}`" for one in rules))
     if not any(table.rows for table in tables):
         yield text(_why_empty(reproduction, name, figure))
     yield from (table for table in tables if table.rows)

@@ -12,27 +12,27 @@ from math import fsum
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import percent
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.specs.figure import BreakdownFigure, ComparedFigure
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.specs.figure import BreakdownFigure, ComparisonFigure
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec, Reproduction
-from gpusim.lab.papers.values import Group, groups, limit_of, mean_of, measured, times
+from gpusim.lab.papers.values import CaseRuns, groups, limit_of, mean_of, measured, times
 
 ALL = "all"
 _NAMED = re.compile(r"\{([^{}]*)\}")
 _FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown in percent
 
 
-def filled(text: str, reproduction: Reproduction, results: Results) -> str:
+def filled(text: str, reproduction: Reproduction, results: ReproductionResults) -> str:
     """Replace the names in braces by their values, a dash where unknown; raise UserError for an unknown name."""
     return _NAMED.sub(lambda found: _quantity(found[1], reproduction, results), text)
 
 
-def _quantity(named: str, reproduction: Reproduction, results: Results) -> str:
+def _quantity(named: str, reproduction: Reproduction, results: ReproductionResults) -> str:
     parts = [part.strip() for part in named.split("|")]
     if len(parts) != 3:
         raise UserError(f"{{{named}}}: expected {{FIGURE | DATA | WHAT}}")
     name, data, what = parts
-    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparedFigure | BreakdownFigure)}
+    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparisonFigure | BreakdownFigure)}
     if name not in figures:
         raise UserError(f"{{{named}}}: {unknown_name('figure', name, figures)}")
     figure = figures[name]
@@ -44,7 +44,7 @@ def _quantity(named: str, reproduction: Reproduction, results: Results) -> str:
 
 
 def _found(
-    named: str, what: str, reproduction: Reproduction, figure: ComparedFigure | BreakdownFigure, held: list[Group]
+    named: str, what: str, reproduction: Reproduction, figure: ComparisonFigure | BreakdownFigure, held: list[CaseRuns]
 ) -> tuple[Callable[[float], str], float | None]:
     spec = reproduction.spec
     known = {**spec.comparisons, **({"share": spec.engine_share} if spec.engine_share else {})}
@@ -74,5 +74,5 @@ def _counted(value: float) -> str:
     return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
 
 
-def _mean(held: list[Group], of: Callable[[Group], float | None]) -> float | None:
+def _mean(held: list[CaseRuns], of: Callable[[CaseRuns], float | None]) -> float | None:
     return mean_of((of(group), group.count) for group in held)

@@ -5,42 +5,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpusim.base.progress import clock, percent
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.lab.papers.claims import BESIDE, STATES, Judged
-from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.claims import BESIDE, STATES, JudgedClaim
+from gpusim.lab.papers.kept import ReproductionResults
 from gpusim.lab.papers.kinds.compared import engine_share
-from gpusim.lab.papers.page.answers import answers, question
-from gpusim.lab.papers.page.blocks import Block, Heading, Points, text
-from gpusim.lab.papers.page.marks import of_others
+from gpusim.lab.papers.page.answers import answer_question, question
+from gpusim.lab.papers.page.blocks import Block, BulletList, Heading, text
+from gpusim.lab.papers.page.marks import find_outdated_points
 from gpusim.lab.papers.points import is_known
-from gpusim.lab.papers.specs.figure import ComparedFigure
+from gpusim.lab.papers.specs.figure import ComparisonFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.lab.papers.values import groups, limit_of, mean_of, measured, times
 
 
-def question_and_answers(
-    reproduction: Reproduction, results: Results, claims: Sequence[Judged], first: Table | None
+def show_question(
+    reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim], first: Table | None
 ) -> Iterator[Block]:
     """Yield the question, the table that decides it, and the sentences that answer it. first: that table."""
     if reproduction.spec.question:
         yield Heading(question(reproduction))
     if first is not None:
         yield first
-    said = answers(reproduction, results, claims)
+    said = answer_question(reproduction, results, claims)
     if said:
-        yield Points(tuple(said))
+        yield BulletList(tuple(said))
 
 
-def first_table(reproduction: Reproduction, results: Results, tables: Mapping[str, Sequence[Table]]) -> Table | None:
+def first_table(
+    reproduction: Reproduction, results: ReproductionResults, tables: Mapping[str, Sequence[Table]]
+) -> Table | None:
     """Return the table that stands first: the first figure's, where it sets ways beside one another and any has run."""
     name, figure = next(iter(reproduction.figures.items()))
-    if not isinstance(figure, ComparedFigure) or figure.normalized_to is None:
+    if not isinstance(figure, ComparisonFigure) or figure.normalized_to is None:
         return None
     return tables[name][0] if is_known(reproduction, figure, results.points, some=True) else None
 
 
-def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+def summary(reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
     """Yield how it was run, how many claims hold, the means of all figures, and what failed."""
-    yield text(*how(results))
+    yield text(*describe_runs(results))
     counted = []
     for name, one in reproduction.spec.comparisons.items():
         states = [claim.verdicts[name].state for claim in claims if claim.verdicts[name].state != BESIDE]
@@ -51,14 +53,14 @@ def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judge
     yield from failures(results)
 
 
-def failures(results: Results) -> Iterator[Block]:
+def failures(results: ReproductionResults) -> Iterator[Block]:
     """Yield the points that failed, with their errors."""
     if results.errors:
         yield text("Points that failed:")
-        yield Points(tuple(f"{key}: {error}" for key, error in results.errors.items()))
+        yield BulletList(tuple(f"{key}: {error}" for key, error in results.errors.items()))
 
 
-def how(results: Results) -> Iterator[str]:
+def describe_runs(results: ReproductionResults) -> Iterator[str]:
     """Yield lines that say how the runs were made, and what they took."""
     points = results.runs.values()
     seconds = plain_sum(one.seconds for one in points)
@@ -69,14 +71,14 @@ def how(results: Results) -> Iterator[str]:
         f"{counted}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
         f" in whole all would take about {clock(whole)}."
     )
-    others = len(of_others(results))
+    others = len(find_outdated_points(results))
     if others:
         yield f"{others} of them are by other sources, and named below the tables of their figures."
     if results.said:
         yield "Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + "."
 
 
-def _means(reproduction: Reproduction, results: Results) -> Table:
+def _means(reproduction: Reproduction, results: ReproductionResults) -> Table:
     """Make a table of each figure of speed-ups: means by comparison, of the engine's share, zeros and their limit."""
     comparisons = reproduction.spec.comparisons.values()
     columns = [Column("figure"), Column("data"), Column("points"), Column("zeros", percent)]
@@ -84,7 +86,7 @@ def _means(reproduction: Reproduction, results: Results) -> Table:
     columns += [Column("the engine's own share", times)]
     rows: list[list[object]] = []
     for name, figure in reproduction.figures.items():
-        if not isinstance(figure, ComparedFigure) or "speedup" not in figure.measures:
+        if not isinstance(figure, ComparisonFigure) or "speedup" not in figure.measures:
             continue
         held = list(groups(reproduction, figure, results))
         for data in figure.data:

@@ -8,10 +8,10 @@ from pydantic import model_validator
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.lab.papers.specs.claim import ClaimSpec, Label
-from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape
 
 # layers that a case may name as TABLE/LAYER
-LAYER_TABLES: dict[str, tuple[ConvLayer, ...]] = {"alexnet": ALEXNET, "vgg16": VGGNET16, "resnet18": RESNET18}
+LAYER_TABLES: dict[str, tuple[ConvolutionShape, ...]] = {"alexnet": ALEXNET, "vgg16": VGGNET16, "resnet18": RESNET18}
 
 
 class CaseSpec(Spec):
@@ -77,7 +77,7 @@ class RunsFigure(Figure):
         return self
 
 
-class ComparedFigure(RunsFigure):
+class ComparisonFigure(RunsFigure):
     """Bars: a group for each case, batch and data, a bar for each way, a panel for each measure."""
 
     kind: Literal["compared"] = param("compared", "what is shown", "")
@@ -87,7 +87,7 @@ class ComparedFigure(RunsFigure):
     )
 
     @model_validator(mode="after")
-    def _has_base(self) -> "ComparedFigure":
+    def _has_base(self) -> "ComparisonFigure":
         if self.normalized_to is not None and self.normalized_to not in self.paths:
             raise ValueError(f"normalized_to: {unknown_name('path of the figure', self.normalized_to, self.paths)}")
         return self

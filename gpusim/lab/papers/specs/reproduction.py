@@ -14,14 +14,14 @@ from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.tree import Tree
+from gpusim.config.tree import ConfigTree
 from gpusim.lab.papers.specs.figure import (
     AblationFigure,
     AreaFigure,
     BreakdownFigure,
     BreakEvenFigure,
     ClosedLoopFigure,
-    ComparedFigure,
+    ComparisonFigure,
     CurvesFigure,
     Figure,
     LearningFigure,
@@ -157,7 +157,7 @@ class ReproductionSpec(Spec):
 
 
 AnyFigure = Annotated[
-    Annotated[ComparedFigure, Tag("compared")]
+    Annotated[ComparisonFigure, Tag("compared")]
     | Annotated[BreakdownFigure, Tag("breakdown")]
     | Annotated[MapFigure, Tag("map")]
     | Annotated[BreakEvenFigure, Tag("break_even")]
@@ -245,8 +245,8 @@ def load_reproduction(name: str) -> Reproduction:
     return Reproduction(document.path.stem, spec, figures)
 
 
-def _tree(path: Path, data: dict[str, Any]) -> Tree:
-    tree = Tree(origins={(): (str(path), ())}, files=[path])
+def _tree(path: Path, data: dict[str, Any]) -> ConfigTree:
+    tree = ConfigTree(origins={(): (str(path), ())}, files=[path])
     tree.merge(data, str(path))
     return tree
 
@@ -256,7 +256,7 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         known = [p.stem for p in path.parent.glob("*.yaml")]
         guess = nearest(path.stem, known)
         raise UserError(f"{path}: there is no such figure" + (f"; did you mean '{guess}'?" if guess else ""))
-    tree = Tree(origins={(): (str(path), ())}, files=[path])
+    tree = ConfigTree(origins={(): (str(path), ())}, files=[path])
     tree.merge(files.read(path), str(path), ("figure",))
     figure = checked(_FigureOnly, tree).figure
     if isinstance(figure, RunsFigure):
@@ -299,7 +299,7 @@ def _check_answers(path: Path, spec: ReproductionSpec, figures: dict[str, Figure
 
 def _check_speedups(path: Path, figure: TrainingFigure, figures: dict[str, Figure]) -> None:
     for network, held in figure.networks.items():
-        if not isinstance(figures.get(held.figure), ComparedFigure):
+        if not isinstance(figures.get(held.figure), ComparisonFigure):
             raise UserError(
                 f"{path}: networks.{network}.figure: '{held.figure}' is no figure of speed-ups of this publication"
             )

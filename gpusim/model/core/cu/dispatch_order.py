@@ -16,7 +16,7 @@ from gpusim.model.core.cu.state import CU_WORDS, SIMDS_BITS
 ROUND_ROBIN, FIRST, EMPTIEST = range(3)
 
 
-class Order(NamedTuple):
+class DispatchOrder(NamedTuple):
     """A row of the table: number in the machine record, which compute unit gets the next workgroup."""
 
     number: int
@@ -24,9 +24,11 @@ class Order(NamedTuple):
 
 
 ORDERS = {
-    "round_robin": Order(ROUND_ROBIN, "the next one after that which got the last workgroup"),
-    "first": Order(FIRST, "always the first one with room, so that few are filled before many are used"),
-    "emptiest": Order(EMPTIEST, "the one with the fewest resident wavefronts, of several the next one round robin"),
+    "round_robin": DispatchOrder(ROUND_ROBIN, "the next one after that which got the last workgroup"),
+    "first": DispatchOrder(FIRST, "always the first one with room, so that few are filled before many are used"),
+    "emptiest": DispatchOrder(
+        EMPTIEST, "the one with the fewest resident wavefronts, of several the next one round robin"
+    ),
 }
 
 

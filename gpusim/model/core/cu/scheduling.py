@@ -15,7 +15,7 @@ from gpusim.base.jit import ctz, jit
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
 
-class Schedule(NamedTuple):
+class SchedulingPolicy(NamedTuple):
     """A row of the table: number in the machine record, which wavefront issues."""
 
     number: int
@@ -23,10 +23,10 @@ class Schedule(NamedTuple):
 
 
 SCHEDULES = {
-    "oldest": Schedule(OLDEST, "by age, as GCN arbitrates"),
-    "round_robin": Schedule(ROUND_ROBIN, "the next younger one after that which issued last"),
+    "oldest": SchedulingPolicy(OLDEST, "by age, as GCN arbitrates"),
+    "round_robin": SchedulingPolicy(ROUND_ROBIN, "the next younger one after that which issued last"),
     # greedy then oldest: Rogers et al., MICRO 2012
-    "greedy": Schedule(GREEDY, "the one that issued last, then the oldest"),
+    "greedy": SchedulingPolicy(GREEDY, "the one that issued last, then the oldest"),
 }
 
 

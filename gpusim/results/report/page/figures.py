@@ -8,16 +8,16 @@ from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
 from gpusim.results.report.page import sweep_charts
 from gpusim.results.report.page.charts import literal
-from gpusim.results.report.sweeps.front import FrontPoint, memory, panels_of
-from gpusim.results.report.sweeps.points import Swept, merged_repeats, name_of, names, said
-from gpusim.results.report.sweeps.series import Choice, Series, series_of
+from gpusim.results.report.sweeps.front import FrontPoint, build_panels, memory
+from gpusim.results.report.sweeps.points import SweepData, format_axis_name, format_axis_value, merged_repeats, names
+from gpusim.results.report.sweeps.series import FigureChoice, FigureData, build_series
 
 Style = Literal["screen", "paper", "wide"]
 STYLES: tuple[Style, ...] = get_args(Style)
 
 
 @dataclass(frozen=True)
-class _Look:
+class _FigureStyle:
     """width, height: inches of a figure with one row of panels; row: of each further row; font: points."""
 
     width: float
@@ -28,24 +28,24 @@ class _Look:
 
 
 # paper: a column of IEEE's and ACM's two-column pages (3.5 and 3.33 inches); wide: both columns
-_LOOKS: dict[Style, _Look] = {
-    "screen": _Look(7.2, 3.4, 2.4, 9, titled=True),
-    "paper": _Look(3.33, 2.2, 1.5, 7.5, titled=False),
-    "wide": _Look(7.0, 2.2, 1.7, 8, titled=False),
+_LOOKS: dict[Style, _FigureStyle] = {
+    "screen": _FigureStyle(7.2, 3.4, 2.4, 9, titled=True),
+    "paper": _FigureStyle(3.33, 2.2, 1.5, 7.5, titled=False),
+    "wide": _FigureStyle(7.0, 2.2, 1.7, 8, titled=False),
 }
 _DRAWN = {"lines": sweep_charts.lines, "bars": sweep_charts.bars, "heat-map": sweep_charts.fields}
 
 
-def figure_of(swept: Swept, choice: Choice, style: Style = "screen", name: str = "") -> Picture:
+def draw_figure(swept: SweepData, choice: FigureChoice, style: Style = "screen", name: str = "") -> Picture:
     """Make the figure that is chosen of a sweep; raise UserError for what the sweep does not have.
 
     name: of its files; empty: its kind.
     """
     if choice.kind == "front" or len(choice.metrics) > 1:
         return _front(swept, choice, _LOOKS[style], name or "front")
-    series = series_of(swept, choice)
+    series = build_series(swept, choice)
     look = _LOOKS[style]
-    rows, _ = sweep_charts.grid_of(len(series.panels), look.width)
+    rows, _ = sweep_charts.arrange_panels(len(series.panels), look.width)
     title = f"{series.metric} over {series.x}" + (f" and {series.y}" if series.kind == "heat-map" else "")
 
     def draw(figure: object) -> None:
@@ -59,14 +59,14 @@ def figure_of(swept: Swept, choice: Choice, style: Style = "screen", name: str =
     )  # fmt: skip
 
 
-def _titled(figure: object, title: str, look: _Look) -> object:
+def _titled(figure: object, title: str, look: _FigureStyle) -> object:
     figure.set_layout_engine("constrained")  # type: ignore[attr-defined]
     if look.titled:
         figure.suptitle(literal(title), fontsize="medium")  # type: ignore[attr-defined]
     return figure
 
 
-def _front(swept: Swept, choice: Choice, look: _Look, name: str) -> Picture:
+def _front(swept: SweepData, choice: FigureChoice, look: _FigureStyle, name: str) -> Picture:
     """Make the picture of a front: the two metrics chosen, or the sweep's objectives, or a metric by memory."""
     if choice.x or choice.y or choice.by or choice.baseline:
         raise UserError("front: is of two metrics, the cost first; --x, --y, --by and --baseline are of other figures")
@@ -77,11 +77,11 @@ def _front(swept: Swept, choice: Choice, look: _Look, name: str) -> Picture:
     if len(wanted) < 2:
         wanted = [by_memory or "dram.bytes", *(wanted or [swept.metric])]
     cost, metric = _cost_first(swept, wanted, bool(choice.metrics))
-    panels = panels_of(swept, cost, metric)
+    panels = build_panels(swept, cost, metric)
     if not panels:
         raise UserError(f"front: no design has values of {cost} and {metric} at every workload")
-    rows, _ = sweep_charts.grid_of(len(panels), look.width)
-    axes = (name_of(cost), name_of(metric))
+    rows, _ = sweep_charts.arrange_panels(len(panels), look.width)
+    axes = (format_axis_name(cost), format_axis_name(metric))
     on = [one for one in list(panels.values())[-1] if one.standing]
     noise = any(one.x[1] or one.y[1] for points in panels.values() for one in points)
     alt = f"On the front: {'; '.join(names(one.design) for one in on)}." + (
@@ -100,7 +100,7 @@ def _front(swept: Swept, choice: Choice, look: _Look, name: str) -> Picture:
     )  # fmt: skip
 
 
-def _cost_first(swept: Swept, wanted: Sequence[str], chosen: bool) -> tuple[str, str]:
+def _cost_first(swept: SweepData, wanted: Sequence[str], chosen: bool) -> tuple[str, str]:
     """Return two metrics, the first of them that which is drawn across."""
     if len(wanted) != 2:
         raise UserError(f"front: is of two metrics; given: {', '.join(wanted)}")
@@ -112,7 +112,7 @@ def _front_row(one: FrontPoint) -> tuple[object, ...]:
     return (*one.design.values(), *one.x, *one.y, one.standing or "another is better")
 
 
-def _rows(series: Series) -> list[tuple[object, ...]]:
+def _rows(series: FigureData) -> list[tuple[object, ...]]:
     return [
         (line.panel, line.name, mark.x, *(mark.middle or (None, None)), mark.low, mark.high, mark.points)
         for line in series.lines
@@ -120,13 +120,13 @@ def _rows(series: Series) -> list[tuple[object, ...]]:
     ]
 
 
-def _ends(series: Series) -> str:
+def _ends(series: FigureData) -> str:
     """Say the least and the largest mean."""
     drawn = [(mark.middle[0], line, mark) for line in series.lines for mark in line.marks if mark.middle is not None]
     if not drawn:
         return "no mean: no combination is common to all values"
     ends = (min(drawn, key=lambda one: one[0]), max(drawn, key=lambda one: one[0]))
-    places = [", ".join(filter(None, (line.panel, line.name, said(mark.x)))) for _, line, mark in ends]
+    places = [", ".join(filter(None, (line.panel, line.name, format_axis_value(mark.x)))) for _, line, mark in ends]
     return "from " + " to ".join(f"{end[0]:,.4g} at {place}" for end, place in zip(ends, places, strict=True))
 
 

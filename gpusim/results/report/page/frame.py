@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpusim.base.html import Element, beside, hashed, tag, written
+from gpusim.base.html import Element, hashed, read_asset, tag, written
 from gpusim.base.version import __version__
 
 
@@ -11,14 +11,14 @@ def frame(title: str, heading: str, main: Sequence[Element], made_from: str) -> 
 
     title: of the window; main: what stands between heading and foot; made_from: what the foot names.
     """
-    script = beside(__file__, "page.js")
+    script = read_asset(__file__, "page.js")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"gpusim: {title}"),
-        tag("style", beside(__file__, "page.css")),
+        tag("style", read_asset(__file__, "page.css")),
     )
     body = tag(
         "body",

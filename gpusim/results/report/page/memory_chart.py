@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from gpusim.base.picture import Picture
 from gpusim.results.report.access import LINE_BYTES
 from gpusim.results.report.page.charts import COLOURS
-from gpusim.results.report.result import Measured
+from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.values import NOTHING, percent
 
 _BOX = (1.35, 0.62)  # inches
@@ -15,7 +15,7 @@ _ROWS = 0.95  # from row to row
 _WIDEST, _THINNEST = 5.0, 0.6  # points of an arrow
 
 
-class Unit(NamedTuple):
+class ChartUnit(NamedTuple):
     """A unit: its name, what is said of it, its column and row."""
 
     name: str
@@ -24,7 +24,7 @@ class Unit(NamedTuple):
     row: int
 
 
-class Flow(NamedTuple):
+class ChartFlow(NamedTuple):
     """Bytes from one unit to another; read: towards the compute units."""
 
     source: str
@@ -33,41 +33,41 @@ class Flow(NamedTuple):
     read: bool
 
 
-def _rate(run: Measured, path: str, what: str) -> str:
+def _rate(run: RunMetrics, path: str, what: str) -> str:
     rate = run.get(path)
     return f"{what} {NOTHING if rate is None else percent(rate)}"
 
 
-def units_and_flows(run: Measured) -> tuple[list[Unit], list[Flow]]:
+def units_and_flows(run: RunMetrics) -> tuple[list[ChartUnit], list[ChartFlow]]:
     """Return the chart's units, and the flows between them that carry anything."""
     units = [
-        Unit("Compute units", f"{run.number('kernel.vmem_instructions'):,.0f} VMEM", 0, 0),
-        Unit("L1", _rate(run, "l1.hit_rate", "hits"), 1, 0),
-        Unit("L2", _rate(run, "l2.hit_rate", "hits"), 2, 0),
-        Unit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), 3, 0),
-        Unit("LDS", f"{run.number('kernel.lds_instructions'):,.0f} instructions", 0, 1),
-        Unit("Scalar cache", _rate(run, "scalar_cache.hit_rate", "hits"), 2, 1),
+        ChartUnit("Compute units", f"{run.number('kernel.vmem_instructions'):,.0f} VMEM", 0, 0),
+        ChartUnit("L1", _rate(run, "l1.hit_rate", "hits"), 1, 0),
+        ChartUnit("L2", _rate(run, "l2.hit_rate", "hits"), 2, 0),
+        ChartUnit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), 3, 0),
+        ChartUnit("LDS", f"{run.number('kernel.lds_instructions'):,.0f} instructions", 0, 1),
+        ChartUnit("Scalar cache", _rate(run, "scalar_cache.hit_rate", "hits"), 2, 1),
     ]
     of_l1 = {way: run.number(f"l1.{way}_transactions") * LINE_BYTES for way in ("read", "write")}
     scalar = run.number("scalar_cache.misses") * LINE_BYTES
     to_l1 = run.number("l2.read_transactions") * LINE_BYTES - scalar
     flows = [
-        Flow("L1", "Compute units", of_l1["read"], True),
-        Flow("Compute units", "L1", of_l1["write"], False),
-        Flow("L2", "L1", max(to_l1, 0.0), True),
-        Flow("L1", "L2", run.number("l2.bytes_written"), False),
-        Flow("DRAM", "L2", run.number("dram.bytes_read"), True),
-        Flow("L2", "DRAM", run.number("dram.bytes_written"), False),
-        Flow("LDS", "Compute units", run.number("lds.bytes_asked_for"), True),
-        Flow("L2", "Scalar cache", scalar, True),
+        ChartFlow("L1", "Compute units", of_l1["read"], True),
+        ChartFlow("Compute units", "L1", of_l1["write"], False),
+        ChartFlow("L2", "L1", max(to_l1, 0.0), True),
+        ChartFlow("L1", "L2", run.number("l2.bytes_written"), False),
+        ChartFlow("DRAM", "L2", run.number("dram.bytes_read"), True),
+        ChartFlow("L2", "DRAM", run.number("dram.bytes_written"), False),
+        ChartFlow("LDS", "Compute units", run.number("lds.bytes_asked_for"), True),
+        ChartFlow("L2", "Scalar cache", scalar, True),
     ]
     if run.tree.get("engine"):
-        units.append(Unit("Engine", f"{run.number('engine.requests'):,.0f} requests", 3, 1))
-        flows.append(Flow("Engine", "L2", run.number("l2.sparse_fills") * LINE_BYTES, True))
+        units.append(ChartUnit("Engine", f"{run.number('engine.requests'):,.0f} requests", 3, 1))
+        flows.append(ChartFlow("Engine", "L2", run.number("l2.sparse_fills") * LINE_BYTES, True))
     return units, [flow for flow in flows if flow.size_bytes]
 
 
-def memory_chart(measured: Sequence[Measured]) -> Picture | None:
+def memory_chart(measured: Sequence[RunMetrics]) -> Picture | None:
     """Draw the chart of the last run of several; None where nothing was timed."""
     run = next((one for one in reversed(measured) if one.get("l1.transactions")), None)
     if run is None:
@@ -92,7 +92,7 @@ def _amount(size: float) -> str:
     return f"{size:,.3g} {unit}"
 
 
-def _draw(figure: Any, units: Sequence[Unit], flows: Sequence[Flow]) -> None:
+def _draw(figure: Any, units: Sequence[ChartUnit], flows: Sequence[ChartFlow]) -> None:
     width, height = figure.get_size_inches()
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(-0.1, width - 0.1)
@@ -115,7 +115,7 @@ def _rectangle(x: float, y: float) -> Any:
     return Rectangle((x, y), *_BOX, fill=False, linewidth=0.8, edgecolor=COLOURS[6])
 
 
-def _arrow(axes: Any, source: tuple[float, float], target: tuple[float, float], flow: Flow, points: float) -> None:
+def _arrow(axes: Any, source: tuple[float, float], target: tuple[float, float], flow: ChartFlow, points: float) -> None:
     """Draw an arrow between two boxes, reads above writes, with its bytes."""
     (x0, y0), (x1, y1) = source, target
     if x0 == x1:  # one above the other

@@ -8,10 +8,10 @@ from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
 from gpusim.results.report.page import pictures, sweep
 from gpusim.results.report.page.frame import frame
-from gpusim.results.report.page.parts import Sources, answers, configuration, rows, sections, summary
+from gpusim.results.report.page.parts import Sources, configuration, rows, sections, show_time_breakdown, summary
 from gpusim.results.report.result import Result
 from gpusim.results.report.sections import SECTIONS
-from gpusim.results.report.sweeps.points import Swept
+from gpusim.results.report.sweeps.points import SweepData
 from gpusim.results.report.values import half_width
 
 MOST_DETAILED = 6  # results with all their sections on one page
@@ -22,15 +22,15 @@ def page(
     results: Mapping[str, Result],
     sources: Sources,
     tell: Callable[[str], None] = lambda _: None,
-    swept: Swept | None = None,
+    swept: SweepData | None = None,
 ) -> str:
     """Return the HTML page of results, given by the names of their files.
 
     sources: lines of source files by name, for hot spots; tell: hears what has been drawn of several; swept: the sweep
     whose best runs the results are. The same results give the same page. Raises MissingExtraError without Matplotlib.
     """
-    compared = swept if swept is not None else sweep.swept_of(results) if len(results) > 1 else None
-    detailed = dict(results) if swept is not None else detailed_of(results)
+    compared = swept if swept is not None else sweep.build_sweep_data(results) if len(results) > 1 else None
+    detailed = dict(results) if swept is not None else select_detailed(results)
     title = compared.title if compared is not None else next(iter(results.values())).title
     heading = title if swept is not None else "gpusim: report"
     panels = []
@@ -48,7 +48,7 @@ def picture_files(
     results: Mapping[str, Result],
     names: Sequence[str] = (),
     kinds: Sequence[str] = KINDS[:1],
-    swept: Swept | None = None,
+    swept: SweepData | None = None,
 ) -> dict[str, bytes]:
     """Return pictures of the page by file name.
 
@@ -56,12 +56,12 @@ def picture_files(
     single result, and of several those that compare them, if there are any. kinds: `.svg`, `.png`, `.pdf`, and `.csv`
     for the numbers; swept: the sweep whose best runs the results are. Raises UserError for a name that no picture has.
     """
-    of = swept if swept is not None else sweep.swept_of(results) if len(results) > 1 else None
-    compared = sweep.pictures_of(of) if of is not None else []
+    of = swept if swept is not None else sweep.build_sweep_data(results) if len(results) > 1 else None
+    compared = sweep.draw_main_pictures(of) if of is not None else []
     found = {picture.name: picture for picture in compared}
-    for number, result in enumerate((results if swept is not None else detailed_of(results)).values(), 1):
+    for number, result in enumerate((results if swept is not None else select_detailed(results)).values(), 1):
         prefix = f"r{number}-" if of is not None else ""
-        found |= {f"{prefix}{one.name}": one for drawn in pictures.pictures_of(result).values() for one in drawn}
+        found |= {f"{prefix}{one.name}": one for drawn in pictures.draw_pictures(result).values() for one in drawn}
     for name in names:
         if not any(name in (key, picture.name) for key, picture in found.items()):
             valid = dict.fromkeys(picture.name for picture in found.values())
@@ -76,19 +76,19 @@ def picture_files(
     }
 
 
-def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
+def select_detailed(results: Mapping[str, Result]) -> dict[str, Result]:
     """Return the results whose sections are shown, in their order: all of a few, else those of the best design.
 
     For the others COMPARED and the configuration are enough.
     """
     if len(results) <= MOST_DETAILED:
         return dict(results)
-    chosen = sweep.best_runs(sweep.swept_of(results))
+    chosen = sweep.best_runs(sweep.build_sweep_data(results))
     return {name: result for name, result in results.items() if name in chosen}
 
 
 def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
-    drawn = pictures.pictures_of(result)
+    drawn = pictures.draw_pictures(result)
     first = drawn.pop(pictures.ANSWER, [])
     parts = list(sections(result, drawn, prefix, sources))
     names = {f"{prefix}-{section.key}": section.title for section in SECTIONS}
@@ -99,7 +99,7 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
         tag("h2", result.title),
         tag("p", name, class_="tells"),
         tag("nav", tag("ul", links), aria_label="Sections"),
-        answers(result, first, prefix),
+        show_time_breakdown(result, first, prefix),
         summary(result),
         rows(result),
         find,
@@ -120,7 +120,7 @@ def _tabs(names: Sequence[str], panels: Sequence[Element]) -> Element:
     return tag("div", buttons, role="tablist", aria_label="Results", hidden="")
 
 
-def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result], compared: Swept) -> Element:
+def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result], compared: SweepData) -> Element:
     """Make the comparison of a sweep's points, or of several results, which may have nothing in common."""
     if compared.method != "results":
         return sweep.section(compared, list(detailed))

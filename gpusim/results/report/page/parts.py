@@ -8,16 +8,16 @@ from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
 from gpusim.results import metrics
 from gpusim.results.report.access import HEADS, LineRow, access_rows, line_rows, patterns
-from gpusim.results.report.details import heads_of, hotspot_rows, rows_of
+from gpusim.results.report.details import build_heads, build_rows, hotspot_rows
 from gpusim.results.report.guesses import guesses
 from gpusim.results.report.many import all_rows
 from gpusim.results.report.measures import nearest_bound, unit_name
-from gpusim.results.report.result import Measured, Result, read
+from gpusim.results.report.result import Result, RunMetrics, read
 from gpusim.results.report.rows import choice_lines, closing, summaries
-from gpusim.results.report.rule import Finding, place_of
-from gpusim.results.report.rules import found_in
+from gpusim.results.report.rule import PerformanceFinding, format_location
+from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.screen import top_findings, verified
-from gpusim.results.report.sections import SECTIONS, Section
+from gpusim.results.report.sections import SECTIONS, ReportSection
 from gpusim.results.report.values import NOTHING, percent
 
 _SUMMARY = {
@@ -38,7 +38,7 @@ Sources = dict[str, list[str]]
 def fragment(document: Mapping[str, Any]) -> str:
     """Return the HTML of a result's JSON object for notebooks, without styles or scripts of its own."""
     result = read(document)
-    parts = [tag("p", tag("strong", result.title)), answers(result), summary(result), rows(result)]
+    parts = [tag("p", tag("strong", result.title)), show_time_breakdown(result), summary(result), rows(result)]
     return written(tag("div", *parts))
 
 
@@ -77,7 +77,7 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
     """Yield the sections that have something to show."""
     for section in SECTIONS:
         parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
-        said = found_in(result, section.key)
+        said = apply_rules(result, section.key)
         if said:
             parts.append(_rules(said))
         if section.key == "access":
@@ -87,7 +87,7 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
             parts += [_guesses(result, column) for column in result.columns if guesses(result, column)]
         if section.key == "source":
             parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
-        rows = rows_of(result, section)
+        rows = build_rows(result, section)
         if rows:
             parts.append(_metrics(result, section, rows))
         if parts:
@@ -97,7 +97,7 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
             )  # fmt: skip
 
 
-def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
+def show_time_breakdown(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
     """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
@@ -121,19 +121,19 @@ def configuration(result: Result) -> Element:
     return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
 
 
-def _metrics(result: Result, section: Section, rows: Sequence[tuple[str, ...]]) -> Element:
+def _metrics(result: Result, section: ReportSection, rows: Sequence[tuple[str, ...]]) -> Element:
     shown = []
     for path, *cells, unit in rows:
         metric = metrics.describe(path)
         assert metric is not None
         shown.append((tag("span", path, title=metric.definition), *cells, unit, metric.definition))
-    heads = [*heads_of(result), "definition"]
+    heads = [*build_heads(result), "definition"]
     return tag(
         "details", tag("summary", f"Metrics: {section.title}"), table(section.title, heads, shown), class_="metrics"
     )
 
 
-def _hotspots(column: Measured, sources: Sources) -> Element:
+def _hotspots(column: RunMetrics, sources: Sources) -> Element:
     rows = []
     for spot in hotspot_rows(column):
         reasons = ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in spot["reasons"].items())
@@ -154,7 +154,7 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
     return table(f"Costliest instructions, {title}", heads, rows)
 
 
-def _guesses(result: Result, column: Measured) -> Element:
+def _guesses(result: Result, column: RunMetrics) -> Element:
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel
     rows = [
         (
@@ -174,13 +174,13 @@ def _guesses(result: Result, column: Measured) -> Element:
     )
 
 
-def _accesses(column: Measured) -> Element:
+def _accesses(column: RunMetrics) -> Element:
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel
-    rows = [(tag("code", row.cells[0]), *row.cells[1:], place_of(row.spot)) for row in access_rows(column)]
+    rows = [(tag("code", row.cells[0]), *row.cells[1:], format_location(row.spot)) for row in access_rows(column)]
     return table(f"Memory instructions, {title}", (*HEADS, "source"), rows)
 
 
-def _lines(column: Measured, sources: Sources) -> Element:
+def _lines(column: RunMetrics, sources: Sources) -> Element:
     """Make the source with its counters: lines that have any, and those between where the text is known."""
     rows: list[tuple[Any, ...]] = []
     before: LineRow | None = None
@@ -200,6 +200,6 @@ def _lines(column: Measured, sources: Sources) -> Element:
     return table(f"Source lines, {title}", (*heads, "waited for, wavefront-cycles"), rows, sortable=False)
 
 
-def _rules(found: Sequence[Finding]) -> Element:
+def _rules(found: Sequence[PerformanceFinding]) -> Element:
     advice = [tag("span", one.advice, class_="advice") if one.advice else None for one in found]
     return tag("ul", [tag("li", f"{one.text}. ", tip) for one, tip in zip(found, advice, strict=True)], class_="rules")

@@ -10,7 +10,7 @@ from gpusim.results.report.measures import compute_units, unit_name
 from gpusim.results.report.page import charts
 from gpusim.results.report.page.memory_chart import memory_chart
 from gpusim.results.report.page.time_chart import time_chart
-from gpusim.results.report.result import Measured, Result
+from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rows import DEAREST
 from gpusim.results.report.rule import STALLS
 from gpusim.results.report.screen import modes
@@ -35,7 +35,7 @@ _MOST_GUESSES = 25  # bars of values without a source
 _MOST_LAYERS = 60  # bars in a picture; more cannot be read
 
 
-def pictures_of(result: Result) -> dict[str, list[Picture]]:
+def draw_pictures(result: Result) -> dict[str, list[Picture]]:
     """Return the pictures of a result, by the key of the section that shows them; those without data are left out."""
     measured = [row.measured for row in result.rows if row.measured.tree][:_MOST_LAYERS] or list(result.columns)
     made: dict[str, list[Picture | None]] = {
@@ -56,11 +56,11 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
     return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
 
 
-def _names(measured: Sequence[Measured]) -> list[str]:
+def _names(measured: Sequence[RunMetrics]) -> list[str]:
     return [one.name or one.kernel for one in measured]
 
 
-def _roofline(measured: Sequence[Measured]) -> Picture | None:
+def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
     """Draw the instruction roofline of Ding and Williams (PMBS 2019): vector instructions over 64-byte transactions."""
     points, roofs, peak = [], dict[str, float](), 0.0
     for one in measured:
@@ -89,7 +89,7 @@ def _roofline(measured: Sequence[Measured]) -> Picture | None:
     )  # fmt: skip
 
 
-def _levels(one: Measured) -> list[tuple[str, float, float]]:
+def _levels(one: RunMetrics) -> list[tuple[str, float, float]]:
     """Return each memory level's name, its transactions, and the most that it can do in a nanosecond."""
     cycles, clock = one.number("kernel.cycles"), one.number("kernel.clock_ghz")
     found = [("L1", one.number("l1.transactions"), compute_units(one) * clock)]
@@ -103,7 +103,7 @@ def _levels(one: Measured) -> list[tuple[str, float, float]]:
     return found
 
 
-def _bounds(measured: Sequence[Measured]) -> Picture | None:
+def _bounds(measured: Sequence[RunMetrics]) -> Picture | None:
     bounds = list(dict.fromkeys(bound for one in measured for bound in one.group("roofline")))
     if not bounds or len(measured) > len(charts.COLOURS):
         return None
@@ -116,7 +116,7 @@ def _bounds(measured: Sequence[Measured]) -> Picture | None:
     )
 
 
-def _stalls(measured: Sequence[Measured]) -> Picture | None:
+def _stalls(measured: Sequence[RunMetrics]) -> Picture | None:
     if not any(one.group("stalls") for one in measured):
         return None
     names = _names(measured)
@@ -124,7 +124,7 @@ def _stalls(measured: Sequence[Measured]) -> Picture | None:
     return _stack("stalls", "Where wavefronts' cycles go", names, parts, "% of resident wavefront-cycles")
 
 
-def _hit_rates(measured: Sequence[Measured]) -> Picture | None:
+def _hit_rates(measured: Sequence[RunMetrics]) -> Picture | None:
     caches = {cache: path for cache, path in _CACHES.items() if any(one.get(path) is not None for one in measured)}
     if not caches:
         return None
@@ -138,7 +138,7 @@ def _hit_rates(measured: Sequence[Measured]) -> Picture | None:
     return _bars("hit-rates", "Hit rates by layer", _names(measured), series, "% of the accesses")
 
 
-def _histogram(path: str, columns: Sequence[Measured]) -> Picture | None:
+def _histogram(path: str, columns: Sequence[RunMetrics]) -> Picture | None:
     counted = {one.name or one.kernel: one.get(path) for one in columns if any(one.get(path) or ())}
     if not counted:
         return None
@@ -157,7 +157,7 @@ def _histogram(path: str, columns: Sequence[Measured]) -> Picture | None:
     )  # fmt: skip
 
 
-def _engine(measured: Sequence[Measured]) -> Picture | None:
+def _engine(measured: Sequence[RunMetrics]) -> Picture | None:
     used = [one for one in measured if modes(one)]
     if not used:
         return None
@@ -165,7 +165,7 @@ def _engine(measured: Sequence[Measured]) -> Picture | None:
     return _stack("engine", "How the engine answered its requests", _names(used), parts, "% of the requests")
 
 
-def _energy(measured: Sequence[Measured]) -> Picture | None:
+def _energy(measured: Sequence[RunMetrics]) -> Picture | None:
     known = [one for one in measured if one.number("energy.total_uj")]
     if not known:
         return None

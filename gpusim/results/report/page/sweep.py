@@ -11,13 +11,21 @@ from gpusim.base.picture import Picture
 from gpusim.base.progress import clock
 from gpusim.base.table import is_number
 from gpusim.results import metrics
-from gpusim.results.report.page.figures import figure_of
+from gpusim.results.report.page.figures import draw_figure
 from gpusim.results.report.result import Result
-from gpusim.results.report.sweeps.answers import answers, best_of, matters, roles_line
-from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.answers import describe_best_designs, find_best_design, matters, roles_line
+from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.front import memory
-from gpusim.results.report.sweeps.points import Place, Swept, merged_repeats, name_of, ordered, said, told
-from gpusim.results.report.sweeps.series import Choice
+from gpusim.results.report.sweeps.points import (
+    SweepData,
+    SweepPoint,
+    format_axis_name,
+    format_axis_value,
+    format_estimate,
+    merged_repeats,
+    ordered,
+)
+from gpusim.results.report.sweeps.series import FigureChoice
 from gpusim.results.report.values import half_width
 
 COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
@@ -26,7 +34,7 @@ MOST_AXES = 7  # columns of a table of points
 MOST_DETAILED = 4  # runs of a sweep with all their sections
 
 
-def swept_of(results: Mapping[str, Result]) -> Swept:
+def build_sweep_data(results: Mapping[str, Result]) -> SweepData:
     """Return results as the points of a sweep over what differs in their configurations.
 
     Of values that always change together the first is the axis. Results of different kinds have no axes: they differ in
@@ -46,11 +54,11 @@ def swept_of(results: Mapping[str, Result]) -> Swept:
         partitions.add(partition)
         axes[path] = ordered(column)
     places = [
-        Place(number, {path: _plain(flat[name].get(path)) for path in axes}, _measured(result), name)
+        SweepPoint(number, {path: _plain(flat[name].get(path)) for path in axes}, _measured(result), name)
         for number, (name, result) in enumerate(results.items())
     ]
     title = f"{len(results)} results"
-    return Swept(title, title, axes, roles_of(axes, {}), places, planned=len(places), method="results")
+    return SweepData(title, title, axes, roles_of(axes, {}), places, planned=len(places), method="results")
 
 
 def _plain(value: Any) -> Any:
@@ -66,15 +74,15 @@ def _measured(result: Result) -> dict[str, tuple[float, float]]:
     }
 
 
-def best_runs(swept: Swept) -> list[str]:
+def best_runs(swept: SweepData) -> list[str]:
     """Return the names of the runs of the best design, one for each workload, whose sections a page shows."""
     swept = merged_repeats(swept)
     whole = [one for one in swept.designs(swept.metric) if one.mean is not None]
-    best = best_of(whole, swept.is_minimized(swept.metric)).places if whole else swept.places
+    best = find_best_design(whole, swept.is_minimized(swept.metric)).places if whole else swept.places
     return list(dict.fromkeys(one.run for one in best))[:MOST_DETAILED]
 
 
-def pictures_of(swept: Swept) -> list[Picture]:
+def draw_main_pictures(swept: SweepData) -> list[Picture]:
     """Draw what matters most: a metric over the axis with the largest effect, over two axes, and the Pareto front.
 
     Where nothing has an effect there is nothing to draw, which the answers say.
@@ -82,23 +90,23 @@ def pictures_of(swept: Swept) -> list[Picture]:
     if swept.method == "results" and not swept.axes:
         return []
     merged = merged_repeats(swept)
-    with_effect = [one.axis for one in effects_on(merged, swept.metric).axes if not one.has_none]
+    with_effect = [one.axis for one in compute_effects(merged, swept.metric).axes if not one.has_none]
     workload = swept.with_role("workload", "environment")
     if len(swept.places) < 2 or not (with_effect or workload):
         return []
-    wanted = [(Choice(), "axis")]
+    wanted = [(FigureChoice(), "axis")]
     if len(with_effect) > 1:
-        wanted.append((Choice(x=with_effect[0], y=with_effect[1]), "heat-map"))
+        wanted.append((FigureChoice(x=with_effect[0], y=with_effect[1]), "heat-map"))
     if memory(swept)[1] or len(swept.objectives) > 1 or swept.with_role("design"):
-        wanted.append((Choice(kind="front"), "pareto"))
+        wanted.append((FigureChoice(kind="front"), "pareto"))
     found = []
     for choice, name in wanted:
         with suppress(UserError):  # such as too many lines: the reader chooses others
-            found.append(figure_of(swept, choice, name=name))
+            found.append(draw_figure(swept, choice, name=name))
     return found
 
 
-def section(swept: Swept, detailed: Sequence[str] = (), link: str = "") -> Element:
+def section(swept: SweepData, detailed: Sequence[str] = (), link: str = "") -> Element:
     """Make the part of a page that compares points: answers, what matters, pictures, the points themselves.
 
     detailed: runs whose sections follow; link: the title's.
@@ -113,27 +121,29 @@ def section(swept: Swept, detailed: Sequence[str] = (), link: str = "") -> Eleme
         "section",
         tag("h2", link or swept.title),
         tag("p", f"{swept.label}: {state}.", class_="tells") if swept.method != "results" else None,
-        tag("ul", [tag("li", line) for line in answers(swept)], class_="answers") if swept.axes else None,
+        tag("ul", [tag("li", line) for line in describe_best_designs(swept)], class_="answers") if swept.axes else None,
         tag("p", roles_line(swept), class_="tells") if swept.axes else None,
         effects.html() if effects is not None and effects.rows else None,
-        [picture.element("c") for picture in pictures_of(swept)],
+        [picture.element("c") for picture in draw_main_pictures(swept)],
         points_table(swept),
         tag("p", f"Sections follow of {', '.join(detailed)}: the best design.", class_="remark") if detailed else None,
         id="comparison",
     )
 
 
-def points_table(swept: Swept) -> Element:
+def points_table(swept: SweepData) -> Element:
     """Make the table of points, which lies folded below the pictures where they are many."""
     axes = list(swept.axes)[:MOST_AXES]
     left = list(swept.axes)[MOST_AXES:]
     shown = list(dict.fromkeys(text for one in swept.places for text in one.measured))
     rows = []
     for one in swept.places:
-        values = [(said(value), value if is_number(value) else None) for value in map(one.values.get, axes)]
-        measured = [(told(found), found[0]) if (found := one.measured.get(text)) else "–" for text in shown]
+        values = [
+            (format_axis_value(value), value if is_number(value) else None) for value in map(one.values.get, axes)
+        ]
+        measured = [(format_estimate(found), found[0]) if (found := one.measured.get(text)) else "–" for text in shown]
         rows.append((one.run, *values, *measured))
     more = f"; {len(left)} further values differ: {', '.join(left)}" if left else ""
     caption = f"Points: what differs, then what was measured{more}"
-    made = table(caption, ("run", *axes, *map(name_of, shown)), rows)
+    made = table(caption, ("run", *axes, *map(format_axis_name, shown)), rows)
     return tag("details", tag("summary", f"The {len(rows)} points"), made, open="" if len(rows) <= 8 else None)

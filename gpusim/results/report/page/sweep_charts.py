@@ -9,8 +9,8 @@ from gpusim.base.progress import scaled
 from gpusim.base.table import amount, is_number
 from gpusim.results.report.page.charts import COLOURS, MARKS, label
 from gpusim.results.report.sweeps.front import FrontPoint
-from gpusim.results.report.sweeps.points import MEAN, said
-from gpusim.results.report.sweeps.series import Line, Mark, Series
+from gpusim.results.report.sweeps.points import MEAN, format_axis_value
+from gpusim.results.report.sweeps.series import AxisPoint, FigureData, SeriesLine
 
 _LOGARITHMIC = 8  # from this factor between the values of an axis on
 _DASHES = ("-", "--", "-.", ":")  # lines are told apart in black and white, too
@@ -21,13 +21,13 @@ _GREY = "#8F8F8F"
 _CENTRED = {"ha": "center", "va": "center", "fontsize": "x-small"}
 
 
-def grid_of(panels: int, width: float) -> tuple[int, int]:
+def arrange_panels(panels: int, width: float) -> tuple[int, int]:
     """Return rows and columns of so many panels in a figure of this width, in inches."""
     columns = min(panels, 1 if width < 2.5 else 2 if width < 4 else 4)
     return math.ceil(panels / columns), columns
 
 
-def lines(figure: Any, series: Series) -> None:
+def lines(figure: Any, series: FigureData) -> None:
     """Draw a line for each value of `by` in each panel, its range as a band, its error bars."""
     for axes, panel in _panels(figure, series):
         for number, line in _of(series, panel):
@@ -38,7 +38,7 @@ def lines(figure: Any, series: Series) -> None:
     _legend(figure, series)
 
 
-def _line(axes: Any, line: Line, number: int) -> None:
+def _line(axes: Any, line: SeriesLine, number: int) -> None:
     is_mean = line.name == MEAN
     colour = "#000000" if is_mean else COLOURS[number % len(COLOURS)]
     xs = [mark.x for mark in line.marks]
@@ -56,7 +56,7 @@ def _line(axes: Any, line: Line, number: int) -> None:
         )  # fmt: skip
 
 
-def bars(figure: Any, series: Series) -> None:
+def bars(figure: Any, series: FigureData) -> None:
     """Draw a group of bars for each value of the axis, with ranges as thin lines and error bars with caps."""
     xs = list(dict.fromkeys(mark.x for line in series.lines for mark in line.marks))
     for axes, panel in _panels(figure, series):
@@ -72,11 +72,11 @@ def bars(figure: Any, series: Series) -> None:
                     axes.plot([where, where], [mark.low, mark.high], color="black", linewidth=0.7)
                 if mark.middle is not None and mark.middle[1]:
                     axes.errorbar([where], [mark.middle[0]], yerr=[mark.middle[1]], ecolor="black", capsize=2)
-        axes.set_xticks(range(len(xs)), [label(said(x)) for x in xs], rotation=_turn(xs, figure))
+        axes.set_xticks(range(len(xs)), [label(format_axis_value(x)) for x in xs], rotation=_turn(xs, figure))
     _legend(figure, series)
 
 
-def fields(figure: Any, series: Series) -> None:
+def fields(figure: Any, series: FigureData) -> None:
     """Draw a heat map in each panel: a field for each pair of values with its mean, and its range where it has one."""
     from matplotlib import colormaps
 
@@ -84,7 +84,7 @@ def fields(figure: Any, series: Series) -> None:
     rows = list(dict.fromkeys(line.name for line in series.lines))
     values = [_value(mark) for line in series.lines for mark in line.marks if mark.middle is not None]
     shared = not values or max(values) < 4 * min(values) or min(values) <= 0
-    _, columns = grid_of(len(series.panels), figure.get_size_inches()[0])
+    _, columns = arrange_panels(len(series.panels), figure.get_size_inches()[0])
     is_wide = figure.get_size_inches()[0] / columns / (len(xs) + 1) > _WIDE_FIELD
     for axes, panel in _panels(figure, series, share_y=True):
         held = {(line.name, mark.x): mark for _, line in _of(series, panel) for mark in line.marks}
@@ -96,11 +96,13 @@ def fields(figure: Any, series: Series) -> None:
             if mark.middle is not None:
                 ink = "black" if _value(mark) > (low + high) / 2 else "white"
                 axes.text(xs.index(x) + 0.5, rows.index(row) + 0.5, _field(mark, is_wide), color=ink, **_CENTRED)
-        axes.set_xticks([n + 0.5 for n in range(len(xs))], [label(said(x)) for x in xs], rotation=_turn(xs, figure))
+        axes.set_xticks(
+            [n + 0.5 for n in range(len(xs))], [label(format_axis_value(x)) for x in xs], rotation=_turn(xs, figure)
+        )
         axes.set_yticks([n + 0.5 for n in range(len(rows))], [label(row) for row in rows])
 
 
-def _field(mark: Mark, is_wide: bool) -> str:
+def _field(mark: AxisPoint, is_wide: bool) -> str:
     value = _short(_value(mark))
     if not is_wide or mark.low == mark.high or mark.points == 1:
         return value
@@ -111,13 +113,13 @@ def _short(value: float) -> str:
     return scaled(value) if abs(value) >= 10_000 else amount(float(value))
 
 
-def _value(mark: Mark) -> float:
+def _value(mark: AxisPoint) -> float:
     return math.nan if mark.middle is None else mark.middle[0]
 
 
 def fronts(figure: Any, panels: Mapping[str, Sequence[FrontPoint]], names: tuple[str, str]) -> None:
     """Draw designs by cost and metric in each panel, those that none beats as a line, with error bars both ways."""
-    rows, columns = grid_of(len(panels), figure.get_size_inches()[0])
+    rows, columns = arrange_panels(len(panels), figure.get_size_inches()[0])
     drawn = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes, (panel, points) in zip(drawn.flat, panels.items(), strict=False):
         for standings, colour, mark, name in (
@@ -156,13 +158,13 @@ def fronts(figure: Any, panels: Mapping[str, Sequence[FrontPoint]], names: tuple
     )
 
 
-def _panels(figure: Any, series: Series, share_y: bool | None = None) -> list[tuple[Any, str]]:
+def _panels(figure: Any, series: FigureData, share_y: bool | None = None) -> list[tuple[Any, str]]:
     """Add axes for each panel, with titles, and the names of what is drawn once for all.
 
     share_y: whether all have one vertical axis; None: where they can be read on one.
     """
     names = series.panels
-    rows, columns = grid_of(len(names), figure.get_size_inches()[0])
+    rows, columns = arrange_panels(len(names), figure.get_size_inches()[0])
     together = _alike(series) if share_y is None else share_y
     drawn = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey="all" if together else False)
     for axes in list(drawn.flat)[len(names) :]:
@@ -177,19 +179,19 @@ def _panels(figure: Any, series: Series, share_y: bool | None = None) -> list[tu
     return list(zip(drawn.flat, names, strict=False))
 
 
-def _alike(series: Series) -> bool:
+def _alike(series: FigureData) -> bool:
     """Tell whether all panels can be read on one scale: none would be flat beside the others."""
     tops = [max(m.high for line in series.lines if line.panel == panel for m in line.marks) for panel in series.panels]
     return min(tops) > 0 and max(tops) < 4 * min(tops)
 
 
-def _of(series: Series, panel: str) -> list[tuple[int, Line]]:
+def _of(series: FigureData, panel: str) -> list[tuple[int, SeriesLine]]:
     """Return the lines of a panel, each with its number among all names: the same name has the same colour."""
     names = list(dict.fromkeys(line.name for line in series.lines))
     return [(names.index(line.name), line) for line in series.lines if line.panel == panel]
 
 
-def _legend(figure: Any, series: Series) -> None:
+def _legend(figure: Any, series: FigureData) -> None:
     names = list(dict.fromkeys(label(line.name) for line in series.lines))
     if len(names) < 2:
         return
@@ -218,7 +220,7 @@ def _scale(axes: Any, values: Sequence[Any]) -> None:
     if not all(map(is_number, values)):
         return
     if not _logarithmic(axes, values) and len(values) <= _MOST_TICKS:
-        axes.set_xticks(sorted(values), [label(said(value)) for value in sorted(values)])
+        axes.set_xticks(sorted(values), [label(format_axis_value(value)) for value in sorted(values)])
 
 
 def _logarithmic(axes: Any, values: Sequence[float]) -> bool:
@@ -229,12 +231,12 @@ def _logarithmic(axes: Any, values: Sequence[float]) -> bool:
     ticks = sorted(set(values))
     if len(ticks) > _MOST_TICKS or any(b < _NEAR * a for a, b in itertools.pairwise(ticks)):
         ticks = [2.0**n for n in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)][::2]
-    axes.set_xticks(ticks, [label(said(value)) for value in ticks])
+    axes.set_xticks(ticks, [label(format_axis_value(value)) for value in ticks])
     axes.minorticks_off()
     return True
 
 
 def _turn(values: Sequence[Any], figure: Any) -> float:
     """Return by how much names below an axis are turned, in degrees: not at all where they fit."""
-    letters = sum(len(said(value)) + 2 for value in values)
+    letters = sum(len(format_axis_value(value)) + 2 for value in values)
     return 0.0 if letters * 0.08 < figure.get_size_inches()[0] / 2 else 45.0

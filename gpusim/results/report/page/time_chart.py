@@ -5,9 +5,9 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
-from gpusim.results.report.over_time import OverTime, over_time
+from gpusim.results.report.over_time import IntervalReport, compute_interval_rates
 from gpusim.results.report.page.charts import COLOURS
-from gpusim.results.report.result import Measured
+from gpusim.results.report.result import RunMetrics
 
 _MOST = 400  # intervals that can be told apart
 _PANEL_INCHES = 0.85
@@ -15,9 +15,9 @@ _STALLS_INCHES = 1.5
 _REASONS = 6  # of stalls, the others as one
 
 
-def time_chart(column: Measured, name: str) -> Picture | None:
+def time_chart(column: RunMetrics, name: str) -> Picture | None:
     """Draw a variant's series; None without one."""
-    found = over_time(column, _MOST)
+    found = compute_interval_rates(column, _MOST)
     if found is None:
         return None
     reasons = _reasons(found)
@@ -36,7 +36,7 @@ def time_chart(column: Measured, name: str) -> Picture | None:
     )  # fmt: skip
 
 
-def _reasons(found: OverTime) -> dict[str, Sequence[float]]:
+def _reasons(found: IntervalReport) -> dict[str, Sequence[float]]:
     """Return the largest stall reasons with their shares, and the sum of the others."""
     ordered = sorted(found.stalls, key=lambda name: -plain_sum(found.stalls[name]))
     kept = {name: found.stalls[name] for name in ordered[:_REASONS]}
@@ -44,7 +44,7 @@ def _reasons(found: OverTime) -> dict[str, Sequence[float]]:
     return kept | {"others": [plain_sum(values) for values in zip(*rest, strict=True)]}
 
 
-def _draw(figure: Any, found: OverTime, reasons: dict[str, Sequence[float]]) -> None:
+def _draw(figure: Any, found: IntervalReport, reasons: dict[str, Sequence[float]]) -> None:
     panels: list[tuple[str, Sequence[float | None]]] = [
         (f"{rate.name}\n{rate.unit}", values) for rate, values in found.rates.items()
     ]

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from gpusim.base.axis_roles import MEANINGS
 from gpusim.base.intervals import differ
 from gpusim.base.table import Column, Table
-from gpusim.results.report.sweeps.effects import HARDLY, Effect, Effects, effects_on, workloads_said
-from gpusim.results.report.sweeps.front import Ranked, binding, partial_values, ranked
+from gpusim.results.report.sweeps.effects import HARDLY, Effect, Effects, compute_effects, describe_unaffected_workloads
+from gpusim.results.report.sweeps.front import RankedDesign, binding, partial_values, ranked
 from gpusim.results.report.sweeps.points import (
     VARIANT,
     Design,
-    Swept,
+    SweepData,
+    format_axis_name,
+    format_axis_value,
+    format_estimate,
     merged_repeats,
-    name_of,
     names,
-    said,
-    told,
     unit_of,
 )
 
@@ -25,18 +25,18 @@ MOST_NAMED = 4  # designs, or workloads, that a sentence names
 MOST_PAIRS = 3  # of axes whose joint effect is said
 
 
-def answers(swept: Swept, metric: str = "") -> list[str]:
+def describe_best_designs(swept: SweepData, metric: str = "") -> list[str]:
     """Return sentences: the best design of each environment, what is equal to it, its memory, what matters, limits."""
     swept = merged_repeats(swept)
     metric = metric or swept.metric
     if not metric or not swept.places:
         return ["no point has a value yet"]
     found = list(_best_of_each(swept, metric))
-    found += effect_lines(swept, effects_on(swept, metric))
+    found += effect_lines(swept, compute_effects(swept, metric))
     return found + _limits(swept, metric)
 
 
-def _best_of_each(swept: Swept, metric: str) -> Iterator[str]:
+def _best_of_each(swept: SweepData, metric: str) -> Iterator[str]:
     environment = swept.with_role("environment")
     for key in swept.groups(environment):
         fixed = dict(zip(environment, key, strict=True))
@@ -44,7 +44,7 @@ def _best_of_each(swept: Swept, metric: str) -> Iterator[str]:
         yield from (where + line for line in _best(swept.at(fixed), metric))
 
 
-def _best(swept: Swept, metric: str) -> list[str]:
+def _best(swept: SweepData, metric: str) -> list[str]:
     designs, workloads = swept.designs(metric), swept.groups(swept.with_role("workload"))
     whole = [one for one in designs if one.mean is not None]
     mean = f", geometric mean over {_workloads(swept)}" if len(workloads) > 1 else ""
@@ -53,8 +53,8 @@ def _best(swept: Swept, metric: str) -> list[str]:
     if not whole:
         return [f"no design has a value at every workload yet ({len(designs)} have some)"]
     least = swept.is_minimized(metric)
-    best = best_of(whole, least)
-    value = f"{told(_mean(best))} {unit_of(metric)}".rstrip()
+    best = find_best_design(whole, least)
+    value = f"{format_estimate(_mean(best))} {unit_of(metric)}".rstrip()
     how = "least" if least else "most"
     same = [one for one in whole if one is not best and not differ(_mean(one), _mean(best))]
     if len(same) == len(whole) - 1 > 0:
@@ -73,7 +73,7 @@ def _best(swept: Swept, metric: str) -> list[str]:
     return lines
 
 
-def best_of(designs: Sequence[Design], least: bool) -> Design:
+def find_best_design(designs: Sequence[Design], least: bool) -> Design:
     """Return the best design by its mean over all workloads; of equal ones the one with the smallest memories."""
     return min(designs, key=lambda one: ((1 if least else -1) * _mean(one)[0], one.memory_kib))
 
@@ -83,11 +83,11 @@ def _mean(design: Design) -> tuple[float, float]:
     return design.mean
 
 
-def _by_workload(swept: Swept, metric: str) -> list[str]:
+def _by_workload(swept: SweepData, metric: str) -> list[str]:
     paths = swept.with_role("workload")
     held = swept.groups(paths).items()
     said_values = [
-        f"{' '.join(map(said, key))} {told(places[0].measured[metric])}" for key, places in held
+        f"{' '.join(map(format_axis_value, key))} {format_estimate(places[0].measured[metric])}" for key, places in held
         if metric in places[0].measured
     ]  # fmt: skip
     more = f" and {len(said_values) - MOST_NAMED} more" if len(said_values) > MOST_NAMED else ""
@@ -105,12 +105,12 @@ def _smallest(best: Design, same: Sequence[Design]) -> list[str]:
     return [f"its memories take {best.memory_kib:,.6g} KiB" + (", the least of these" if same else "")]
 
 
-def _workloads(swept: Swept) -> str:
+def _workloads(swept: SweepData) -> str:
     paths = swept.with_role("workload")
     return f"{len(swept.groups(paths))} workloads ({', '.join(paths)})"
 
 
-def effect_lines(swept: Swept, effects: Effects) -> list[str]:
+def effect_lines(swept: SweepData, effects: Effects) -> list[str]:
     """Say of each axis whether it matters, and of pairs that matter together."""
     lines = [f"{one.axis}: {_effect(swept, one, effects)}" for one in effects.axes]
     for (a, b), share in itertools.islice(effects.together.items(), MOST_PAIRS):
@@ -122,7 +122,7 @@ def effect_lines(swept: Swept, effects: Effects) -> list[str]:
     return lines
 
 
-def _effect(swept: Swept, effect: Effect, effects: Effects) -> str:
+def _effect(swept: SweepData, effect: Effect, effects: Effects) -> str:
     share = "" if effect.share is None else f"{effect.share:.0%} of the variation" + _within(swept)
     if not effect.pairs:
         return f"no two points differ in it alone; {share}" if share else "no two points differ in it alone"
@@ -132,18 +132,18 @@ def _effect(swept: Swept, effect: Effect, effects: Effects) -> str:
         return f"no effect here on {effects.metric}: {equal}, all else equal ({pairs})"
     verb = "hardly any effect: changes" if effect.most < HARDLY else "changes"
     most = "from 0" if math.isinf(effect.most) else f"by up to {effect.most:.1%}, on average {effect.typical:.1%}"
-    none = workloads_said(swept, effect)
+    none = describe_unaffected_workloads(swept, effect)
     return f"{verb} {effects.metric} {most}" + (f"; {share}" if share else "") + (f"; none at {none}" if none else "")
 
 
-def _within(swept: Swept) -> str:
+def _within(swept: SweepData) -> str:
     return " within a workload" if swept.with_role("workload") else ""
 
 
-def matters(swept: Swept, metric: str = "") -> Table:
+def matters(swept: SweepData, metric: str = "") -> Table:
     """Return a table with a row for each axis of design: how much it changes a metric, and what it explains."""
     swept = merged_repeats(swept)
-    effects = effects_on(swept, metric or swept.metric)
+    effects = compute_effects(swept, metric or swept.metric)
     heads = [Column("axis"), Column("values"), *(Column(head) for head in ("changes it by at most", "on average"))]
     heads += [Column("of the variation"), Column("verdict")]
     rows = []
@@ -151,9 +151,9 @@ def matters(swept: Swept, metric: str = "") -> Table:
         verdict = "no effect here" if one.has_none else "hardly any" if one.most < HARDLY and one.pairs else "matters"
         compared = [_share(one.most), _share(one.typical)] if one.pairs else [None, None]
         share = None if one.share is None else f"{one.share:.0%}"
-        rows.append((one.axis, ", ".join(map(said, swept.axes[one.axis])), *compared, share, verdict))
+        rows.append((one.axis, ", ".join(map(format_axis_value, swept.axes[one.axis])), *compared, share, verdict))
     exact = "of the whole grid" if effects.exact else "by a fitted model"
-    title = f"What matters for {name_of(effects.metric)}: changes with all else equal, shares {exact}"
+    title = f"What matters for {format_axis_name(effects.metric)}: changes with all else equal, shares {exact}"
     return Table(heads, rows, "matters", title)
 
 
@@ -161,12 +161,12 @@ def _share(value: float) -> str:
     return "from 0" if math.isinf(value) else f"{value:.1%}"
 
 
-def front_of(swept: Swept, objectives: Sequence[str]) -> list[Ranked]:
+def find_front(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
     """Return the designs on the Pareto front of the objectives' means over workloads, and those not distinguishable."""
     return [one for one in ranked(merged_repeats(swept), objectives) if one.standing]
 
 
-def roles_line(swept: Swept) -> str:
+def roles_line(swept: SweepData) -> str:
     """Say which axes have which role, what that means, and which roles only follow from names."""
     parts = []
     for role, meaning in MEANINGS.items():
@@ -182,17 +182,20 @@ def roles_line(swept: Swept) -> str:
     return "; ".join(parts) + (how if swept.method != "results" else "")
 
 
-def _limits(swept: Swept, metric: str) -> list[str]:
+def _limits(swept: SweepData, metric: str) -> list[str]:
     """Say which constraints keep the best design, or one of the front, from a neighbour, and which values miss some."""
     lines = []
     whole = [one for one in swept.designs(metric) if one.mean is not None] if swept.with_role("design") else []
     if whole and not swept.with_role("environment"):
         objectives = [text for text in swept.objectives if any(text in one.measured for one in swept.places)]
-        chosen = [one.design for one in front_of(swept, objectives)] if len(objectives) > 1 else []
+        chosen = [one.design for one in find_front(swept, objectives)] if len(objectives) > 1 else []
         what = "the front" if chosen else "the best design"
-        chosen = chosen or [best_of(whole, swept.is_minimized(metric))]
+        chosen = chosen or [find_best_design(whole, swept.is_minimized(metric))]
         for text in dict.fromkeys(text for one in chosen for text in binding(swept, one.values)):
             lines.append(f"{what} is shaped by a constraint, which forbids a neighbour of it: {text}")
     for axis, value, other, there in partial_values(swept) if swept.method == "grid" else ():
-        lines.append(f"{axis} {said(value)} was run only at {other} {', '.join(map(said, there))}: compare it there")
+        lines.append(
+            f"{axis} {format_axis_value(value)} was run only at {other}"
+            f" {', '.join(map(format_axis_value, there))}: compare it there"
+        )
     return lines

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.base.intervals import differ
-from gpusim.results.report.sweeps.points import Key, Place, Swept, said
+from gpusim.results.report.sweeps.points import Key, SweepData, SweepPoint, format_axis_value
 
 HARDLY = 0.01  # a change below this share is called hardly any
 MOST_STEPS = 6  # values of an axis that the model tells apart; of more, neighbours count as one
@@ -59,7 +59,7 @@ class Effects:
     together: Mapping[tuple[str, str], float]
 
 
-def effects_on(swept: Swept, metric: str) -> Effects:
+def compute_effects(swept: SweepData, metric: str) -> Effects:
     """Return how much each axis of design matters for a metric."""
     places = [one for one in swept.places if metric in one.measured]
     axes = swept.with_role("design")
@@ -81,10 +81,10 @@ def effects_on(swept: Swept, metric: str) -> Effects:
     return Effects(metric, found, exact, fit, dict(sorted(together.items(), key=lambda item: -item[1])))
 
 
-def _effect(swept: Swept, places: Sequence[Place], axis: str, metric: str, share: float | None) -> Effect:
+def _effect(swept: SweepData, places: Sequence[SweepPoint], axis: str, metric: str, share: float | None) -> Effect:
     others = [path for path in swept.axes if path != axis]
     workload = swept.with_role("workload")
-    sets: dict[Key, list[Place]] = {}
+    sets: dict[Key, list[SweepPoint]] = {}
     for one in places:
         sets.setdefault(tuple(one.values[path] for path in others), []).append(one)
     changes, distinct, by_workload = [], False, dict[Key, float]()
@@ -108,7 +108,7 @@ def _change(least: float, largest: float) -> float:
     return (largest - least) / abs(least) if least else math.inf
 
 
-def _is_grid(places: Sequence[Place], axes: Sequence[str], fixed: Sequence[str]) -> bool:
+def _is_grid(places: Sequence[SweepPoint], axes: Sequence[str], fixed: Sequence[str]) -> bool:
     """Tell whether every combination of the axes' values is there once at every workload and environment."""
     paths = [*fixed, *axes]
     values = [{one.values[path] for one in places} for path in paths]
@@ -117,7 +117,7 @@ def _is_grid(places: Sequence[Place], axes: Sequence[str], fixed: Sequence[str])
 
 
 def _table(
-    swept: Swept, places: Sequence[Place], axes: Sequence[str], fixed: Sequence[str], metric: str
+    swept: SweepData, places: Sequence[SweepPoint], axes: Sequence[str], fixed: Sequence[str], metric: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return each axis's values as numbers of steps, and the metric without what workload and environment make of it.
 
@@ -172,9 +172,9 @@ def _beside(
     return max(_left(table, values, of) - _left(table, values, of, pair), 0.0)
 
 
-def workloads_said(swept: Swept, effect: Effect) -> str:
+def describe_unaffected_workloads(swept: SweepData, effect: Effect) -> str:
     """Say at which workloads an axis has no effect though it has one elsewhere; empty where there are none."""
     none = [key for key, change in effect.by_workload.items() if change == 0.0]
     if not none or len(none) == len(effect.by_workload):
         return ""
-    return ", ".join(" ".join(map(said, key)) for key in none)
+    return ", ".join(" ".join(map(format_axis_value, key)) for key in none)

@@ -8,11 +8,19 @@ from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, Standing, standings
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
-from gpusim.results.report.sweeps.points import MEAN, Design, Place, Swept, mean_of, measured_by, said
+from gpusim.results.report.sweeps.points import (
+    MEAN,
+    Design,
+    SweepData,
+    SweepPoint,
+    format_axis_value,
+    mean_of,
+    replace_measurements,
+)
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedDesign:
     """A design with its values by objective, over all workloads, and its standing."""
 
     design: Design
@@ -20,7 +28,7 @@ class Ranked:
     standing: Standing
 
 
-def ranked(swept: Swept, objectives: Sequence[str]) -> list[Ranked]:
+def ranked(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
     """Return all designs that have a value of each objective at each workload, with their standings.
 
     An objective is a metric of the points, or an expression over axes: the memory that a design takes.
@@ -34,15 +42,15 @@ def ranked(swept: Swept, objectives: Sequence[str]) -> list[Ranked]:
             found.append((design, [value for value in values if value is not None]))
     signs = [1 if swept.is_minimized(text) else -1 for text in objectives]
     signed = [[(sign * v, w) for sign, (v, w) in zip(signs, values, strict=True)] for _, values in found]
-    return [Ranked(*one, standing) for one, standing in zip(found, standings(signed), strict=True)]
+    return [RankedDesign(*one, standing) for one, standing in zip(found, standings(signed), strict=True)]
 
 
-def _value(swept: Swept, design: Design, text: str, workloads: int) -> Estimate | None:
+def _value(swept: SweepData, design: Design, text: str, workloads: int) -> Estimate | None:
     measured = [one.measured[text] for one in design.places if text in one.measured]
     return mean_of(measured) if len(measured) == workloads else None
 
 
-def binding(swept: Swept, design: Mapping[str, Any]) -> list[str]:
+def binding(swept: SweepData, design: Mapping[str, Any]) -> list[str]:
     """Return the constraints that keep a design from a neighbour: one step of one axis, that no point may take."""
     axes = swept.with_role("design")
     paths = [path for path in swept.axes if path in axes]
@@ -64,7 +72,7 @@ def _forbids(expression: Expression, values: Mapping[str, Any]) -> bool:
     return all(path in values for path in expression.paths) and not expression.value(values)
 
 
-def partial_values(swept: Swept) -> list[tuple[str, Any, str, Sequence[Any]]]:
+def partial_values(swept: SweepData) -> list[tuple[str, Any, str, Sequence[Any]]]:
     """Return values of an axis that only some values of another axis go with: (axis, value, other axis, its values)."""
     axes = swept.with_role("design")
     found: list[tuple[str, Any, str, Sequence[Any]]] = []
@@ -90,7 +98,7 @@ class FrontPoint:
     standing: Standing
 
 
-def panels_of(swept: Swept, cost: str, metric: str) -> dict[str, list[FrontPoint]]:
+def build_panels(swept: SweepData, cost: str, metric: str) -> dict[str, list[FrontPoint]]:
     """Return each workload's designs by cost and metric, and those of the means where there are several workloads.
 
     A panel for each combination of workload and environment: designs of different workloads are not compared.
@@ -99,16 +107,16 @@ def panels_of(swept: Swept, cost: str, metric: str) -> dict[str, list[FrontPoint
     found = {}
     for key in swept.groups(apart):
         one = swept.at(dict(zip(apart, key, strict=True)))
-        found[", ".join(map(said, key))] = _points(one, cost, metric)
+        found[", ".join(map(format_axis_value, key))] = _points(one, cost, metric)
     if len(swept.groups(swept.with_role("workload"))) > 1:
         environment = swept.with_role("environment")
         for key in swept.groups(environment):
             over = swept.at(dict(zip(environment, key, strict=True)))
-            found[", ".join([*map(said, key), MEAN])] = _points(over, cost, metric)
+            found[", ".join([*map(format_axis_value, key), MEAN])] = _points(over, cost, metric)
     return {name: points for name, points in found.items() if points}
 
 
-def _points(swept: Swept, cost: str, metric: str) -> list[FrontPoint]:
+def _points(swept: SweepData, cost: str, metric: str) -> list[FrontPoint]:
     found = []
     for one in ranked(swept, [cost, metric]):
         x, y = one.values
@@ -116,7 +124,7 @@ def _points(swept: Swept, cost: str, metric: str) -> list[FrontPoint]:
     return found
 
 
-def memory(swept: Swept) -> tuple[Swept, str]:
+def memory(swept: SweepData) -> tuple[SweepData, str]:
     """Return the points with the KiB of the memories whose sizes are varied as a further value, and its name.
 
     The name is empty where no memory's size is.
@@ -126,7 +134,7 @@ def memory(swept: Swept) -> tuple[Swept, str]:
     if not varied or name in swept.objectives:
         return swept, name
 
-    def change(one: Place) -> dict[str, Estimate]:
+    def change(one: SweepPoint) -> dict[str, Estimate]:
         return {**one.measured, name: (float(plain_sum(sizes({p: one.values[p] for p in varied}).values())), 0.0)}
 
-    return replace(swept, places=measured_by(swept.places, change)), name
+    return replace(swept, places=replace_measurements(swept.places, change)), name

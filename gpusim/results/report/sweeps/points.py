@@ -22,7 +22,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class SweepPoint:
     """A point. number: in its sweep; values: by axis; measured: by metric, or expression; run: its name for people."""
 
     number: int
@@ -42,7 +42,7 @@ class Design:
     values: Mapping[str, Any]
     by_workload: Mapping[Key, Estimate]
     mean: Estimate | None
-    places: Sequence[Place] = ()
+    places: Sequence[SweepPoint] = ()
 
     @property
     def memory_kib(self) -> float:
@@ -51,7 +51,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepData:
     """A sweep's points that have ended.
 
     axes: values by path, in order; roles: of each; told: axes whose role the sweep's file gives; objectives: minimize
@@ -63,7 +63,7 @@ class Swept:
     label: str
     axes: Mapping[str, Sequence[Any]]
     roles: Mapping[str, Role]
-    places: Sequence[Place]
+    places: Sequence[SweepPoint]
     told: Collection[str] = ()
     objectives: Mapping[str, str] = field(default_factory=dict)
     constraints: Sequence[str] = ()
@@ -77,23 +77,23 @@ class Swept:
         """Return the axes of these roles that have several values."""
         return [path for path, values in self.axes.items() if self.roles[path] in wanted and len(values) > 1]
 
-    def at(self, fixed: Mapping[str, Any]) -> "Swept":
+    def at(self, fixed: Mapping[str, Any]) -> "SweepData":
         """Return the points that have these values; raise UserError for an axis or value that no point has."""
         for path, value in fixed.items():
             if path not in self.axes:
                 raise UserError(f"{path}: {unknown_name('axis', path, self.axes)}")
             if value not in self.axes[path]:
-                there = ", ".join(map(said, self.axes[path]))
-                raise UserError(f"{path}={said(value)}: no point has this value; there are {there}")
+                there = ", ".join(map(format_axis_value, self.axes[path]))
+                raise UserError(f"{path}={format_axis_value(value)}: no point has this value; there are {there}")
         kept = [one for one in self.places if all(one.values[path] == value for path, value in fixed.items())]
         if not kept:
             raise UserError(f"{_named(fixed)}: no point has these values together")
         return replace(self, places=kept, axes=_values(self.axes, kept))
 
-    def groups(self, paths: Iterable[str]) -> dict[Key, list[Place]]:
+    def groups(self, paths: Iterable[str]) -> dict[Key, list[SweepPoint]]:
         """Return the points by their values of these axes, in the order of the axes' values."""
         by = list(paths)
-        found: dict[Key, list[Place]] = {}
+        found: dict[Key, list[SweepPoint]] = {}
         for one in self.places:
             found.setdefault(tuple(one.values[path] for path in by), []).append(one)
         order = {path: {value: n for n, value in enumerate(self.axes[path])} for path in by}
@@ -133,7 +133,7 @@ class Swept:
         return all(word in self.axes for word in text.replace("+", " ").split())
 
 
-def merged_repeats(swept: Swept) -> Swept:
+def merged_repeats(swept: SweepData) -> SweepData:
     """Return the sweep with one point in place of those that differ only in an axis of role `repeat`.
 
     Its values are means, with the half-width of their 95 % interval (Student), or the mean of their own half-widths
@@ -148,7 +148,7 @@ def merged_repeats(swept: Swept) -> Swept:
         texts = [text for text in held[0].measured if all(text in one.measured for one in held)]
         measured = {text: _mean_of_repeats([one.measured[text] for one in held]) for text in texts}
         values = {path: held[0].values[path] for path in others}
-        merged.append(Place(held[0].number, values, measured, held[0].run))
+        merged.append(SweepPoint(held[0].number, values, measured, held[0].run))
     kept = {path: values for path, values in swept.axes.items() if path in others}
     return replace(swept, places=merged, axes=kept, roles={path: swept.roles[path] for path in kept})
 
@@ -197,7 +197,7 @@ def unit_of(text: str) -> str:
     return words.pop() if len(words) == 1 else ""
 
 
-def name_of(text: str) -> str:
+def format_axis_name(text: str) -> str:
     """Return a path or metric as an axis of a figure names it: 'engine.sib (KiB)'."""
     unit = unit_of(text)
     ends = [end for end, said_unit in _UNITS.items() if said_unit == unit and text.endswith(f"_{end}")]
@@ -205,21 +205,21 @@ def name_of(text: str) -> str:
     return f"{short} ({unit})" if unit else short
 
 
-def said(value: Any) -> str:
+def format_axis_value(value: Any) -> str:
     """Write a value of an axis for a reader."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
     return amount(value) if is_number(value) else str(value)
 
 
-def told(estimate: Estimate) -> str:
+def format_estimate(estimate: Estimate) -> str:
     """Write a value with its half-width, where it has one."""
     value, width = estimate
     return amount(float(value)) + (f" ± {amount(float(width))}" if width else "")
 
 
 def _named(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{path} {said(value)}" for path, value in values.items())
+    return ", ".join(f"{path} {format_axis_value(value)}" for path, value in values.items())
 
 
 def names(values: Mapping[str, Any]) -> str:
@@ -227,13 +227,15 @@ def names(values: Mapping[str, Any]) -> str:
     return _named(values) or "the only one"
 
 
-def _values(axes: Mapping[str, Sequence[Any]], places: Sequence[Place]) -> dict[str, list[Any]]:
+def _values(axes: Mapping[str, Sequence[Any]], places: Sequence[SweepPoint]) -> dict[str, list[Any]]:
     """Return the axes' values that some point has, in their order."""
     there = {path: {one.values[path] for one in places} for path in axes}
     return {path: [value for value in values if value in there[path]] for path, values in axes.items()}
 
 
-def measured_by(places: Iterable[Place], change: Callable[[Place], Mapping[str, Estimate]]) -> list[Place]:
+def replace_measurements(
+    places: Iterable[SweepPoint], change: Callable[[SweepPoint], Mapping[str, Estimate]]
+) -> list[SweepPoint]:
     """Return the points with other measured values."""
     return [replace(one, measured=change(one)) for one in places]
 

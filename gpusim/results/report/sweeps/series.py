@@ -7,19 +7,19 @@ from typing import Any, Literal, get_args
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate
 from gpusim.base.table import is_number
-from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.points import (
     MEAN,
     Key,
-    Place,
-    Swept,
+    SweepData,
+    SweepPoint,
+    format_axis_name,
+    format_axis_value,
     is_time,
     mean_of,
     merged_repeats,
-    name_of,
     names,
     ratio_of,
-    said,
 )
 
 Kind = Literal["lines", "bars", "heat-map", "front"]
@@ -30,7 +30,7 @@ LEAST_LINE = 3  # values of an axis of numbers from which on lines are drawn, no
 
 
 @dataclass(frozen=True)
-class Choice:
+class FigureChoice:
     """What a user chooses of a figure; empty: as the sweep suggests.
 
     metrics: one, or two for a Pareto front, the cost first; x, y, by: axes: across, down (of a heat map), of lines or
@@ -48,7 +48,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Mark:
+class AxisPoint:
     """A value at one place of the axis.
 
     middle: of points that differ in nothing but what the figure shows: the geometric mean over the combinations of all
@@ -63,23 +63,23 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class SeriesLine:
     """The marks of one value of `by`, or one row of a heat map, in a panel."""
 
     panel: str
     name: str
-    marks: Sequence[Mark]
+    marks: Sequence[AxisPoint]
 
 
 @dataclass(frozen=True)
-class Series:
+class FigureData:
     """A figure's data. x, y: names with units of what is drawn; by: of what tells lines apart; notes: what to know."""
 
     kind: Kind
     x: str
     y: str
     by: str
-    lines: Sequence[Line]
+    lines: Sequence[SeriesLine]
     notes: Sequence[str]
     metric: str = ""
 
@@ -102,7 +102,7 @@ class _Item:
     high: float
 
 
-def series_of(swept: Swept, choice: Choice) -> Series:
+def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
     """Return what a figure of lines, bars or a heat map shows; raise UserError for what the sweep does not have."""
     metric = choice.metrics[0] if choice.metrics else swept.metric
     swept = merged_repeats(swept).at(choice.at)
@@ -134,11 +134,11 @@ def series_of(swept: Swept, choice: Choice) -> Series:
             f"{second}: would be more than {MOST_LINES} lines; --at picks values, --y makes a heat map of it"
         )
     kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))  # type: ignore[assignment]
-    return Series(kind, name_of(x), name_of(y) if y else label, name_of(by) if by else "", lines,
-                  _notes(swept, hidden, lines, items), label)  # fmt: skip
+    return FigureData(kind, format_axis_name(x), format_axis_name(y) if y else label,
+                  format_axis_name(by) if by else "", lines, _notes(swept, hidden, lines, items), label)  # fmt: skip
 
 
-def _axes(swept: Swept, choice: Choice, metric: str) -> tuple[str, str, str]:
+def _axes(swept: SweepData, choice: FigureChoice, metric: str) -> tuple[str, str, str]:
     """Return the axes x, y and by: those chosen, else x of the largest effect and a line for each workload."""
     for option, path in (("--x", choice.x), ("--y", choice.y), ("--by", choice.by)):
         if path and path not in swept.axes:
@@ -148,7 +148,7 @@ def _axes(swept: Swept, choice: Choice, metric: str) -> tuple[str, str, str]:
         raise UserError(f"--x, --y, --by: {given[-1]} is named twice")
     if (choice.y or choice.kind == "heat-map") and choice.by:
         raise UserError("--y, --by: a heat map has no lines: --y or --by")
-    ranked = [one.axis for one in effects_on(swept, metric).axes]
+    ranked = [one.axis for one in compute_effects(swept, metric).axes]
     others = [*ranked, *swept.with_role("workload", "environment"), *swept.axes]
     free = [path for path in others if path not in given]
     x = choice.x or next(iter(free), "")
@@ -168,13 +168,13 @@ def _usual(values: Sequence[Any]) -> Kind:
     return "lines" if len(values) >= LEAST_LINE and all(map(is_number, values)) else "bars"
 
 
-def _compared(swept: Swept, baseline: Mapping[str, Any], metric: str) -> tuple[Swept, str]:
+def _compared(swept: SweepData, baseline: Mapping[str, Any], metric: str) -> tuple[SweepData, str]:
     """Return the points with their ratio to the baseline in place of a metric, and the ratio's name.
 
     A point's baseline has the values of `baseline` and is like it in all else; a point without one is left out.
     """
     if not baseline:
-        return swept, name_of(metric)
+        return swept, format_axis_name(metric)
     swept.at(baseline)
     paths = list(swept.axes)
 
@@ -204,19 +204,19 @@ def _compared(swept: Swept, baseline: Mapping[str, Any], metric: str) -> tuple[S
 
 
 def _items(
-    swept: Swept, metric: str, panels: Sequence[str], second: str, x: str, hidden: Sequence[str]
+    swept: SweepData, metric: str, panels: Sequence[str], second: str, x: str, hidden: Sequence[str]
 ) -> Iterator[_Item]:
     for one in swept.places:
         if metric not in one.measured:
             continue
         value = one.measured[metric]
-        panel = ", ".join(said(one.values[path]) for path in panels)
+        panel = ", ".join(format_axis_value(one.values[path]) for path in panels)
         low, high = (one.measured.get(f"{metric} {end}", value)[0] for end in ("low", "high"))
         context = tuple(one.values[path] for path in hidden)
         yield _Item(panel, one.values[second] if second else "", one.values[x], context, value, low, high)
 
 
-def _over_workloads(swept: Swept, metric: str, workload: Sequence[str]) -> Swept:
+def _over_workloads(swept: SweepData, metric: str, workload: Sequence[str]) -> SweepData:
     """Return points over all workloads: the mean of each design that has them all, with the range of its values."""
     others = [path for path in swept.axes if path not in workload]
     wanted = len(swept.groups(workload))
@@ -226,11 +226,11 @@ def _over_workloads(swept: Swept, metric: str, workload: Sequence[str]) -> Swept
         if len(values) == wanted and all(value > 0 for value, _ in values):
             ends = {f"{metric} low": (min(values)[0], 0.0), f"{metric} high": (max(values)[0], 0.0)}
             measured = {metric: mean_of(values), **ends}
-            made.append(Place(held[0].number, dict(zip(others, key, strict=True)), measured))
+            made.append(SweepPoint(held[0].number, dict(zip(others, key, strict=True)), measured))
     return replace(swept, places=made)
 
 
-def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[Line]:
+def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[SeriesLine]:
     """Yield the lines of each panel with a mark at each place; the middle is of the contexts that all marks have."""
     panels: dict[str, dict[Any, dict[Any, list[_Item]]]] = {}
     for one in items:
@@ -241,16 +241,16 @@ def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[Line]:
         for name, marks in lines.items():
             shared = common or set.intersection(*({one.context for one in held} for held in marks.values()))
             drawn = [_mark(x, marks[x], shared) for x in order if x in marks]
-            yield Line(panel, said(name) if name != "" else "", drawn)
+            yield SeriesLine(panel, format_axis_value(name) if name != "" else "", drawn)
 
 
-def _mark(x: Any, held: Sequence[_Item], shared: set[Key]) -> Mark:
+def _mark(x: Any, held: Sequence[_Item], shared: set[Key]) -> AxisPoint:
     like = [one.value for one in held if one.context in shared]
     middle = mean_of(like) if like else None
-    return Mark(x, middle, min(one.low for one in held), max(one.high for one in held), len(held))
+    return AxisPoint(x, middle, min(one.low for one in held), max(one.high for one in held), len(held))
 
 
-def _notes(swept: Swept, hidden: Sequence[str], lines: Sequence[Line], items: Sequence[_Item]) -> list[str]:
+def _notes(swept: SweepData, hidden: Sequence[str], lines: Sequence[SeriesLine], items: Sequence[_Item]) -> list[str]:
     notes = []
     if hidden:
         shown = all(mark.middle is not None for line in lines for mark in line.marks)

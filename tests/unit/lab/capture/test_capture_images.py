@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.lab.capture.capture import CaptureError, Circulant, Recipe, capture
+from gpusim.lab.capture.capture import CaptureError, CirculantWeights, Recipe, capture
 from gpusim.lab.capture.image_set import CROP_PADDING, ImageSetError, crop_and_flip, load_images
 
 RNG = np.random.default_rng(3)
@@ -124,4 +124,4 @@ def test_circulant_weights_are_of_one_network_and_three_blocks(model, block, tmp
     allowed = "those of cifar7" if model != "cifar7" else "16, 32, 64"
     said = f"circulant blocks of {block}.*: allowed are {allowed}"
     with pytest.raises(CaptureError, match=said):
-        capture(model, tmp_path / "none.npz", tmp_path, circulant=Circulant(block))
+        capture(model, tmp_path / "none.npz", tmp_path, circulant=CirculantWeights(block))

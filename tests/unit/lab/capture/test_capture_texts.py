@@ -10,7 +10,7 @@ from gpusim.lab.capture.capture import FEED_FORWARD_WIDTH, TEXTS, CaptureError, 
 from gpusim.lab.capture.texts import TextError, load_texts
 from workloads.data.activations_file import ActivationFileError, load_activations, save_activations
 from workloads.data.operands import transposed_operands
-from workloads.shapes import ConvLayer, gemm_shape
+from workloads.shapes import ConvolutionShape, gemm_shape
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_activations_are_what_the_second_product_reads_from_the_last_token_on(fo
 def test_transposed_activations_are_the_operand_of_weights_gradients(tmp_path):
     tokens = np.maximum(np.random.default_rng(1).standard_normal((6, 5, 1, 1)), 0).astype(np.float16).astype(np.float32)
     save_activations(tmp_path / "t.npz", tokens, {})
-    layer = ConvLayer("gradients", 4, 3, 1, 1, filter_size=1, padding=0)
+    layer = ConvolutionShape("gradients", 4, 3, 1, 1, filter_size=1, padding=0)
     shape, data = gemm_shape(layer, 5), transposed_operands(layer, 5, str(tmp_path / "t.npz"), 1)
     a, b = np.zeros((shape.padded_k, shape.lda), np.float32), np.zeros((shape.n, shape.ldb), np.float32)
     data.fill(a, b, shape)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpusim.lab.capture.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, Circulant, Recipe, capture
+from gpusim.lab.capture.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, CirculantWeights, Recipe, capture
 from gpusim.lab.capture.image_set import CROP_PADDING, crop_and_flip, load_images
 from workloads.data.activations_file import load_activations
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16
@@ -219,7 +219,7 @@ def test_a_circulant_convolution_is_that_of_its_blocks():
 
 @pytest.mark.parametrize(("block", "dense"), [(None, 7), (16, 2)])
 def test_cifar7_keeps_its_first_and_last_layer_dense(block, dense):
-    network = models.build("cifar7", circulant=Circulant(block) if block else None)
+    network = models.build("cifar7", circulant=CirculantWeights(block) if block else None)
     layers = [m for m in network.modules() if isinstance(m, torch.nn.Linear | torch.nn.Conv2d)]
     assert len(layers) == dense and network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 

@@ -26,9 +26,9 @@ from gpusim.lab.microbench import (
     picture,
     table,
 )
-from gpusim.lab.microbench.bench import Bench, Results
+from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, stream, timed_loop
-from gpusim.lab.microbench.references import PUBLISHED, Published, published
+from gpusim.lab.microbench.references import PUBLISHED, PublishedFigure, published
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
 from gpusim.model.core.cu.spec import ComputeUnitSpec
 from gpusim.model.core.facts import RunFacts
@@ -168,24 +168,24 @@ class _Untimed(Bench):
         return RunFacts.of(kernel={"name": "none", "clock_ghz": 1.0, "cycles": 1000 * self.launches})
 
 
-def _named(architecture: str) -> Results:
-    small, found = gpu(memory_mib=512, dram=DramSpec(), architecture=architecture), Results()
+def _named(architecture: str) -> MicrobenchResults:
+    small, found = gpu(memory_mib=512, dram=DramSpec(), architecture=architecture), MicrobenchResults()
     for measure in job.GROUPS.values():
         measure(_Untimed(small, Reporter(quiet=True)), found)
     return found
 
 
 @pytest.fixture(scope="module")
-def measured_on() -> dict[str, Results]:
+def measured_on() -> dict[str, MicrobenchResults]:
     return {name: _named(name) for name in ARCHITECTURES}
 
 
 @pytest.fixture(scope="module")
-def names(measured_on: dict[str, Results]) -> Results:
+def names(measured_on: dict[str, MicrobenchResults]) -> MicrobenchResults:
     return measured_on["gfx803"]
 
 
-def test_every_published_figure_is_measured_in_its_unit(measured_on: dict[str, Results]) -> None:
+def test_every_published_figure_is_measured_in_its_unit(measured_on: dict[str, MicrobenchResults]) -> None:
     for architecture, names in measured_on.items():
         units = {figure.name: figure.unit for figure in names.figures}
         assert len(units) == len(names.figures)
@@ -200,7 +200,9 @@ def test_every_published_figure_has_a_part_and_a_source() -> None:
     assert len(PUBLISHED) == len({(row.figure, row.part, row.source) for row in PUBLISHED})
 
 
-def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(measured_on: dict[str, Results]) -> None:
+def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(
+    measured_on: dict[str, MicrobenchResults],
+) -> None:
     for architecture, names in measured_on.items():
         lines = table.rows(names.figures, architecture)
         assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
@@ -261,14 +263,14 @@ def test_a_triad_adds_three_times_the_other_array() -> None:
     ("value", "share", "text"), [(8.0, 0.0, "0 %"), (9.0, -0.1, "-10 %"), (18.0, 0.5, "+50 %, far off"), (12, 0, "0 %")]
 )
 def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, text: str) -> None:
-    row = Published("f", 8 if share == 0 else 10, 12, "", "", "")
+    row = PublishedFigure("f", 8 if share == 0 else 10, 12, "", "", "")
     found = row.deviation(value)
     assert found == pytest.approx(share)
     assert table.deviation_text(found) == text
 
 
 @pytest.mark.parametrize("name", ["mi6", "r9nano", "mi25", "mi60"])
-def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, Results], name: str) -> None:
+def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, MicrobenchResults], name: str) -> None:
     text = (Path(__file__).parents[4] / "docs" / "microbenchmarks" / f"{name}.md").read_text(encoding="utf-8")
     architecture = load_gpu(name).architecture
     for line in table.rows(measured_on[architecture].figures, architecture):
@@ -277,10 +279,10 @@ def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, 
 
 
 def test_the_groups_are_taken_in_order_and_by_the_nearest_name() -> None:
-    assert job.wanted([]) == list(job.GROUPS)
-    assert job.wanted(["lds,latency", "issue"]) == ["latency", "lds", "issue"]
+    assert job.select_groups([]) == list(job.GROUPS)
+    assert job.select_groups(["lds,latency", "issue"]) == ["latency", "lds", "issue"]
     with pytest.raises(UserError, match="unknown microbenchmark 'latncy'; did you mean 'latency'"):
-        job.wanted(["latncy"])
+        job.select_groups(["latncy"])
 
 
 def test_a_stopped_measurement_ends() -> None:
@@ -289,16 +291,16 @@ def test_a_stopped_measurement_ends() -> None:
         latency.lds_step_cycles(stopped, 8)
 
 
-def test_a_picture_shows_every_group(names: Results) -> None:
+def test_a_picture_shows_every_group(names: MicrobenchResults) -> None:
     pytest.importorskip("matplotlib")
     svg = picture.picture(names, gpu()).file(".svg").decode()
     assert svg.startswith("<?xml")
     titles = [f">{group}</text>" for group in dict.fromkeys(curve.group for curve in names.curves)]
     assert [title for title in titles if title not in svg] == []
-    few = Results(curves=names.curves[:2])
+    few = MicrobenchResults(curves=names.curves[:2])
     assert picture.picture(few, gpu()).file(".svg") == picture.picture(few, gpu()).file(".svg")
     with pytest.raises(UserError, match="has a curve"):
-        picture.picture(Results(), gpu())
+        picture.picture(MicrobenchResults(), gpu())
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

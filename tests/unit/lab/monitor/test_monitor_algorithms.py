@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.lab.monitor.algorithms import State, dpaa, ends_process, ssda, updated
+from gpusim.lab.monitor.algorithms import MonitorState, dpaa, ends_process, ssda, updated
 
 LENGTH, THRESHOLD, HIBERNATION = 4, 0.3, 800
 sparsities = st.floats(0, 1).map(lambda s: round(s, 3))
@@ -52,31 +52,31 @@ def test_a_history_that_fills_leaves_the_period() -> None:
     assert dpaa(0.5, (0.5, 0.5), LENGTH, THRESHOLD, 100, HIBERNATION) == (100, (0.5, 0.5, 0.5))
 
 
-@pytest.mark.parametrize(("periods", "then"), [((800, 800), State.HIBERNATE), ((800, 400), State.ACTIVE)])
-def test_every_map_must_be_ready_before_any_hibernates(periods: tuple[int, ...], then: State) -> None:
+@pytest.mark.parametrize(("periods", "then"), [((800, 800), MonitorState.HIBERNATE), ((800, 400), MonitorState.ACTIVE)])
+def test_every_map_must_be_ready_before_any_hibernates(periods: tuple[int, ...], then: MonitorState) -> None:
     # and the history, which Algorithm 1 has just brought up to date, is left alone
-    assert ssda(State.ACTIVE, periods, 0.0, FULL, LENGTH, THRESHOLD, HIBERNATION) == (then, FULL, False)
+    assert ssda(MonitorState.ACTIVE, periods, 0.0, FULL, LENGTH, THRESHOLD, HIBERNATION) == (then, FULL, False)
 
 
 def test_a_jump_in_hibernation_begins_a_new_history_in_the_active_state() -> None:
-    found = ssda(State.HIBERNATE, (800,), 0.9, FULL, LENGTH, THRESHOLD, HIBERNATION)
-    assert found == (State.ACTIVE, (0.9,), True)
+    found = ssda(MonitorState.HIBERNATE, (800,), 0.9, FULL, LENGTH, THRESHOLD, HIBERNATION)
+    assert found == (MonitorState.ACTIVE, (0.9,), True)
 
 
 def test_the_threshold_itself_is_a_jump_and_no_stability() -> None:
     history = (0.25, 0.5, 0.5, 0.5)
-    assert ssda(State.HIBERNATE, (800,), 0.75, history, LENGTH, 0.5, HIBERNATION).state is State.ACTIVE
+    assert ssda(MonitorState.HIBERNATE, (800,), 0.75, history, LENGTH, 0.5, HIBERNATION).state is MonitorState.ACTIVE
     assert dpaa(0.75, history, LENGTH, 0.5, 100, HIBERNATION).period == 100
 
 
 @given(sparsities, histories)
 def test_a_process_in_hibernation_adds_one_entry(sparsity: float, history: tuple[float, ...]) -> None:
-    found = ssda(State.HIBERNATE, (800,), sparsity, history, LENGTH, THRESHOLD, HIBERNATION)
+    found = ssda(MonitorState.HIBERNATE, (800,), sparsity, history, LENGTH, THRESHOLD, HIBERNATION)
     if found.reset:
         assert abs(sparsity - history[0]) >= THRESHOLD and len(history) == LENGTH
-        assert (found.state, found.history) == (State.ACTIVE, (sparsity,))
+        assert (found.state, found.history) == (MonitorState.ACTIVE, (sparsity,))
     else:
-        assert found.state is State.HIBERNATE
+        assert found.state is MonitorState.HIBERNATE
         assert found.history[-1] == sparsity
         assert len(found.history) == min(len(history) + 1, LENGTH)
         assert found.history == updated(history, sparsity, LENGTH)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.algorithms import State
-from gpusim.lab.monitor.attach import AttachedMonitor, Place, bundled_forward, dense_forward, zero_share
+from gpusim.lab.monitor.algorithms import MonitorState
+from gpusim.lab.monitor.attach import AttachedMonitor, CountLocation, bundled_forward, dense_forward, zero_share
 from gpusim.lab.monitor.scheduler import MonitorError
 
 torch = pytest.importorskip("torch")
@@ -53,7 +53,7 @@ def trained(net, monitor, iterations, maps):
         monitor.step()
 
 
-@pytest.mark.parametrize("place", Place)
+@pytest.mark.parametrize("place", CountLocation)
 def test_zeros_are_counted(place):
     values = torch.tensor([[0.0, -0.0, 1e-40, float("nan")], [1.0, 0.0, -2.0, float("inf")]])
     assert zero_share(values, place) == 3 / 8
@@ -125,7 +125,7 @@ def test_exhaustive_measures_in_every_iteration_and_decides_alike():
     for name in sparing.layers:
         assert whole.layers[name].decisions == sparing.layers[name].decisions
         assert whole.scheduler.sparsity_list[name].processes == sparing.scheduler.sparsity_list[name].processes
-    assert sparing.scheduler.state is State.HIBERNATE
+    assert sparing.scheduler.state is MonitorState.HIBERNATE
 
 
 def test_evaluation_is_neither_measured_nor_sparse_and_a_second_call_not_measured_again():

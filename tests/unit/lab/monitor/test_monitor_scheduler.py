@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.algorithms import State
+from gpusim.lab.monitor.algorithms import MonitorState
 from gpusim.lab.monitor.curves import Curves, jumping, observed, rising, with_jump
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_processes, hibernates_after
 from gpusim.lab.monitor.replay import Replay, replay
@@ -30,7 +30,7 @@ def flat(length: int, level: float = 0.6) -> np.ndarray:
 def test_with_table_6_2_a_stable_map_hibernates_after_20500_iterations_and_15_processes() -> None:
     assert hibernates_after() == (20_500, 15)
     done = replay(curves(flat(150_000)), MonitorSpec(duration=1))
-    assert [(change.iteration, change.state) for change in done.transitions] == [(20_500, State.HIBERNATE)]
+    assert [(change.iteration, change.state) for change in done.transitions] == [(20_500, MonitorState.HIBERNATE)]
     starts = [process.start for process in done.maps[0].processes]
     assert starts[:15] == [*range(500, 5501, 500), 6500, 8500, 12500, 20500]
     assert np.all(np.diff(starts[14:]) == 10_000)
@@ -77,7 +77,7 @@ def test_maps_have_periods_of_their_own() -> None:
     moving = np.linspace(0.3, 0.95, 60)  # by 0.13 within three processes
     restless = np.tile(np.repeat([0.95, 0.4], 4), 8)[:60]  # another level each period
     done = replay(curves(moving, restless), SMALL)
-    assert done.state is State.ACTIVE
+    assert done.state is MonitorState.ACTIVE
     assert done.maps[0].processes[-1].period > 4
     assert {process.period for process in done.maps[1].processes} == {4}
 
@@ -86,7 +86,7 @@ def test_a_jump_ends_hibernation_and_gives_all_maps_their_first_period() -> None
     line = with_jump(flat(400), 200, -0.4)
     done = replay(curves(line, flat(400)), SMALL)
     states = [change.state for change in done.transitions]
-    assert states[:2] == [State.HIBERNATE, State.ACTIVE] and done.transitions[1].by == "map0"
+    assert states[:2] == [MonitorState.HIBERNATE, MonitorState.ACTIVE] and done.transitions[1].by == "map0"
     woken = done.transitions[1].iteration
     assert woken >= 200
     jumped, calm = done.maps
@@ -98,7 +98,7 @@ def test_a_jump_ends_hibernation_and_gives_all_maps_their_first_period() -> None
 
 def test_a_slow_drift_is_no_jump() -> None:
     line = np.linspace(0.4, 0.9, 2_000)
-    assert [change.state for change in replay(curves(line), SMALL).transitions] == [State.HIBERNATE]
+    assert [change.state for change in replay(curves(line), SMALL).transitions] == [MonitorState.HIBERNATE]
 
 
 def test_hibernation_from_the_start_fills_the_history_there() -> None:
@@ -108,7 +108,7 @@ def test_hibernation_from_the_start_fills_the_history_there() -> None:
         for iteration in (32 * number, 32 * number + 1):
             assert scheduler.due(iteration) == ("a",)
             scheduler.record(iteration, "a", 0.5)
-        assert scheduler.state is State.HIBERNATE
+        assert scheduler.state is MonitorState.HIBERNATE
         assert len(scheduler.sparsity_list["a"].history) == min(number + 1, SMALL.max_history_length)
 
 
@@ -167,7 +167,7 @@ def test_what_always_holds(drawn: tuple[Curves, MonitorSpec]) -> None:
             assert after.period in {before.period, spec.initial_period} | doubled
         naive = [float("nan") if b is None else b for b in naive_belief(done, number)]
         np.testing.assert_array_equal(held.believed, naive)
-    states = [State.ACTIVE, *(change.state for change in done.transitions)]
+    states = [MonitorState.ACTIVE, *(change.state for change in done.transitions)]
     assert all(a is not b for a, b in pairwise(states))
     assert done.state is states[-1]
 
@@ -182,15 +182,15 @@ def test_from_hibernation_a_jump_always_and_nothing_else_wakes(drawn: tuple[Curv
             row, before = scheduler.sparsity_list[name], scheduler.state
             history, count = row.history, len(row.processes)
             scheduler.record(iteration, name, float(true.line(name)[iteration]))
-            if len(row.processes) == count or before is State.ACTIVE:
+            if len(row.processes) == count or before is MonitorState.ACTIVE:
                 continue
             full = len(history) == spec.max_history_length
             jumped = full and abs(row.believed - history[0]) >= spec.ssda_threshold
-            assert (scheduler.state is State.ACTIVE) == jumped
+            assert (scheduler.state is MonitorState.ACTIVE) == jumped
             if jumped:
                 assert {each.period for each in scheduler.sparsity_list.values()} == {spec.initial_period}
                 assert all(each.due <= row.start + spec.initial_period for each in scheduler.sparsity_list.values())
-        if scheduler.state is State.HIBERNATE:
+        if scheduler.state is MonitorState.HIBERNATE:
             assert {each.period for each in scheduler.sparsity_list.values()} == {spec.hibernation_period}
 
 
@@ -202,9 +202,9 @@ def test_skipped_iterations_are_made_up_for() -> None:
 
 
 def test_the_observed_curves_end_in_hibernation_and_a_jump_wakes_them() -> None:
-    assert replay(observed(25_000)).state is State.HIBERNATE
+    assert replay(observed(25_000)).state is MonitorState.HIBERNATE
     done = replay(jumping())
-    assert [change.state for change in done.transitions] == [State.HIBERNATE, State.ACTIVE]
+    assert [change.state for change in done.transitions] == [MonitorState.HIBERNATE, MonitorState.ACTIVE]
     assert all(held.mean_error < 0.02 for held in done.maps)
 
 

@@ -13,8 +13,8 @@ from gpusim.lab.papers.claims import (
     UNASKABLE,
     UNDECIDED,
     UNKNOWN,
-    Judged,
-    Verdict,
+    ClaimVerdict,
+    JudgedClaim,
     judge,
 )
 from gpusim.lab.papers.rules import spearman
@@ -28,7 +28,7 @@ from gpusim.lab.papers.specs.claim import (
     TrendRule,
     ValueRule,
 )
-from gpusim.lab.papers.values import Value, times
+from gpusim.lab.papers.values import FigureValue, times
 
 NUMBERS = st.floats(0.01, 100)
 
@@ -37,8 +37,8 @@ def claim(where: dict | None = None, **rule: object) -> ClaimSpec:
     return ClaimSpec(text="a claim", said="", measure="speedup", where=where or {}, **rule)  # type: ignore[arg-type]
 
 
-def value(number: float, batch: int = 1, case: str = "A", count: int = 1, limit: float | None = None) -> Value:
-    return Value("speedup", "ours", {"case": case, "batch": str(batch)}, number, limit, (f"{case}",), count)
+def value(number: float, batch: int = 1, case: str = "A", count: int = 1, limit: float | None = None) -> FigureValue:
+    return FigureValue("speedup", "ours", {"case": case, "batch": str(batch)}, number, limit, (f"{case}",), count)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_mean_counts_layers_of_equal_shape() -> None:
 
 
 def test_only_values_of_the_measure_and_the_labels_count() -> None:
-    other = Value("transactions", "ours", {"case": "A", "batch": "1"}, 9.0)
+    other = FigureValue("transactions", "ours", {"case": "A", "batch": "1"}, 9.0)
     verdict = judge(claim({"batch": [1, 2]}, value=ValueRule(value=2)), [value(2), value(7, batch=4), other], times)
     assert verdict.ours == "2.00×"
 
@@ -120,15 +120,15 @@ def test_the_reasons_are_those_of_the_middle() -> None:
 def test_a_speed_up_beyond_what_zeros_allow_is_seen(said: float, allowed: bool) -> None:
     rule = claim(value=ValueRule(value=said))
     verdict = judge(rule, [value(3, limit=6), value(1, limit=2)], times)
-    found = Judged("6.16", rule, {"ours": verdict, "source": Verdict(UNKNOWN)}, "yes")
+    found = JudgedClaim("6.16", rule, {"ours": verdict, "source": ClaimVerdict(UNKNOWN)}, "yes")
     assert (found.is_allowed("ours"), found.is_allowed("source")) == (allowed, None)
 
 
 def layer(
     number: float, name: str, kind: str = "a", batch: int = 1, measure: str = "speedup", width: float = 0
-) -> Value:
+) -> FigureValue:
     labels = {"layer": name, "kind": kind, "part": "all", "batch": str(batch)}
-    return Value(measure, "ours", labels, number, half_width=width)
+    return FigureValue(measure, "ours", labels, number, half_width=width)
 
 
 def test_groups_are_compared_point_by_point() -> None:
@@ -136,7 +136,7 @@ def test_groups_are_compared_point_by_point() -> None:
     small = [layer(2, "x"), layer(2, "y"), layer(3, "z", "b")]
     large = [layer(1, "x", batch=2), layer(1, "y", batch=2), layer(3, "z", "b", batch=2)]
     assert judge(rule, small, times).state == HOLDS
-    assert judge(rule, [*small, *large], times) == Verdict(MIXED, "×1.00, 1 of 2")
+    assert judge(rule, [*small, *large], times) == ClaimVerdict(MIXED, "×1.00, 1 of 2")
     each = claim(group=GroupRule(more={"kind": "a"}, by="each"))
     assert judge(each, small, times).state == FAILS, "the least of the larger is 2, the largest of the others 3"
     mean = claim(group=GroupRule(more={"kind": "a"}, by="mean", factor=0.5))
@@ -170,7 +170,7 @@ def test_ranks_are_taken_of_the_other_measure() -> None:
     rule = claim(correlation=CorrelationRule(to="work", above=0.7))
     values = [layer(v, name) for v, name in ((1, "x"), (5, "y"), (3, "z"), (9, "u"))]
     others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (1, "u"))]
-    assert judge(rule, [*values, *others], times) == Verdict(FAILS, "-0.20")
+    assert judge(rule, [*values, *others], times) == ClaimVerdict(FAILS, "-0.20")
     others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (7, "u"))]
     assert judge(rule, [*values, *others], times).state == HOLDS
 
@@ -196,4 +196,4 @@ def test_sums_are_of_each_point() -> None:
 
 def test_what_cannot_be_asked_is_not() -> None:
     rule = ClaimSpec(text="", said="", unaskable="there is no such cache")
-    assert judge(rule, [value(1)], times) == Verdict(UNASKABLE, reasons=("there is no such cache",))
+    assert judge(rule, [value(1)], times) == ClaimVerdict(UNASKABLE, reasons=("there is no such cache",))

@@ -10,16 +10,16 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, UNKNOWN
 from gpusim.lab.papers.kept import as_json, load
-from gpusim.lab.papers.kept_network import from_plain, plain
+from gpusim.lab.papers.kept_network import parse_network_record, plain
 from gpusim.lab.papers.kinds import grids
-from gpusim.lab.papers.layer_values import all_rows, measures_of, metric_paths
-from gpusim.lab.papers.network_points import Asked, NetworkPoint
-from gpusim.lab.papers.own import asked_for
-from gpusim.lab.papers.page.answers import answers
+from gpusim.lab.papers.layer_values import all_rows, measure_rows, metric_paths
+from gpusim.lab.papers.network_points import NetworkPoint, PointSelection
+from gpusim.lab.papers.own import select_publication
+from gpusim.lab.papers.page.answers import answer_question
 from gpusim.lab.papers.page.blocks import markdown
 from gpusim.lab.papers.page.network_page import network_page
-from gpusim.lab.papers.page.writing import contents, judged, made
-from gpusim.lab.papers.plan import plan_of
+from gpusim.lab.papers.page.writing import contents, judged, render_publication
+from gpusim.lab.papers.plan import plan_points
 from gpusim.lab.papers.specs.layer_figure import GridsFigure
 from gpusim.lab.papers.specs.reproduction import load_reproduction
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
@@ -35,11 +35,11 @@ def states(folder: Path, of: Any, **figures: str) -> list[tuple[str, str]]:
 
 def test_one_run_serves_all_figures(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    plan = plan_of(reproduction, reproduction.figures)
+    plan = plan_points(reproduction, reproduction.figures)
     assert set(plan.points) == {"net 1 mi6 plain", "net 2 mi6 plain", "net 2 r9nano plain"}
     one = plan.points["net 2 mi6 plain"]
     assert one.whole is not None and one.whole.identity != one.work.identity and one.seconds > 0
-    whole = plan_of(reproduction, reproduction.figures, exact=True).points["net 2 mi6 plain"]
+    whole = plan_points(reproduction, reproduction.figures, exact=True).points["net 2 mi6 plain"]
     assert whole.whole is None and whole.work.identity == one.whole.identity
 
 
@@ -49,9 +49,9 @@ def test_measures_are_those_of_the_rows(tmp_path: Path) -> None:
     figure: Any = reproduction.figures["time"]
     rows = all_rows(reproduction, figure, results)
     assert [row.name for row in rows[:4]] == ["conv1", "relu1", "relu1_d", "conv1_w"]
-    share = {one.of.name: one.value for one in measures_of(figure, "share", rows) if one.of.point.batch == 1}
+    share = {one.of.name: one.value for one in measure_rows(figure, "share", rows) if one.of.point.batch == 1}
     assert share == pytest.approx({"conv1": 0.25, "relu1": 10 / 120, "relu1_d": 20 / 120, "conv1_w": 0.5})
-    an_image = {(one.of.point.batch, one.of.name): one.value for one in measures_of(figure, "an_image", rows)}
+    an_image = {(one.of.point.batch, one.of.name): one.value for one in measure_rows(figure, "an_image", rows)}
     assert an_image[2, "conv1"] == 15 and an_image[1, "conv1"] == 30
 
 
@@ -76,7 +76,7 @@ def test_nothing_follows_from_what_has_not_been_run(tmp_path: Path) -> None:
     page = markdown(network_page(reproduction, some, judged(reproduction, some)))
     assert "**holds** ×3.00 (without net 2 mi6 plain: not run)" in page
     nothing = results_of(reproduction, lambda _: None)
-    assert answers(reproduction, nothing, judged(reproduction, nothing)) == []
+    assert answer_question(reproduction, nothing, judged(reproduction, nothing)) == []
 
 
 def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
 def test_sentences_follow_from_verdicts(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     results = results_of(reproduction, lambda _: network(30, 10))
-    (said,) = answers(reproduction, results, judged(reproduction, results))
+    (said,) = answer_question(reproduction, results, judged(reproduction, results))
     assert said == "The convolution does (×3.00)."
     results = results_of(reproduction, lambda _: network(1, 10))
-    (said,) = answers(reproduction, results, judged(reproduction, results))
+    (said,) = answer_question(reproduction, results, judged(reproduction, results))
     assert said.startswith("ReLU does (×0.10): relu1: vector ALUs busy for 50.0 %, idle 75.0 %")
 
 
@@ -101,15 +101,15 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     results = results_of(reproduction, lambda _: network(30, 10, width=0.5))
     one = next(iter(results.networks.values()))
-    assert from_plain(json.loads(json.dumps(plain(one)))) == one
+    assert parse_network_record(json.loads(json.dumps(plain(one)))) == one
     (tmp_path / "results.json").write_text(as_json(results))
     assert load(tmp_path, "nets") == results
 
 
 def test_pages_say_what_is_missing_and_what_is_not_asked(tmp_path: Path) -> None:
-    reproduction, _ = asked_for(loaded(tmp_path), None, ["polaris11"], [])
+    reproduction, _ = select_publication(loaded(tmp_path), None, ["polaris11"], [])
     results = results_of(reproduction, lambda _: None)
-    files = contents(reproduction, results, reproduction.figures, made(reproduction, results))
+    files = contents(reproduction, results, reproduction.figures, render_publication(reproduction, results))
     page = files["README.md"]
     assert "Not run yet: `gpusim reproduce nets --gpu polaris11 --only time` runs it." in page
     assert "It is of 2 GPUs, of which 1 is named" in page
@@ -119,12 +119,12 @@ def test_pages_say_what_is_missing_and_what_is_not_asked(tmp_path: Path) -> None
 
 def test_own_runs_are_chosen_or_take_the_place_of_the_publication_s(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    same, asked = asked_for(reproduction, "net", ["r9nano"], [2])
-    assert same is reproduction and asked == Asked(frozenset({"net"}), frozenset({"r9nano"}), frozenset({2}))
-    assert set(plan_of(same, same.figures, asked=asked).points) == {"net 2 r9nano plain"}
-    other, asked = asked_for(reproduction, "lenet", ["r9nano", "mi6"], [4, 8])
-    assert asked == Asked() and other.name == "nets-lenet-r9nano-mi6-4-8"
-    points = [one.point for one in plan_of(other, other.figures).points.values()]
+    same, asked = select_publication(reproduction, "net", ["r9nano"], [2])
+    assert same is reproduction and asked == PointSelection(frozenset({"net"}), frozenset({"r9nano"}), frozenset({2}))
+    assert set(plan_points(same, same.figures, asked=asked).points) == {"net 2 r9nano plain"}
+    other, asked = select_publication(reproduction, "lenet", ["r9nano", "mi6"], [4, 8])
+    assert asked == PointSelection() and other.name == "nets-lenet-r9nano-mi6-4-8"
+    points = [one.point for one in plan_points(other, other.figures).points.values()]
     first = [NetworkPoint("lenet", batch, "r9nano", "plain") for batch in (4, 8)]
     assert points == [*first, NetworkPoint("lenet", 8, "mi6", "plain")], "places of GPUs, the largest batch"
 
@@ -143,14 +143,14 @@ def test_what_cannot_be_asked_for_is_named(
     tmp_path: Path, network_name: str | None, gpus: list[str], batches: list[int], message: str
 ) -> None:
     with pytest.raises(UserError) as error:
-        asked_for(loaded(tmp_path), network_name, gpus, batches)
+        select_publication(loaded(tmp_path), network_name, gpus, batches)
     assert message in str(error.value)
 
 
 def test_a_batch_that_does_not_fit_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    reproduction, _ = asked_for(loaded(tmp_path), "alexnet", [], [1024])
+    reproduction, _ = select_publication(loaded(tmp_path), "alexnet", [], [1024])
     with pytest.raises(UserError, match=r"alexnet 1024 mi6 plain: .*gpu.memory_mib\): a batch of \d+ fits"):
-        plan_of(reproduction, reproduction.figures)
+        plan_points(reproduction, reproduction.figures)
 
 
 @pytest.mark.parametrize(

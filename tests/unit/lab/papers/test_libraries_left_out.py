@@ -7,13 +7,13 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.jobs.networks.library import ROOT_VARIABLE
-from gpusim.lab.papers.kept import Kept, Results
-from gpusim.lab.papers.kinds import kind_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.plan import plan_of
-from gpusim.lab.papers.running import Ran, Running, collected
+from gpusim.lab.papers.plan import plan_points
+from gpusim.lab.papers.running import PlanOutcome, PlanRunner, collected
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.results.store.keeper import Keeper
+from gpusim.results.store.keeper import StoreWriter
 from tests.support.reproduction import INDEX, LAYER, loaded, made_up, results_of
 from tests.unit.lab.papers.test_running import Pretended, Stop, done
 
@@ -44,10 +44,10 @@ def _reproduction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reproducti
     return loaded(tmp_path, index, vendors=VENDORS)
 
 
-def run(tmp_path: Path, reproduction: Reproduction) -> Ran:
-    plan = plan_of(reproduction, reproduction.figures)
-    with Keeper(tmp_path / "store.db") as keeper:
-        return Running(keeper, Pretended(done), Reporter(quiet=False), Stop()).run(plan)  # type: ignore[arg-type]
+def run(tmp_path: Path, reproduction: Reproduction) -> PlanOutcome:
+    plan = plan_points(reproduction, reproduction.figures)
+    with StoreWriter(tmp_path / "store.db") as keeper:
+        return PlanRunner(keeper, Pretended(done), Reporter(quiet=False), Stop()).run(plan)  # type: ignore[arg-type]
 
 
 def install(tmp_path: Path, *libraries: str) -> None:
@@ -79,15 +79,18 @@ def test_with_them_all_run_and_what_the_store_has_needs_none(tmp_path: Path, rep
 
 
 def test_what_was_known_earlier_stays_where_the_store_has_nothing(tmp_path: Path, reproduction: Reproduction) -> None:
-    plan, earlier = plan_of(reproduction, reproduction.figures), {"one 1 any vendors": made_up(7), "gone": made_up(1)}
-    with Keeper(tmp_path / "store.db") as keeper:
-        results = collected("test", plan, keeper, {}, {}, Results("test", earlier))
+    plan, earlier = (
+        plan_points(reproduction, reproduction.figures),
+        {"one 1 any vendors": made_up(7), "gone": made_up(1)},
+    )
+    with StoreWriter(tmp_path / "store.db") as keeper:
+        results = collected("test", plan, keeper, {}, {}, ReproductionResults("test", earlier))
     assert results.points == {"one 1 any vendors": made_up(7)}
 
 
-def converted(launches: Mapping[str, int]) -> Kept:
+def converted(launches: Mapping[str, int]) -> PointRecord:
     held = made_up(sum(launches.values()), 0.5)
-    return Kept(held.metrics, 0.0, 1.0, list(launches.items()), 1.0)
+    return PointRecord(held.metrics, 0.0, 1.0, list(launches.items()), 1.0)
 
 
 def test_all_kernels_that_convert_are_the_conversion(reproduction: Reproduction) -> None:
@@ -95,9 +98,9 @@ def test_all_kernels_that_convert_are_the_conversion(reproduction: Reproduction)
     way = converted({"count_a": 10, "convert_b": 20, "multiply": 70})
     results = results_of(reproduction, cycles, **{"one 1 half sparse": way})
     figure = reproduction.figures["vendors"]
-    (table,) = kind_of(figure).tables(reproduction, figure, results)
+    (table,) = get_figure_kind(figure).tables(reproduction, figure, results)
     assert table.rows[-1][4:] == [30, 70, 0.3, 0.5]
-    values = kind_of(figure).values
+    values = get_figure_kind(figure).values
     assert values is not None
     found = {value.measure: value.value for value in values(reproduction, figure, results)}
     assert found == {"speedup": 0.5, "conversion_share": 0.3}

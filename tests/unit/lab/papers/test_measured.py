@@ -7,13 +7,13 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.monitor.overhead import expected_share
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kinds import kind_of
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.page.writing import judged
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from tests.support.reproduction import INDEX, loaded
 
-NOTHING = Results("test", {})
+NOTHING = ReproductionResults("test", {})
 LIBRARIES = """
 kind: libraries
 title: Libraries
@@ -63,7 +63,7 @@ def _reproduction(tmp_path: Path) -> Reproduction:
 
 def shown(reproduction: Reproduction, figure: str, name: str = "") -> list[dict]:
     held = reproduction.figures[figure]
-    table = next(one for one in kind_of(held).tables(reproduction, held, NOTHING) if one.name == name)
+    table = next(one for one in get_figure_kind(held).tables(reproduction, held, NOTHING) if one.name == name)
     return [dict(zip([c.name for c in table.columns], row, strict=True)) for row in table.rows]
 
 

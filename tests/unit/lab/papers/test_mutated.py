@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.table import Table
-from gpusim.lab.papers.kept import Kept, Results, load
-from gpusim.lab.papers.page.answers import answers
-from gpusim.lab.papers.page.blocks import Points
-from gpusim.lab.papers.page.writing import judged, made, on_screen
-from gpusim.lab.papers.points import points_of
+from gpusim.lab.papers.kept import PointRecord, ReproductionResults, load
+from gpusim.lab.papers.page.answers import answer_question
+from gpusim.lab.papers.page.blocks import BulletList
+from gpusim.lab.papers.page.writing import judged, render_publication, render_screen
+from gpusim.lab.papers.points import list_points
 from gpusim.lab.papers.specs.figure import RunsFigure
 from gpusim.lab.papers.specs.reproduction import AnswerSpec, Reproduction, load_reproduction
 from gpusim.lab.papers.values import times
@@ -27,7 +27,7 @@ def _reproduction() -> Reproduction:
     return load_reproduction("spartan")
 
 
-def dearer(run: Kept, factor: float, launches: str = "") -> Kept:
+def dearer(run: PointRecord, factor: float, launches: str = "") -> PointRecord:
     """A run whose launches of this beginning take so many times as long."""
     held = [(name, round(factor * cycles) if name.startswith(launches) else cycles) for name, cycles in run.launches]
     now, before = (sum(cycles for _, cycles in one) for one in (held, run.launches))
@@ -35,20 +35,22 @@ def dearer(run: Kept, factor: float, launches: str = "") -> Kept:
     return replace(run, metrics={**run.metrics, **took}, launches=held)
 
 
-def changed(reproduction: Reproduction, of: Callable[[Labels], bool], by: Callable[[Kept], Kept]) -> Results:
+def changed(
+    reproduction: Reproduction, of: Callable[[Labels], bool], by: Callable[[PointRecord], PointRecord]
+) -> ReproductionResults:
     """The runs of docs/spartan, those with some labels changed; at least one is."""
     results = load(DOCS, "spartan")
     figures = [one for one in reproduction.figures.values() if isinstance(one, RunsFigure)]
-    keys = {point.key for one in figures for point in points_of(reproduction, one) if of(point.labels)}
+    keys = {point.key for one in figures for point in list_points(reproduction, one) if of(point.labels)}
     assert keys & results.points.keys()
     return replace(results, points={k: by(one) if k in keys else one for k, one in results.points.items()})
 
 
-def sentence(reproduction: Reproduction, claim: str, results: Results) -> str:
+def sentence(reproduction: Reproduction, claim: str, results: ReproductionResults) -> str:
     """What the page says of a claim."""
     mine = tuple(one for one in reproduction.spec.answers if one.claim == claim)
     alone = replace(reproduction, spec=reproduction.spec.model_copy(update={"answers": mine}))
-    return " ".join(answers(alone, results, judged(alone, results)))
+    return " ".join(answer_question(alone, results, judged(alone, results)))
 
 
 def begins(template: str) -> str:
@@ -108,7 +110,7 @@ def test_other_costs_give_other_words(
 def test_a_conversion_that_costs_nothing_changes_figures_and_picture_too(reproduction: Reproduction) -> None:
     results = load(DOCS, "spartan")
     free = changed(reproduction, by_path("software"), lambda run: dearer(run, 0, "dib_convert"))
-    before, after = made(reproduction, results), made(reproduction, free)
+    before, after = render_publication(reproduction, results), render_publication(reproduction, free)
     assert before.page != after.page and before.table.rows != after.table.rows
     shown = {one.columns[0].head: one for one in after.tables["6.16-converted"]}["case"]
     gains = {(*row[:3], row[3]): row[-1] for row in shown.rows}
@@ -122,9 +124,13 @@ def test_every_sentence_has_words_for_both_verdicts(reproduction: Reproduction) 
 
 
 def test_the_screen_says_nothing_of_figures_that_were_not_asked_for(reproduction: Reproduction) -> None:
-    nothing = Results("spartan", {})
-    blocks = list(on_screen(reproduction, nothing, made(reproduction, nothing), {"6.15": reproduction.figures["6.15"]}))
-    (said,) = [one.items for one in blocks if isinstance(one, Points)]
+    nothing = ReproductionResults("spartan", {})
+    blocks = list(
+        render_screen(
+            reproduction, nothing, render_publication(reproduction, nothing), {"6.15": reproduction.figures["6.15"]}
+        )
+    )
+    (said,) = [one.items for one in blocks if isinstance(one, BulletList)]
     (table,) = [one for one in blocks if isinstance(one, Table)]
     assert len(said) == 1 and said[0].startswith("The monitor would leave AlexNet's conv2")
     assert {row[0] for row in table.rows} == {"6.15"} and table.columns[-1].head == "holds where"

@@ -8,7 +8,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
 from gpusim.lab.papers.kept import _PATHS
 from gpusim.lab.papers.layer_values import metric_paths
-from gpusim.lab.papers.plan import plan_of
+from gpusim.lab.papers.plan import plan_points
 from gpusim.lab.papers.points import shape_of
 from gpusim.lab.papers.specs.reproduction import FOLDER, load_reproduction
 from gpusim.results import metrics
@@ -22,7 +22,7 @@ TWO_CORES_S = 2 * 2.0 * 3600.0
 @pytest.mark.parametrize("name", shipped(FOLDER))
 def test_a_shipped_publication_has_points_that_can_be_run(name: str) -> None:
     reproduction = load_reproduction(name)
-    plan = plan_of(reproduction, reproduction.figures)
+    plan = plan_points(reproduction, reproduction.figures)
     if reproduction.spec.runs is not None:
         assert {one.point.network for one in plan.points.values()} and metric_paths(reproduction)
         return
@@ -37,14 +37,14 @@ def test_a_shipped_publication_has_points_that_can_be_run(name: str) -> None:
 
 def test_exact_points_are_simulated_in_whole_and_compared(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    runs = [one.config.run for one in plan_of(reproduction, reproduction.figures, exact=True).points.values()]
+    runs = [one.config.run for one in plan_points(reproduction, reproduction.figures, exact=True).points.values()]
     assert all(run.sampling is None and run.verify for run in runs)
 
 
 def test_a_kernel_whose_work_is_not_known_before_is_estimated_whole() -> None:
     """The sparse kernel with A in registers jumps by what it loads: the sampler runs it whole."""
     spartan = load_reproduction("spartan")
-    sampled, whole = (plan_of(spartan, {"6.17": spartan.figures["6.17"]}, exact).points for exact in (False, True))
+    sampled, whole = (plan_points(spartan, {"6.17": spartan.figures["6.17"]}, exact).points for exact in (False, True))
     place, zeros = "conv5 128", "65% zeros"
     for way in ("engine", "software", "chosen", "source_engine"):
         assert sampled[f"{place} {zeros} {way}"].seconds == whole[f"{place} {zeros} {way}"].seconds, way
@@ -54,7 +54,7 @@ def test_a_kernel_whose_work_is_not_known_before_is_estimated_whole() -> None:
 
 def test_points_are_cases_by_batches_by_data_by_ways(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    plan = plan_of(reproduction, reproduction.figures)
+    plan = plan_points(reproduction, reproduction.figures)
     speed = plan.by_figure["speed"]
     assert len(speed) == 2 * 2 * (2 + 2 * 3), "ways that do not skip zeros run once for all data"
     assert set(plan.by_figure["cache"]) < set(speed), "points of one name are one run"
@@ -69,7 +69,7 @@ def test_points_are_cases_by_batches_by_data_by_ways(tmp_path: Path) -> None:
 
 def test_a_map_lays_both_axes_over(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    point = plan_of(reproduction, reproduction.figures).points["one 1 half engine 2 1024"].config
+    point = plan_points(reproduction, reproduction.figures).points["one 1 half engine 2 1024"].config
     assert (point.gpu.shader_arrays, point.gpu.l2.size_kib, point.engine.sib_kib) == (2, 1024, 64)
 
 
@@ -79,7 +79,7 @@ def test_a_table_s_layer_is_taken_by_its_name(tmp_path: Path) -> None:
         "one: {layer: alexnet/conv3, sets: {workload.batch: 1}}\n  x: {run: layerC, sets: {",
     )
     reproduction = loaded(tmp_path, speed=text, cache=text)
-    shape = shape_of(plan_of(reproduction, reproduction.figures).points["one 1 any best"].config)
+    shape = shape_of(plan_points(reproduction, reproduction.figures).points["one 1 any best"].config)
     assert (shape.m, shape.n, shape.k) == (384, 169, 1728)
 
 
@@ -109,13 +109,13 @@ def test_what_is_wrong_is_said(tmp_path: Path, index: str, figures: dict[str, st
 def test_a_point_s_configuration_is_checked_and_named(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path, speed=SPEED.replace("workload.sparsity: 0.9", "workload.sparsity: 1.5"))
     with pytest.raises(UserError, match=r"one 1 most soft: .*sparsity"):
-        plan_of(reproduction, reproduction.figures)
+        plan_points(reproduction, reproduction.figures)
 
 
 def test_two_points_of_one_name_must_be_the_same(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path, cache=CACHE.replace("sparsity: 0.5", "sparsity: 0.6"))
     with pytest.raises(UserError, match="cache: 'one 1 half engine' is another point"):
-        plan_of(reproduction, reproduction.figures)
+        plan_points(reproduction, reproduction.figures)
 
 
 def test_a_figure_is_chosen_by_name(tmp_path: Path) -> None:

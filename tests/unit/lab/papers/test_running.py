@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.progress import Reporter
-from gpusim.lab.papers.plan import Plan, plan_of
-from gpusim.lab.papers.running import NOT_AS_EXPECTED, Ran, Running
+from gpusim.lab.papers.plan import ReproductionPlan, plan_points
+from gpusim.lab.papers.running import NOT_AS_EXPECTED, PlanOutcome, PlanRunner
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.results.store.keeper import Keeper
-from gpusim.results.store.outcome import Outcome, failed
-from gpusim.study.sweep.tasks import Done, JobTask
+from gpusim.results.store.keeper import StoreWriter
+from gpusim.results.store.outcome import RunOutcome, failed
+from gpusim.study.sweep.tasks import JobTask, TaskResult
 from tests.support.other_process import other_process
 from tests.support.reproduction import loaded
 
@@ -19,7 +19,7 @@ from tests.support.reproduction import loaded
 class Pretended:
     """An executor of one process that simulates nothing (gpusim.study.sweep.executor.Executor)."""
 
-    def __init__(self, outcome: Callable[[JobTask], Outcome]) -> None:
+    def __init__(self, outcome: Callable[[JobTask], RunOutcome]) -> None:
         self.outcome, self.asked = outcome, list[JobTask]()
         self._waiting: list[tuple[int, JobTask]] = []
 
@@ -35,9 +35,9 @@ class Pretended:
         self.asked.append(task)
         self._waiting.append((key, task))
 
-    def finished(self) -> list[tuple[int, Done]]:
+    def finished(self) -> list[tuple[int, TaskResult]]:
         held, self._waiting = self._waiting, []
-        return [(key, Done(self.outcome(task), "2020-01-01T00:00:00Z", 2.0)) for key, task in held]
+        return [(key, TaskResult(self.outcome(task), "2020-01-01T00:00:00Z", 2.0)) for key, task in held]
 
     def stop(self) -> None:
         self._waiting = []
@@ -49,17 +49,17 @@ class Stop:
     asked = False
 
 
-def done(_: JobTask) -> Outcome:
-    return Outcome({"records": [], "variants": []}, "done", 0)
+def done(_: JobTask) -> RunOutcome:
+    return RunOutcome({"records": [], "variants": []}, "done", 0)
 
 
-def small(reproduction: Reproduction, exact: bool = False) -> Plan:
-    return plan_of(reproduction, {"cache": reproduction.figures["cache"]}, exact)
+def small(reproduction: Reproduction, exact: bool = False) -> ReproductionPlan:
+    return plan_points(reproduction, {"cache": reproduction.figures["cache"]}, exact)
 
 
-def run(tmp_path: Path, plan: Plan, executor: Pretended, interrupt: Stop | None = None) -> Ran:
-    with Keeper(tmp_path / "store.db") as keeper:
-        return Running(keeper, executor, Reporter(quiet=True), interrupt or Stop()).run(plan)  # type: ignore[arg-type]
+def run(tmp_path: Path, plan: ReproductionPlan, executor: Pretended, interrupt: Stop | None = None) -> PlanOutcome:
+    with StoreWriter(tmp_path / "store.db") as keeper:
+        return PlanRunner(keeper, executor, Reporter(quiet=True), interrupt or Stop()).run(plan)  # type: ignore[arg-type]
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
@@ -67,13 +67,13 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     first = run(tmp_path, small(reproduction), Pretended(done))
     assert (first.ran, first.found, first.seconds) == (4, 0, 8.0)
     executor = Pretended(done)
-    all_ = plan_of(reproduction, reproduction.figures)
+    all_ = plan_points(reproduction, reproduction.figures)
     second = run(tmp_path, all_, executor)
     assert (second.ran, second.found) == (len(all_.points) - 4, 4) and len(executor.asked) == second.ran
 
 
 def test_the_longest_come_first(tmp_path: Path) -> None:
-    plan, executor = plan_of(reproduction := loaded(tmp_path), reproduction.figures), Pretended(done)
+    plan, executor = plan_points(reproduction := loaded(tmp_path), reproduction.figures), Pretended(done)
     run(tmp_path, plan, executor)
     seconds = {id(one.config): one.seconds for one in plan.points.values()}
     found = [seconds[id(task.arguments[0])] for task in executor.asked]
@@ -81,7 +81,7 @@ def test_the_longest_come_first(tmp_path: Path) -> None:
 
 
 def test_a_point_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    def outcome(task: JobTask) -> Outcome:
+    def outcome(task: JobTask) -> RunOutcome:
         return failed("no memory") if task.arguments[0].kernels.dense == "sgemm_4x4" else done(task)
 
     ran = run(tmp_path, small(loaded(tmp_path)), Pretended(outcome))
@@ -91,8 +91,8 @@ def test_a_point_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> Non
 
 
 def test_a_wrong_result_is_an_error_now_and_later(tmp_path: Path) -> None:
-    def outcome(task: JobTask) -> Outcome:
-        return Outcome({"records": [], "variants": []}, "done", int(task.arguments[0].run.engine == "off"))
+    def outcome(task: JobTask) -> RunOutcome:
+        return RunOutcome({"records": [], "variants": []}, "done", int(task.arguments[0].run.engine == "off"))
 
     plan = small(loaded(tmp_path), exact=True)
     wrong = {"one 1 any best": NOT_AS_EXPECTED, "one 1 any old": NOT_AS_EXPECTED}
@@ -114,7 +114,7 @@ def test_a_run_in_whole_serves_where_a_sampled_one_is_asked_for(tmp_path: Path) 
 def test_interrupted_it_keeps_what_has_ended_and_goes_on_later(tmp_path: Path, after: int) -> None:
     stop, seen = Stop(), []
 
-    def outcome(task: JobTask) -> Outcome:
+    def outcome(task: JobTask) -> RunOutcome:
         seen.append(task)
         stop.asked = len(seen) == after
         return done(task)
@@ -129,17 +129,20 @@ def test_a_point_that_another_process_computes_is_waited_for_and_not_run(
 ) -> None:
     plan, executor = small(loaded(tmp_path)), Pretended(done)
     first = max(plan.points.values(), key=lambda one: one.seconds)
-    held = Outcome({"records": [], "variants": []}, "done", 0)
-    with other_process(tmp_path / "store.db", first.work, held) as (child, _), Keeper(tmp_path / "store.db") as keeper:
+    held = RunOutcome({"records": [], "variants": []}, "done", 0)
+    with (
+        other_process(tmp_path / "store.db", first.work, held) as (child, _),
+        StoreWriter(tmp_path / "store.db") as keeper,
+    ):
         look = executor.finished
 
-        def finished() -> list[tuple[int, Done]]:
+        def finished() -> list[tuple[int, TaskResult]]:
             if len(executor.asked) == len(plan.points) - 1 and not executor.running and not child.poll():
                 child.send("keep it")
                 assert child.poll(10)
             return look()
 
         executor.finished = finished  # type: ignore[method-assign]
-        ran = Running(keeper, executor, Reporter(), Stop()).run(plan)  # type: ignore[arg-type]
+        ran = PlanRunner(keeper, executor, Reporter(), Stop()).run(plan)  # type: ignore[arg-type]
     assert (ran.found, ran.ran, ran.errors) == (1, len(plan.points) - 1, {})
     assert capfd.readouterr().err.count(f"{first.key}: equal work is under way") == 1

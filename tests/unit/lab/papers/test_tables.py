@@ -10,12 +10,12 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
-from gpusim.lab.papers.kept import FILE, Results, as_json, load
-from gpusim.lab.papers.kinds import kind_of
+from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json, load
+from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.kinds.break_even import crossing
-from gpusim.lab.papers.page.blocks import Text
+from gpusim.lab.papers.page.blocks import Paragraph
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.page.writing import contents, judged, made
+from gpusim.lab.papers.page.writing import contents, judged, render_publication
 from gpusim.lab.papers.points import bytes_of, does_fit
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.lab.papers.values import MEASURES, spreads
@@ -33,9 +33,9 @@ def _reproduction(tmp_path: Path) -> Reproduction:
     return loaded(tmp_path)
 
 
-def table(reproduction: Reproduction, figure: str, results: Results, name: str = "") -> Table:
+def table(reproduction: Reproduction, figure: str, results: ReproductionResults, name: str = "") -> Table:
     held = reproduction.figures[figure]
-    return next(one for one in kind_of(held).tables(reproduction, held, results) if one.name == name)
+    return next(one for one in get_figure_kind(held).tables(reproduction, held, results) if one.name == name)
 
 
 def rows(found: Table) -> list[dict]:
@@ -199,7 +199,7 @@ claims:
 """
 
 
-def changed(folder: Path, index: str = "") -> tuple[Reproduction, Results]:
+def changed(folder: Path, index: str = "") -> tuple[Reproduction, ReproductionResults]:
     text = (index or INDEX).replace("place]", "place, changed]")
     reproduction = loaded(folder, text, changed=CHANGED)
     results = results_of(reproduction, CYCLES)
@@ -347,13 +347,13 @@ def test_claims_are_judged_by_each_comparison_s_own_pair(reproduction: Reproduct
 
 
 def test_nothing_known_is_said_to_be_not_run(reproduction: Reproduction) -> None:
-    states = {v.state for one in judged(reproduction, Results("test", {})) for v in one.verdicts.values()}
+    states = {v.state for one in judged(reproduction, ReproductionResults("test", {})) for v in one.verdicts.values()}
     assert states == {"not run"}
 
 
 def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproduction) -> None:
     results = replace(results_of(reproduction, CYCLES), errors={"one 1 any old": "no memory"})
-    files = contents(reproduction, results, reproduction.figures, made(reproduction, results))
+    files = contents(reproduction, results, reproduction.figures, render_publication(reproduction, results))
     assert set(files) == {
         "README.md", "claims.md", "claims.csv", FILE, "speed-cycles.csv", "speed.csv",
         "cache-cycles.csv", "cache.csv", "train.csv", "place.csv",
@@ -369,8 +369,8 @@ def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduc
     for key in ("one 1 any old", "many 1 any old"):
         points[key] = replace(points[key], sources="old")
     results = replace(whole, points=points, said={"sources": "new"})
-    page = made(reproduction, results).page
-    said = [line for block in page if isinstance(block, Text) for line in block.lines]
+    page = render_publication(reproduction, results).page
+    said = [line for block in page if isinstance(block, Paragraph) for line in block.lines]
     assert [line for line in said if line.startswith("Not run, ")] == [
         "Not run, 1 of 32 points: engine, half data: one 2."
     ]
@@ -411,7 +411,7 @@ def test_a_text_names_what_was_found(reproduction: Reproduction, text: str, expe
 )
 def test_a_name_that_is_none_is_said(reproduction: Reproduction, text: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
-        filled(text, reproduction, Results("test", {}))
+        filled(text, reproduction, ReproductionResults("test", {}))
 
 
 def test_results_are_read_as_they_were_written(reproduction: Reproduction, tmp_path: Path) -> None:

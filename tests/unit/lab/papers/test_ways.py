@@ -9,12 +9,12 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.papers.claims import FAILS, HOLDS, UNDECIDED
-from gpusim.lab.papers.kept import Results
-from gpusim.lab.papers.kept_network import KeptNetwork
-from gpusim.lab.papers.kinds import kind_of
+from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.kept_network import NetworkPointRecord
+from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.network_points import NetworkPoint
 from gpusim.lab.papers.page.writing import judged
-from gpusim.lab.papers.plan import STARTED_S, PlannedNetwork, plan_of, together
+from gpusim.lab.papers.plan import STARTED_S, PlannedNetwork, plan_points, together
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from tests.support.network_reproduction import INDEX, loaded, network, results_of
 
@@ -63,14 +63,14 @@ claims:
 """
 
 
-def values(reproduction: Reproduction, results: Results) -> list[Any]:
+def values(reproduction: Reproduction, results: ReproductionResults) -> list[Any]:
     figure = reproduction.figures["more"]
-    found = kind_of(figure).values
+    found = get_figure_kind(figure).values
     assert found is not None
     return list(found(reproduction, figure, results))
 
 
-def twice_as_fast(point: NetworkPoint) -> KeptNetwork:
+def twice_as_fast(point: NetworkPoint) -> NetworkPointRecord:
     """A way that halves all times, by layers of a kind of their own."""
     if point.way == "plain":
         return network(30, 10)
@@ -89,7 +89,7 @@ def test_ways_are_compared_though_their_layers_are_of_other_kinds(tmp_path: Path
 def test_a_way_with_the_engine_is_run_with_it(tmp_path: Path) -> None:
     index = WAYS.replace("{title: plain}", "{title: plain, engine: true}")
     reproduction = loaded(tmp_path, index, more=RATIO)
-    points = plan_of(reproduction, {"more": reproduction.figures["more"]}).points
+    points = plan_points(reproduction, {"more": reproduction.figures["more"]}).points
     engines = {key: one.wanted.engine for key, one in points.items() if isinstance(one, PlannedNetwork)}
     assert engines == {"net 2 mi6 plain": "on", "net 2 mi6 lowered": "off"}
 
@@ -115,13 +115,13 @@ def curves(folder: Path, name: str, losses: list[float], accuracies: list[float]
     (folder / "nets" / name).write_text("\n".join(["epoch,train_loss,train_accuracy,test_accuracy", *rows]) + "\n")
 
 
-def learning(folder: Path, accuracies: list[float]) -> tuple[Reproduction, Results]:
+def learning(folder: Path, accuracies: list[float]) -> tuple[Reproduction, ReproductionResults]:
     (folder / "nets").mkdir(exist_ok=True)
     for name, accuracy in zip("abc", (0.7, 0.8, 0.9), strict=True):
         curves(folder, f"{name}.csv", [3.0, 2.0, 1.0], [0.1, 0.5, accuracy])
     for name, accuracy in zip("def", accuracies, strict=True):
         curves(folder, f"{name}.csv", [3.0, 2.8, 1.8], [0.1, 0.2, accuracy])
-    return loaded(folder, WAYS, more=LEARNING), Results("nets", {})
+    return loaded(folder, WAYS, more=LEARNING), ReproductionResults("nets", {})
 
 
 def test_curves_of_seeds_have_means_and_intervals(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_file_that_has_no_curves_is_named(tmp_path: Path) -> None:
 
 def test_memory_of_ways_has_their_workspaces_and_parameters(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path, WAYS, more=MEMORY)
-    results = Results("nets", {})
+    results = ReproductionResults("nets", {})
     parameters = {one.value for one in values(reproduction, results) if one.measure == "parameters_mib"}
     assert parameters == {(3 * 2 * 3 * 3 + 3 * 3 * 3 * 3) * 4 / 2**20}, "two layers' weights, in four bytes each"
     planned = {one.labels["way"]: one.value for one in values(reproduction, results) if one.measure == "way_mib"}
@@ -172,7 +172,7 @@ def test_what_ways_have_in_common_is_estimated_once(tmp_path: Path) -> None:
     index = WAYS.replace("  sets: {training", more)
     ratio = RATIO.replace("ways: [plain, lowered]", "ways: [plain, lowered, again, engine]")
     reproduction = loaded(tmp_path, index, more=ratio)
-    points = plan_of(reproduction, {"more": reproduction.figures["more"]}).points
+    points = plan_points(reproduction, {"more": reproduction.figures["more"]}).points
     alone = {point.labels["way"]: one for one in points.values() if (point := one.point)}
 
     def seconds(*ways: str) -> float:

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.lab.silicon.compare import Compared, groups, has_even_stride, rank_correlation, summary
-from gpusim.lab.silicon.measured import Point
+from gpusim.lab.silicon.compare import CorrelationPoint, groups, has_even_stride, rank_correlation, summary
+from gpusim.lab.silicon.measured import ProductPoint
 from gpusim.lab.silicon.predict import Prediction
 
 
 def compared(
     modelled_us: float, measured_us: float, sizes: tuple[str, int, int, int] = ("NN", 100, 100, 100), launch: float = 0
-) -> Compared:
-    point = Point(*sizes, measured_us, "kernel")
-    return Compared(Prediction(point, modelled_us, None, 1, 1, "valu", 0.5, 1.0), launch)
+) -> CorrelationPoint:
+    point = ProductPoint(*sizes, measured_us, "kernel")
+    return CorrelationPoint(Prediction(point, modelled_us, None, 1, 1, "valu", 0.5, 1.0), launch)
 
 
 def test_ratio_holds_the_launch() -> None:

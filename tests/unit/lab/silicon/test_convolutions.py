@@ -15,8 +15,8 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.networks import choice
 from gpusim.lab.silicon import report
-from gpusim.lab.silicon.compare import Compared, groups, totals
-from gpusim.lab.silicon.convolutions import TensileMultiplier, Timed, predict_own, timed
+from gpusim.lab.silicon.compare import CorrelationPoint, groups, totals
+from gpusim.lab.silicon.convolutions import SolverLaunches, TensileMultiplier, predict_own, timed
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_table
 from gpusim.lab.silicon.measured_convolutions import (
     COLUMNS,
@@ -25,9 +25,9 @@ from gpusim.lab.silicon.measured_convolutions import (
     IN_TURN,
     OWN,
     SIDE_BY_SIDE,
-    Chosen,
     ConvolutionPoint,
-    product_of,
+    LibraryKernelChoice,
+    build_pass_product,
     read_convolutions,
 )
 from gpusim.lab.silicon.predict import Conditions, Prediction
@@ -42,7 +42,11 @@ from workloads.operators.tiles import product
 from workloads.operators.verify import verify
 
 SIZES = "8,8,8,16,3,3,8,8,1,1,1,1,1,1"
-CHOSEN = [Chosen("NN", 64, 16, 72, "near"), Chosen("NN", 640, 16, 72, "far"), Chosen("TN", 72, 16, 64, "turned")]
+CHOSEN = [
+    LibraryKernelChoice("NN", 64, 16, 72, "near"),
+    LibraryKernelChoice("NN", 640, 16, 72, "far"),
+    LibraryKernelChoice("TN", 72, 16, 64, "turned"),
+]
 ROWS = (
     f"net,F,2,{SIZES},fft=1.0 GemmFwdRest=2.0",
     f"other,F,4,{SIZES},GemmFwdRest=6.0 ConvAsm3x3U=0.5",
@@ -132,7 +136,7 @@ def test_an_images_products_may_be_anothers(direction: str) -> None:
     for launch in operator.launches:
         execute(launch, residency=None)
     assert verify(operator).passed
-    one = product_of(convolution, direction)
+    one = build_pass_product(convolution, direction)
     assert by.asked == [(*one, False), (*one, direction == "W")], "the images' gradients are added up"
 
 
@@ -154,7 +158,7 @@ def facts(*times_us: float) -> list[Any]:
 def test_the_second_product_counts() -> None:
     named = [SimpleNamespace(name=name) for name in ("moved", "scaled", "product", "back")]
     moved, product, back = (named[0],), tuple(named[1:3]), (named[3],)
-    made = Timed(moved, product, product, back)  # type: ignore[arg-type]
+    made = SolverLaunches(moved, product, product, back)  # type: ignore[arg-type]
     assert [launch.name for launch in made.in_order] == [  # type: ignore[attr-defined]
         *("moved", "scaled", "product", "scaled", "product", "back")
     ]
@@ -164,7 +168,7 @@ def test_the_second_product_counts() -> None:
 
 
 def test_images_in_turn_are_one_images_time_as_often_with_gaps_between() -> None:
-    made = Timed((), facts(9), facts(7), times=32, gap_us=5.0)  # type: ignore[arg-type]
+    made = SolverLaunches((), facts(9), facts(7), times=32, gap_us=5.0)  # type: ignore[arg-type]
     assert made.time_us([], facts(7)) == 32 * 7 + 31 * 5
 
 
@@ -220,26 +224,26 @@ def test_filters_of_one_by_one_have_solvers_of_their_own(
 def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convolution_in_sums(tmp_path: Path) -> None:
     sizes = "8,8,8,16,1,1,8,8,0,0,1,1,1,1"
     rows = (f"net,F,2,{sizes},GemmFwd1x1_0_1=0.2", f"net,F,4,{sizes},GemmFwd1x1_0_1=0.6")
-    chosen = [Chosen("NN", 64, 16, 8, "of two", 2), Chosen("NN", 64, 16, 8, "of nine", 9)]
+    chosen = [LibraryKernelChoice("NN", 64, 16, 8, "of two", 2), LibraryKernelChoice("NN", 64, 16, 8, "of nine", 9)]
     points = read_convolutions(written(tmp_path, *rows), GEMM, chosen)
     assert [(p.convolution.shape[0], p.time_us, p.kernel) for p in points] == [
         *[(2, 200.0, "of two"), (4, 600.0, "of two")]
     ], "the nearest batch decides too"
     times = zip(points, (60, 80), strict=True)
-    made = [Compared(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0), 20.0) for p, us in times]
+    made = [CorrelationPoint(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0), 20.0) for p, us in times]
     every = next(s for s in totals(made) if s.what == "all")
     assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
     assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
 
 
-def compared(folder: Path) -> list[Compared]:
+def compared(folder: Path) -> list[CorrelationPoint]:
     points = read_convolutions(written(folder, *ROWS), GEMM, CHOSEN)
     times = (1200.0, 1400.0)
     predictions = [
         Prediction(point, time_us, None, 2, 4, "valu", 0.5, 1.0, 3.0, im2col_us=100.0)
         for point, time_us in zip(points, times, strict=True)
     ]
-    return [Compared(prediction, 100.0) for prediction in predictions]
+    return [CorrelationPoint(prediction, 100.0) for prediction in predictions]
 
 
 def test_networks_are_summed_by_pass(tmp_path: Path) -> None:
@@ -252,17 +256,17 @@ def test_networks_are_summed_by_pass(tmp_path: Path) -> None:
 
 def test_a_result_is_read_again(tmp_path: Path) -> None:
     rows, (table, _) = compared(tmp_path), load_measured("miopen-vega20")
-    document = report.document(table, report.Restored(rows, None, False, "", []))
+    document = report.document(table, report.SavedComparison(rows, None, False, "", []))
     again = report.restored(json.loads(json.dumps(document)))
     assert [replace(row.prediction.point) for row in again.rows] == [row.prediction.point for row in rows]
-    assert report.markdown(table, again) == report.markdown(table, report.Restored(rows, None, False, "", []))
+    assert report.markdown(table, again) == report.markdown(table, report.SavedComparison(rows, None, False, "", []))
     assert "| net | all | 2 | 3000.0 | 2800.0 |" in report.markdown(table, again)
 
 
 def test_an_interrupt_that_the_choice_has_taken_ends_the_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = load_measured("miopen-vega20-own")
     (point, *_) = read_convolutions(written(tmp_path, *ROWS), OWN, [])
-    monkeypatch.setattr(choice, "choose", lambda *_: choice.Chosen())
+    monkeypatch.setattr(choice, "choose", lambda *_: choice.AlgorithmChoices())
     with pytest.raises(KeyboardInterrupt):
         predict_own(point, Conditions.of(table, 1.0, None))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 
 RESULT = Path(__file__).resolve().parents[4] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
@@ -18,7 +18,7 @@ def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int,
     earlier, again = tmp_path / "earlier.json", tmp_path / "again.json"
     earlier.write_text(json.dumps({**json.loads(RESULT.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
     asked = CorrelateOptions(earlier=earlier, **options)
-    code = correlate(asked, JobOptions(json_file=again), StoreOptions(), LiveOptions())
+    code = correlate(asked, JobCommandOptions(json_file=again), StoreOptions(), LiveOptions())
     return code, json.loads(again.read_text(encoding="utf-8"))
 
 
@@ -64,7 +64,7 @@ def test_what_it_writes_is_read_again(tmp_path: Path) -> None:
     """An object of this version's schema, whose rows are the points, gives the same again."""
     _, once = shown(tmp_path, {})
     again, twice = tmp_path / "again.json", tmp_path / "twice.json"
-    correlate(CorrelateOptions(earlier=again), JobOptions(json_file=twice), StoreOptions(), LiveOptions())
+    correlate(CorrelateOptions(earlier=again), JobCommandOptions(json_file=twice), StoreOptions(), LiveOptions())
     assert json.loads(twice.read_text(encoding="utf-8")) == once
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpusim.lab.silicon.fit import fit
-from gpusim.lab.silicon.measured import FitSpec, Point
+from gpusim.lab.silicon.measured import FitSpec, ProductPoint
 from gpusim.lab.silicon.predict import Prediction
 from gpusim.lab.silicon.report import fit_table
 
@@ -14,8 +14,8 @@ LAUNCH_US = 12.5
 POINTS = 40
 
 
-def measured(index: int) -> Point:
-    return Point("NN", 64, 64, 64 + index, LAUNCH_US + 20.0 * (index + 1), "kernel")
+def measured(index: int) -> ProductPoint:
+    return ProductPoint("NN", 64, 64, 64 + index, LAUNCH_US + 20.0 * (index + 1), "kernel")
 
 
 def model(values: dict[str, Any]) -> list[Prediction]:
@@ -77,7 +77,7 @@ def test_compiled_kernels_have_a_launch_time_of_their_own() -> None:
             name, launch_us = ("a_ISA000_b", 20.0) if index % 2 else ("a_ISA906_b", 5.0)
             us = 20.0 * (index + 1)
             out.append(
-                Prediction(Point("NN", 64, 64, 64 + index, launch_us + us, name), us, None, 1, 1, "valu", 0.5, 1)
+                Prediction(ProductPoint("NN", 64, 64, 64 + index, launch_us + us, name), us, None, 1, 1, "valu", 0.5, 1)
             )
         return [out] * len(wanted)
 

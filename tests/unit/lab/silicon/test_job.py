@@ -14,8 +14,8 @@ from gpusim.base.progress import Reporter
 from gpusim.jobs.running.runner import run
 from gpusim.lab.cli import correlate
 from gpusim.lab.silicon import cost, predict, report
-from gpusim.lab.silicon.job import MeasuredJob, Wanted
-from gpusim.lab.silicon.measured import FitSpec, Point, load_measured
+from gpusim.lab.silicon.job import CorrelationOptions, MeasuredJob
+from gpusim.lab.silicon.measured import FitSpec, ProductPoint, load_measured
 from gpusim.lab.silicon.predict import Conditions, Prediction
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.sampling.spec import SamplingSpec
@@ -24,7 +24,7 @@ from gpusim.results.records.record import RunRecord
 from gpusim.results.report.document import document
 
 TABLE, _ = load_measured("rocblas-r9nano")
-POINTS = [Point("NN", 64, 64, 64 * (index + 1), 100.0, f"kernel {index}") for index in range(5)]
+POINTS = [ProductPoint("NN", 64, 64, 64 * (index + 1), 100.0, f"kernel {index}") for index in range(5)]
 FACTS = RunFacts.of(kernel={"name": "k", "cycles": 100, "clock_ghz": 1.0})
 
 
@@ -38,12 +38,12 @@ class Model:
         monkeypatch.setattr(cost, "_seconds", self._seconds)
         monkeypatch.setattr(predict, "predict", self._predict)
 
-    def _seconds(self, point: Point, *_: Any) -> float:
+    def _seconds(self, point: ProductPoint, *_: Any) -> float:
         if point.label in self.impossible:
             raise UserError("kernel 'x' is in none of the code objects given")
         return float(point.k)
 
-    def _predict(self, point: Point, *_: Any) -> Prediction:
+    def _predict(self, point: ProductPoint, *_: Any) -> Prediction:
         self.ran.append(point.label)
         self.fails.get(point.label, lambda: None)()
         return Prediction(point, float(point.k), None, 1, 1, "valu", 0.5, 1.0, facts=FACTS)
@@ -55,7 +55,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
 
 
 def ran(reporter: Reporter | None = None, **wanted: Any) -> tuple[RunRecord, dict[str, Any]]:
-    job = MeasuredJob(TABLE, POINTS, [], [], Wanted(25.0, SamplingSpec(), **wanted))
+    job = MeasuredJob(TABLE, POINTS, [], [], CorrelationOptions(25.0, SamplingSpec(), **wanted))
     with Interrupt() as interrupt:
         (record,) = run(job, reporter or Reporter(quiet=True), interrupt)
     return record, document(job.resolved(), [record], [""], job.about)
@@ -136,7 +136,7 @@ def test_what_was_interrupted_or_failed_before_any_point_was_finished_is_shown(
 def test_other_conditions_are_another_point(model: Model, tmp_path: Path) -> None:
     ran(store=tmp_path / "store.db")
     other = TABLE.model_copy(update={"beta": 0.5})
-    job = MeasuredJob(other, POINTS[:1], [], [], Wanted(25.0, None, store=tmp_path / "store.db"))
+    job = MeasuredJob(other, POINTS[:1], [], [], CorrelationOptions(25.0, None, store=tmp_path / "store.db"))
     with Interrupt() as interrupt:
         run(job, Reporter(quiet=True), interrupt)
     assert len(model.ran) == 6
@@ -145,7 +145,7 @@ def test_other_conditions_are_another_point(model: Model, tmp_path: Path) -> Non
 def test_a_fit_needs_all_its_points(model: Model) -> None:
     def fitted() -> dict[str, Any]:
         table = TABLE.model_copy(update={"fit": FitSpec(launch_us=(0.0, 40.0))})
-        job = MeasuredJob(table, POINTS, [], [], Wanted(25.0, None, fits=True))
+        job = MeasuredJob(table, POINTS, [], [], CorrelationOptions(25.0, None, fits=True))
         with Interrupt() as interrupt:
             (record,) = run(job, Reporter(quiet=True), interrupt)
         return document(job.resolved(), [record], [""], job.about)
@@ -177,11 +177,11 @@ def test_cost_is_of_whole_tiles_and_less_where_a_product_is_sampled(
     limit_gflop: float, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "Cijk_Ailk_Bljk_SB_MT64x64x8_SN_GSU1_K1_WG16_16_1_WGM1"
-    monkeypatch.setattr(cost, "launches_of", lambda *_: [SimpleNamespace(kernel=None, workgroups=(100, 100, 1))])
+    monkeypatch.setattr(cost, "build_launches", lambda *_: [SimpleNamespace(kernel=None, workgroups=(100, 100, 1))])
     monkeypatch.setattr(cost, "occupancy", lambda *_: SimpleNamespace(workgroups_per_cu=1))
     monkeypatch.setattr(cost, "decode_kernel", lambda _: loop(["v_mac_f32"] * 4 + ["s_branch"]))
     conditions = Conditions(TABLE.gpu, 1.0, 0.0, 0.0, limit_gflop, SamplingSpec())
-    point = Point("NN", 6399, 6391, 16, 1.0, name)
+    point = ProductPoint("NN", 6399, 6391, 16, 1.0, name)
     instructions = 6400 * 6400 * 16 / 64 * 5 / 4
     seconds = instructions / cost.INSTRUCTIONS_PER_S + 100 * 100 * (64 + 64) * 16 * 4 / 64 / cost.LINES_PER_S
     found = cost.check([point], conditions, None)  # type: ignore[arg-type]

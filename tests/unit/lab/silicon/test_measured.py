@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 from gpusim.lab.silicon.kernels import kernel_files
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_points
-from gpusim.lab.silicon.predict import Conditions, problem_of, replaced
+from gpusim.lab.silicon.predict import Conditions, build_problem, replaced
 from workloads.vendor.tensile import TensileError, TensileKernel
 
 HEAD = "transposes,m,n,k,measured_gflops,kernel\n"
@@ -26,7 +26,7 @@ def test_a_shipped_table_is_whole(name: str) -> None:
     for point in points:
         # GFLOPS: a multiply-accumulate a lane and cycle, half as many of FP64, twice as many of FP16
         peak = 64 * table.gpu.cus * 2 * table.gpu.clock_ghz * 4 / point.element_bytes
-        assert problem_of(point, Conditions.of(table, 1.0, None))[1].transposes == point.transposes
+        assert build_problem(point, Conditions.of(table, 1.0, None))[1].transposes == point.transposes
         assert 1e3 * point.gflop / (point.time_us * 1e-3) < 1e3 * peak
     assert len({(p.transposes, p.m, p.n, p.k) for p in points}) == len(points)
 
@@ -88,7 +88,7 @@ def test_kernels_are_found_below_a_folder(tmp_path: Path) -> None:
 def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
     asked = CorrelateOptions(kernels=tmp_path, only=["NN 1x2x3"], jobs=1)
     with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
-        correlate(asked, JobOptions(quiet=True), StoreOptions(), LiveOptions())
+        correlate(asked, JobCommandOptions(quiet=True), StoreOptions(), LiveOptions())
 
 
 def test_a_gpu_file_is_no_table() -> None:

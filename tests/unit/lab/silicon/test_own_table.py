@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 from gpusim.lab.silicon import cost, predict
 from gpusim.lab.silicon.measured import LIKE, load_measured, read_points
@@ -43,7 +43,7 @@ def test_the_pages_example_runs(
     monkeypatch.chdir(mine)
     assert "gpusim correlate mine.csv --gpu mi6" in PAGE.read_text(encoding="utf-8")
     asked = CorrelateOptions(gpu="mi6", jobs=1)
-    assert correlate(asked, JobOptions(), StoreOptions(), LiveOptions(), table="mine.csv") == 0
+    assert correlate(asked, JobCommandOptions(), StoreOptions(), LiveOptions(), table="mine.csv") == 0
     shown = capsys.readouterr().out
     assert shown.startswith("mine: 3 points on MI6 at 1.237 GHz, 0.00 us a measurement beside its kernels")
     assert "TN 4096x128x1024" in shown
@@ -85,7 +85,7 @@ def test_a_point_without_any_kernel_says_so(tmp_path: Path) -> None:
     table, _ = load_measured(file, ["gpu=mi6"])
     (point,) = read_points(file)
     with pytest.raises(UserError, match="no TT product to take a kernel from: name one in a column 'kernel'"):
-        predict.problem_of(point, predict.Conditions.of(table, 25.0, None))
+        predict.build_problem(point, predict.Conditions.of(table, 25.0, None))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_wrong_file_of_points_is_named(text: str, said: str, tmp_path: Path) -
 
 
 def run(table: str, **asked: Any) -> None:
-    correlate(CorrelateOptions(**asked), JobOptions(quiet=True), StoreOptions(), LiveOptions(), table=table)
+    correlate(CorrelateOptions(**asked), JobCommandOptions(quiet=True), StoreOptions(), LiveOptions(), table=table)
 
 
 @pytest.mark.parametrize(

@@ -17,24 +17,24 @@ from gpusim.config.gpu import load_gpu
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.lab.silicon import predict as module
 from gpusim.lab.silicon.kernels import KernelSource
-from gpusim.lab.silicon.measured import Point, load_measured
-from gpusim.lab.silicon.predict import SAMPLED, WHOLE, Conditions, Prediction, predicted, problem_of
+from gpusim.lab.silicon.measured import ProductPoint, load_measured
+from gpusim.lab.silicon.predict import SAMPLED, WHOLE, Conditions, Prediction, build_problem, predicted
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.sampled import Doubt, Replicates, Sampling
+from gpusim.model.core.sampled import Replicates, Sampling, UncertaintyComponent
 from gpusim.model.sampling.spec import SamplingSpec
 
-POINTS = [Point("NN", 64, 64, 64 * (index + 1), 1.0, f"kernel {index}") for index in range(5)]
+POINTS = [ProductPoint("NN", 64, 64, 64 * (index + 1), 1.0, f"kernel {index}") for index in range(5)]
 TABLE, _ = load_measured("rocblas-r9nano")
 CONDITIONS = Conditions.of(TABLE, 25.0, SamplingSpec())
 FAR_OFF_S = 600.0
 
 
-def prediction(point: Point) -> Prediction:
+def prediction(point: ProductPoint) -> Prediction:
     return Prediction(point, float(point.k), None, 1, 1, "valu", 0.5, 1.0)
 
 
-def run(jobs: int, monkeypatch: pytest.MonkeyPatch, work: Callable[[Point], Prediction]) -> Iterator[Any]:
+def run(jobs: int, monkeypatch: pytest.MonkeyPatch, work: Callable[[ProductPoint], Prediction]) -> Iterator[Any]:
     """The points with `work` in a run's place; keys are their numbers."""
     monkeypatch.setattr(module, "predict", lambda point, conditions, kernels: work(point))
     return predicted(list(enumerate(POINTS)), [CONDITIONS] * len(POINTS), KernelSource([], False), jobs)
@@ -59,7 +59,7 @@ def test_the_core_is_prepared_once_before_there_are_other_processes(monkeypatch:
     prepared: list[int] = []
     monkeypatch.setattr("gpusim.model.core.prepare.prepare_core", lambda: prepared.append(os.getpid()))
 
-    def work(point: Point) -> Prediction:
+    def work(point: ProductPoint) -> Prediction:
         return Prediction(point, float(prepared == [os.getppid()]), None, 1, 1, "valu", 0.5, 1.0)
 
     assert [one.time_us for _, one in run(2, monkeypatch, work)] == [1.0] * len(POINTS)
@@ -68,7 +68,7 @@ def test_the_core_is_prepared_once_before_there_are_other_processes(monkeypatch:
 def test_an_interrupt_does_not_wait_for_what_is_running(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes would sleep for ten minutes; the fixture looks whether they are gone."""
 
-    def work(point: Point) -> Prediction:
+    def work(point: ProductPoint) -> Prediction:
         if point is not POINTS[-1]:
             time.sleep(FAR_OFF_S)
         return prediction(point)
@@ -91,7 +91,7 @@ def test_an_interrupt_does_not_wait_for_what_is_running(monkeypatch: pytest.Monk
     ],
 )
 def test_a_process_that_dies_is_named(end: Callable[[], None], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(point: Point) -> Prediction:
+    def work(point: ProductPoint) -> Prediction:
         if point is POINTS[2]:
             end()
         return prediction(point)
@@ -103,7 +103,7 @@ def test_a_process_that_dies_is_named(end: Callable[[], None], said: str, monkey
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_one_that_fails_stops_no_other(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(point: Point) -> Prediction:
+    def work(point: ProductPoint) -> Prediction:
         if point is POINTS[1]:
             raise UserError("no such kernel")
         return prediction(point)
@@ -122,7 +122,7 @@ def facts(half_width: float | None, simulated: float = 30.0) -> Any:
     made = RunFacts.of(kernel=kernel, roofline={"valu": 50.0, "latency": 99.0})
     if half_width is not None:
         vector = CountVector.of(made.sections)
-        doubt = Doubt(
+        doubt = UncertaintyComponent(
             vector, Replicates(4.0, np.eye(1, sum(vector.sizes), vector.at("kernel", "cycles")) * half_width / 2)
         )
         made.sampling = Sampling(0.95, "windows", "", 9.0, 120.0, simulated, False, (doubt,))
@@ -137,12 +137,12 @@ def test_a_larger_product_is_sampled_and_keeps_its_bar(
 ) -> None:
     asked: list[SamplingSpec | None] = []
 
-    def launched(point: Point, conditions: Conditions, _: Any) -> list[list[Any]]:
-        asked.append(conditions.sampling_of(point))
+    def launched(point: ProductPoint, conditions: Conditions, _: Any) -> list[list[Any]]:
+        asked.append(conditions.get_sampling(point))
         return [[facts(sampled)]]
 
     monkeypatch.setattr(module, "_run", launched)
-    point = Point("NN", 1000, 1000, gflop * 500, 1.0, NAME)
+    point = ProductPoint("NN", 1000, 1000, gflop * 500, 1.0, NAME)
     found = module.predict(point, CONDITIONS, KernelSource([], False))
     assert (found.how, found.half_width_us, found.simulated) == (how, pytest.approx(bar_us), share)
     assert asked == [SamplingSpec() if how == SAMPLED else None]
@@ -159,21 +159,21 @@ def test_launches_are_run_as_asked(k: int, sampled: bool, calls: int, monkeypatc
 
     asked: list[tuple[int, SamplingSpec | None]] = []
     monkeypatch.setattr("gpusim.jobs.host.command_processor.CommandProcessor", Processor)
-    monkeypatch.setattr(module, "launches_of", lambda *_: ("beta", "product"))
-    found = module._run(Point("NN", 1000, 1000, k, 1.0, NAME), CONDITIONS, KernelSource([], False))
+    monkeypatch.setattr(module, "build_launches", lambda *_: ("beta", "product"))
+    found = module._run(ProductPoint("NN", 1000, 1000, k, 1.0, NAME), CONDITIONS, KernelSource([], False))
     assert asked == [(2 * calls, SamplingSpec() if sampled else None)]
     assert [len(call) for call in found] == [2] * calls
 
 
 def test_exact_samples_nothing() -> None:
-    assert replace(CONDITIONS, sampling=None).sampling_of(Point("NN", 10**5, 10**5, 10**5, 1.0, NAME)) is None
+    assert replace(CONDITIONS, sampling=None).get_sampling(ProductPoint("NN", 10**5, 10**5, 10**5, 1.0, NAME)) is None
 
 
 def test_a_product_that_sampling_cannot_cut_counts_as_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     held = facts(8.0, 120.0)
     held.sampling = replace(held.sampling, method="whole", doubts=())
     monkeypatch.setattr(module, "_run", lambda *_: [[held]])
-    found = module.predict(Point("NN", 1000, 1000, 10**6, 1.0, NAME), CONDITIONS, KernelSource([], False))
+    found = module.predict(ProductPoint("NN", 1000, 1000, 10**6, 1.0, NAME), CONDITIONS, KernelSource([], False))
     assert (found.how, found.half_width_us) == (WHOLE, 0.0)
 
 
@@ -183,8 +183,8 @@ def test_general_batches_have_their_own_clock() -> None:
     alone, general = (
         replace(POINTS[0], kernel=f"Cijk_Ailk_Bljk_SB{kind}_MT8x8x8_X_GSU1_X_WG8_8_1_WGM1") for kind in ("", "_GB")
     )
-    assert conditions.gpu_of(alone).clock_ghz == table.clock_ghz
-    assert conditions.gpu_of(general).clock_ghz == table.general.clock_ghz != table.clock_ghz
+    assert conditions.get_gpu(alone).clock_ghz == table.clock_ghz
+    assert conditions.get_gpu(general).clock_ghz == table.general.clock_ghz != table.clock_ghz
 
 
 def test_general_batches_may_be_of_another_card() -> None:
@@ -193,11 +193,13 @@ def test_general_batches_may_be_of_another_card() -> None:
     alone, general = (
         replace(POINTS[0], kernel=f"Cijk_Ailk_Bljk_SB{kind}_MT8x8x8_X_GSU1_X_WG8_8_1_WGM1") for kind in ("", "_GB")
     )
-    assert (conditions.gpu_of(alone).name, conditions.gpu_of(general)) == ("MI25", load_gpu("vega56"))
-    assert problem_of(general, conditions)[0].compute_units == 56 != problem_of(alone, conditions)[0].compute_units
+    assert (conditions.get_gpu(alone).name, conditions.get_gpu(general)) == ("MI25", load_gpu("vega56"))
+    assert (
+        build_problem(general, conditions)[0].compute_units == 56 != build_problem(alone, conditions)[0].compute_units
+    )
     hashed = conditions.changed("l2.channel_masks", None).changed("clock_ghz", 1.2)
-    assert [hashed.gpu_of(one).l2.channel_masks for one in (alone, general)] == [None, None]
-    assert [hashed.gpu_of(one).clock_ghz for one in (alone, general)] == [1.2, 1.471], "that one is never fitted"
+    assert [hashed.get_gpu(one).l2.channel_masks for one in (alone, general)] == [None, None]
+    assert [hashed.get_gpu(one).clock_ghz for one in (alone, general)] == [1.2, 1.471], "that one is never fitted"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gpusim.lab.silicon import report
-from gpusim.lab.silicon.compare import Compared, groups
-from gpusim.lab.silicon.measured import Point, load_measured
+from gpusim.lab.silicon.compare import CorrelationPoint, groups
+from gpusim.lab.silicon.measured import ProductPoint, load_measured
 from gpusim.lab.silicon.picture import picture
 from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 
@@ -17,13 +17,13 @@ TABLE, _ = load_measured("rocblas-r9nano")
 EARLIER = Path(__file__).resolve().parents[4] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
 
 
-def row(k: int, modelled_us: float, simulated: float, half_width_us: float | None) -> Compared:
-    point = Point("NN", 1000, 1000, k, 100.0, "kernel")
-    return Compared(Prediction(point, modelled_us, None, 1, 1, "valu", 0.5, simulated, half_width_us), 10.0)
+def row(k: int, modelled_us: float, simulated: float, half_width_us: float | None) -> CorrelationPoint:
+    point = ProductPoint("NN", 1000, 1000, k, 100.0, "kernel")
+    return CorrelationPoint(Prediction(point, modelled_us, None, 1, 1, "valu", 0.5, simulated, half_width_us), 10.0)
 
 
 ROWS = [row(1, 100.0, 1.0, 0.0), row(2, 110.0, 0.25, 7.5), row(3, 150.0, 0.1, None)]
-FOUND = report.Restored(ROWS, None, False, "", [])
+FOUND = report.SavedComparison(ROWS, None, False, "", [])
 
 
 def cells(page: str, k: int) -> list[str]:

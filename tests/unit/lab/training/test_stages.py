@@ -13,11 +13,11 @@ from gpusim.lab.training.stages import (
     GPU,
     LINKS,
     STORAGE,
+    LayerStep,
+    PipelineTrace,
     Reduction,
     SnapshotWork,
-    Step,
-    Trained,
-    Training,
+    TrainingPipeline,
     buckets,
     simulate,
     steady_us,
@@ -27,20 +27,20 @@ GB_S, LATENCY_US = 1.0, 5.0
 TIMES = st.integers(1, 400)
 
 
-def line(read: float, prepare: float, copy: float, passes: float, update: float, **more: object) -> Training:
+def line(read: float, prepare: float, copy: float, passes: float, update: float, **more: object) -> TrainingPipeline:
     """A line on one GPU, by the times of its stages in us."""
     graph = networkx.DiGraph()
     link(graph, HOST, "gpu0", GB_S, 0.0)
     steps = {
-        "forward": (Step("a f", passes / 2),),
-        "backward": (Step("a b", passes / 2),),
-        "update": (Step("a u", update),),
+        "forward": (LayerStep("a f", passes / 2),),
+        "backward": (LayerStep("a b", passes / 2),),
+        "update": (LayerStep("a u", update),),
     }
-    made = Training(read, (prepare,), 4, False, copy * 1e3, **steps, buffers=(2, 2, 2), graph=graph)
+    made = TrainingPipeline(read, (prepare,), 4, False, copy * 1e3, **steps, buffers=(2, 2, 2), graph=graph)
     return replace(made, **more)
 
 
-def recurrence(t: Training, count: int) -> tuple[list[float], list[float]]:
+def recurrence(t: TrainingPipeline, count: int) -> tuple[list[float], list[float]]:
     """When each batch has been copied, and each iteration ended: from the rules alone, without events."""
     read, prepare, copy = t.read_us, t.preprocess_us[0], t.copy_bytes / (GB_S * 1e3)
     passes, update = sum(s.time_us for s in (*t.forward, *t.backward)), t.update[0].time_us
@@ -116,7 +116,7 @@ def test_a_snapshot_delays_a_training_that_waits_for_it() -> None:
     saved = SnapshotWork(10, 40e3, 500.0, blocking=True, most=1)
     training = line(50, 60, 10, 200, 20)
 
-    def delay_us(snapshot: SnapshotWork, of: Training = training) -> float:
+    def delay_us(snapshot: SnapshotWork, of: TrainingPipeline = training) -> float:
         return simulate(replace(of, snapshot=snapshot), 30).ends_us[-1] - simulate(of, 30).ends_us[-1]
 
     assert delay_us(saved) == pytest.approx(40 + 500)  # copied back at 1 GB/s, then written
@@ -125,14 +125,18 @@ def test_a_snapshot_delays_a_training_that_waits_for_it() -> None:
     assert delay_us(replace(saved, blocking=False), bound) == pytest.approx(500)  # its reads wait for the write
 
 
-def of_gpus(count: int, reduction: Reduction) -> Training:
+def of_gpus(count: int, reduction: Reduction) -> TrainingPipeline:
     graph = networkx.DiGraph()
     for number in range(count):
         link(graph, f"gpu{number}", f"gpu{(number + 1) % count}", GB_S, LATENCY_US)
         link(graph, HOST, f"gpu{number}", 1e4, 0.0)
-    backward = (Step("c backward", 100.0, 40e3), Step("b backward", 100.0), Step("a backward", 100.0, 20e3))
+    backward = (
+        LayerStep("c backward", 100.0, 40e3),
+        LayerStep("b backward", 100.0),
+        LayerStep("a backward", 100.0, 20e3),
+    )
     made = line(1, 1, 0.001, 100, 7, backward=backward, graph=graph, gpus=count, reduction=reduction)
-    return replace(made, forward=(Step("a forward", 50.0),))
+    return replace(made, forward=(LayerStep("a forward", 50.0),))
 
 
 def ring_us(count: int, size: float) -> float:
@@ -165,6 +169,6 @@ def test_a_bucket_ends_when_it_is_full_and_at_the_end() -> None:
 
 def test_images_that_are_there_are_not_waited_for() -> None:
     training = line(900, 60, 10, 200, 20, fed=False)
-    found: Trained = simulate(training, 8)
+    found: PipelineTrace = simulate(training, 8)
     assert found.iteration_us(2) == steady_us(training)[0] == 220
     assert found.busy(STORAGE, 2) == 0

@@ -13,7 +13,7 @@ from gpusim.cli.main import invoke
 from gpusim.config.network import load_network
 from gpusim.lab.training.spec import load_training
 from gpusim.lab.training.times import gpu_times
-from gpusim.results.store.reading import Results
+from gpusim.results.store.reading import StoreReader
 from tests.support.published_stages import ARRAY, DISK, both, claims, stage_times
 from tests.support.trace_reader import read_trace
 
@@ -56,7 +56,7 @@ def result(capsys: pytest.CaptureFixture, *arguments: str | Path) -> dict[str, A
 
 def test_an_iteration_s_times_are_those_of_the_stored_run(folder: Path, capsys: pytest.CaptureFixture) -> None:
     found = result(capsys, folder / "training.yaml", "--store", folder / "s.db")
-    with Results(folder / "s.db") as store:
+    with StoreReader(folder / "s.db") as store:
         host_us = store.query("SELECT value FROM run_metrics WHERE name = 'host.time_us'").rows[0][0]
     assert sum(found["compute_ms"].values()) == pytest.approx(host_us / 1e3)  # with each launch's own time
     assert all(time > 0 for time in found["compute_ms"].values())
