@@ -22,12 +22,16 @@ class GridError(UserError):
 
 
 class Grid(NamedTuple):
-    """Work-items in x, y, z: of the grid, of a workgroup, and the offset of the first; dimensions: as written."""
+    """Work-items of a launch in x, y and z."""
 
     global_size: Size3
+    """Size of the grid."""
     local_size: Size3
+    """Size of a workgroup."""
     offset: Size3
+    """Offset of the first work-item."""
     dimensions: int
+    """Number of dimensions as given."""
 
 
 def grid(kernel: "Kernel", global_size: Size, local_size: Size | None, offset: Size = 0) -> Grid:

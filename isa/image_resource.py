@@ -29,13 +29,29 @@ PITCH_ALIGNMENT = 256  # bytes from row to row are a multiple of, as an image's 
 MOST_TEXELS, MOST_LAYERS = 1 << 14, 1 << 13  # in x and y; in z, and layers
 NUMBERS = {"unorm": 0, "snorm": 1, "uint": 4, "sint": 5, "float": 7}
 _DATA_FORMATS = {
-    **{(8, 1): 1, (16, 1): 2, (8, 2): 3, (32, 1): 4, (16, 2): 5},
-    **{(8, 4): 10, (32, 2): 11, (16, 4): 12, (32, 4): 14},
+    (8, 1): 1,
+    (16, 1): 2,
+    (8, 2): 3,
+    (32, 1): 4,
+    (16, 2): 5,
+    (8, 4): 10,
+    (32, 2): 11,
+    (16, 4): 12,
+    (32, 4): 14,
 }
 _CHANNEL_TYPES = {  # hsa_ext_image_channel_type_t
-    **{("snorm", 8): 0, ("snorm", 16): 1, ("unorm", 8): 2, ("unorm", 16): 3},
-    **{("sint", 8): 8, ("sint", 16): 9, ("sint", 32): 10, ("uint", 8): 11, ("uint", 16): 12, ("uint", 32): 13},
-    **{("float", 16): 14, ("float", 32): 15},
+    ("snorm", 8): 0,
+    ("snorm", 16): 1,
+    ("unorm", 8): 2,
+    ("unorm", 16): 3,
+    ("sint", 8): 8,
+    ("sint", 16): 9,
+    ("sint", 32): 10,
+    ("uint", 8): 11,
+    ("uint", 16): 12,
+    ("uint", 32): 13,
+    ("float", 16): 14,
+    ("float", 32): 15,
 }
 _CHANNEL_ORDERS = {1: 1, 2: 3, 4: 8}  # hsa_ext_image_channel_order_t: R, RG, RGBA
 _ZERO, _ONE, _FIRST_CHANNEL = 0, 1, 4

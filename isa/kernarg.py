@@ -31,13 +31,12 @@ class KernargError(UserError):
 
 @dataclass(frozen=True)
 class Pointer:
-    """A device address, for an argument that points to global memory; 0 is the null pointer.
-
-    dtype: of the elements there, which must then be the argument's; None: not checked.
-    """
+    """A device address, for an argument that points to global memory."""
 
     address: int
+    """Device address; 0: the null pointer."""
     dtype: np.dtype | None = None
+    """Type of the elements, checked against the argument's; None: not checked."""
 
     def __post_init__(self) -> None:
         if isinstance(self.address, bool) or not isinstance(self.address, int | np.integer):
@@ -59,10 +58,12 @@ class Local:
 
 @dataclass(frozen=True)
 class ImageWords:
-    """The device address of an image's words, as isa/image_resource.py lays them out; type_name: OpenCL C's."""
+    """A device address of image words in the layout of isa/image_resource.py."""
 
     address: int
+    """Device address."""
     type_name: str
+    """Image type in OpenCL C."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,12 @@ class SamplerWords:
 
 
 class Kernarg(NamedTuple):
-    """A packed argument block. block: its bytes; dynamic_lds_bytes: LDS after the kernel's own, for its arguments."""
+    """A packed argument block."""
 
     block: bytes
+    """Contents."""
     dynamic_lds_bytes: int
+    """LDS for its arguments after the kernel's own, in bytes."""
 
 
 _WORDS_OF_KINDS: dict[str, type[ImageWords] | type[SamplerWords]] = {"image": ImageWords, "sampler": SamplerWords}

@@ -18,34 +18,36 @@ POINTERS = ("global_buffer", "dynamic_shared_pointer")  # kinds of arguments tha
 
 @dataclass(frozen=True)
 class Residency:
-    """How much of a launch a machine holds at a time.
-
-    workgroups: at most; wavefront_slots, workgroup_slots: places for their registers and private memory, for their LDS.
-    """
+    """Largest resident part of a launch on a machine."""
 
     workgroups: int
+    """Largest number of resident workgroups."""
     wavefront_slots: int
+    """Number of slots for wavefronts: registers and private memory."""
     workgroup_slots: int
+    """Number of slots for workgroups: LDS."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One kernel over one grid.
-
-    kernarg: the kernel argument block, laid out as the code object's metadata says;
-    global_size, local_size: work-items in x, y, z; regions: the sparse regions the command processor registers
-    with the compaction engine (none: the engine stays off and sparse loads are ordinary loads); dimensions: what the
-    kernel reads as the number of the grid's dimensions, 1 to 3 (0: those up to the last one larger than 1).
-    """
+    """One kernel over one grid."""
 
     kernel: "Kernel"
+    """Kernel."""
     memory: "DeviceMemory"
+    """Device memory."""
     kernarg: bytes
+    """Kernel argument block in the layout of the code object's metadata."""
     global_size: tuple[int, int, int]
+    """Work-items of the grid in x, y, z."""
     local_size: tuple[int, int, int]
+    """Work-items of a workgroup in x, y, z."""
     dynamic_lds_bytes: int = 0
+    """LDS after the kernel's own, in bytes."""
     regions: tuple[SparseRegion, ...] = field(default=())
+    """Sparse regions registered with the compaction engine; empty: the engine is off and sparse loads are ordinary."""
     dimensions: int = 0
+    """Number of dimensions that the kernel reads, 1 to 3; 0: up to the last dimension larger than 1."""
 
     def __post_init__(self) -> None:
         if not self.dimensions:

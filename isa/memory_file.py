@@ -28,11 +28,14 @@ class AllocationContent:
 
 @dataclass(frozen=True, eq=False)
 class MemoryFile:
-    """What the file holds. pieces: by address, ascending."""
+    """Contents of a memory file."""
 
     pieces: Mapping[int, AllocationContent] = field(default_factory=dict)
+    """Allocations by ascending address."""
     arguments: bytes = b""
+    """Kernel argument block."""
     code: int = 0
+    """Load offset of the code object: device address minus linked address."""
 
     def packed(self) -> bytes:
         """Return the file's bytes."""

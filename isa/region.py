@@ -8,16 +8,16 @@ MAX_ROWS = 65536  # a bundle holds a 16-bit row index
 
 @dataclass(frozen=True)
 class SparseRegion:
-    """A dense FP32 column-major matrix registered with the engine at launch (Dong 2020, section 6.4.1).
-
-    address: byte address of element (0, 0), 64-byte aligned; rows: K; columns: N;
-    leading_dimension: elements between columns, a multiple of 16, at least K.
-    """
+    """A dense FP32 column-major matrix registered with the engine at launch (Dong 2020, section 6.4.1)."""
 
     address: int
+    """Byte address of element (0, 0), a multiple of 64."""
     rows: int
+    """Number of rows (K)."""
     columns: int
+    """Number of columns (N)."""
     leading_dimension: int
+    """Elements from one column to the next: a multiple of 16, at least K."""
 
     def __post_init__(self) -> None:
         if self.address % 64:

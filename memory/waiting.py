@@ -42,17 +42,18 @@ assert MAX_L2_CHANNELS <= ENGINE_WAITER < FILLS < INSTRUCTIONS < 63
 
 @dataclass(frozen=True)
 class Resource:
-    """A kind of resource.
-
-    what: is waited for; owner: the kind of unit that it belongs to; count: of these, each with one; first: the first
-    owner's resource; waiter: what the waiters' numbers count.
-    """
+    """A kind of resource that units wait for."""
 
     what: str
+    """Reason for waiting."""
     owner: str
+    """Kind of unit that owns it."""
     count: int
+    """Number of owners, with one resource each."""
     first: int
+    """Number of the first owner's resource."""
     waiter: str
+    """Meaning of the waiters' numbers."""
 
 
 RESOURCES: list[Resource] = []

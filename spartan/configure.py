@@ -42,16 +42,16 @@ UNLIMITED = 2 * MAX_READS  # more reads than there can be
 
 
 class EngineBuffers(NamedTuple):
-    """Buffers whose addresses the machine record keeps: hold them as long as the record is used.
-
-    layout: the SIB's; by_column: of each column its SIB entry, or its compacted lines where the regions lie compacted
-    in DRAM; written: the compacted image of these regions.
-    """
+    """Buffers whose addresses the machine record contains; they must outlive the record."""
 
     layout: SibLayout
+    """Layout of the SIB."""
     by_column: np.ndarray
+    """Number of each column's SIB entry or, with regions compacted in DRAM, of its compacted lines."""
     shadows: tuple[tuple[np.ndarray, np.ndarray], ...]
+    """Expected compacted contents of each region, as from `spartan.format.pack`."""
     written: tuple[np.ndarray, ...]
+    """Compacted image of each region that lies compacted in DRAM."""
 
 
 def configure_engine(

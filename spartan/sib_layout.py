@@ -10,18 +10,23 @@ from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFS
 class SibLayout(NamedTuple):
     """Division of the SIB for a launch's sparse regions.
 
-    entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding
-    window; entries: columns held, in `sets` of `ways`; line_bits: width of a count of lines in the metadata. Where the
-    matrix lies compacted in DRAM an entry is such a count and nothing else.
+    With a matrix compacted in DRAM, an entry is a count of lines only.
     """
 
     entry_bytes: int
+    """Bytes of a column: metadata, bitmask and mapping."""
     bitmask_bytes: int
+    """Bytes of a column's bitmask."""
     mappings: int
+    """Capacity of the sliding window in mappings."""
     entries: int
+    """Number of columns that fit."""
     sets: int
+    """Number of sets."""
     ways: int
+    """Number of ways."""
     line_bits: int
+    """Width in bits of a count of lines in the metadata."""
 
 
 def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
@@ -41,7 +46,15 @@ def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
                 f"which engine.compact: {spec.compact} needs; allowed are at least "
                 f"{-(-columns * COUNT_BYTES // 1024)} KiB"
             )
-        return SibLayout(COUNT_BYTES, 0, 0, entries, 1, entries, line_bits)
+        return SibLayout(
+            entry_bytes=COUNT_BYTES,
+            bitmask_bytes=0,
+            mappings=0,
+            entries=entries,
+            sets=1,
+            ways=entries,
+            line_bits=line_bits,
+        )
     bitmask = -(-rows // 128)
     size = next(size for most, size in spec.entry_sizes if rows <= most)
     while size < METADATA_BYTES + bitmask + 1:
@@ -59,4 +72,12 @@ def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
     if column_bits + 2 * line_bits + TAIL_BITS + OFFSET_BITS > METADATA_BITS:
         most = 1 << (METADATA_BITS - 2 * line_bits - TAIL_BITS - OFFSET_BITS)
         raise ValueError(f"{columns} sparse columns of up to {rows} rows: the SIB's metadata numbers at most {most}")
-    return SibLayout(size, bitmask, size - METADATA_BYTES - bitmask, entries, entries // ways, ways, line_bits)
+    return SibLayout(
+        entry_bytes=size,
+        bitmask_bytes=bitmask,
+        mappings=size - METADATA_BYTES - bitmask,
+        entries=entries,
+        sets=entries // ways,
+        ways=ways,
+        line_bits=line_bits,
+    )

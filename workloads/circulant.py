@@ -73,14 +73,16 @@ class CirculantBlocks:
 
 @dataclass(frozen=True)
 class CirculantProduct:
-    """What a pass multiplies. shared, other: layouts of the two arrays, of which `shared` has no second index in the
-    mappings; the other one's frequencies are conjugated if `conjugated` is set; result: the layout of the sums.
-    """
+    """A product of a pass of a circulant layer."""
 
     shared: str
+    """Layout of the operand without a second index in the mappings."""
     other: str
+    """Layout of the other operand."""
     result: str
+    """Layout of the sums."""
     conjugated: bool
+    """Conjugate the frequencies of `other`."""
 
     @property
     def summed(self) -> str:

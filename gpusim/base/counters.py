@@ -44,21 +44,24 @@ FIRST, JOINED, DISTINCT = Aggregation.FIRST, Aggregation.JOINED, Aggregation.DIS
 
 @dataclass(frozen=True)
 class Counter:
-    """A count of a unit.
-
-    name: in facts and metrics; unit: '' for text; field: of the unit's state, `name` if not given; per: the field has a
-    row for each of a unit's instances, and the state's field of this name says how many are in use; elements: the field
-    holds several counts, of which these are added up; length: the field holds so many, kept apart.
-    """
+    """A counter of a unit."""
 
     name: str
+    """Name in facts and metrics."""
     unit: str
+    """Unit; empty for text."""
     meaning: str
+    """Definition in words."""
     aggregation: Aggregation = SUM
+    """Combination over instances and launches."""
     field: str = ""
+    """Field of the unit's state; empty: `name`."""
     per: str = ""
+    """Field of the unit's state with the number of instances in use; empty: the unit has one."""
     elements: tuple[int, ...] = ()
+    """Elements of the field that are added up; empty: the field is one count."""
     length: int = 0
+    """Number of separate counts in the field; 0: one count."""
 
     @property
     def state_field(self) -> str:
@@ -109,16 +112,16 @@ class Counts(dict[str, Any]):
 
 @dataclass(frozen=True)
 class CounterTable:
-    """The counters of a unit.
-
-    section: of the facts; state: path of the unit's record in the machine's, '' for counts that come from the launch as
-    a whole; present: path of the field that is 1 if the unit is part of the machine at all.
-    """
+    """The counters of a unit."""
 
     section: str
+    """Section of the facts that receives the counts."""
     counters: tuple[Counter, ...]
+    """Counters in the order in which they are shown."""
     state: str = ""
+    """Path of the unit's record in the machine record; empty for counts of the launch as a whole."""
     present: str = ""
+    """Path of the field that is 1 if the machine has the unit; empty: every machine has it."""
 
     @property
     def names(self) -> list[str]:

@@ -29,21 +29,28 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 @dataclass(frozen=True)
 class Picture:
-    """name: of its files; title; alt: what it shows, in words, with its main figures; heads, rows: its numbers, all
-    that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches; framed: in Matplotlib's own style, on
-    white, for a document; else it lies on any page's ground; font_size: in points; note: what a
-    reader has to know of it, below it on a page."""
+    """A chart with its data."""
 
     name: str
+    """Stem of its file names."""
     title: str
+    """Title."""
     alt: str
+    """Alternative text: what the chart shows, with its main figures."""
     heads: Sequence[str]
+    """Heads of the data's columns."""
     rows: Sequence[Sequence[Any]]
+    """Data: every value that is drawn."""
     draw: Callable[[Any], None]
+    """Draws the chart onto a Matplotlib figure."""
     size: tuple[float, float] = (7.2, 3.0)
+    """Width and height in inches."""
     framed: bool = False
+    """Matplotlib's own style on white, for a document; otherwise transparent, for any page."""
     font_size: float = 9
+    """Font size in points."""
     note: str = ""
+    """Note for readers, shown below the chart on a page."""
 
     def file(self, kind: str) -> bytes:
         """Draw the picture into a file, black on its ground; kind: one of KINDS."""

@@ -18,21 +18,22 @@ _said: set[str] = set()  # by `Reporter.say_once`
 
 @dataclass
 class Progress:
-    """The report of the simulation to its observer, a few times a second.
-
-    instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell; 0:
-    not yet; instructions_at_least: of the whole launch, if its other wavefronts execute no fewer than those that have
-    begun; 0: none has; machine: the machine's record, to be read during the call and never written; None: the launch is
-    executed without timing.
-    """
+    """Progress of a simulation, reported to its observer a few times a second."""
 
     cycles: int
+    """Simulated cycles."""
     workgroups_done: int
+    """Workgroups that have ended."""
     workgroups_total: int
+    """Workgroups of the launch."""
     wavefront_instructions: int
+    """Wavefront instructions executed."""
     instructions_expected: int = 0
+    """Estimated wavefront instructions of the whole launch, from the wavefronts that have ended; 0: none has."""
     instructions_at_least: int = 0
+    """Lower estimate of the launch's wavefront instructions, from the wavefronts that have begun; 0: none has."""
     machine: Any = field(default=None, repr=False, compare=False)
+    """Machine record, valid during the call and read-only; None: execution without timing."""
 
     @property
     def done(self) -> float:

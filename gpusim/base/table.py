@@ -21,27 +21,34 @@ MISSING = "–"
 
 
 class TableCell(NamedTuple):
-    """A value with its own text. short: the text on a narrow terminal, where there is one; style: of rich's, such as
-    'dim', on a terminal."""
+    """A value with its own text."""
 
     value: Any
+    """Value for programs."""
     text: str
+    """Text for people."""
     short: str = ""
+    """Text on a narrow terminal; empty: `text`."""
     style: str = ""
+    """Style of the text on a terminal, in rich's terms, such as 'dim'."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What its cells have in common. write: a value's text; short: the head on a narrow terminal; unit: follows the
-    head; right: whether cells stand at the right, None: those of a column with numbers do; whole: no narrow terminal
-    folds them while others can be."""
+    """A column: its head and the format of its cells."""
 
     head: str
+    """Head."""
     write: Callable[[Any], str] | None = None
+    """Formats a value; None: the default format."""
     short: str = ""
+    """Head on a narrow terminal; empty: `head`."""
     unit: str = ""
+    """Unit, written after the head."""
     right: bool | None = None
+    """Align cells to the right; None: if the column has numbers."""
     whole: bool = False
+    """Do not wrap the cells on a narrow terminal while other columns can be wrapped."""
 
     @property
     def name(self) -> str:
@@ -56,17 +63,20 @@ def columns(*heads: str, right: bool | None = None) -> list[Column]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of as many cells as there are columns.
-
-    name: of its files, beside other tables'; notes: lines below it; legend: what its short texts mean, below them.
-    """
+    """Rows of cells, one cell for each column."""
 
     columns: Sequence[Column]
+    """Columns from left to right."""
     rows: Sequence[Sequence[Any]]
+    """Rows of values or cells."""
     name: str = ""
+    """Stem of its file name beside other tables."""
     title: str = ""
+    """Title."""
     notes: Sequence[str] = field(default=())
+    """Lines below the table."""
     legend: str = ""
+    """Meaning of its abbreviations, below the notes."""
 
     def show(self, out: TextIO) -> None:
         """Print it: fitted to a terminal's width, or as lines with tabs on a pipe."""

@@ -77,9 +77,14 @@ def figure_files(names: Sequence[str], options: FigureOptions, store: str | None
             raise UserError(f"--figure: is of one sweep, as in: gpusim report sweep:1 --figure {options.figure}")
         points = swept(results, number, options.metrics)
     choice = FigureChoice(
-        options.metrics, options.x, options.y, options.by, _values("--at", options.at),
-        _values("--baseline", options.baseline), options.draw or "",
-    )  # fmt: skip
+        metrics=options.metrics,
+        x=options.x,
+        y=options.y,
+        by=options.by,
+        at=_values("--at", options.at),
+        baseline=_values("--baseline", options.baseline),
+        kind=options.draw or "",
+    )
     picture = draw_figure(points, choice, options.style, options.figure.stem)
     kind = options.figure.suffix.lower()
     return {options.figure: picture.file(kind), options.figure.with_suffix(".csv"): picture.numbers.csv()}

@@ -23,10 +23,7 @@ BoundsChoice = Literal["page", "exact", "loose"]
 
 @dataclass(frozen=True)
 class HipOptions:
-    """What of a program is simulated.
-
-    kernels: a regular expression, the kernels that are timed; root: a folder with libraries of another system.
-    """
+    """Options for simulating the kernels of a HIP program."""
 
     gpu: GpuOption = "r9nano"
     timing: Annotated[
@@ -39,6 +36,7 @@ class HipOptions:
             "--kernels", metavar="REGEX", help="Time the kernels whose name it matches; execute the others alone."
         ),
     ] = None
+    """Regular expression: only kernels whose name it matches are timed."""
     bounds: Annotated[
         BoundsChoice,
         typer.Option(
@@ -70,6 +68,7 @@ class HipOptions:
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
     ] = None
+    """Folder with the libraries of another system."""
     markdown: MarkdownOption = False
 
 
@@ -111,13 +110,13 @@ def hip(
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     job = HipJob(
-        HostProgram(program, asked.root),
-        settings.gpu,
-        settings.energy,
-        asked.timing == "on" and not asked.check,
-        launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
-        asked.kernels,
-        asked.bounds,
+        program=HostProgram(program, asked.root),
+        gpu=settings.gpu,
+        energy_spec=settings.energy,
+        timing=asked.timing == "on" and not asked.check,
+        launches=launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
+        kernels=asked.kernels,
+        bounds=asked.bounds,
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
         max_seconds=asked.max_seconds,

@@ -84,20 +84,24 @@ def kernels_check(
 
 @dataclass
 class FileSupport:
-    """What of a file can be executed.
-
-    reasons: how many kernels each keeps out; marks: how many kernels have a mark of each fault of compilers;
-    examples: one kernel of each.
-    """
+    """Executable and rejected kernels of a file."""
 
     file: Path
+    """File with code objects."""
     kernels: int = 0
+    """Number of kernels."""
     executable: int = 0
+    """Number of kernels that can be executed."""
     instructions: int = 0
+    """Number of instructions in the executable kernels."""
     reasons: Counter[str] = field(default_factory=Counter)
+    """Number of rejected kernels by reason."""
     marks: Counter[str] = field(default_factory=Counter)
+    """Number of affected kernels by known compiler fault."""
     examples: dict[str, str] = field(default_factory=dict)
-    refused: str = ""  # why there is nothing to look at
+    """One kernel for each reason and fault, with the message."""
+    refused: str = ""
+    """Reason why the file cannot be read; empty if it can."""
 
 
 def _check_files(files: list[Path], markdown: bool) -> int:

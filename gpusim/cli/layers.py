@@ -207,8 +207,15 @@ def show(
     if not out.isatty():
         rows = [
             (
-                *(one.name, one.kind, format_shape(one.shape), _product(one.gemm), one.macs),
-                *(one.parameters, one.biases, one.memory_bytes, one.live_bytes),
+                one.name,
+                one.kind,
+                format_shape(one.shape),
+                _product(one.gemm),
+                one.macs,
+                one.parameters,
+                one.biases,
+                one.memory_bytes,
+                one.live_bytes,
             )
             for one in layers
         ]
@@ -219,8 +226,12 @@ def show(
     heads += [Column("parameters", _counted), Column("MiB", _digits)]
     lines = [
         (
-            *(one.name, format_shape(one.shape), _product(planned.schedule.network[one.name].gemm)),
-            *((one.all_macs if train else one.macs) / 1e6, one.parameters + one.biases, one.memory_bytes / (1 << 20)),
+            one.name,
+            format_shape(one.shape),
+            _product(planned.schedule.network[one.name].gemm),
+            (one.all_macs if train else one.macs) / 1e6,
+            one.parameters + one.biases,
+            one.memory_bytes / (1 << 20),
         )
         for one in layers
     ]

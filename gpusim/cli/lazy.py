@@ -11,10 +11,12 @@ from gpusim.cli.options import grouped
 
 
 class CommandEntry(NamedTuple):
-    """A command of the table. place: its function, with its module; text: what the list of commands says of it."""
+    """A command of the table."""
 
     place: str
+    """Module and function, as a dotted path."""
     text: str
+    """Help text in the list of commands."""
 
     def made(self, name: str) -> Any:
         """Return the command as Typer makes it of its function, whose module is imported now."""
@@ -25,11 +27,14 @@ class CommandEntry(NamedTuple):
 
 
 class CommandGroup(NamedTuple):
-    """Commands below a common name. text: what the list of commands says of them; help: what their own list begins."""
+    """Commands below a common name."""
 
     text: str
+    """Help text in the list of commands."""
     help: str
+    """Help text at the head of the group's own list."""
     commands: Mapping[str, CommandEntry]
+    """Commands by name."""
 
     def made(self, name: str) -> Any:
         """Return the group as Typer has it; none of its commands is imported."""

@@ -93,13 +93,11 @@ CsvOption = Annotated[
 
 @dataclass(frozen=True)
 class JobCommandOptions:
-    """What all commands that run a job share: how it is watched, when it is stopped, where its result goes.
-
-    json_file: `-`: standard output; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
-    """
+    """Options of every command that runs a job: observation, limits and output."""
 
     sets: SetOption = field(default_factory=list)
     json_file: JsonOption = None
+    """Path of the JSON result; `-`: standard output."""
     quiet: QuietOption = False
     details: DetailsOption = False
     sections: SectionsOption = field(default_factory=list)
@@ -130,6 +128,7 @@ class JobCommandOptions:
             help="Stop after this wall time; the result is partial, exit code 1.",
         ),
     ] = None
+    """Wall time limit in seconds, after which the job is stopped as by Ctrl-C; None: no limit."""
     max_cycles: Annotated[
         int | None,
         typer.Option(
@@ -160,10 +159,7 @@ class JobCommandOptions:
 
 @dataclass(frozen=True)
 class StoreOptions:
-    """What commands that run something share: the store that keeps results, and whether equal work is looked for.
-
-    store: None: what `gpusim.toml` names, if there is one; empty: that or `gpusim.db`.
-    """
+    """Options for the result store and for reusing equal runs."""
 
     store: Annotated[
         str | None,
@@ -174,6 +170,7 @@ class StoreOptions:
             show_default=False,
         ),
     ] = None
+    """Path of the store; empty: that of `gpusim.toml`, or `gpusim.db`; None: that of `gpusim.toml`, if any."""
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run even what the store has an equal result of; keep the new one too.")
     ] = False
@@ -181,7 +178,7 @@ class StoreOptions:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """In how many draws of the machine a run is made. perturb: None leaves it to the configuration."""
+    """Options for repeated runs with perturbed machines."""
 
     perturb: Annotated[
         int | None,
@@ -193,6 +190,7 @@ class DrawOptions:
             help="Run N times, each with another draw of the machine: values are means with a half-width.",
         ),
     ] = None
+    """Number of runs; None: as configured."""
 
     def overrides(self) -> list[str]:
         """Return what the option changes, as `--set` takes it."""
@@ -201,7 +199,7 @@ class DrawOptions:
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """Whether a page shows the run while it runs. live: the port as it was said, empty: any free one, None: no page."""
+    """Options for the live page of a run."""
 
     live: Annotated[
         str | None,
@@ -212,6 +210,7 @@ class LiveOptions:
             show_default=False,
         ),
     ] = None
+    """Port as written on the command line; empty: any free port; None: no page."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +278,7 @@ ConfidenceOption = Annotated[
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """How well launches are simulated. sample: None leaves it to the configuration."""
+    """Options for sampled simulation."""
 
     sample: Annotated[
         bool | None,
@@ -289,6 +288,7 @@ class SamplingOptions:
             show_default=False,
         ),
     ] = None
+    """Sample launches; None: as configured."""
     error: ErrorOption = None
     confidence: ConfidenceOption = None
 

@@ -51,26 +51,30 @@ def overrides(options: JobCommandOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class JobRequest:
-    """A job as a command has it.
-
-    inputs: all files that it reads; outputs: what it writes, by what asks for them; markdown: its tables are printed
-    so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
-    standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
-    shown: prints the JSON object as its kind does, None: as the screen does; not_launched: why options of launches mean
-    nothing, empty where they do; by_bounds: estimates it without any like run, None: nothing but like runs can.
-    """
+    """A job with everything that its command adds to it."""
 
     make: "Callable[[Reporter], Job]"
+    """Creates the job."""
     work: RunDescription
+    """Description of the work, by which the store finds equal runs."""
     inputs: Sequence[Path]
+    """All files that the job reads."""
     outputs: Mapping[str, Path | None] = field(default_factory=dict)
+    """Further output files by option."""
     markdown: bool = False
+    """Print the tables as Markdown."""
     ended: "Callable[[Job], None] | None" = None
+    """Called with the job after its run, before anything is written."""
     to_errors: bool = False
+    """Print tables to standard error, as the program's own output goes to standard output."""
     also: "Callable[[Mapping[str, Any]], None] | None" = None
+    """Writes further outputs from the JSON object."""
     shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
+    """Prints the JSON object in a format of the job's kind; None: as a result screen."""
     not_launched: str = ""
+    """Reason why launch options do not apply; empty where they do."""
     by_bounds: "Callable[[], ByBounds] | None" = None
+    """Estimates the cost from bounds alone; None: an estimate needs similar stored runs."""
 
 
 def run_job(asked: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:

@@ -47,7 +47,7 @@ StateChoice = Literal["done", "partial", "failed"]
 
 @dataclass(frozen=True)
 class ListOptions:
-    """Which runs are listed; None: any. last: so many, the newest; 0: all."""
+    """Filters for the list of stored runs; None or empty: no filter."""
 
     store: StoreFile = None
     kind: Annotated[KindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
@@ -61,6 +61,7 @@ class ListOptions:
     ] = field(default_factory=list)
     sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
     last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40
+    """Number of newest runs; 0: all."""
 
 
 def list_(options: ListOptions) -> None:
@@ -182,7 +183,7 @@ def name(
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What is exported, and where to. metrics: columns of the wide table, all if empty."""
+    """Options for exporting stored runs."""
 
     csv_file: CsvOption = None
     parquet: Annotated[
@@ -195,6 +196,7 @@ class ExportOptions:
     metrics: Annotated[
         list[str], several("--metric", "PATH", "Only this metric of the runs; repeatable. [default: all]")
     ] = field(default_factory=list)
+    """Metrics with a column in the wide table; empty: all."""
     store: StoreFile = None
 
 

@@ -152,7 +152,16 @@ def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOpt
         stack.callback(executor.stop)
         keeper = stack.enter_context(StoreWriter(store, options.fresh))
         interrupt.deferred = True
-        sweep = SweepRunner(spec, document.path, keeper, executor, reporter, interrupt, options.retry, options.fresh)
+        sweep = SweepRunner(
+            spec=spec,
+            file=document.path,
+            keeper=keeper,
+            executor=executor,
+            reporter=reporter,
+            interrupt=interrupt,
+            retry=options.retry,
+            fresh=options.fresh,
+        )
         progress = sweep.run()
         interrupt.deferred = False
         some_failed = sweep.any_failed

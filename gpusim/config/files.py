@@ -23,14 +23,14 @@ class ConfigurationNotFoundError(UserError):
 
 @dataclass(frozen=True)
 class Document:
-    """A configuration as it was given.
-
-    path: its file, next to which the files that it names are looked for; files: all files read for it.
-    """
+    """A configuration document as it was given."""
 
     path: Path
+    """Path of its file; relative names in the document start from its folder."""
     data: dict[str, Any]
+    """Contents."""
     files: list[Path] = field(default_factory=list)
+    """All files read for it."""
 
 
 # what a function that loads a configuration takes

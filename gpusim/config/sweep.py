@@ -159,20 +159,24 @@ class SweepSpec(Spec):
 
 @dataclass(frozen=True)
 class SweepOverrides:
-    """Options that change a sweep; None and empty values leave what its file says.
-
-    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: axes and fixed values by path; minimize, maximize:
-    these objectives instead of the file's.
-    """
+    """Command-line options that change a sweep; None and empty values keep those of the file."""
 
     sets: tuple[str, ...] = ()
+    """Assignments `path=value`, or axes `path=a,b,c`."""
     method: Method | None = None
+    """Search method."""
     points: int | None = None
+    """Number of points."""
     seed: int | None = None
+    """Seed of the search."""
     axes: Mapping[str, Any] = field(default_factory=dict)
+    """Axes: values by path."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Fixed values by path."""
     minimize: Sequence[str] = ()
+    """Objectives to minimize, instead of the file's."""
     maximize: Sequence[str] = ()
+    """Objectives to maximize, instead of the file's."""
 
 
 def load_sweep(name: str | Mapping[str, Any], overrides: SweepOverrides) -> tuple[SweepSpec, files.Document]:

@@ -21,14 +21,14 @@ Path_ = tuple[str, ...]
 
 @dataclass
 class ConfigTree:
-    """Nested values `data` and, by path prefix, the (source, path inside that source) that each value was read from.
-
-    files: collects the files that are read for it.
-    """
+    """Nested configuration values with their origins."""
 
     data: dict[str, Any] = field(default_factory=dict)
+    """Nested values."""
     origins: dict[Path_, tuple[str, Path_]] = field(default_factory=dict)
+    """Source and path in that source, by path prefix of the values."""
     files: list[Path] = field(default_factory=list)
+    """All files read for the values."""
 
     def read(self, path: Path) -> dict[str, Any]:
         """Read a file's mapping, for laying it into the tree."""
@@ -84,11 +84,14 @@ class ConfigTree:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A value that is laid over a configuration. source: the text that gives it, for errors."""
+    """A value that overrides a configuration."""
 
     source: str
+    """Text of the assignment, for error messages."""
     path: Path_
+    """Path of the value."""
     value: Any
+    """New value."""
 
 
 # values by their paths: texts 'path=value' with a YAML value, as after --set, or a mapping from Python

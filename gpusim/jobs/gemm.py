@@ -41,16 +41,16 @@ _BLOCK_COLUMNS = 64  # blocks of columns of a product by itself are a multiple o
 
 @dataclass(frozen=True)
 class GemmProblem:
-    """A product's name in messages, its shape and where its operands come from.
-
-    unit: where its matrices exceed the GPU's memory, the product runs in blocks of columns, which are a multiple of
-    this.
-    """
+    """A matrix product: name, shape and operands."""
 
     title: str
+    """Name for messages."""
     shape: GemmShape
+    """Shape."""
     data: Operands
+    """Source of the operands."""
     unit: int = _BLOCK_COLUMNS
+    """Divisor of a block's columns, where matrices exceed the GPU's memory and the product runs in blocks."""
 
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
@@ -186,7 +186,15 @@ class GemmJob(Job):
             copies = (1 + self._config.engine.compacts_on_write) * kernel.uses_engine
             columns = block_columns(kernel.name, problem.shape, problem.unit, self.gpu, copies)
             verified = self._config.run.verify
-            return ColumnBlocks(kernel, problem.shape, problem.data, columns, self.gpu, self._check, verified)
+            return ColumnBlocks(
+                kernel=kernel,
+                shape=problem.shape,
+                data=problem.data,
+                columns=columns,
+                gpu=self.gpu,
+                check=self._check,
+                compared=verified,
+            )
         self._check(operator)
         zeros, zero_lines = operator.zero_fractions()
         return OperatorTask(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})

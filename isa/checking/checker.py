@@ -29,21 +29,24 @@ _ENTRY_POINTS = (start_checked, produce_checked)
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What came of a launch under watch.
-
-    findings: what was found, a fault that ended it included; fault: that; finished: whether it ran to its end;
-    workgroups, wavefronts, instructions: that ended, began and were executed; seconds, compile_s: CPU time of
-    execution, and of compilation.
-    """
+    """Result of a launch under the checks."""
 
     findings: list[CheckFinding]
+    """Findings, including a fault that ended the launch."""
     fault: ExecutionFault | None
+    """Fault that ended the launch; None: none."""
     finished: bool
+    """The launch ran to its end."""
     workgroups: int
+    """Workgroups that ended."""
     wavefronts: int
+    """Wavefronts that began."""
     instructions: int
+    """Wavefront instructions executed."""
     seconds: float
+    """CPU seconds of the execution."""
     compile_s: float
+    """CPU seconds of the compilation."""
 
 
 def compile_checks() -> float:
@@ -97,7 +100,16 @@ def checked(
     workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
     found = collect_findings(watch.noted(), context, fault)
     executed = context.executed_instructions
-    return CheckResult(found, fault, finished, workgroups, wavefronts, executed, seconds, compile_s)
+    return CheckResult(
+        findings=found,
+        fault=fault,
+        finished=finished,
+        workgroups=workgroups,
+        wavefronts=wavefronts,
+        instructions=executed,
+        seconds=seconds,
+        compile_s=compile_s,
+    )
 
 
 class _Watch:

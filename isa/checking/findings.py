@@ -47,19 +47,22 @@ _KIND = {
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """Something that a kernel does wrong.
-
-    kind: of KINDS; text: a sentence; kernel: its name; address: of the instruction, as linked; source: its line; other:
-    the line of the other access; count: how often it was seen.
-    """
+    """A fault in a kernel."""
 
     kind: str
+    """Kind: one of KINDS."""
     text: str
+    """Description as a sentence."""
     kernel: str
+    """Name of the kernel."""
     address: int
+    """Address of the instruction, as linked; None: no single instruction."""
     source: SourceLine | None
+    """Source line of the instruction; None: unknown."""
     other: SourceLine | None
+    """Source line of the other access; None: none, or unknown."""
     count: int
+    """Number of occurrences."""
 
     @property
     def line(self) -> str:
@@ -73,7 +76,11 @@ def collect_findings(noted: np.ndarray, context: FunctionalContext, fault: Execu
     found = [_finding([int(word) for word in row], context) for row in noted]
     if fault is not None:
         kernel, address = fault.kernel, fault.program_counter
-        found.append(CheckFinding(FAULT, str(fault), kernel, address, fault.source, None, 1))
+        found.append(
+            CheckFinding(
+                kind=FAULT, text=str(fault), kernel=kernel, address=address, source=fault.source, other=None, count=1
+            )
+        )
     return found
 
 
@@ -85,7 +92,15 @@ def _finding(row: list[int], context: FunctionalContext) -> CheckFinding:
     beside = None
     if _KIND[kind] == RACE or kind == BARRIER_MISSED or 0 <= other < ORIGIN_REGISTER:
         beside = kernel.source_line(context.instructions[other].address) if other >= 0 else None
-    return CheckFinding(_KIND[kind], _text(row, context), kernel.name, at, kernel.source_line(at), beside, row[F_COUNT])
+    return CheckFinding(
+        kind=_KIND[kind],
+        text=_text(row, context),
+        kernel=kernel.name,
+        address=at,
+        source=kernel.source_line(at),
+        other=beside,
+        count=row[F_COUNT],
+    )
 
 
 def _text(row: list[int], context: FunctionalContext) -> str:

@@ -29,13 +29,13 @@ _ANY = (
     "s_set_gpr_idx",
 )
 _PLAIN = {
-    *(
-        InstructionKind.VALU,
-        InstructionKind.VALU_LANE_MASK,
-        InstructionKind.VALU_ONE_SCALAR,
-        InstructionKind.VALU_GENERAL,
-    ),
-    *(InstructionKind.SALU, InstructionKind.SALU_STATUS, InstructionKind.NO_OPERATION),
+    InstructionKind.VALU,
+    InstructionKind.VALU_LANE_MASK,
+    InstructionKind.VALU_ONE_SCALAR,
+    InstructionKind.VALU_GENERAL,
+    InstructionKind.SALU,
+    InstructionKind.SALU_STATUS,
+    InstructionKind.NO_OPERATION,
 }
 _STATUS = {SCC: SCC, 251: VCC, 252: EXEC}  # VCCZ and EXECZ are of these registers
 

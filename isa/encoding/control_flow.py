@@ -190,7 +190,15 @@ class _Reader:
         size = self._sizes.get(code[offset : offset + 4], 0)
         same = self._by_words.get(code[offset : offset + size])
         if same is not None:
-            return Instruction(address, same.size, same.opcode, same.fields, same.literal, (), same.architecture)
+            return Instruction(
+                address=address,
+                size=same.size,
+                opcode=same.opcode,
+                fields=same.fields,
+                literal=same.literal,
+                jump_targets=(),
+                architecture=same.architecture,
+            )
         instruction = decode_one(code, self.start, offset, len(code), self.kernel.architecture)
         self._sizes[code[offset : offset + 4]] = instruction.size
         self._by_words[code[offset : offset + instruction.size]] = instruction

@@ -15,20 +15,24 @@ MOST_COORDINATES = 3
 
 
 class ImageForm(NamedTuple):
-    """What an image instruction does: its kind and the parts of its address that its name lists.
-
-    kind: 'load', 'store', 'atomic', 'sample', 'gather4', 'get_resinfo', 'get_lod'; what: the rest of an atomic's name;
-    derivatives: whether they come with the coordinates; level: whether a level, or its lower bound, follows these.
-    """
+    """Form of an image instruction: its kind and the parts of its address, as its name states."""
 
     kind: str
+    """'load', 'store', 'atomic', 'sample', 'gather4', 'get_resinfo' or 'get_lod'."""
     what: str = ""
+    """Operation of an atomic; empty for others."""
     offsets: bool = False
+    """Texel offsets precede the coordinates."""
     bias: bool = False
+    """A level bias precedes the coordinates."""
     compares: bool = False
+    """A reference value for comparison precedes the coordinates."""
     derivatives: bool = False
+    """Derivatives precede the coordinates."""
     level: bool = False
+    """A level, or its lower bound, follows the coordinates."""
     packed: bool = False
+    """Texels are transferred without conversion."""
 
     @property
     def allows_d16(self) -> bool:

@@ -8,20 +8,22 @@ from isa.opcodes.opcode import Opcode
 
 @dataclass(frozen=True)
 class Instruction:
-    """A decoded instruction at byte `address` (as linked), `size` bytes long; `fields` are its encoding's raw fields.
-
-    literal: the 32-bit literal constant that follows, if any. SDWA and DPP words are in `fields` under their names.
-    jump_targets: of a jump through a register, the addresses that the code is known to compute for it;
-    architecture: of the GPU that the code is for.
-    """
+    """A decoded instruction."""
 
     address: int
+    """Byte address, as linked."""
     size: int
+    """Size in bytes."""
     opcode: Opcode
+    """Row of the opcode table."""
     fields: dict[str, int] = field(default_factory=dict)
+    """Raw fields of its encoding, including those of an SDWA or DPP word."""
     literal: int | None = None
+    """32-bit literal constant after the instruction; None: none."""
     jump_targets: tuple[int, ...] = ()
+    """For a jump through a register, the addresses that the code is known to compute for it."""
     architecture: Architecture = GFX803
+    """Architecture of the code's GPU."""
 
     @property
     def branch_target(self) -> int | None:

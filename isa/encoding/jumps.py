@@ -31,21 +31,22 @@ Values = dict[int, int]
 
 @dataclass
 class JumpAnalysis:
-    """Results of following constants; all addresses as linked.
-
-    targets: where each jump goes that was reached with a known target; unknown: jumps that were reached without;
-    passed: the instructions on the paths that were followed; ways: where each branch on them went; points: code
-    addresses that were computed, whoever jumps to them; steps: how many instructions were followed; complete: every
-    path was followed to its end.
-    """
+    """Results of constant propagation along control flow; all addresses as linked."""
 
     targets: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Targets of each jump that was reached with a known target."""
     unknown: set[int] = field(default_factory=set)
+    """Jumps that were reached with an unknown target."""
     passed: set[int] = field(default_factory=set)
+    """Instructions on the followed paths."""
     ways: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Successors of each branch on the followed paths."""
     points: set[int] = field(default_factory=set)
+    """Computed code addresses, whether or not a jump uses them."""
     steps: int = 0
+    """Number of instructions followed."""
     complete: bool = True
+    """Every path was followed to its end."""
 
 
 def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: JumpAnalysis) -> None:

@@ -27,10 +27,12 @@ FAULTS = {
 
 
 class MiscompiledInstruction(NamedTuple):
-    """An instruction that a compiler's fault explains. fault: one of FAULTS."""
+    """An instruction that shows a known compiler fault."""
 
     fault: str
+    """Fault: one of FAULTS."""
     instruction: Instruction
+    """Instruction."""
 
     @property
     def text(self) -> str:

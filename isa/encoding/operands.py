@@ -36,15 +36,16 @@ class UnsupportedInstructionError(Exception):
 
 
 class EncodedOperand(NamedTuple):
-    """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table).
-
-    parts: numbers that it holds side by side, `bits` together.
-    """
+    """An operand of an opcode (isa/opcodes/table)."""
 
     field: str
+    """Field of the encoding."""
     letter: str
+    """Letter of the type; empty: no type."""
     bits: int
+    """Size in bits, of all `parts` together."""
     parts: int = 1
+    """Number of packed values."""
 
     @property
     def dwords(self) -> int:

@@ -31,9 +31,30 @@ BRANCH_CONDITIONS = {
 }
 # scalar instructions that leave SCC as it is, by the beginning of their names; comparisons all write it
 _KEEP_SCC = (
-    *("s_cselect", "s_mul_i32", "s_bfm", "s_mov", "s_cmov", "s_brev", "s_ff", "s_flbit", "s_sext", "s_bitset"),
-    *("s_getpc", "s_setpc", "s_swappc", "s_rfe", "s_cbranch", "s_set_gpr", "s_getreg", "s_setreg", "s_mulk"),
-    *("s_setvskip", "s_mul_hi", "s_pack", "s_call", "s_bitreplicate"),
+    "s_cselect",
+    "s_mul_i32",
+    "s_bfm",
+    "s_mov",
+    "s_cmov",
+    "s_brev",
+    "s_ff",
+    "s_flbit",
+    "s_sext",
+    "s_bitset",
+    "s_getpc",
+    "s_setpc",
+    "s_swappc",
+    "s_rfe",
+    "s_cbranch",
+    "s_set_gpr",
+    "s_getreg",
+    "s_setreg",
+    "s_mulk",
+    "s_setvskip",
+    "s_mul_hi",
+    "s_pack",
+    "s_call",
+    "s_bitreplicate",
 )
 _READ_SCC = ("s_cselect", "s_cmov", "s_addc", "s_subb")
 _READ_DESTINATION = (

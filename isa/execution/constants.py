@@ -12,16 +12,16 @@ from isa.architecture import LANES, ROW_BYTES
 
 @dataclass(frozen=True)
 class ConstantValues:
-    """The constants of one program and which operands read them, independent of their addresses.
-
-    rows: uint32, each in every lane of a 256-byte row for vector operands; words: uint64, for scalar ones; in_rows,
-    in_words: int64 [uses, 3], the program row, its source and the number of the constant that it reads.
-    """
+    """The constants of a program and the operands that read them, independent of addresses."""
 
     rows: np.ndarray
+    """uint32 [constants, 64]: constants of vector operands, repeated in every lane."""
     words: np.ndarray
+    """uint64 [constants]: constants of scalar operands."""
     in_rows: np.ndarray
+    """int64 [uses, 3]: program row, its source, and number of the constant in `rows`."""
     in_words: np.ndarray
+    """int64 [uses, 3]: program row, its source, and number of the constant in `words`."""
 
     def lay_out(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Make the constants and fill their addresses into a program table; returns the buffers, to be kept alive."""

@@ -31,17 +31,16 @@ class ControlSliceError(Exception):
 
 @dataclass(frozen=True)
 class ControlSlice:
-    """A program that executes what decides a kernel's control flow.
-
-    passed: int64 [instructions], how many of the kernel's instructions each one stands for, itself included: those that
-    are passed over count where they are passed over. block: of each instruction the number of its basic block. read:
-    mask of the scalar registers whose first values decide.
-    """
+    """The slice of a program that decides a kernel's control flow."""
 
     program: Program
+    """Sliced program."""
     passed: np.ndarray
+    """int64 [instructions]: kernel instructions that each one represents, including itself and skipped ones."""
     block: np.ndarray
+    """int64 [instructions]: number of the instruction's basic block."""
     read: int
+    """Bit mask of the scalar registers whose initial values decide control flow."""
 
     def count_by_block(self) -> np.ndarray:
         """Return the prefix that counts instructions by basic block, these being dealt out to the columns in turn."""

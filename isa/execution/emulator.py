@@ -319,26 +319,30 @@ def run_slices(address, slices):
 
 @dataclass(frozen=True)
 class FunctionalResult:
-    """Counts of a functional run.
-
-    instructions: wavefront instructions by unit name; lines: distinct 64-byte lines summed over instructions, by
-    'load', 'store', 'atomic', 'scalar', 'sparse'; store_bytes: bytes written; lds_cycles: LDS bank cycles;
-    memory_records: instructions with a memory record; seconds: CPU time of execution; compile_s: of compilation;
-    workgroups: that have ended; finished: False if the observer ended the run; resident: where the wavefronts of those
-    in progress stood at the end.
-    """
+    """Counts of a functional execution."""
 
     instructions: dict[str, int]
+    """Wavefront instructions by unit."""
     workgroups: int
+    """Workgroups that ended."""
     wavefronts: int
+    """Wavefronts that began."""
     lines: dict[str, int]
+    """Distinct 64-byte lines, summed over instructions, by 'load', 'store', 'atomic', 'scalar' and 'sparse'."""
     store_bytes: int
+    """Bytes written."""
     lds_cycles: int
+    """LDS bank cycles."""
     memory_records: int
+    """Number of instructions with a memory record."""
     seconds: float
+    """CPU seconds of the execution."""
     compile_s: float
+    """CPU seconds of the compilation."""
     finished: bool
+    """The launch ran to its end; False: the observer ended it."""
     resident: list[WavefrontGroup]
+    """Positions of the unfinished wavefronts."""
 
     @property
     def wavefront_instructions(self) -> int:

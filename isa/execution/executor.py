@@ -443,17 +443,17 @@ class FunctionalContext:
             where = nearest_text(self.launch.memory, code, address, self.lds_bytes, private_bytes)
             where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
         error = ExecutionFault(
-            code,
-            self.program.kernel.name,
-            instruction.address,
-            disassemble(instruction),
-            wave.workgroup,
-            wave.number,
-            fault.lane,
-            address if has_address(code) or code == FAULT_BRANCH or address else None,
-            fault.size,
-            where,
-            self.launch.kernel.source_line(instruction.address),
+            code=code,
+            kernel=self.program.kernel.name,
+            program_counter=instruction.address,
+            instruction=disassemble(instruction),
+            workgroup=wave.workgroup,
+            wavefront=wave.number,
+            lane=fault.lane,
+            address=address if has_address(code) or code == FAULT_BRANCH or address else None,
+            size_bytes=fault.size,
+            where=where,
+            source=self.launch.kernel.source_line(instruction.address),
         )
         if code in ENDLESS or code == FAULT_GRID_BARRIER:
             error.resident = resident()

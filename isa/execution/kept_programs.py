@@ -51,8 +51,16 @@ def _code_bytes(kernel: Kernel) -> int:
 def _identity(kernel: Kernel) -> str:
     """Hash what a translation depends on: the code, its entry, what else is known to be code, MODE."""
     facts = (
-        *(kernel.entry, kernel.code_address, kernel.code_end, kernel.functions, kernel.code_pointers),
-        *(kernel.vgprs, kernel.float_mode, kernel.ieee_mode, kernel.dx10_clamp, kernel.gpu),
+        kernel.entry,
+        kernel.code_address,
+        kernel.code_end,
+        kernel.functions,
+        kernel.code_pointers,
+        kernel.vgprs,
+        kernel.float_mode,
+        kernel.ieee_mode,
+        kernel.dx10_clamp,
+        kernel.gpu,
     )
     return hashlib.sha256(repr((_digest(kernel.code), facts)).encode()).hexdigest()[:32]
 

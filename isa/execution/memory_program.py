@@ -48,12 +48,17 @@ _VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_([a-z]+)(_x2)?")
 _BUFFER_FORMAT = re.compile(r"buffer_(load|store)_format_(x|xy|xyz|xyzw)")
 _TEXELS = {
     **dict.fromkeys(("load", "store", "atomic"), Texels.PLACE),
-    **{"sample": Texels.SAMPLE, "gather4": Texels.GATHER, "get_resinfo": Texels.SIZES},
+    "sample": Texels.SAMPLE,
+    "gather4": Texels.GATHER,
+    "get_resinfo": Texels.SIZES,
 }
 _VECTOR_BYTES = {
     **dict.fromkeys(("byte", "ubyte", "sbyte"), 1),
     **dict.fromkeys(("short", "ushort", "sshort"), 2),
-    **{"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16},
+    "dword": 4,
+    "dwordx2": 8,
+    "dwordx3": 12,
+    "dwordx4": 16,
 }
 _VECTOR_ATOMICS = {
     "swap": AtomicOperation.SWAP,

@@ -39,20 +39,20 @@ _MOST_ITERATIONS = 1 << 20
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of a kernel as the first wavefront of a launch goes through it.
-
-    stop: number of an instruction that each iteration executes once, and that addresses and control flow do not need;
-    needed: of each instruction whether they do; first: instructions up to the first stop, it among them; length: of an
-    iteration; steps: rows of it that are left once what is not needed is jumped over; iterations: times that the stop
-    is passed.
-    """
+    """A loop of a kernel, as the first wavefront of a launch executes it."""
 
     stop: int
+    """Number of an instruction that runs once in each iteration and that neither addresses nor control flow need."""
     needed: tuple[bool, ...]
+    """bool [instructions]: instructions that addresses or control flow need."""
     first: int
+    """Number of instructions up to and including the first `stop`."""
     length: int
+    """Instructions of an iteration."""
     steps: int
+    """Instructions of an iteration in the slice, with only the needed ones."""
     iterations: int
+    """Number of times that `stop` is executed."""
 
 
 class LoopFastForward:

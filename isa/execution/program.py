@@ -21,26 +21,30 @@ from isa.opcodes.opcode import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel made ready for the interpreter; contexts share it.
-
-    table: records of PROGRAM_ROW, `patterns` in them the number of the instruction's first access pattern;
-    index_of: int32, instruction index at each dword of the code or -1; patterns: access pattern entries needed,
-    with_patterns: the instructions that have some;
-    unit_prefix: int64 [instructions + 1, units], instructions of each unit before an index; flop_prefix: int64
-    [instructions + 1], floating-point operations of a lane before an index, as `isa.trace` has those of a slice.
-    """
+    """A kernel translated for the interpreter; contexts share it."""
 
     kernel: Kernel
+    """Kernel."""
     table: np.ndarray
+    """PROGRAM_ROW [instructions]; its `patterns` is the number of the instruction's first access pattern."""
     index_of: np.ndarray
+    """int32 [dwords]: index of the instruction at each dword of the code; -1: none."""
     start_index: int
+    """Index of the first instruction."""
     end_index: int
+    """Index after the last instruction of the kernel's own code."""
     vgprs: int
+    """Number of vector registers."""
     patterns: int
+    """Number of access pattern entries."""
     with_patterns: np.ndarray
+    """int64: indices of the instructions with access patterns."""
     unit_prefix: np.ndarray
+    """int64 [instructions + 1, units]: number of instructions of each unit before an index."""
     flop_prefix: np.ndarray
+    """int64 [instructions + 1]: floating-point operations of a lane before an index."""
     keep: tuple[np.ndarray, ...]
+    """Arrays to whose addresses the table refers."""
 
     @cached_property
     def instructions(self) -> list[Instruction]:
@@ -68,17 +72,17 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
     units = np.zeros((len(table) + 1, len(UNIT_NAMES)), np.int64)
     units[np.arange(1, len(table) + 1), table["unit"]] = 1
     program = Program(
-        kernel,
-        table,
-        translation.index_of,
-        translation.start_index,
-        translation.end_index,
-        translation.vgprs,
-        translation.patterns,
-        translation.with_patterns,
-        np.cumsum(units, axis=0),
-        np.append(0, np.cumsum(table["flops"])),
-        keep,
+        kernel=kernel,
+        table=table,
+        index_of=translation.index_of,
+        start_index=translation.start_index,
+        end_index=translation.end_index,
+        vgprs=translation.vgprs,
+        patterns=translation.patterns,
+        with_patterns=translation.with_patterns,
+        unit_prefix=np.cumsum(units, axis=0),
+        flop_prefix=np.append(0, np.cumsum(table["flops"])),
+        keep=keep,
     )
     if instructions is not None:
         program.__dict__["instructions"] = instructions  # where the cached property would put them

@@ -16,17 +16,18 @@ LISTED_GROUPS = 8  # what a person reads first; the rest is summed up
 
 @dataclass(frozen=True)
 class WavefrontGroup:
-    """Wavefronts that stand at the same instruction in the same state.
-
-    count: how many; address: of the instruction, as linked; state: what they wait for, or that they wait for nothing;
-    source: the instruction's line, None where the code object does not tell.
-    """
+    """Wavefronts at the same instruction in the same state."""
 
     count: int
+    """Number of wavefronts."""
     address: int
+    """Address of the instruction, as linked."""
     instruction: str
+    """Disassembled instruction."""
     state: str
+    """Reason for waiting, or that they do not wait."""
     source: SourceLine | None = None
+    """Source line of the instruction; None: the code object has no line table."""
 
     def __str__(self) -> str:
         """Write the group as '412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""

@@ -106,15 +106,15 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     if not len(ends):
         raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
     return Translation(
-        table,
-        lanes.operations,
-        constants.values(),
-        index_of,
-        int(index_of[kernel.entry // 4]),
-        int(ends[0]),
-        max(kernel.vgprs, top + 1),
-        patterns,
-        np.array(with_patterns, np.int64),
+        table=table,
+        operations=lanes.operations,
+        constants=constants.values(),
+        index_of=index_of,
+        start_index=int(index_of[kernel.entry // 4]),
+        end_index=int(ends[0]),
+        vgprs=max(kernel.vgprs, top + 1),
+        patterns=patterns,
+        with_patterns=np.array(with_patterns, np.int64),
     )
 
 

@@ -22,18 +22,18 @@ Made = Mapping[int, tuple[int, ...]]  # of each mask written, by its first regis
 
 @dataclass(frozen=True)
 class _Effects:
-    """Registers that an instruction reads, writes, and overwrites as a whole, of vector registers where lanes are
-    active.
-
-    of_any_lane: vector registers that it reads in lanes that need not be active; made: what the masks that it writes
-    are made of, as far as that is known.
-    """
+    """Effects of an instruction on registers, as bit masks; of vector registers in active lanes."""
 
     reads: int
+    """Registers read."""
     writes: int
+    """Registers written."""
     overwrites: int
+    """Registers overwritten as a whole."""
     of_any_lane: int = 0
+    """Vector registers read in lanes that need not be active."""
     made: Made = field(default_factory=dict)
+    """For each written lane mask, the masks of which it is known to be composed."""
 
 
 def mark(

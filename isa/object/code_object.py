@@ -33,49 +33,82 @@ class CodeObjectError(UserError):
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel: its code and what the hardware must set up for it (LLVM AMDGPU guide, kernel descriptor).
-
-    code: the machine code of the whole text section; entry: byte offset of the kernel's first instruction in it;
-    code_address: virtual address the text section was linked at.
-    """
+    """A kernel: its code and the initial state that the hardware sets up (LLVM AMDGPU guide, kernel descriptor)."""
 
     name: str
+    """Name."""
     code: bytes
+    """Machine code of the whole text section."""
     entry: int
+    """Byte offset in `code` of the kernel's first instruction."""
     code_address: int
+    """Virtual address at which the text section was linked."""
     sgprs: int
+    """Number of scalar registers."""
     vgprs: int
+    """Number of vector registers."""
     lds_bytes: int
+    """LDS of a workgroup in bytes."""
     private_segment_bytes: int
+    """Private memory of a work-item in bytes."""
     kernarg_bytes: int
-    float_mode: int  # MODE[7:0]: FP32 round, FP16/64 round, FP32 denormals, FP16/64 denormals
+    """Size of the argument block in bytes."""
+    float_mode: int
+    """MODE[7:0]: rounding of FP32 and of FP16/64, denormals of FP32 and of FP16/64."""
     ieee_mode: bool
+    """MODE.IEEE: quiet NaNs by IEEE 754."""
     dx10_clamp: bool
+    """MODE.DX10_CLAMP: clamp NaN to 0."""
     enable_private_segment_buffer: bool
+    """SGPRs with the buffer resource of private memory."""
     enable_dispatch_ptr: bool
+    """SGPRs with the address of the dispatch packet."""
     enable_queue_ptr: bool
+    """SGPRs with the address of the queue."""
     enable_kernarg_segment_ptr: bool
+    """SGPRs with the address of the argument block."""
     enable_dispatch_id: bool
+    """SGPRs with the number of the dispatch."""
     enable_flat_scratch_init: bool
+    """SGPRs with the initial FLAT_SCRATCH."""
     enable_private_segment_size: bool
+    """SGPR with the size of private memory."""
     enable_workgroup_id: tuple[bool, bool, bool]
+    """SGPRs with the workgroup's number in x, y, z."""
     enable_workgroup_info: bool
+    """SGPR with information about the workgroup."""
     enable_private_segment_wave_offset: bool
-    workitem_id_components: int  # 1: x, 2: x and y, 3: x, y and z in v0, v1, v2
+    """SGPR with the wavefront's offset in private memory."""
+    workitem_id_components: int
+    """Work-item numbers in vector registers: 1: x in v0; 2: also y in v1; 3: also z in v2."""
     code_object_version: int
+    """Version of the code object format."""
     arguments: tuple[KernelArgument, ...] = ()
+    """Arguments from the metadata."""
     required_workgroup_size: tuple[int, int, int] | None = None
+    """Required workgroup size in x, y, z; None: any."""
     max_workgroup_size: int | None = None
-    enable_grid_workgroup_count: tuple[bool, bool, bool] = (False, False, False)  # user SGPRs of version 2 only
-    user_sgprs: int = 0  # SGPRs before the work-group ids
-    functions: tuple[int, ...] = ()  # offsets in `code` of the functions that are no kernels
-    code_pointers: tuple[int, ...] = ()  # offsets in `code` to which pointers in data point
-    code_end: int = 0  # offset in `code` where the kernel's own code ends; 0: the object does not say
-    image: bytes = b""  # all that is loaded: constants, variables, the code once more; relocated to linked addresses
+    """Largest number of work-items in a workgroup; None: not stated."""
+    enable_grid_workgroup_count: tuple[bool, bool, bool] = (False, False, False)
+    """User SGPRs with the grid's workgroups in x, y, z; version 2 only."""
+    user_sgprs: int = 0
+    """Number of SGPRs before the workgroup numbers."""
+    functions: tuple[int, ...] = ()
+    """Offsets in `code` of functions that are not kernels."""
+    code_pointers: tuple[int, ...] = ()
+    """Offsets in `code` that pointers in the data refer to."""
+    code_end: int = 0
+    """Offset in `code` of the end of the kernel's own code; 0: not stated."""
+    image: bytes = b""
+    """All loaded bytes (constants, variables and code), relocated to linked addresses."""
     image_address: int = 0
-    relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
-    lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
-    gpu: str = GFX803.name  # that the code is for
+    """Linked address of `image`."""
+    relocations: tuple[tuple[int, int], ...] = ()
+    """(offset in `image`, 64-bit value): values that move with the load address."""
+    lines: LineTable | None = field(default=None, compare=False, repr=False)
+    """Line table; None: compiled without -g."""
+    gpu: str = GFX803.name
+    """Name of the GPU that the code targets."""
 
     @property
     def architecture(self) -> Architecture:

@@ -32,15 +32,22 @@ class MalformedError(Exception):
 
 
 class ElfSection(NamedTuple):
-    """A section of an ELF file. kind, flags: of the values of ELF's sh_type and sh_flags; link: another section."""
+    """A section of an ELF file."""
 
     name: str
+    """Name."""
     kind: int
+    """ELF's sh_type."""
     flags: int
+    """ELF's sh_flags."""
     address: int
+    """Linked address."""
     size: int
+    """Size in bytes."""
     link: int
+    """Index of an associated section."""
     contents: memoryview
+    """Contents."""
 
 
 class Symbol(NamedTuple):
@@ -54,19 +61,30 @@ class Symbol(NamedTuple):
 
 
 class ElfImage(NamedTuple):
-    """The parts of an ELF file that code objects use. relocations: (offset in image, addend): add the load base."""
+    """The parts of an ELF file that code objects use."""
 
     architecture: Architecture
+    """Architecture."""
     abi_version: int
+    """ELF's EI_ABIVERSION."""
     text: bytes
+    """Contents of the text section."""
     text_address: int
+    """Linked address of the text section."""
     text_section: int
+    """Index of the text section."""
     image: bytes
+    """All loaded bytes."""
     image_address: int
+    """Linked address of `image`."""
     relocations: tuple[tuple[int, int], ...]
+    """(offset in `image`, addend): locations that receive the load base plus the addend."""
     symbols: tuple[Symbol, ...]
-    notes: tuple[tuple[str, int, bytes], ...]  # (owner, type, contents)
+    """Symbol table."""
+    notes: tuple[tuple[str, int, bytes], ...]
+    """Notes: (owner, type, contents)."""
     lines: LineTable | None
+    """Line table; None: compiled without -g."""
 
     def read(self, address: int, size: int, what: str) -> bytes:
         """Return the bytes at a linked address; MalformedError where the file loads none."""
@@ -97,17 +115,17 @@ def read_image(data: bytes) -> ElfImage:
     relocations = _relocate(sections, image, image_address)
     start = text.address - image_address
     return ElfImage(
-        architecture,
-        data[8],
-        bytes(image[start : start + text.size]),
-        text.address,
-        index,
-        bytes(image),
-        image_address,
-        relocations,
-        _symbols(sections),
-        _notes(sections),
-        LineTable.of(data),
+        architecture=architecture,
+        abi_version=data[8],
+        text=bytes(image[start : start + text.size]),
+        text_address=text.address,
+        text_section=index,
+        image=bytes(image),
+        image_address=image_address,
+        relocations=relocations,
+        symbols=_symbols(sections),
+        notes=_notes(sections),
+        lines=LineTable.of(data),
     )
 
 
@@ -120,7 +138,13 @@ def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> lis
     for name, kind, flags, address, offset, bytes_, link, *_ in rows:
         sections.append(
             ElfSection(
-                _text(data, names_at + name), kind, flags, address, bytes_, link, whole[offset : offset + bytes_]
+                name=_text(data, names_at + name),
+                kind=kind,
+                flags=flags,
+                address=address,
+                size=bytes_,
+                link=link,
+                contents=whole[offset : offset + bytes_],
             )
         )
     return sections

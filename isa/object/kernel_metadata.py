@@ -18,20 +18,22 @@ _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 
 class KernelArgument(NamedTuple):
-    """One argument of the kernel argument block.
-
-    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer', 'image', 'sampler' or a hidden kind's metadata name
-    ('hidden_...'); type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata
-    has none.
-    """
+    """An argument in the kernel argument block."""
 
     name: str
+    """Name."""
     kind: str
+    """'by_value', 'global_buffer', 'dynamic_shared_pointer', 'image', 'sampler' or a hidden kind ('hidden_...')."""
     offset: int
+    """Offset in the block in bytes."""
     size: int
+    """Size in bytes."""
     type_name: str = ""
+    """Type as written in the source; empty: not stated."""
     alignment: int = 0
+    """Alignment of the pointed-to data in bytes; 0: not stated."""
     value_type: str = ""
+    """Type of the elements, such as 'f32'; empty: not stated."""
 
 
 class Metadata(NamedTuple):
@@ -117,7 +119,15 @@ def _argument(
     entry: dict[Any, Any], names: tuple[str, str, str, str], kind: str, offset: int, size: int
 ) -> KernelArgument:
     name, type_name, value_type = (_text(entry.get(key, ""), key) for key in (names[0], names[1], names[3]))
-    return KernelArgument(name, kind, offset, size, type_name, _number(entry.get(names[2], 0), names[2]), value_type)
+    return KernelArgument(
+        name=name,
+        kind=kind,
+        offset=offset,
+        size=size,
+        type_name=type_name,
+        alignment=_number(entry.get(names[2], 0), names[2]),
+        value_type=value_type,
+    )
 
 
 def _kind(name: str) -> str:

@@ -16,11 +16,14 @@ _SECTION = b".debug_line"
 
 
 class SourceFile(NamedTuple):
-    """A file that was compiled. path: as the compiler named it; folder: where it ran; md5: of the contents, if told."""
+    """A compiled source file."""
 
     path: str
+    """Path as given to the compiler."""
     folder: str = ""
+    """Working folder of the compiler."""
     md5: bytes | None = None
+    """MD5 of the contents; None: not recorded."""
 
     def places(self, beside: Path) -> list[Path]:
         """Return where the file may be, likeliest first. beside: folder of the code object."""

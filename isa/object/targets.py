@@ -19,7 +19,12 @@ GPUS_BY_MACH = {
     **dict(enumerate(("gfx908", "gfx909", "gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1030", "gfx1031"), 0x30)),
     **dict(enumerate(("gfx1032", "gfx1033", "gfx602", "gfx705", "gfx805", "gfx1035", "gfx1034", "gfx90a"), 0x38)),
     **dict(enumerate(("gfx940", "gfx1100", "gfx1013", "gfx1150", "gfx1103", "gfx1036", "gfx1101", "gfx1102"), 0x40)),
-    **{0x48: "gfx1200", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942", 0x4E: "gfx1201", 0x4F: "gfx950"},
+    0x48: "gfx1200",
+    0x4A: "gfx1151",
+    0x4B: "gfx941",
+    0x4C: "gfx942",
+    0x4E: "gfx1201",
+    0x4F: "gfx950",
 }
 
 NT_AMD_HSA_ISA_VERSION = ("AMD", 3)

@@ -20,38 +20,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Architecture:
-    """An instruction set architecture of AMD's, as its code objects name it.
-
-    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); target: that with its features, as HIP's runtime
-    tells programs (gcnArchName; LLVM AMDGPU guide, "Target ID"); generation: LLVM's name of it; version: of kernel
-    headers of code object version 2 (major, minor, stepping); sgpr_granule: scalar registers are given out in multiples
-    of it; extensions: modules of `isa.opcodes`, each with an EXTENSION, in order; shared_aperture_high,
-    private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory (where Linux' amdkfd puts them:
-    kfd_flat_memory.c); element_bytes: of a swizzled buffer, 0 where its resource says it; aperture_registers: operands
-    235 to 238 and SH_MEM_BASES tell the apertures; flat_scratch_address: FLAT_SCRATCH is the address of the wavefront's
-    private memory, not an offset and a size; first_trap_register: code of TTMP0, before which GFX8 has TBA and TMA;
-    vmcnt_bits: of the counter of vector memory instructions in flight (ISA manuals, section 4.4);
-    resource_word3: word 3 of the private segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
-    packed_d16: data of 16 bits of image instructions lie two in a register (LLVM: FeatureUnpackedD16VMem is gfx803's);
-    image_generation: whose layout image and buffer resources have, 8 or 9 (isa.image_resource).
-    """
+    """An AMD instruction set architecture, as its code objects name it."""
 
     name: str
+    """Name of its EF_AMDGPU_MACH value in code objects (isa.object.targets)."""
     target: str
+    """Target ID with features, as HIP's runtime reports it (gcnArchName; LLVM AMDGPU guide, "Target ID")."""
     generation: str
+    """LLVM's name of the generation."""
     version: tuple[int, int, int]
+    """Version (major, minor, stepping) in kernel headers of code object version 2."""
     sgpr_granule: int
+    """Allocation granule of scalar registers."""
     extensions: tuple[str, ...]
+    """Modules of `isa.opcodes`, each with an EXTENSION, in order."""
     shared_aperture_high: int
+    """Bits 63:32 of LDS's flat addresses (Linux amdkfd, kfd_flat_memory.c)."""
     private_aperture_high: int
+    """Bits 63:32 of private memory's flat addresses (Linux amdkfd, kfd_flat_memory.c)."""
     element_bytes: int
+    """Element size of a swizzled buffer in bytes; 0: stated by its resource."""
     aperture_registers: bool
+    """Operands 235 to 238 and SH_MEM_BASES give the apertures."""
     flat_scratch_address: bool
+    """FLAT_SCRATCH is the address of the wavefront's private memory; otherwise offset and size."""
     first_trap_register: int
+    """Code of TTMP0; GFX8 has TBA and TMA before it."""
     vmcnt_bits: int
+    """Bits of the counter of vector memory instructions in flight (ISA manuals, section 4.4)."""
     resource_word3: int
+    """Word 3 of the private segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23)."""
     packed_d16: bool
+    """16-bit data of image instructions are packed two to a register (LLVM: gfx803 has FeatureUnpackedD16VMem)."""
     image_generation: int
+    """Layout of image and buffer resources: 8 or 9 (isa.image_resource)."""
 
     @cached_property
     def _extensions(self) -> "tuple[Extension, ...]":

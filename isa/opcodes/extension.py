@@ -8,18 +8,19 @@ from isa.opcodes.opcode import Opcode
 
 
 class Extension(NamedTuple):
-    """Changes to the instruction set; an architecture is the base rows with some of these, in order.
-
-    rows: instructions that are added, in place of those that have their numbers; removed: (encoding, number) of those
-    that are gone; formats: of encodings that are new or that have other fields, 'sdwa' and 'dpp' too; encodings: (mask,
-    bits, encoding) of first words whose encoding the base does not know; rates: VALU rate classes by the base's;
-    hazards: that are added.
-    """
+    """Changes to the instruction set; an architecture is the base table with some of these, in order."""
 
     name: str
+    """Name."""
     rows: tuple[Opcode, ...] = ()
+    """Added instructions, which replace those with the same numbers."""
     removed: tuple[tuple[str, int], ...] = ()
+    """(encoding, number) of removed instructions."""
     formats: dict[str, Format] = {}  # noqa: RUF012
+    """New or changed formats by encoding, including 'sdwa' and 'dpp'."""
     encodings: tuple[tuple[int, int, str], ...] = ()
+    """(mask, bits, encoding) of first words whose encoding is new."""
     rates: dict[int, int] = {}  # noqa: RUF012
+    """New VALU rate class for each changed class of the base."""
     hazards: tuple[Hazard, ...] = ()
+    """Added hazards."""

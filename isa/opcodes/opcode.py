@@ -11,22 +11,24 @@ FULL_RATE, HALF_RATE, QUARTER_RATE, EIGHTH_RATE, SIXTEENTH_RATE = 1, 2, 4, 8, 16
 
 
 class Opcode(NamedTuple):
-    """One row of the opcode table (isa/opcodes).
-
-    encoding: 'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ...
-    operands: the operand signature in disassembly order, e.g. 'vdst:32 src0:f32 vsrc1:f32' (see isa/opcodes).
-    unit: VALU ... EXPORT; rate: VALU rate class. computes: what it computes, where its mnemonic does not name it: see
-    `operation`.
-    """
+    """A row of the opcode table (isa/opcodes)."""
 
     mnemonic: str
+    """Mnemonic."""
     encoding: str
+    """'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ..."""
     number: int
+    """Number in its encoding."""
     operands: str
+    """Operand signature in disassembly order, such as 'vdst:32 src0:f32 vsrc1:f32' (isa/opcodes)."""
     unit: int
+    """Unit: VALU to EXPORT."""
     rate: int = FULL_RATE
+    """VALU rate class."""
     flags: frozenset[str] = frozenset()
+    """Properties of the instruction."""
     computes: str = ""
+    """Operation, where the mnemonic does not name it (see `operation`)."""
 
     @property
     def operation(self) -> str:

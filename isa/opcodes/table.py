@@ -65,4 +65,13 @@ def row(
         rate = _RATES.get(mark, rate)
         unit = _UNITS.get(mark, unit)
     flags = frozenset(mark for mark in marks if mark not in _RATES and mark not in _UNITS)
-    return Opcode(mnemonic, encoding, number, operands, unit, rate, flags, computes)
+    return Opcode(
+        mnemonic=mnemonic,
+        encoding=encoding,
+        number=number,
+        operands=operands,
+        unit=unit,
+        rate=rate,
+        flags=flags,
+        computes=computes,
+    )

@@ -12,16 +12,16 @@ from memory.sets.rows import FILLING, NO_TAG, stride_of
 
 @dataclass
 class L2Contents:
-    """Tags, order of use and dirty bytes that were taken out of an L2; empty at first.
-
-    partial: slots that hold some bytes of their lines, masks: which bytes; masks of other slots, some megabytes, are
-    not kept.
-    """
+    """Tags, replacement order and dirty bytes saved from an L2; empty at first."""
 
     shape: tuple[int, ...] = ()
+    """Geometry, address map and policies of the L2; empty: nothing saved."""
     held: dict[str, np.ndarray] = field(default_factory=dict)
+    """Saved arrays of the L2 state by field."""
     partial: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """int64 [slots]: slots with only some bytes of their lines."""
     masks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """int64 [slots, 2]: valid bytes of the slots in `partial`; other masks, several megabytes, are not saved."""
 
     @property
     def sets_and_ways(self) -> tuple[int, int]:

@@ -13,8 +13,17 @@ if TYPE_CHECKING:
 
 ROUNDING_CLOCKS = 1e-6  # what a product of decimal numbers may lie above a whole clock
 ORGANIZATION = (  # fields of a standard that a configuration's `organization` may replace
-    *("transfers_per_clock", "bus_bits", "burst_length", "bank_groups", "banks_per_group", "rows", "row_bytes"),
-    *("separate_row_bus", "max_ranks", "pseudo_channels", "per_bank_refresh"),
+    "transfers_per_clock",
+    "bus_bits",
+    "burst_length",
+    "bank_groups",
+    "banks_per_group",
+    "rows",
+    "row_bytes",
+    "separate_row_bus",
+    "max_ranks",
+    "pseudo_channels",
+    "per_bank_refresh",
 )
 
 

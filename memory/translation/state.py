@@ -28,7 +28,8 @@ TLB_WORDS = MAX_TLBS // 32
 _FIRST_CUS = 64
 L2_TLB_DRAW = _FIRST_CUS + MAX_ARRAYS
 _DRAWS = (
-    *(*range(_FIRST_CUS), *range(L2_TLB_DRAW + 1, L2_TLB_DRAW + 1 + MAX_CUS - _FIRST_CUS)),
+    *range(_FIRST_CUS),
+    *range(L2_TLB_DRAW + 1, L2_TLB_DRAW + 1 + MAX_CUS - _FIRST_CUS),
     *range(_FIRST_CUS, _FIRST_CUS + MAX_ARRAYS),
 )
 NO_PAGE_BITS = 62  # translation off: all lines lie in one page

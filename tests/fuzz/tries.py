@@ -208,8 +208,8 @@ def _without_work() -> None:
     """Leave out what takes long and has nothing to do with the input: simulation, measuring, training, compiling."""
     from gpusim.base.errors import SimulationError
     from gpusim.jobs.running import runner
-    from gpusim.lab.checks.bench import bench
     from gpusim.lab.capture import capture
+    from gpusim.lab.checks.bench import bench
     from workloads.toolchain import build
 
     def left_out(*_: Any, **__: Any) -> Any:

@@ -238,16 +238,16 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_300,
-    "gpusim.model": 7_750,
-    "gpusim.config": 2_450,
-    "gpusim.results": 11_200,
-    "gpusim.jobs": 11_400,
-    "gpusim.study": 3_000,
-    "gpusim.cli": 3_350,
-    "gpusim.lab": 18_450,
-    "isa": 20_300,
+    "gpusim.base": 4_250,
+    "gpusim.model": 7_800,
+    "gpusim.config": 2_500,
+    "gpusim.results": 11_550,
+    "gpusim.jobs": 11_900,
+    "gpusim.study": 3_100,
+    "gpusim.cli": 3_400,
+    "gpusim.lab": 19_150,
+    "isa": 20_550,
     "memory": 8_650,
     "spartan": 2_950,
-    "workloads": 17_900,
+    "workloads": 18_500,
 }

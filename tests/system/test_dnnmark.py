@@ -12,9 +12,9 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network_run import NetworkSettings
-from gpusim.lab.papers import dnnmark
 from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.jobs.running.script import ran
+from gpusim.lab.papers import dnnmark
 from gpusim.lab.papers.dnnmark import (
     BENCHMARKS,
     FIGURES,

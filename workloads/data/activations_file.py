@@ -30,15 +30,14 @@ class ActivationFileError(UserError):
 
 @dataclass(frozen=True)
 class Activations:
-    """Input feature maps of one layer.
-
-    array: float32 [images, channels, height, width], each value exact in FP16; metadata: how they were made; path: of
-    the file.
-    """
+    """Input feature maps of one layer."""
 
     array: np.ndarray
+    """float32 [images, channels, height, width]: values that are exact in FP16."""
     metadata: Mapping[str, Any]
+    """Origin of the maps."""
     path: Path
+    """Path of the file."""
 
     @property
     def sparsity(self) -> float:

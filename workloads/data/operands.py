@@ -69,15 +69,16 @@ class SyntheticOperands(Operands):
 
 @dataclass(frozen=True)
 class MapOperands(Operands):
-    """Random weights, and im2col of a layer's maps in one of its orders (`patterns.IM2COL_ORDERS`).
-
-    maps: yields each image's maps [channels, height, width]; may raise ActivationFileError or PatternError.
-    """
+    """Random weights, and im2col of a layer's maps in one of its orders (`patterns.IM2COL_ORDERS`)."""
 
     layer: ConvolutionShape
+    """Shape of the layer."""
     maps: Callable[[], Iterator[np.ndarray]]
+    """Yields each image's maps [channels, height, width]; may raise ActivationFileError or PatternError."""
     seed: int
+    """Seed of the weights."""
     order: str = CHANNEL_FIRST
+    """Order of im2col's rows."""
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
         """Return such a function; each call is for the columns of whole images."""

@@ -46,14 +46,14 @@ class NetworkSummary:
 def summarize_network(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> NetworkSummary:
     """Sum up the figures of a network's layers."""
     return NetworkSummary(
-        planned.schedule.network,
-        planned.schedule.batch,
-        Counter(one.kind for one in figures),
-        sum(one.gemm is not None for one in figures),
-        2 * sum(one.macs for one in figures),
-        2 * sum(one.all_macs for one in figures),
-        sum(one.parameters + one.biases for one in figures),
-        planned.bytes,
+        network=planned.schedule.network,
+        batch=planned.schedule.batch,
+        kinds=Counter(one.kind for one in figures),
+        with_weights=sum(one.gemm is not None for one in figures),
+        flops=2 * sum(one.macs for one in figures),
+        all_passes_flops=2 * sum(one.all_macs for one in figures),
+        parameters=sum(one.parameters + one.biases for one in figures),
+        planned_bytes=planned.bytes,
     )
 
 
@@ -85,9 +85,13 @@ def table(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) 
     heads += [Column("M parameters", "{:,.2f}".format), Column("MiB", "{:,.1f}".format)]
     rows = [
         (
-            *(one.network.name, *(one.kinds.get(kind, 0) for kind in kinds), one.with_weights, one.flops / 1e9),
+            one.network.name,
+            *(one.kinds.get(kind, 0) for kind in kinds),
+            one.with_weights,
+            one.flops / 1e9,
             *((one.all_passes_flops / 1e9,) if training else ()),
-            *(one.parameters / 1e6, one.planned_bytes / (1 << 20)),
+            one.parameters / 1e6,
+            one.planned_bytes / (1 << 20),
         )
         for one in summaries
     ]
@@ -118,7 +122,16 @@ def picture(summaries: Sequence[NetworkSummary]) -> Picture:
     said = "; ".join(f"{name}: {count} layers with weights, {gflops:.2f} GFLOPs" for name, count, gflops in rows)
     size = (9.0, 1.0 + _BAR_INCHES * len(names))
     heads = ("network", "layers with weights", "GFLOPs")
-    return Picture("networks", "Depth and work of networks", said, heads, rows, draw, size, framed=True)
+    return Picture(
+        name="networks",
+        title="Depth and work of networks",
+        alt=said,
+        heads=heads,
+        rows=rows,
+        draw=draw,
+        size=size,
+        framed=True,
+    )
 
 
 def _counted(count: int) -> str:

@@ -18,37 +18,41 @@ MAX_BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class LayerDescription:
-    """A layer before its kind and values are checked.
-
-    inputs: names of layers and of the network's inputs; expects: shapes that its parameters must come to have, since
-    the file holds their values.
-    """
+    """A layer before its kind and values are checked."""
 
     name: str
+    """Name."""
     kind: str
+    """Name of the kind."""
     inputs: tuple[str, ...]
+    """Names of layers and of the network's inputs."""
     values: Mapping[str, Any]
+    """Values of the kind."""
     expects: Mapping[str, Shape] = field(default_factory=dict)
+    """Shapes that its parameters must have, by role, since the file has their values."""
 
 
 @dataclass(frozen=True)
 class NetworkDescription:
-    """A network before it is checked.
-
-    source: its file, for errors; inputs: shapes of one image, by name; batch: the batch that the file gives, None if it
-    gives none; input_gradients: whether training computes the gradients of the inputs too, as it does where each layer
-    is looked at alone; values: returns a parameter's values for a layer and a role, None if the file has no values;
-    remarks: what in the file has no effect; outputs: the layer of each output that the file declares, by the output's
-    name, none if the outputs are what no layer reads; files: what holds values besides the source.
-    """
+    """A network before it is checked."""
 
     name: str
+    """Name."""
     source: str
+    """File, for error messages."""
     inputs: Mapping[str, Shape]
+    """Shape of each input for one image, by name."""
     layers: tuple[LayerDescription, ...]
+    """Layers in the order of the file."""
     batch: int | None = None
+    """Batch size in the file; None: not given."""
     input_gradients: bool = False
+    """Training also computes the gradients of the inputs, as for layers that are studied alone."""
     values: "Callable[[str, str], np.ndarray] | None" = None
+    """Returns a parameter's values for a layer and a role; None: the file has no values."""
     remarks: tuple[str, ...] = ()
+    """Contents of the file without effect."""
     outputs: Mapping[str, str] = field(default_factory=dict)
+    """Layer of each declared output, by the output's name; empty: layers that no other reads."""
     files: tuple[Path, ...] = ()
+    """Other files with values."""

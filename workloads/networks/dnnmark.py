@@ -138,8 +138,15 @@ def _circulant(words: SectionReader) -> tuple[str, dict[str, Any]]:
 
 _WINDOW_WORDS = tuple(word + side for word in ("kernel_size", "pad", "stride") for side in ("", "_h", "_w"))
 _CONVOLUTION_WORDS = (
-    *("conv_mode", "num_output", "propagation", *_WINDOW_WORDS),
-    *("algo", "algod", "conv_fwd_pref", "conv_bwd_filter_pref", "conv_bwd_data_pref"),
+    "conv_mode",
+    "num_output",
+    "propagation",
+    *_WINDOW_WORDS,
+    "algo",
+    "algod",
+    "conv_fwd_pref",
+    "conv_bwd_filter_pref",
+    "conv_bwd_data_pref",
 )
 # section: its keywords beside DATA, and what makes a layer of them
 SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {

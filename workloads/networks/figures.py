@@ -33,15 +33,22 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class PassFigures:
-    """Figures of one step of a layer; parameter: the one that an update changes; launches: None where unknown."""
+    """Figures of a layer's step."""
 
     what: Pass
+    """Pass."""
     parameter: str
+    """Parameter that an update changes; empty for other passes."""
     gemm: Gemm | None
+    """Matrix product of the step; None: no product."""
     read_bytes: int
+    """Bytes read."""
     written_bytes: int
+    """Bytes written."""
     workspace_bytes: int
+    """Bytes of workspace."""
     launches: int | None
+    """Number of launches; None: unknown."""
 
     @property
     def macs(self) -> int:
@@ -112,29 +119,29 @@ def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: Launch
         workspace = plan.buffer_of.get(f"{step.name}.workspace")
         passes.append(
             PassFigures(
-                step.what,
-                step.parameter,
-                product_of(layer, step.what, schedule.batch),
-                sum(schedule.tensors[name].bytes for name in set(step.reads.values())),
-                sum(schedule.tensors[name].bytes for name in set(step.writes.values())),
-                workspace.bytes if workspace else 0,
-                launches(step) if launches else None,
+                what=step.what,
+                parameter=step.parameter,
+                gemm=product_of(layer, step.what, schedule.batch),
+                read_bytes=sum(schedule.tensors[name].bytes for name in set(step.reads.values())),
+                written_bytes=sum(schedule.tensors[name].bytes for name in set(step.writes.values())),
+                workspace_bytes=workspace.bytes if workspace else 0,
+                launches=launches(step) if launches else None,
             )
         )
     return LayerFigures(
-        layer.name,
-        layer.kind_name,
-        layer.inputs,
-        layer.input_shapes,
-        layer.shape,
-        product_of(layer, Pass.FORWARD, schedule.batch),
-        layer.operations * schedule.batch,
-        sum(map(elements, weights.values())) - biases,
-        biases,
-        schedule.tensors[schedule.outputs[layer.name]].bytes,
-        kept + max(workspaces, default=0),
-        max((plan.live_bytes[number] for number in steps), default=0),
-        tuple(passes),
+        name=layer.name,
+        kind=layer.kind_name,
+        inputs=layer.inputs,
+        input_shapes=layer.input_shapes,
+        shape=layer.shape,
+        gemm=product_of(layer, Pass.FORWARD, schedule.batch),
+        operations=layer.operations * schedule.batch,
+        parameters=sum(map(elements, weights.values())) - biases,
+        biases=biases,
+        output_bytes=schedule.tensors[schedule.outputs[layer.name]].bytes,
+        memory_bytes=kept + max(workspaces, default=0),
+        live_bytes=max((plan.live_bytes[number] for number in steps), default=0),
+        passes=tuple(passes),
     )
 
 

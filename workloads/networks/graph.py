@@ -52,22 +52,30 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """A checked network. layers: in topological order; where several could come next, the first of them in the file
-    does. declared: the layer of each output that the file declares, by name; files: what holds values besides
-    the source.
-    """
+    """A checked network."""
 
     name: str
+    """Name."""
     source: str
+    """File, for error messages."""
     inputs: Mapping[str, Shape]
+    """Shape of each input for one image, by name."""
     layers: tuple[Layer, ...]
+    """Layers in topological order; ties follow the order of the file."""
     graph: nx.DiGraph = field(repr=False, compare=False)
+    """Directed graph of layers and inputs."""
     batch: int | None = None
+    """Batch size in the file; None: not given."""
     input_gradients: bool = False
+    """Training also computes the gradients of the inputs."""
     values: "Callable[[str, str], np.ndarray] | None" = field(default=None, repr=False, compare=False)
+    """Returns a parameter's values for a layer and a role; None: the file has no values."""
     remarks: tuple[str, ...] = ()
+    """Contents of the file without effect."""
     declared: Mapping[str, str] = field(default_factory=dict)
+    """Layer of each declared output, by the output's name."""
     files: tuple[Path, ...] = ()
+    """Other files with values."""
 
     @cached_property
     def named(self) -> Mapping[str, Layer]:
@@ -133,10 +141,18 @@ def build(described: NetworkDescription, kinds: Sequence[LayerKind]) -> Network:
         shapes[name] = layer.shape
         layers.append(layer)
     return Network(
-        described.name, where, described.inputs, tuple(layers), graph,
-        described.batch, described.input_gradients, described.values, described.remarks,
-        described.outputs, described.files,
-    )  # fmt: skip
+        name=described.name,
+        source=where,
+        inputs=described.inputs,
+        layers=tuple(layers),
+        graph=graph,
+        batch=described.batch,
+        input_gradients=described.input_gradients,
+        values=described.values,
+        remarks=described.remarks,
+        declared=described.outputs,
+        files=described.files,
+    )
 
 
 def _connected(described: NetworkDescription) -> nx.DiGraph:

@@ -53,26 +53,32 @@ class Gemm:
 
 @dataclass(frozen=True)
 class SavedTensor:
-    """A tensor that the forward pass in training keeps for the backward pass; per_image: each image has one."""
+    """A tensor that the forward pass of training saves for the backward pass."""
 
     shape: Shape
+    """Shape, for one image if `per_image`."""
     dtype: str = "float32"
+    """Type of the elements."""
     per_image: bool = True
+    """Each image has its own."""
 
 
 @dataclass(frozen=True)
 class PassSpec:
     """A pass by the roles of what it reads and writes.
 
-    Roles: `x` (`x0`, `x1`, ... where a layer has several inputs) and `y`; `dx` and `dy`, their gradients; parameters,
-    state and saved tensors by name, with `d` before a parameter's name for its gradient. in_place: (read, written), two
-    roles whose tensors may share memory.
+    Roles: `x` (`x0`, `x1`, ... for several inputs) and `y`; `dx` and `dy`, their gradients; parameters, state and saved
+    tensors by name, with `d` before a parameter's name for its gradient.
     """
 
     what: Pass
+    """Pass."""
     reads: tuple[str, ...]
+    """Roles of the tensors read."""
     writes: tuple[str, ...]
+    """Roles of the tensors written."""
     in_place: tuple[str, str] | None = None
+    """(read, written): two roles whose tensors may share memory; None: none."""
 
 
 def weighted_forward(bias: bool) -> PassSpec:

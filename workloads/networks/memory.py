@@ -24,28 +24,34 @@ Workspace = Callable[[Schedule, Step], int]  # bytes that a step needs beside it
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory that several tensors have one after another. first, last: the steps from which to which it is in use.
-
-    layer: the one to which it is counted, that of the earliest of its tensors; offset: bytes from the start of the
-    plan.
-    """
+    """Memory that several tensors use one after another."""
 
     tensors: tuple[str, ...]
+    """Names of the tensors."""
     bytes: int
+    """Size in bytes."""
     first: int
+    """First step that uses it."""
     last: int
+    """Last step that uses it."""
     layer: str
+    """Layer of its earliest tensor, to which the buffer counts."""
     role: TensorRole
+    """Role of its tensors."""
     offset: int = 0
+    """Offset from the start of the plan in bytes."""
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """The place of every buffer in memory. bytes: from the first to the last byte in use."""
+    """Memory offsets of all buffers of a schedule."""
 
     schedule: Schedule
+    """Schedule."""
     buffers: tuple[Buffer, ...]
+    """Buffers."""
     bytes: int
+    """Size up to the last byte in use."""
 
     @cached_property
     def buffer_of(self) -> Mapping[str, Buffer]:

@@ -105,13 +105,18 @@ def _external(tensor: Any) -> str | None:
 
 @dataclass(frozen=True)
 class _UnsupportedNode:
-    """A node that is not supported. operations: of an image, as far as one can tell."""
+    """An unsupported node."""
 
     layer: str
+    """Name of its layer."""
     node: str
+    """Name of the node."""
     operator: str
+    """ONNX operator."""
     said: str
+    """Reason why it is not supported."""
     operations: int
+    """Estimated operations for one image."""
 
 
 class _GraphReader:
@@ -448,9 +453,16 @@ class _GraphReader:
                 f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})"
             )
         node = Node(
-            inputs, outputs, Attributes(attributes), self.opset, self._shape, self._array, self.shapes.get,
-            self.trained.__contains__, self.batch or 1,
-        )  # fmt: skip
+            inputs=inputs,
+            outputs=outputs,
+            attributes=Attributes(attributes),
+            opset=self.opset,
+            stored=self._shape,
+            array=self._array,
+            computed=self.shapes.get,
+            trained=self.trained.__contains__,
+            batch=self.batch or 1,
+        )
         if operator in GATES:
             made_of = unrolled(node, operator, name, self._enter)
             for output, (layer, shape) in zip(outputs, made_of, strict=False):

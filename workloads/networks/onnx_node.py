@@ -78,16 +78,18 @@ class LayerOutput:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A layer's parameter: the stored tensor, whether it is transposed, a factor, a shape that it is repeated to.
-
-    taken: returns the part of the tensor that it is; None: all of it.
-    """
+    """A layer's parameter from a stored tensor."""
 
     name: str
+    """Name of the stored tensor."""
     transposed: bool = False
+    """Transpose the tensor."""
     factor: float = 1.0
+    """Factor of its values."""
     shape: Shape | None = None
+    """Shape to which the tensor is repeated; None: its own."""
     taken: "Callable[[np.ndarray], np.ndarray] | None" = None
+    """Returns the part of the tensor that is used; None: the whole tensor."""
 
 
 Source = Union[str, View, StoredValues, LayerOutput, "OnnxLayer"]
@@ -95,23 +97,28 @@ Source = Union[str, View, StoredValues, LayerOutput, "OnnxLayer"]
 
 @dataclass(frozen=True)
 class OnnxLayer:
-    """A layer. inputs: tensors of the file, or other layers; shape: the output's in the file, with a batch of one, none
-    where it is what the kind gives.
-    """
+    """A layer for a node."""
 
     kind: str
+    """Kind of the layer."""
     values: Mapping[str, Any]
+    """Values of the kind."""
     inputs: tuple[Source, ...]
+    """Tensors of the file, or other layers."""
     shape: Shape
+    """Shape of the output in the file, with a batch of one; empty: the kind gives it."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    """Parameters by role."""
 
 
 @dataclass(frozen=True)
 class InputAlias:
-    """An output that is an input under this shape: nothing is computed."""
+    """An output that is an input in another shape, without computation."""
 
     name: str
+    """Name of the input."""
     shape: Shape
+    """Shape of the output."""
 
 
 Read = OnnxLayer | InputAlias | tuple[OnnxLayer | InputAlias, ...]
@@ -119,22 +126,26 @@ Read = OnnxLayer | InputAlias | tuple[OnnxLayer | InputAlias, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """A node: names of its tensors, its attributes, and what is known of its inputs.
-
-    stored, array: return the shape (None if it is not stored) and the values of a stored tensor, by name; computed: the
-    shape of a tensor that layers give, None for others; trained: whether a stored tensor is a parameter; batch: of the
-    file, 1 where it is dynamic.
-    """
+    """A node with its attributes and the properties of its inputs."""
 
     inputs: tuple[str, ...]
+    """Names of the input tensors."""
     outputs: tuple[str, ...]
+    """Names of the output tensors."""
     attributes: Attributes
+    """Attributes by name."""
     opset: int
+    """Version of the operator set."""
     stored: Callable[[str], Shape | None]
+    """Returns the shape of a stored tensor; None: not stored."""
     array: "Callable[[str], np.ndarray]"
+    """Returns the values of a stored tensor."""
     computed: Callable[[str], Shape | None]
+    """Returns the shape of a layer's tensor; None: not of a layer."""
     trained: Callable[[str], bool]
+    """Tells whether a stored tensor is a parameter."""
     batch: int = 1
+    """Batch size in the file; 1: dynamic."""
 
     def text(self, name: str, default: str) -> str:
         """Return an attribute that is text."""

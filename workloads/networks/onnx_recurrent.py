@@ -24,17 +24,26 @@ WEIGHTS, RECURRENT, BIASES, LENGTHS, STATE, CELL, PEEPHOLES = range(1, 8)
 
 @dataclass(frozen=True)
 class _Cell:
-    """A direction of a recurrent node. enter: adds a layer and returns its name; name: what its layers begin with."""
+    """One direction of a recurrent node."""
 
     node: Node
+    """Node."""
     operator: str
+    """ONNX operator."""
     enter: "Enter"
+    """Adds a layer and returns its name."""
     name: str
+    """Prefix of its layers' names."""
     direction: int
+    """Number of the direction."""
     hidden: int
+    """Size of the hidden state."""
     steps: int
+    """Number of time steps."""
     resets_after: bool
+    """A GRU applies its reset gate after the recurrent product."""
     function: str
+    """Activation of the candidate state."""
 
     def layer(self, what: str, kind: str, *inputs: Source, **values: Any) -> str:
         """Add a layer without parameters."""
@@ -173,7 +182,17 @@ def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple
     reverse = node.text("direction", "forward") == "reverse"
     for direction in range(directions):
         part = name if directions == 1 else f"{name}.{('forward', 'backward')[direction]}"
-        cell = _Cell(node, operator, enter, part, direction, hidden, steps, resets_after, function)
+        cell = _Cell(
+            node=node,
+            operator=operator,
+            enter=enter,
+            name=part,
+            direction=direction,
+            hidden=hidden,
+            steps=steps,
+            resets_after=resets_after,
+            function=function,
+        )
         states, last_cell = cell.run(reverse or direction == 1)
         ran.append((cell, states))
         cells.append(last_cell)

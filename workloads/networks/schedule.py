@@ -40,20 +40,27 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.A
 
 @dataclass(frozen=True)
 class Step:
-    """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory.
+    """The work of one operator.
 
-    joined: layers whose work of the same pass it does too. Forward, a ReLU, whose output is a view of `y`, and perhaps
-    the pooling after it, which gives `pooled` and in training `places`; `y` is then needed in training alone. Backward
-    to the data, a ReLU: `dx` is the gradient of its input, and `mask` is read, its output.
+    A forward step may join a ReLU, whose output is a view of `y`, and the pooling after it, which gives `pooled` and in
+    training `places`; `y` is then needed in training only. A backward step to the data may join a ReLU: `dx` is the
+    gradient of its input, and `mask`, its output, is read.
     """
 
     layer: str
+    """Name of the layer."""
     what: Pass
+    """Pass."""
     reads: Mapping[str, str]
+    """Tensors read, by role."""
     writes: Mapping[str, str]
+    """Tensors written, by role."""
     in_place: tuple[str, str] | None = None
-    parameter: str = ""  # of an update, or of a sum of gradients of one that several layers use
+    """(read, written): roles that may share memory; None: none."""
+    parameter: str = ""
+    """Parameter that an update changes; empty for other passes."""
     joined: tuple[str, ...] = ()
+    """Layers whose work of the same pass it also does."""
 
     @property
     def name(self) -> str:
@@ -63,20 +70,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps in order. tensors: by name; outputs: the tensor of each input and of each layer's output, by its name.
-
-    views: for each tensor that is another one's memory under another shape, that other one; apart: where layers are
-    joined, why a pass that might have been joined to another layer's is not, by layer and pass.
-    """
+    """The steps of an iteration in order."""
 
     network: Network
+    """Network."""
     batch: int
+    """Batch size in images."""
     training: bool
+    """Training; otherwise inference."""
     tensors: Mapping[str, ScheduleTensor]
+    """Tensors by name."""
     outputs: Mapping[str, str]
+    """Tensor of each input and of each layer's output, by the name of input or layer."""
     steps: tuple[Step, ...]
+    """Steps."""
     views: Mapping[str, str] = field(default_factory=dict)
+    """For each tensor that shares another's memory in another shape, that other tensor."""
     apart: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
+    """Reason why a pass was not joined to another layer's, by layer and pass."""
 
     def get_memory_tensor(self, name: str) -> str:
         """Return the tensor whose memory the tensor `name` uses: itself, unless it is a view."""
@@ -153,7 +164,14 @@ class _ScheduleBuilder:
         """Return the schedule of the steps so far."""
         steps = tuple(self.steps)
         return Schedule(
-            *(self.network, self.batch, self.training, self.tensors, self.outputs, steps, self.views, self.apart)
+            network=self.network,
+            batch=self.batch,
+            training=self.training,
+            tensors=self.tensors,
+            outputs=self.outputs,
+            steps=steps,
+            views=self.views,
+            apart=self.apart,
         )
 
     def forward(self) -> None:
@@ -416,7 +434,17 @@ class _ScheduleBuilder:
         self, layer: Layer, what: Pass, reads: Mapping[str, str], writes: Mapping[str, str],
         in_place: tuple[str, str] | None = None, parameter: str = "", joined: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
-        self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter, joined))
+        self.steps.append(
+            Step(
+                layer=layer.name,
+                what=what,
+                reads=reads,
+                writes=writes,
+                in_place=in_place,
+                parameter=parameter,
+                joined=joined,
+            )
+        )
 
     def _new(self, name: str, shape: Shape, role: TensorRole, layer: str, dtype: str = "float32") -> str:
         """Add a tensor and return its name, with a number after it where another tensor has that name already."""

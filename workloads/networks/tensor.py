@@ -25,13 +25,18 @@ class TensorRole(StrEnum):
 
 @dataclass(frozen=True)
 class ScheduleTensor:
-    """A tensor of an iteration. shape: that of the whole batch; layer: its layer, or the input's name for an input."""
+    """A tensor of an iteration."""
 
     name: str
+    """Name."""
     shape: Shape
+    """Shape for the whole batch."""
     role: TensorRole
+    """Role."""
     layer: str
+    """Name of its layer or input."""
     dtype: str = "float32"
+    """Type of the elements."""
 
     @property
     def elements(self) -> int:

@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ActivationFunction:
-    """An activation: f(x), and its derivative as a function of y = f(x); operations: of each, for one element.
-
-    error: bound on that of the kernel's f(x) at x, y; the derivative's is a few roundings of the result.
-    """
+    """An activation y = f(x) with its derivative as a function of y."""
 
     forward: Callable[[np.ndarray], np.ndarray]
+    """Computes f(x)."""
     slope: Callable[[np.ndarray], np.ndarray]
+    """Computes the derivative from y."""
     error: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    """Bound on the error of the kernel's f(x) at x, y; the derivative adds a few roundings."""
     operations: int
+    """Operations of f(x) for one element."""
     slope_operations: int
+    """Operations of the derivative for one element."""
 
 
 Numbers = np.ndarray
@@ -37,19 +39,22 @@ Numbers = np.ndarray
 
 @dataclass(frozen=True)
 class InputFunction:
-    """f(x) with two numbers a and b of its own, and its derivative as a function of x; operations as of a
-    `ActivationFunction`.
-
-    error, slope_error: bounds, in units of roundoff, on those of the kernel's f(x) and f'(x) at x; data: draws x.
-    """
+    """An activation f(x) with two parameters a and b, and its derivative as a function of x."""
 
     forward: Callable[[Numbers, float, float], Numbers]
+    """Computes f(x) from x, a, b."""
     slope: Callable[[Numbers, float, float], Numbers]
+    """Computes f'(x) from x, a, b."""
     error: Callable[[Numbers, float, float], Numbers]
+    """Bound on the error of the kernel's f(x), in units of roundoff."""
     slope_error: Callable[[Numbers, float, float], Numbers]
+    """Bound on the error of the kernel's f'(x), in units of roundoff."""
     operations: int
+    """Operations of f(x) for one element."""
     slope_operations: int
+    """Operations of the derivative for one element."""
     data: Sample = normal
+    """Draws x."""
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -113,68 +118,119 @@ FLUSHED = SMALLEST_NORMAL / UNIT_ROUNDOFF  # units of a factor that is below the
 INPUT_FUNCTIONS: Mapping[str, InputFunction] = {
     "clip": InputFunction(
         lambda x, a, b: np.where(x < a, a, np.where(x > b, b, x)),
-        lambda x, a, b: ((x > a) & (x < b)).astype(np.float64), _none, _none, 2, 2,
+        lambda x, a, b: ((x > a) & (x < b)).astype(np.float64),
+        _none,
+        _none,
+        2,
+        2,
     ),
     "leaky_relu": InputFunction(
-        lambda x, a, b: np.where(x < 0, a * x, x), lambda x, a, b: np.where(x > 0, 1.0, a),
-        lambda x, a, b: np.abs(a * x) * 2, lambda x, a, b: np.full_like(x, abs(a)), 2, 1,
+        lambda x, a, b: np.where(x < 0, a * x, x),
+        lambda x, a, b: np.where(x > 0, 1.0, a),
+        lambda x, a, b: np.abs(a * x) * 2,
+        lambda x, a, b: np.full_like(x, abs(a)),
+        2,
+        1,
     ),
     "hard_sigmoid": InputFunction(
         lambda x, a, b: np.clip(a * x + b, 0.0, 1.0),
         lambda x, a, b: np.where((a * x + b > 0) & (a * x + b < 1), a, 0.0),
-        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)), lambda x, a, b: np.full_like(x, abs(a)), 4, 4,
+        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)),
+        lambda x, a, b: np.full_like(x, abs(a)),
+        4,
+        4,
     ),
     "hard_swish": InputFunction(
         lambda x, a, b: x * np.clip(x / 6 + 0.5, 0.0, 1.0),
         lambda x, a, b: np.where(x <= -3, 0.0, np.where(x >= 3, 1.0, x / 3 + 0.5)),
-        lambda x, a, b: 4 * np.abs(x) * (np.abs(x) + 1), _few, 5, 4,
+        lambda x, a, b: 4 * np.abs(x) * (np.abs(x) + 1),
+        _few,
+        5,
+        4,
     ),
     "silu": InputFunction(
-        lambda x, a, b: x * _sigmoid(x), _silu_slope,
+        lambda x, a, b: x * _sigmoid(x),
+        _silu_slope,
         lambda x, a, b: (10 + 2 * np.abs(x)) * np.abs(x * _sigmoid(x)) + FLUSHED * np.abs(x),
-        lambda x, a, b: (16 + 4 * np.abs(x)) * (1 + np.abs(x)) * _sigmoid(x) + FLUSHED * (1 + np.abs(x)), 5, 8,
+        lambda x, a, b: (16 + 4 * np.abs(x)) * (1 + np.abs(x)) * _sigmoid(x) + FLUSHED * (1 + np.abs(x)),
+        5,
+        8,
     ),
     "gelu": InputFunction(
-        lambda x, a, b: x * _normal_share(x), _gelu_slope, lambda x, a, b: 8 * np.abs(x),
-        lambda x, a, b: 10 + 4 * np.abs(x) * np.exp(-0.5 * x * x) * (4 + x * x), 14, 20,
+        lambda x, a, b: x * _normal_share(x),
+        _gelu_slope,
+        lambda x, a, b: 8 * np.abs(x),
+        lambda x, a, b: 10 + 4 * np.abs(x) * np.exp(-0.5 * x * x) * (4 + x * x),
+        14,
+        20,
     ),
     "gelu_tanh": InputFunction(
-        lambda x, a, b: 0.5 * x * (1.0 + np.tanh(_gelu_argument(x))), _gelu_tanh_slope, lambda x, a, b: 20 * np.abs(x),
-        lambda x, a, b: 40 + 40 * np.abs(x) * (1 + x * x) * (1 - np.tanh(_gelu_argument(x)) ** 2 + 1e-6), 10, 16,
+        lambda x, a, b: 0.5 * x * (1.0 + np.tanh(_gelu_argument(x))),
+        _gelu_tanh_slope,
+        lambda x, a, b: 20 * np.abs(x),
+        lambda x, a, b: 40 + 40 * np.abs(x) * (1 + x * x) * (1 - np.tanh(_gelu_argument(x)) ** 2 + 1e-6),
+        10,
+        16,
     ),
     "affine": InputFunction(
-        lambda x, a, b: a * x + b, lambda x, a, b: np.full_like(x, a),
-        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)), lambda x, a, b: np.full_like(x, abs(a)), 2, 0,
+        lambda x, a, b: a * x + b,
+        lambda x, a, b: np.full_like(x, a),
+        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)),
+        lambda x, a, b: np.full_like(x, abs(a)),
+        2,
+        0,
     ),
     "square": InputFunction(lambda x, a, b: x * x, lambda x, a, b: 2 * x, lambda x, a, b: 2 * x * x, _none, 1, 1),
     "square_root": InputFunction(
-        lambda x, a, b: np.sqrt(x), lambda x, a, b: 0.5 / np.sqrt(x), lambda x, a, b: 2 * np.sqrt(x),
-        lambda x, a, b: 3 / np.sqrt(x), 1, 2, positive,
+        forward=lambda x, a, b: np.sqrt(x),
+        slope=lambda x, a, b: 0.5 / np.sqrt(x),
+        error=lambda x, a, b: 2 * np.sqrt(x),
+        slope_error=lambda x, a, b: 3 / np.sqrt(x),
+        operations=1,
+        slope_operations=2,
+        data=positive,
     ),
     "reciprocal": InputFunction(
-        lambda x, a, b: 1.0 / x, lambda x, a, b: -1.0 / (x * x), lambda x, a, b: 2 / np.abs(x),
-        lambda x, a, b: 6 / (x * x), 1, 2, positive,
+        forward=lambda x, a, b: 1.0 / x,
+        slope=lambda x, a, b: -1.0 / (x * x),
+        error=lambda x, a, b: 2 / np.abs(x),
+        slope_error=lambda x, a, b: 6 / (x * x),
+        operations=1,
+        slope_operations=2,
+        data=positive,
     ),
     "exponential": InputFunction(
-        lambda x, a, b: np.exp(x), lambda x, a, b: np.exp(x), lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x),
-        lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x), 2, 2,
+        lambda x, a, b: np.exp(x),
+        lambda x, a, b: np.exp(x),
+        lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x),
+        lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x),
+        2,
+        2,
     ),
     "erf": InputFunction(
-        lambda x, a, b: _erf(x), lambda x, a, b: 2 / math.sqrt(math.pi) * np.exp(-x * x),
-        lambda x, a, b: np.full_like(x, 12.0), lambda x, a, b: 8 * (1 + x * x) * np.exp(-x * x), 12, 3,
+        lambda x, a, b: _erf(x),
+        lambda x, a, b: 2 / math.sqrt(math.pi) * np.exp(-x * x),
+        lambda x, a, b: np.full_like(x, 12.0),
+        lambda x, a, b: 8 * (1 + x * x) * np.exp(-x * x),
+        12,
+        3,
     ),
-}  # fmt: skip
+}
 NAMES = (*FUNCTIONS, *INPUT_FUNCTIONS)
 
 
 @dataclass(frozen=True)
 class _Activation(ArrayPrimitive):
-    """A function of FUNCTIONS or INPUT_FUNCTIONS over arrays of any shape; a, b: numbers that it has besides."""
+    """A function of FUNCTIONS or INPUT_FUNCTIONS over an array."""
 
     function: str
+    """Name of the function."""
     shape: Shape
+    """Shape of the array."""
     a: float = 0.0
+    """First parameter."""
     b: float = 0.0
+    """Second parameter."""
 
     def __post_init__(self) -> None:
         if self.function not in NAMES:

@@ -29,28 +29,35 @@ CHUNK = 8  # keys between two looks at the largest score
 
 
 class AttentionReference(NamedTuple):
-    """Attention in FP64, step by step, over [images, heads of keys, heads that share them, ...].
-
-    scores, weights, y; off_scores, off_weights: the largest errors of these in FP32.
-    """
+    """Attention in FP64, step by step, over [images, heads of keys, heads that share them, ...]."""
 
     scores: np.ndarray
+    """Scores."""
     weights: np.ndarray
+    """Weights."""
     y: np.ndarray
+    """Result."""
     off_scores: np.ndarray
+    """Bounds on the FP32 errors of the scores."""
     off_weights: np.ndarray
+    """Bounds on the FP32 errors of the weights."""
 
 
 @dataclass(frozen=True)
 class _Attention(Primitive):
-    """Queries x0 [N, heads, queries, width] over keys x1 and values x2 [N, heads', keys, width]; heads is a multiple of
-    heads', and neighbouring heads share keys. causal: the last query sees all keys, each before it one less.
+    """Attention of queries x0 [N, heads, queries, width] over keys x1 and values x2 [N, heads', keys, width].
+
+    The number of heads is a multiple of heads'; adjacent heads share keys.
     """
 
     queries: Shape
+    """Shape of the queries."""
     keys: Shape
+    """Shape of the keys and values."""
     causal: bool = False
+    """The last query uses all keys, and each query before it one fewer."""
     factor: float = 1.0
+    """Factor of the scores."""
 
     def __post_init__(self) -> None:
         if len(self.queries) != AXES or len(self.keys) != AXES:
@@ -153,9 +160,10 @@ class _Attention(Primitive):
 
 
 class _AttentionForward(_Attention):
-    """Base of the ways to compute the forward pass. algorithm: its name."""
+    """Base of the forward algorithms."""
 
     algorithm: ClassVar[str]
+    """Name of the algorithm."""
 
     @property
     def name(self) -> str:
@@ -219,12 +227,10 @@ class ComposedAttention(_AttentionForward):
 
 
 class _FusedAttention(_AttentionForward):
-    """One launch of workloads/kernels/attention.cl or attention_wide.cl, whose scores stay in registers.
-
-    widths: of heads that it has.
-    """
+    """One launch of workloads/kernels/attention.cl or attention_wide.cl, whose scores stay in registers."""
 
     widths: ClassVar[tuple[int, ...]]
+    """Supported widths of heads."""
 
     @classmethod
     def why_not(cls, width: int) -> str:

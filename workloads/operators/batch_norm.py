@@ -26,11 +26,14 @@ MODES = ("spatial", "per_activation")
 
 @dataclass(frozen=True)
 class _BatchNorm(ChannelPrimitive):
-    """Batch normalisation of x [N, C, ...]; mode: whether a channel or each of [C, ...] has its own statistics."""
+    """Batch normalisation of x [N, C, ...]."""
 
     shape: Shape
+    """Shape of x."""
     mode: str = "spatial"
+    """'spatial': statistics of each channel; otherwise of each element of [C, ...]."""
     epsilon: float = 1e-5
+    """Value added to the variance."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -115,8 +118,11 @@ class BatchNormTraining(_BatchNorm):
         merging = {
             **of_slices,
             **{name: tensors[name] for name in names},
-            **{"m": channels.merging, "count": channels.count // channels.columns},
-            **{"slice_elements": channels.slice_elements, "epsilon": self.epsilon, "factor": self.factor},
+            "m": channels.merging,
+            "count": channels.count // channels.columns,
+            "slice_elements": channels.slice_elements,
+            "epsilon": self.epsilon,
+            "factor": self.factor,
         }
         used = {name: tensors[name] for name in ("x", "mean", "inverse_deviation", "scale", "bias", "y")}
         values = {"x": tensors["x"], **of_slices, **channels.arguments}

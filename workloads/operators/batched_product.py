@@ -86,11 +86,14 @@ class _Product:
 
 @dataclass(frozen=True)
 class _BatchedProduct(Primitive):
-    """Base of both passes: x0 [N, ..., M, K] times x1 [N, ..., K, N]; turned: x1 is stored as [N, ..., N, K]."""
+    """Base of both passes: x0 [N, ..., M, K] times x1 [N, ..., K, N]."""
 
     left: Shape
+    """Shape of x0."""
     right: Shape
+    """Shape of x1."""
     turned: bool = False
+    """x1 is stored as [N, ..., N, K]."""
 
     def __post_init__(self) -> None:
         if min(len(self.left), len(self.right)) < MATRICES + 1:

@@ -41,19 +41,24 @@ def spectrum(random: np.random.Generator, shape: Shape) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BlockCirculant(Primitive):
-    """A pass over x [N, ...] with `outputs` results for each vector.
-
-    flow, lanes: of workloads.operators.circulant; windows: of a convolution, whose filters are the outputs.
-    """
+    """A pass of a block-circulant layer over x [N, ...]."""
 
     shape: Shape
+    """Shape of x."""
     outputs: int
+    """Number of results for each vector."""
     block: int
+    """Side of a circulant block."""
     flow: str = FUSED
+    """Division into launches: one of FLOWS (workloads.circulant)."""
     lanes: str = "source"
+    """Assignment of work to lanes: one of LANES (workloads.circulant)."""
     windows: Convolution | None = None
+    """Convolution whose filters are the outputs; None: a fully connected layer."""
     product: ClassVar[CirculantProduct]
+    """Product of the pass."""
     purpose: ClassVar[str]
+    """Name of the pass."""
 
     def __post_init__(self) -> None:
         if problem := self.blocks.problem:

@@ -22,11 +22,14 @@ LEAST_PLANE = 64  # elements: smaller ones are taken as columns
 
 @dataclass(frozen=True)
 class Channels:
-    """images x channels x size elements; size: of a channel's plane."""
+    """images x channels x size elements."""
 
     images: int
+    """Number of images."""
     channels: int
+    """Number of channels."""
     size: int
+    """Elements of a channel's plane."""
 
     @classmethod
     def of(cls, shape: Shape) -> "Channels":

@@ -27,14 +27,16 @@ ROUNDINGS = {"add": 1, "subtract": 1, "multiply": 1, "divide": 4}  # v_rcp_f32 i
 
 @dataclass(frozen=True)
 class _Combine(Primitive):
-    """Base of both passes. left, right: the operands' shapes; stored: which of them is a parameter, without images, and
-    then has as many axes as the other one has without them; "" for none.
-    """
+    """Base of both passes."""
 
     operation: str
+    """Name of the operation."""
     left: Shape
+    """Shape of the first operand."""
     right: Shape
+    """Shape of the second operand."""
     stored: str = ""
+    """Operand that is a parameter, without an image axis and with all the other's other axes; empty: none."""
 
     def __post_init__(self) -> None:
         if self.operation not in OPERATIONS:
@@ -133,9 +135,10 @@ class CombineForward(_Combine):
 
 @dataclass(frozen=True)
 class CombineBackward(_Combine):
-    """dx0 and dx1, summed over what was repeated. `only`: the gradient that is computed; "" for both."""
+    """dx0 and dx1, summed over the repeated axes."""
 
     only: str = ""
+    """Gradient to compute; empty: both."""
 
     @property
     def divisible(self) -> DivisionAxis:  # type: ignore[override]

@@ -20,10 +20,12 @@ WIDE = 4  # elements of a copy where everything is a multiple of it
 
 @dataclass(frozen=True)
 class _Concat(ArrayPrimitive):
-    """Base of both passes. shape: of the whole, [N, C, ...]; channels: of the parts, in order."""
+    """Base of both passes."""
 
     shape: Shape
+    """Shape of the whole: [N, C, ...]."""
     channels: tuple[int, ...]
+    """Channels of each part, in order."""
 
     def __post_init__(self) -> None:
         if len(self.shape) < 2 or not self.channels or min(self.channels) < 1 or sum(self.channels) != self.shape[1]:
@@ -58,9 +60,14 @@ def _copy(whole: Tensor, shape: Shape, part: Tensor, start: int, split: bool = F
     )
     n = shape[0] * row
     values = {
-        **{"from": source, "from_distance": source_distance, "from_offset": source_offset},
-        **{"to": target, "to_distance": target_distance, "to_offset": target_offset},
-        **{"by_length": divisor(row), "n": n},
+        "from": source,
+        "from_distance": source_distance,
+        "from_offset": source_offset,
+        "to": target,
+        "to_distance": target_distance,
+        "to_offset": target_offset,
+        "by_length": divisor(row),
+        "n": n,
     }
     kernel = "copy_rows4" if wide else "copy_rows"
     return launch("concat", kernel, part.memory, (-(-n // GROUP),), values)

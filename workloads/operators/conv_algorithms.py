@@ -33,22 +33,27 @@ class ForwardFactory(Protocol):
 class ConvolutionAlgorithm:
     """The classes that compute a convolution's passes by one algorithm.
 
-    A pass that an algorithm does not have is computed by another one, which its name tells. refuses: returns why the
-    algorithm cannot compute a convolution, '' where it can; activations: how the forward pass takes x; resized: returns
-    the row for a buffer of that many bytes, where images are taken by chunks; multiplied: returns the row with
-    another's products, where its own can be left out; sparse_weights: makes the weights' gradients, with zeros of x
-    skipped there too, and has its own `refuses`; None: there is no such class.
+    A pass that the algorithm lacks uses another one, as its name shows.
     """
 
     name: str
+    """Name."""
     forward: ForwardFactory
+    """Makes the forward pass."""
     backward_data: Callable[[Convolution], ConvolutionBackwardData]
+    """Makes the gradient of the data."""
     backward_weights: Callable[[Convolution], ConvolutionBackwardWeights]
+    """Makes the gradient of the weights."""
     refuses: Callable[[Convolution], str] = lambda convolution: ""
+    """Returns the reason why a convolution is not supported; empty: supported."""
     activations: ActivationFormat = ActivationFormat.DENSE
+    """Form in which the forward pass reads x."""
     resized: "Callable[[int], ConvolutionAlgorithm] | None" = None
+    """Returns the algorithm with another buffer size in bytes; None: it does not work on chunks of images."""
     multiplied: "Callable[[Multiplier], ConvolutionAlgorithm] | None" = None
+    """Returns the algorithm with another multiplier's products; None: its own cannot be replaced."""
     sparse_weights: type[SparseBackwardWeights] | None = None
+    """Class of weight gradients that skip zeros of x, with its own `refuses`; None: no such class."""
 
     @property
     def sparse(self) -> bool:
@@ -109,7 +114,10 @@ _TABLE = (
     *(_winograd(size) for size in SIZES),
     *(
         ConvolutionAlgorithm(
-            *(made.algorithm, made, *_IMPLICIT_BACKWARD, made.refuses),
+            made.algorithm,
+            made,
+            *_IMPLICIT_BACKWARD,
+            made.refuses,
             GEMM_KERNELS[made.kernel].activations,
             sparse_weights=next((one for one in SPARSE_WEIGHTS if one.algorithm == made.algorithm), None),
         )

@@ -73,12 +73,10 @@ def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, imag
 
 @dataclass(frozen=True)
 class _Im2colPass(ConvolutionPass):
-    """Base of the three passes; its workspace is im2col of an image, [groups, weights of a filter, positions].
-
-    by: whose kernels compute the products; None: ours.
-    """
+    """Base of the three passes; the workspace is im2col of one image, [groups, weights of a filter, positions]."""
 
     by: Multiplier | None = None
+    """Kernels of the products; None: ours."""
     algorithm = "im2col"
 
     def __post_init__(self) -> None:

@@ -41,15 +41,14 @@ def refuses(c: Convolution) -> str:
 
 @dataclass(frozen=True)
 class _Im2colChunkedPass(ConvolutionPass):
-    """Base of the three passes. buffer_bytes: of im2col and of the product's side that is put into y's order.
-
-    As many images as the buffer holds make a chunk. by: whose kernels compute the products; None: ours. padded: rows of
-    the buffer are kept apart (conv_buffer.apart); else they follow one another, as a library's callers have them.
-    """
+    """Base of the three passes, over chunks of as many images as the buffer can hold."""
 
     buffer_bytes: int = BUFFER_BYTES
+    """Size of the buffer for im2col and for the reordered side of the product, in bytes."""
     by: Multiplier | None = None
+    """Kernels of the products; None: ours."""
     padded: bool = True
+    """Pad the rows of the buffer (conv_buffer.apart); otherwise they are contiguous, as libraries expect."""
     algorithm = "im2col_chunked"
 
     def __post_init__(self) -> None:
@@ -129,7 +128,7 @@ class Im2colChunkedForward(_Im2colChunkedPass, ConvolutionForward):
         for chunk in self._chunks:
             pitch = self._pitch(chunk[1])
             batch = Batch(
-                *(1, c.groups, (0, c.depth * pitch), (0, c.group_filters * c.depth), (0, c.group_filters * pitch))
+                1, c.groups, (0, c.depth * pitch), (0, c.group_filters * c.depth), (0, c.group_filters * pitch)
             )
             operands = (columns.pointer, tensors["weight"].pointer, wide.pointer)
             sizes, leading = (self._positions(chunk[1]), c.group_filters, c.depth), (pitch, c.depth, pitch)
@@ -156,7 +155,7 @@ class Im2colChunkedBackwardData(_Im2colChunkedPass, ConvolutionBackwardData):
         for chunk in self._chunks:
             pitch = self._pitch(chunk[1])
             batch = Batch(
-                *(1, c.groups, (0, c.group_filters * pitch), (0, c.group_filters * c.depth), (0, c.depth * pitch))
+                1, c.groups, (0, c.group_filters * pitch), (0, c.group_filters * c.depth), (0, c.depth * pitch)
             )
             operands = (wide.pointer, tensors["weight"].pointer, columns.pointer)
             sizes, leading = (self._positions(chunk[1]), c.depth, c.group_filters), (pitch, c.depth, pitch)
@@ -205,7 +204,7 @@ class Im2colChunkedBackwardWeights(_Im2colChunkedPass, ConvolutionBackwardWeight
         for chunk in self._chunks:
             pitch, split = self._pitch(chunk[1]), self._split(chunk[1])
             batch = Batch(
-                *(1, c.groups, (0, c.depth * pitch), (0, c.group_filters * pitch), (0, weights), c.groups * weights)
+                1, c.groups, (0, c.depth * pitch), (0, c.group_filters * pitch), (0, weights), c.groups * weights
             )
             operands = (columns.pointer, wide.pointer, sums.pointer)
             sizes, leading = (c.depth, c.group_filters, split.depth), (pitch, pitch, c.depth)

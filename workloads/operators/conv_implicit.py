@@ -54,7 +54,17 @@ class Axis:
 
 def forward_axis(c: Convolution, axis: int) -> Axis:
     """Return all outputs of the forward pass along an axis."""
-    return Axis(c.outputs[axis], 0, 1, c.kernel[axis], c.stride[axis], -c.padding[axis], c.dilation[axis], 0, 1)
+    return Axis(
+        count=c.outputs[axis],
+        first_output=0,
+        output_step=1,
+        taps=c.kernel[axis],
+        step=c.stride[axis],
+        first=-c.padding[axis],
+        tap_step=c.dilation[axis],
+        first_weight=0,
+        weight_step=1,
+    )
 
 
 def backward_axes(c: Convolution, axis: int) -> list[Axis]:
@@ -74,23 +84,36 @@ def backward_axes(c: Convolution, axis: int) -> list[Axis]:
         last = taps[-1] if taps else 0
         first = window - (last * dilation - rest) // stride
         count = -(-(size - place) // stride)
-        axes.append(Axis(count, place, stride, len(taps), 1, first, fall, last, -every))
+        axes.append(
+            Axis(
+                count=count,
+                first_output=place,
+                output_step=stride,
+                taps=len(taps),
+                step=1,
+                first=first,
+                tap_step=fall,
+                first_weight=last,
+                weight_step=-every,
+            )
+        )
     return axes
 
 
 @dataclass(frozen=True)
 class ConvolutionLaunch:
-    """A launch of conv.cl or conv_direct.cl and what it needs: windows over one array, results in another.
-
-    channels: of a group, which are summed; filters: of a group, which are the results; source: weight elements from one
-    group, filter and channel to the next.
-    """
+    """A launch of conv.cl or conv_direct.cl: windows over one array, results in another."""
 
     rows: Axis
+    """Windows along the rows."""
     columns: Axis
+    """Windows along the columns."""
     channels: int
+    """Channels of a group, which are summed."""
     filters: int
+    """Filters of a group, which are the results."""
     source: tuple[int, int, int]
+    """Weight elements from one group, filter and channel to the next."""
 
     @property
     def depth(self) -> int:
@@ -104,16 +127,18 @@ def _steps(parts: list[ConvolutionLaunch]) -> Operand:
 
 @dataclass(frozen=True)
 class ProductKernel:
-    """A kernel over a part's windows: its code object and name, its workgroups, and the work-items of one.
-
-    values: arguments that other such kernels do not have.
-    """
+    """A kernel over a part's windows."""
 
     source: str
+    """Name of its code object."""
     name: str
+    """Name of the kernel."""
     groups: tuple[int, int, int]
+    """Workgroups in x, y, z."""
     work_items: int = GROUP
+    """Work-items of a workgroup."""
     values: Mapping[str, int] = field(default_factory=dict)
+    """Arguments that other such kernels do not have."""
 
 
 def _filters(c: Convolution, part: ConvolutionLaunch, read: Tensor, pairs: int) -> np.ndarray:
@@ -121,11 +146,24 @@ def _filters(c: Convolution, part: ConvolutionLaunch, read: Tensor, pairs: int) 
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
     return words(
-        *(part.depth, part.filters, pairs, rows.taps, columns.taps),
-        *(rows.first_weight * width + columns.first_weight, group, filter_, channel),
-        *(rows.weight_step * width, columns.weight_step),
-        *(rows.tap_step, columns.tap_step, prod(read.shape[2:]), read.shape[3]),
-        *(divisor(part.filters), divisor(part.channels), divisor(max(1, columns.taps))),
+        part.depth,
+        part.filters,
+        pairs,
+        rows.taps,
+        columns.taps,
+        rows.first_weight * width + columns.first_weight,
+        group,
+        filter_,
+        channel,
+        rows.weight_step * width,
+        columns.weight_step,
+        rows.tap_step,
+        columns.tap_step,
+        prod(read.shape[2:]),
+        read.shape[3],
+        divisor(part.filters),
+        divisor(part.channels),
+        divisor(max(1, columns.taps)),
     )
 
 
@@ -138,14 +176,29 @@ def _windows(part: ConvolutionLaunch, read: Tensor, written: Tensor, bias: Tenso
     out_width, out_plane = written.shape[3], 4 * prod(written.shape[2:])
     plane = rows.count * columns.count
     return words(
-        *(images * plane, part.filters, part.depth, height, width),
-        *(image_bytes, 4 * part.channels * height * width, max(0, read.size_bytes - 4 * shift)),
-        *(bias.size_bytes if bias else 0, shift, rows.first, columns.first),
-        *(rows.step, columns.step, 4 * height * width),
-        *(written.size_bytes, written.size_bytes // images, out_plane),
-        *(4 * rows.output_step * out_width, 4 * columns.output_step),
+        images * plane,
+        part.filters,
+        part.depth,
+        height,
+        width,
+        image_bytes,
+        4 * part.channels * height * width,
+        max(0, read.size_bytes - 4 * shift),
+        bias.size_bytes if bias else 0,
+        shift,
+        rows.first,
+        columns.first,
+        rows.step,
+        columns.step,
+        4 * height * width,
+        written.size_bytes,
+        written.size_bytes // images,
+        out_plane,
+        4 * rows.output_step * out_width,
+        4 * columns.output_step,
         4 * (rows.first_output * out_width + columns.first_output),
-        *(divisor(plane), divisor(columns.count)),
+        divisor(plane),
+        divisor(columns.count),
     )
 
 
@@ -165,10 +218,12 @@ class _ImplicitPass(ConvolutionPass):
 
 @dataclass(frozen=True)
 class ProductByParts(_ImplicitPass):
-    """The passes with a product for each part. read, written: the arrays."""
+    """Passes with a product for each part."""
 
     read: ClassVar[str]
+    """Name of the array that is read."""
     written: ClassVar[str]
+    """Name of the array that is written."""
 
     @property
     @abstractmethod
@@ -203,7 +258,10 @@ class ProductByParts(_ImplicitPass):
             pixels = read.shape[0] * part.rows.count * part.columns.count
             kernel = self.choose(part, pixels, c.groups, gpu)
             values = {
-                **{"input": read, **held, "bias": bias or written, "output": written},
+                "input": read,
+                **held,
+                "bias": bias or written,
+                "output": written,
                 "w": _windows(part, read, written, bias),
                 **({"mask": tensors.get("mask", written)} if kernel.values else {}),
                 **kernel.values,
@@ -304,11 +362,14 @@ class ImplicitBackwardWeights(_ImplicitPass, ConvolutionBackwardWeights):
         divisors = divisor(c.positions), divisor(c.outputs[1])
         windows = words(cycle, c.shape[3], image_bytes, *c.stride, *divisors)
         first = launch(
-            *("conv_weights", "conv_positions", memory, (cycle // GROUP + 1,)), {"positions": positions, "c": windows}
+            "conv_weights", "conv_positions", memory, (cycle // GROUP + 1,), {"positions": positions, "c": windows}
         )
         tile = choose_tile(c.depth, c.group_filters, c.groups * split.parts, gpu, SHARED_TILES)
         values = {
-            **{"x": tensors["x"], "dy": tensors["dy"], "positions": positions, "sums_of_parts": sums},
+            "x": tensors["x"],
+            "dy": tensors["dy"],
+            "positions": positions,
+            "sums_of_parts": sums,
             "w": self._reduction(split, cycle, image_bytes),
         }
         grid = tile.groups(c.depth, c.group_filters, c.groups * split.parts)
@@ -321,10 +382,26 @@ class ImplicitBackwardWeights(_ImplicitPass, ConvolutionBackwardWeights):
         height, width = c.shape[2:]
         shift = -c.padding[0] * width - c.padding[1]
         return words(
-            *(c.depth, c.group_filters, split.depth, split.part_depth, height, width),
-            *(4 * c.group_channels * height * width, c.x.size_bytes - 4 * shift),
-            *(shift, -c.padding[0], -c.padding[1]),
-            *(self._cycle_images * image_bytes, 4 * height * width, c.positions),
-            *(4 * c.filters * c.positions, c.y.size_bytes, *c.dilation),
-            *(divisor(c.taps), divisor(c.kernel[1]), divisor(c.positions), divisor(cycle), divisor(c.groups)),
+            c.depth,
+            c.group_filters,
+            split.depth,
+            split.part_depth,
+            height,
+            width,
+            4 * c.group_channels * height * width,
+            c.x.size_bytes - 4 * shift,
+            shift,
+            -c.padding[0],
+            -c.padding[1],
+            self._cycle_images * image_bytes,
+            4 * height * width,
+            c.positions,
+            4 * c.filters * c.positions,
+            c.y.size_bytes,
+            *c.dilation,
+            divisor(c.taps),
+            divisor(c.kernel[1]),
+            divisor(c.positions),
+            divisor(cycle),
+            divisor(c.groups),
         )

@@ -19,10 +19,12 @@ from workloads.operators.verify import inner_product_bound
 
 @dataclass(frozen=True)
 class ConvolutionPass(Primitive):
-    """A pass of a convolution. purpose: such as 'backward data', for its name."""
+    """A pass of a convolution."""
 
     convolution: Convolution
+    """Convolution."""
     purpose: ClassVar[str]
+    """Name of the pass, such as 'backward data'."""
 
     @property
     @abstractmethod
@@ -44,13 +46,12 @@ class ConvolutionPass(Primitive):
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet.
-
-    relu: the last step of the kernels is a ReLU: y is 0 where this is less.
-    """
+    """y[n, m] = bias[m] + the sum over channels and taps of weight[m] times the elements of x[n] in the window."""
 
     bias: bool = False
+    """Add a bias."""
     relu: bool = False
+    """Apply a ReLU as the last step of the kernels."""
     purpose = "forward"
 
     @property
@@ -105,11 +106,11 @@ class ConvolutionForward(ConvolutionPass):
 class ConvolutionBackwardData(ConvolutionPass):
     """dx from dy and the weights.
 
-    masked: of a ReLU's output x, the gradient of its input: the last step of the kernels makes it 0 where `mask`, that
-    is x, is not positive.
+    With `masked`, the last step of the kernels applies the gradient of the ReLU.
     """
 
     masked: bool = False
+    """Also apply the gradient of a ReLU: dx is 0 where `mask`, the ReLU's output, is not positive."""
     purpose = "backward data"
 
     @property

@@ -116,14 +116,14 @@ def im2col_arguments(c: Convolution, x: Tensor, first: int, images: int, group: 
 
 @dataclass(frozen=True)
 class SparseForward(ConvolutionForward):
-    """y = the filters times im2col of x in ELLPACK-DIB.
-
-    kernel: that of the product, a name of GEMM_KERNELS; fused: whether im2col writes its bundles.
-    """
+    """y = the filters times im2col of x in ELLPACK-DIB."""
 
     kernel: ClassVar[str]
+    """Product kernel: a name of GEMM_KERNELS."""
     fused: ClassVar[bool] = False
+    """im2col writes the bundles."""
     refuses: ClassVar = staticmethod(refuses)
+    """Returns the reason why a convolution is not supported; empty: supported."""
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:
@@ -356,8 +356,11 @@ class EllpackDibFusedForward(SparseForward):
 
 
 SPARSE_FORWARD = (
-    *(EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward),
-    *(EllpackDibSoftwareRegistersForward, EllpackDibFusedForward),
+    EllpackDibForward,
+    EllpackDibRegistersForward,
+    EllpackDibSoftwareForward,
+    EllpackDibSoftwareRegistersForward,
+    EllpackDibFusedForward,
 )
 
 

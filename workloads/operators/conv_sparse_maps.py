@@ -182,9 +182,18 @@ class ImplicitSparseForward(SparseForward):
             raise self.refuse(str(error)) from None
         name = f"sgemm_dib_gathered{'_nnz' * self._converts}{split.variant}"
         values: dict[str, Any] = {
-            **{"a_matrix": Pointer(filters.address), "b_matrix": maps, "c_matrix": products, "parts_matrix": parts},
-            **{"m": shape.m, "n": shape.n, "k": shape.k, "lda": shape.lda, "ldb": self._ld, "ldc": shape.ldc},
-            **{"of_tap": channel_blocks(c), "places": tensors["places"]},
+            "a_matrix": Pointer(filters.address),
+            "b_matrix": maps,
+            "c_matrix": products,
+            "parts_matrix": parts,
+            "m": shape.m,
+            "n": shape.n,
+            "k": shape.k,
+            "lda": shape.lda,
+            "ldb": self._ld,
+            "ldc": shape.ldc,
+            "of_tap": channel_blocks(c),
+            "places": tensors["places"],
             **({"absent": tensors["counts"]} if self._converts else {}),
         }
         blocks = images * prod(c.shape[2:]) * pixel_blocks(c)

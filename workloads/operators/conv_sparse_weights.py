@@ -60,13 +60,14 @@ def _chunks(c: Convolution) -> list[int]:
 
 @dataclass(frozen=True)
 class SparseBackwardWeights(ConvolutionBackwardWeights):
-    """dweight of x and dy, whose zeros of x are skipped. kernel: a name of GEMM_KERNELS with A in registers; fused:
-    whether im2col writes its bundles.
-    """
+    """dweight from x and dy, skipping the zeros of x."""
 
     kernel: ClassVar[str]
+    """Product kernel: a name of GEMM_KERNELS with A in registers."""
     fused: ClassVar[bool]
+    """im2col writes the bundles."""
     refuses: ClassVar = staticmethod(refuses_any_depth)
+    """Returns the reason why a convolution is not supported; empty: supported."""
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:

@@ -59,13 +59,12 @@ def _turned(c: Convolution) -> Convolution:
 
 @dataclass(frozen=True)
 class _WinogradPass(ConvolutionPass):
-    """Base of the three passes. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of dy).
-
-    As many images as the buffer holds make a chunk.
-    """
+    """Base of the three passes, over chunks of as many images as the buffer can hold."""
 
     size: int = SIZES[0]
+    """Size of a tile."""
     buffer_bytes: int = BUFFER_BYTES
+    """Size of the buffer for transformed windows and products, or tiles of dy, in bytes."""
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
@@ -134,8 +133,11 @@ class _WinogradConvolution(_WinogradPass):
         made = [self._filters("filters", tensors["weight"], values)]
         group = filters.pitch * filters.rows // c.groups
         batch = Batch(
-            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
-            *((filters.step, group), (sums.step, sums.pitch * c.group_filters)),
+            windows.places,
+            c.groups,
+            (windows.step, windows.pitch * c.group_channels),
+            (filters.step, group),
+            (sums.step, sums.pitch * c.group_filters),
         )
         layout, leading = "nt" if turned else "nn", (windows.pitch, filters.pitch, sums.pitch)
         operands = tuple(tensors[name].pointer for name in ("windows", "filters", "products"))
@@ -160,13 +162,12 @@ class _WinogradConvolution(_WinogradPass):
 
 @dataclass(frozen=True)
 class WinogradForward(_WinogradConvolution, ConvolutionForward):
-    """y by F(m x m, 3 x 3); the bias is added to the tiles, and a ReLU is applied to them.
-
-    pools: the largest of each window of POOLED is taken of them; kept: y and the places in the windows are results too.
-    """
+    """y by F(m x m, 3 x 3); bias and ReLU are applied to the tiles."""
 
     pools: bool = False
+    """Also take the largest value of each window of POOLED."""
     kept: bool = True
+    """y and the positions of the largest values are results too."""
 
     @property
     def _pooling(self) -> PoolingForward:
@@ -276,7 +277,9 @@ class WinogradBackwardWeights(_WinogradPass, ConvolutionBackwardWeights):
         c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
         windows, gradients, sums = tiled.windows, tiled.products, self.filters
         batch = Batch(
-            *(windows.places, c.groups, (windows.step, windows.pitch * c.group_channels)),
+            windows.places,
+            c.groups,
+            (windows.step, windows.pitch * c.group_channels),
             (gradients.step, gradients.pitch * c.group_filters),
             (sums.step, sums.pitch * c.group_filters),
             sums.places * sums.step,

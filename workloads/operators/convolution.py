@@ -17,18 +17,22 @@ REFERENCE_ELEMENTS = 1 << 22  # of what taps meet, at a time: bounds the FP64 co
 
 @dataclass(frozen=True)
 class Convolution:
-    """Filters over images [N, C, H, W]. Sizes are (rows, columns); padding: zeros at the top, left, bottom, right.
-
-    groups: of channels; each has its share of the filters, which read no other group.
-    """
+    """Filters over images [N, C, H, W]; sizes are (rows, columns)."""
 
     shape: Shape
+    """Shape of the images."""
     filters: int
+    """Number of filters."""
     kernel: Pair
+    """Size of a filter."""
     stride: Pair = (1, 1)
+    """Stride."""
     padding: Sides = (0, 0, 0, 0)
+    """Zeros at the top, left, bottom and right."""
     dilation: Pair = (1, 1)
+    """Dilation."""
     groups: int = 1
+    """Groups of channels, each with its own share of the filters."""
 
     def __post_init__(self) -> None:
         if len(self.shape) != 4:

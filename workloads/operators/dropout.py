@@ -58,11 +58,14 @@ class _Dropout(ArrayPrimitive):
 
 @dataclass(frozen=True)
 class DropoutForward(_Dropout):
-    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, below 2^32."""
+    """y and the mask."""
 
     seed: int = 0
+    """Seed of the run, below 2^64."""
     stream: int = 0
+    """Number of the layer and step, below 2^32."""
     in_place: ClassVar = {"y": "x"}
+    """y may use x's memory."""
     name = "dropout forward"
 
     def __post_init__(self) -> None:

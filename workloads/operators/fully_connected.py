@@ -33,17 +33,18 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 
 @dataclass(frozen=True)
 class FullyConnected(Primitive):
-    """A layer over x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image.
-
-    layout, operands: of the product c = a·b, in the terms of workloads/kernels/sgemm.cl. by: whose kernels compute it;
-    None: ours.
-    """
+    """A layer over x [N, ...], with each image as a vector."""
 
     shape: Shape
+    """Shape of x."""
     outputs: int
+    """Number of results for each image."""
     by: Multiplier | None = field(default=None, kw_only=True)
+    """Kernels of the product; None: ours."""
     layout: ClassVar[str]
+    """Layout of the product c = a·b, in the terms of workloads/kernels/sgemm.cl."""
     operands: ClassVar[tuple[str, str, str]]
+    """Names of a, b and c."""
 
     def __post_init__(self) -> None:
         if len(self.shape) < 2:
@@ -124,16 +125,17 @@ class FullyConnected(Primitive):
 
 @dataclass(frozen=True)
 class FullyConnectedForward(FullyConnected):
-    """y[n] = weight · x[n], and bias if there is one.
+    """y[n] = weight · x[n], with an optional bias.
 
-    relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several. Few images
-    have a kernel of their own (workloads.operators.few_rows), which does it, with the bias, in any case. half: weights
-    are FP16, all else and every sum FP32: the kernels turn weights into FP32 when they read them.
+    Few images have a kernel of their own (workloads.operators.few_rows), which also applies bias and ReLU.
     """
 
     bias: bool = False
+    """Add a bias."""
     relu: bool = False
+    """Apply a ReLU, in the kernel that adds up partial sums, of which there must be several."""
     half: bool = False
+    """Weights are FP16; kernels convert them to FP32 on reading, and all else is FP32."""
     layout, operands = "tn", ("weight", "x", "y")
 
     def __post_init__(self) -> None:
@@ -234,11 +236,11 @@ class FullyConnectedForward(FullyConnected):
 class FullyConnectedBackwardData(FullyConnected):
     """dx[n] = the weights transposed · dy[n].
 
-    masked: of a ReLU's output x, the gradient of its input: the kernel that adds up the parts of the sums, of which
-    there must be several, makes it 0 where `mask`, that is x, is not positive.
+    With `masked`, the kernel that adds up partial sums applies the gradient of the ReLU.
     """
 
     masked: bool = False
+    """Also apply the gradient of a ReLU: dx is 0 where `mask` is not positive; needs several partial sums."""
     layout, operands = "nn", ("weight", "dy", "dx")
 
     def __post_init__(self) -> None:

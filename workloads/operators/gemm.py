@@ -83,15 +83,14 @@ class GemmBuffers:
 
 @dataclass(frozen=True)
 class EllpackMatrix:
-    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and counts.
-
-    counts: non-zeros of each column [N]; or of each block of its rows [blocks, N], as the kernel counts them; made: by
-    a launch before the product's.
-    """
+    """B in ELLPACK-DIB as a kernel produces it."""
 
     bundles: "Allocation"
+    """uint32 [N, ldb]: bundles."""
     counts: "Allocation"
+    """Non-zeros of each column [N], or of each block of its rows [blocks, N], as the kernel counts them."""
     made: bool = False
+    """A launch before the product produces it."""
 
     @classmethod
     def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "EllpackMatrix":
@@ -104,20 +103,22 @@ class EllpackMatrix:
 
 @dataclass(frozen=True)
 class GemmOperator:
-    """C = A·B by one kernel of the table (workloads.operators.operator.Operator).
-
-    parts: of the sum over k, in all; blocks: the rows of B that each launch of the product takes; decisive: numbers of
-    the launches that convert B, on whose values the time of later ones depends; apart: the first column of C that is
-    computed in parts.
-    """
+    """C = A·B by one kernel of the table (workloads.operators.operator.Operator)."""
 
     kernel: GemmKernel
+    """Kernel."""
     buffers: GemmBuffers
+    """Buffers of the operands and the result."""
     launches: "tuple[Launch, ...]"
+    """Launches in order."""
     parts: int = 1
+    """Number of parts of the sum over k."""
     blocks: tuple[range, ...] = ()
+    """Rows of B that each launch of the product uses."""
     decisive: frozenset[int] = frozenset()
+    """Numbers of the launches that convert B and so decide the time of later ones."""
     apart: int = 0
+    """First column of C that is computed in parts."""
 
     @property
     def name(self) -> str:
@@ -258,7 +259,15 @@ def gemm(
         sums = Tensor(buffers.memory, partial.address, (parts, *summed))
         total = Tensor(buffers.memory, buffers.c.address + 4 * shape.ldc * apart, summed)
         launches += sum_parts(sums, total, DepthSplit(parts * DEPTH, DEPTH))
-    return GemmOperator(row, buffers, tuple(launches), parts, blocks, frozenset(decisive), apart)
+    return GemmOperator(
+        kernel=row,
+        buffers=buffers,
+        launches=tuple(launches),
+        parts=parts,
+        blocks=blocks,
+        decisive=frozenset(decisive),
+        apart=apart,
+    )
 
 
 def row_blocks(k: int, most: int) -> tuple[range, ...]:

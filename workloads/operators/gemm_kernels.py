@@ -36,27 +36,28 @@ class ActivationFormat(Enum):
 
 @dataclass(frozen=True)
 class GemmKernel:
-    """A way to compute C = A·B.
-
-    name: in configurations; activations: form of B; splitting: of C into workgroups; max_k: largest K that it computes;
-    source: its file's name without suffix in workloads/kernels, '': `name`; function: the kernel in it, '': as the
-    file; in both, '{variant}' stands for which of several (WorkSplit); stored_rows: of C that a lane stores at a time,
-    those past M into the padding of a column; rate: share of the cycles for which the fullest SIMD multiplies, the best
-    of many simulated products of a tile or more; which kernels are measured before one is chosen depends on it, nothing
-    else; block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape
-    with a given share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is named.
-    """
+    """A kernel that computes C = A·B."""
 
     name: str
+    """Name in configurations."""
     activations: ActivationFormat
+    """Form of B."""
     splitting: Splitting
+    """Division of C among workgroups."""
     max_k: int = MAX_K
+    """Largest supported K."""
     source: str = ""
+    """Stem of its file in workloads/kernels, with '{variant}' for the variant of a WorkSplit; empty: `name`."""
     function: str = ""
+    """Name of the kernel in the file, with '{variant}' as in `source`; empty: that of the file."""
     stored_rows: int = 4
+    """Rows of C that a lane stores at a time; rows past M go to the padding of a column."""
     rate: float = 1.0
+    """Best simulated share of cycles in which the fullest SIMD multiplies; decides which kernels are measured."""
     block_rows: int = 0
+    """Rows of B that are compacted as a column; 0: all rows of a launch."""
     estimate: Callable[[GemmShape, float, GpuFacts], float] | None = None
+    """Returns the cycles of a shape for a share of zeros in B on a GPU; None: the kernel runs only if named."""
 
     @property
     def code_object(self) -> str:
@@ -96,12 +97,17 @@ _TABLE = (
     GemmKernel("sgemm_wide", _DENSE, SharedTile(), rate=0.75),
     GemmKernel("few_columns", _DENSE, FewColumns(), function="few_columns_{variant}", stored_rows=1),
     GemmKernel(
-        *("sgemm_dib_tiled", _COMPACTED, SparseTile(), MAX_TILED_ROWS),
+        "sgemm_dib_tiled",
+        _COMPACTED,
+        SparseTile(),
+        MAX_TILED_ROWS,
         function="sgemm_dib_tiled_{variant}",
         estimate=sparse_cycles,
     ),
     GemmKernel(
-        *("sgemm_dib_registers", _COMPACTED, RegisterTile()),
+        "sgemm_dib_registers",
+        _COMPACTED,
+        RegisterTile(),
         source="sgemm_dib_registers{variant}",
         block_rows=BLOCK_ROWS,
         estimate=register_cycles,
@@ -109,19 +115,26 @@ _TABLE = (
     GemmKernel("sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
     GemmKernel("dib_algorithm3", _COMPACTED, FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True), MAX_ROWS),
     GemmKernel(
-        *("software", _CONVERTED, SparseTile(), MAX_TILED_ROWS),
+        "software",
+        _CONVERTED,
+        SparseTile(),
+        MAX_TILED_ROWS,
         source="sgemm_dib_tiled_nnz",
         function="sgemm_dib_tiled_nnz_{variant}",
         estimate=partial(_converted_first, sparse_cycles),
     ),
     GemmKernel(
-        *("software_registers", _CONVERTED, RegisterTile()),
+        "software_registers",
+        _CONVERTED,
+        RegisterTile(),
         source="sgemm_dib_registers_nnz{variant}",
         block_rows=BLOCK_ROWS,
         estimate=partial(_converted_first, register_cycles),
     ),
     GemmKernel(
-        *("csc", ActivationFormat.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1))),
+        "csc",
+        ActivationFormat.CSC,
+        FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)),
         function="sgemm_csc",
         stored_rows=1,
     ),

@@ -45,7 +45,15 @@ def launch(
     local = (work_items, 1, 1) if isinstance(work_items, int) else work_items
     size = (x * local[0], y * local[1], z * local[2])
     packed = pack(function, arguments)
-    return Launch(function, memory, packed.block, size, local, packed.dynamic_lds_bytes, regions)
+    return Launch(
+        kernel=function,
+        memory=memory,
+        kernarg=packed.block,
+        global_size=size,
+        local_size=local,
+        dynamic_lds_bytes=packed.dynamic_lds_bytes,
+        regions=regions,
+    )
 
 
 def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":

@@ -66,7 +66,9 @@ class _Lrn(ChannelPrimitive):
         arguments = planes.elementwise_arguments
         values = {
             **tensors,
-            **{"shape": arguments["shape"], "by_size": arguments["by_size"], "channels_per_item": per_item},
+            "shape": arguments["shape"],
+            "by_size": arguments["by_size"],
+            "channels_per_item": per_item,
             "with": np.array([self.k, self.a, self.beta], np.float32),
         }
         groups = (-(-planes.count // GROUP), -(-planes.channels // per_item))

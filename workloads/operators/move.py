@@ -48,14 +48,17 @@ class AxisMapping:
 
 
 class Move(Primitive):
-    """An array whose elements are those of another at other places, times `scale`; `fill` where there is none.
+    """An array with the elements of another at other positions.
 
-    Axis 0 is the images' and stays. gradient: whether it is a backward pass, from dy to dx.
+    Axis 0, that of the images, does not change.
     """
 
     fill: float = 0.0
+    """Value of positions without a source."""
     scale: float = 1.0
+    """Factor of the elements."""
     gradient: bool = False
+    """A backward pass, from dy to dx."""
 
     @property
     @abstractmethod
@@ -130,11 +133,15 @@ class Move(Primitive):
         n = prod(axis.size for axis in axes)
         none = {"step": 0, "start": 0, "extent": 1, "distance": 0}
         values = {
-            **{"from": source, "to": target, "sizes": sizes_words(tuple(axis.size for axis in axes))},
+            "from": source,
+            "to": target,
+            "sizes": sizes_words(tuple(axis.size for axis in axes)),
             "source": np.concatenate(
                 [steps_words([getattr(axis, name) for axis in axes], other) for name, other in none.items()]
             ),
-            **{"fill": self.fill, "scale": self.scale, "n": n},
+            "fill": self.fill,
+            "scale": self.scale,
+            "n": n,
         }
         kernel = "move_4" if wide else "move"
         if any(axis.every > 1 for axis in axes):

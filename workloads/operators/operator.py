@@ -16,32 +16,30 @@ if TYPE_CHECKING:
 
 
 class GpuFacts(NamedTuple):
-    """The facts of a GPU that decide how a kernel's work is split.
-
-    compute_units: of the whole GPU; lds_bytes: local data share of one compute unit.
-    """
+    """Properties of a GPU that decide how a kernel's work is divided."""
 
     compute_units: int
+    """Compute units of the GPU."""
     lds_bytes: int
+    """LDS of a compute unit in bytes."""
 
 
 @dataclass(frozen=True)
 class OperatorCost:
-    """The cost of an operator on any machine, in closed form.
-
-    macs: multiply-accumulates of the definition, zeros included; needed_macs: those that its kernels cannot leave out
-    (fewer than macs where they skip zeros); read_bytes: operands that the result depends on, each element once;
-    written_bytes: the result; stored_bytes: what the launches' stores write, results between launches included;
-    operations: arithmetic of the definition besides the multiply-accumulates, each addition, product, comparison,
-    exponential once.
-    """
+    """The cost of an operator on any machine, in closed form."""
 
     macs: int
+    """Multiply-accumulates of the definition, zeros included."""
     needed_macs: int
+    """Multiply-accumulates that its kernels cannot skip; fewer than `macs` where they skip zeros."""
     read_bytes: int
+    """Bytes of the operands that the result depends on, each element once."""
     written_bytes: int
+    """Bytes of the result."""
     stored_bytes: int
+    """Bytes that all launches store, intermediate results included."""
     operations: int = 0
+    """Other arithmetic of the definition: additions, products, comparisons and exponentials, one each."""
 
 
 class Operator(Protocol):

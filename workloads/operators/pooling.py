@@ -25,19 +25,20 @@ BYTE_WINDOW = 256  # largest window whose places a byte holds
 
 @dataclass(frozen=True)
 class Pooling:
-    """Windows and their use. Sizes are (rows, columns); padding is so too, or (top, left, bottom, right).
-
-    ceil_mode: sizes that do not divide get one more output, unless it would begin past the plane; count_padding: an
-    average counts the zeros of the padding, at the lower and right edge no further than the padding goes (as PyTorch
-    does; cuDNN and Caffe are the same where all windows end within the padding).
-    """
+    """Pooling windows; sizes are (rows, columns)."""
 
     mode: str
+    """Operation: maximum or average."""
     kernel: tuple[int, int]
+    """Size of a window."""
     stride: tuple[int, int]
+    """Stride."""
     padding: tuple[int, int] | tuple[int, int, int, int] = (0, 0)
+    """Padding: (rows, columns) or (top, left, bottom, right)."""
     ceil_mode: bool = False
+    """Round the output size up, unless the last window would begin outside the plane."""
     count_padding: bool = True
+    """An average includes padding zeros, as in PyTorch; cuDNN and Caffe agree if all windows end within the padding."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

@@ -51,18 +51,16 @@ class ReferenceValue(NamedTuple):
 
 
 class Primitive(ABC):
-    """A pass of a primitive for one shape.
-
-    in_place: results that may take the memory of an operand, with that operand; a name that is both an operand and a
-    result is updated where it lies. divisible: whether each image's or each channel's results follow from that image or
-    channel alone, so that the reference can go by parts; undivided: operands with images that each part needs whole.
-    skips_zeros_of: operands whose zeros cost less than other values.
-    """
+    """A pass of a primitive for one shape."""
 
     in_place: ClassVar[Mapping[str, str]] = {}
+    """For each result, the operand whose memory it may use; a name that is both is updated in place."""
     skips_zeros_of: ClassVar[tuple[str, ...]] = ()
+    """Operands whose zeros cost less than other values."""
     divisible: ClassVar[DivisionAxis] = DivisionAxis.IMAGES
+    """Independence of each image's or channel's results, so that the reference can be computed in parts."""
     undivided: ClassVar[frozenset[str]] = frozenset()
+    """Operands with an image axis that each part needs as a whole."""
 
     @property
     @abstractmethod
@@ -163,16 +161,18 @@ class Primitive(ABC):
 
 
 class ArrayPrimitive(Primitive):
-    """A primitive whose operands and results are arrays of one shape, if it does not say otherwise.
-
-    reads, writes: names of these; macs_each, operations_each: work for an element.
-    """
+    """A primitive whose operands and results are arrays of one shape, unless it states otherwise."""
 
     shape: Shape
+    """Shape of the arrays."""
     reads: ClassVar[tuple[str, ...]] = ("x",)
+    """Names of the operands."""
     writes: ClassVar[tuple[str, ...]] = ("y",)
+    """Names of the results."""
     macs_each: ClassVar[int] = 0
+    """Multiply-accumulates for each element."""
     operations_each: ClassVar[int] = 0
+    """Other operations for each element."""
 
     @property
     def x(self) -> Operand:

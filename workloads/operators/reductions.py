@@ -115,15 +115,16 @@ def longest_of(steps: Sequence[ReductionStep]) -> int:
 
 @dataclass(frozen=True)
 class Sum(Primitive):
-    """y = scale times the sum over axes of x [N, ...]; the axes stay with size 1. axes: from 1 on, 0 is the images'.
-
-    gradient: whether it is a backward pass, from dy to dx.
-    """
+    """y = scale times the sum of x [N, ...] over axes, which remain with size 1."""
 
     shape: Shape
+    """Shape of x."""
     axes: tuple[int, ...]
+    """Summed axes, from 1; axis 0 is that of the images."""
     scale: float = 1.0
+    """Factor of the sum."""
     gradient: bool = False
+    """A backward pass, from dy to dx."""
 
     def __post_init__(self) -> None:
         if not self.axes or not all(0 < axis < len(self.shape) for axis in self.axes):

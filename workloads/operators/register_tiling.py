@@ -47,20 +47,25 @@ def block_cycles(zeros: float, rows: int = ROWS) -> float:
 class TileSchedule:
     """The division of a product among workgroups.
 
-    row_tiles, tiles: number of tiles along the rows of C, and in all; blocks: of a tile; whole: number of tiles, the
-    first ones, that have a workgroup each. The others are shared: layers: number of workgroups that have `share` blocks
-    each of one such tile; tail_share: blocks of each workgroup that takes, one after another, blocks of these tiles
-    that are in no layer; rows: of a tile.
+    The first `whole` tiles have a workgroup each; workgroups share the blocks of the others.
     """
 
     row_tiles: int
+    """Tiles along the rows of C."""
     tiles: int
+    """Total number of tiles."""
     blocks: int
+    """Blocks of a tile."""
     whole: int
+    """Tiles with one workgroup each."""
     layers: int = 0
+    """Workgroups that each take `share` blocks of one shared tile."""
     share: int = 0
+    """Blocks of a shared tile for each workgroup of a layer."""
     tail_share: int = 0
+    """Blocks for each workgroup that takes the remaining blocks of the shared tiles in sequence."""
     rows: int = ROWS
+    """Rows of a tile."""
 
     @property
     def first_column(self) -> int:
@@ -157,7 +162,14 @@ def _schedules(shape: GemmShape, compute_units: int, rows: int) -> Iterator[Tile
                 yield TileSchedule(row_tiles, tiles, blocks, whole, layers, share, rows=rows)
             elif tail and others:
                 schedule = TileSchedule(
-                    row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others), rows
+                    row_tiles=row_tiles,
+                    tiles=tiles,
+                    blocks=blocks,
+                    whole=whole,
+                    layers=layers,
+                    share=share,
+                    tail_share=-(-shared * tail // others),
+                    rows=rows,
                 )
                 if schedule.slots <= MOST_SLOTS:
                     yield schedule

@@ -22,16 +22,18 @@ SINE_ERROR = 2.0**-17  # of v_sin_f32 and v_cos_f32, absolute
 
 @dataclass(frozen=True)
 class Rotary(Primitive):
-    """x [N, ..., positions, width] with each pair turned by (position + first) · base^(-2 d / width).
-
-    gradient: the pass from dy to dx, which turns back. y may take x's place, dx dy's.
-    """
+    """x [N, ..., positions, width] with each pair rotated by (position + first) · base^(-2 d / width)."""
 
     shape: Shape
+    """Shape of x."""
     first: int = 0
+    """Offset of the first position."""
     base: float = 10000.0
+    """Base of the angles."""
     gradient: bool = False
+    """The pass from dy to dx, which rotates back."""
     in_place: ClassVar = {"y": "x", "dx": "dy"}
+    """y may use x's memory, and dx that of dy."""
 
     def __post_init__(self) -> None:
         if len(self.shape) < 3 or self.shape[-1] % 2:

@@ -166,7 +166,9 @@ class RowNormForward(_RowNorm):
         y = tensors["y"]
         values = {
             **{name: tensors.get(name, y) for name in ("x", "scale", "bias", "y", "mean", "inverse_deviation")},
-            **{"epsilon": self.epsilon, "biased": int(self.biased), "keep": int(self.keep)},
+            "epsilon": self.epsilon,
+            "biased": int(self.biased),
+            "keep": int(self.keep),
         }
         return (self.launch_rows("norm", values, y.memory),)
 

@@ -37,16 +37,16 @@ def below(limit: int) -> Sample:
 
 @dataclass(frozen=True)
 class Operand:
-    """An array without a place in memory.
-
-    data: draws its values where an operator has operands of its own; by_image: axis 0 counts images (False: all of it
-    belongs to every image, as for parameters).
-    """
+    """An array without a memory address."""
 
     shape: Shape
+    """Shape."""
     dtype: np.dtype = FLOAT
+    """Type of the elements."""
     data: Sample = normal
+    """Draws values, for operators with operands of their own."""
     by_image: bool = True
+    """Axis 0 counts images; otherwise all images share the whole array, as for parameters."""
 
     @property
     def size(self) -> int:

@@ -212,16 +212,20 @@ def rectified_product(
 
 @dataclass(frozen=True)
 class Batch:
-    """Products of one shape, for so many places and groups. a, b, c: elements from one place's matrix to the next, and
-    from one group's; part: elements from the C of a part of k to the next.
-    """
+    """Products of one shape."""
 
     places: int
+    """Number of places."""
     groups: int
+    """Number of groups."""
     a: tuple[int, int]
+    """Elements from A of one place, and of one group, to the next."""
     b: tuple[int, int]
+    """Elements from B of one place, and of one group, to the next."""
     c: tuple[int, int]
+    """Elements from C of one place, and of one group, to the next."""
     part: int = 0
+    """Elements from C of one part of k to the next."""
 
     @property
     def count(self) -> int:

@@ -30,16 +30,16 @@ TILE_LATENCY_CYCLES = 600  # assumed: loads' latency, two barriers, and the slow
 
 @dataclass(frozen=True)
 class Tiling:
-    """A workgroup of `wavefronts`, each with its own columns of C.
-
-    rows: of C that the workgroup computes; parts: of the sum; 0: left to the choice of the kernel's splitting. Both are
-    for sparse kernels alone.
-    """
+    """A workgroup whose wavefronts each have their own columns of C."""
 
     columns_per_wavefront: int
+    """Columns of a wavefront."""
     wavefronts: int
+    """Wavefronts of a workgroup."""
     rows: int = 0
+    """Rows of C that a workgroup computes, for sparse kernels; 0: chosen by the kernel's splitting."""
     parts: int = 0
+    """Parts of the sum, for sparse kernels; 0: chosen by the kernel's splitting."""
 
     def __post_init__(self) -> None:
         if self.columns_per_wavefront not in COLUMN_VARIANTS or not 1 <= self.wavefronts <= 16:
@@ -65,25 +65,26 @@ class Tiling:
 
 @dataclass(frozen=True)
 class WorkSplit:
-    """The work of one workgroup, and the grid of workgroups.
-
-    rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
-    takes, by the columns a wavefront owns or the tile (0: there is one); arguments: of the kernel that depend on the
-    split; parts: of the sum over k, each by workgroups of its own and added up by another launch; columns_first: the
-    grid's x goes along the columns of C; groups: workgroups in x alone, which find by themselves what they compute, 0:
-    a grid of tiles and parts; apart: the first column of C that comes in parts, those before it are stored into C, and
-    the kernel is given both, None: all come in parts, or none.
-    """
+    """The work of a workgroup, and the grid of workgroups."""
 
     rows: int
+    """Rows of C that a workgroup computes."""
     columns: int
+    """Columns of C that a workgroup computes."""
     local_size: tuple[int, int, int]
+    """Work-items of a workgroup in x, y, z."""
     variant: int | str = 0
+    """Kernel of the code object: the columns of a wavefront, or the tile; 0: there is one kernel."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Kernel arguments that depend on the split."""
     parts: int = 1
+    """Parts of the sum over k, each with its own workgroups; another launch adds them up."""
     columns_first: bool = False
+    """The grid's x axis runs along the columns of C."""
     groups: int = 0
+    """Workgroups of a one-dimensional grid whose kernel derives their work; 0: a grid of tiles and parts."""
     apart: int | None = None
+    """First column of C that is computed in parts; None: all columns, or none, are."""
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
         """Return workgroups in x (rows), y (columns; `columns_first`: the other way) and z (parts of the sum)."""
@@ -102,12 +103,16 @@ class Splitting(Protocol):
 
 @dataclass(frozen=True)
 class FixedTile:
-    """The splitting of a kernel that is written for one tile of C. columns_first: as of WorkSplit."""
+    """The splitting of a kernel that is written for one tile of C."""
 
     rows: int
+    """Rows of the tile."""
     columns: int
+    """Columns of the tile."""
     local_size: tuple[int, int, int]
+    """Work-items of a workgroup in x, y, z."""
     columns_first: bool = False
+    """The grid's x axis runs along the columns of C."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
         """Return the only split that the kernel has; `tiling` has no effect."""

@@ -13,16 +13,16 @@ SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products a
 
 
 class ReferencePart(NamedTuple):
-    """A part of an output.
-
-    output: its name; where: the part's place in the array, a range for each axis; value: the expected values, of the
-    part's shape; bound: of |found - value|, of the same shape or one number.
-    """
+    """Expected values of a part of an output."""
 
     output: str
+    """Name of the output."""
     where: tuple[slice, ...]
+    """Position of the part: a range for each axis."""
     value: np.ndarray
+    """Expected values, in the part's shape."""
     bound: np.ndarray | float
+    """Bound on the absolute error, in the part's shape or as one number."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,20 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether every element of every output is within its bound.
-
-    max_error, bound: |found - expected| and the bound of the element that comes closest to its bound, or exceeds it
-    most; output, index: where that element is; mismatches: one for each output that is wrong.
-    """
+    """Comparison of all outputs with their expected values."""
 
     passed: bool
+    """Every element is within its bound."""
     max_error: float
+    """Absolute error of the element that is closest to its bound, or exceeds it most."""
     bound: float
+    """Bound of that element."""
     output: str = ""
+    """Output of that element."""
     index: tuple[int, ...] = ()
+    """Index of that element."""
     mismatches: tuple[Mismatch, ...] = ()
+    """One message for each wrong output."""
 
 
 def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -> Verification:

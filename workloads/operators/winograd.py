@@ -21,9 +21,10 @@ SIZES = tuple(POINTS)
 
 @dataclass(frozen=True)
 class Transform:
-    """out = matrix · in · matrix transposed. matrix: in FP64."""
+    """out = matrix · in · matrix transposed."""
 
     matrix: np.ndarray
+    """float64: matrix of the transform."""
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Transform the last two axes."""
@@ -61,9 +62,10 @@ def growth(roundings: float) -> float:
 
 @dataclass(frozen=True)
 class Filtering:
-    """Minimal filtering F(m x m, 3 x 3). size: m, a key of POINTS."""
+    """Minimal filtering F(m x m, 3 x 3)."""
 
     size: int
+    """m: a key of POINTS."""
 
     @property
     def window(self) -> int:
@@ -126,10 +128,12 @@ class Filtering:
 
 @dataclass(frozen=True)
 class ProductError:
-    """Bounds of sums of products of transformed operands. exact: sums of |a|·|b|; off: bounds on the sums' errors."""
+    """Bounds on sums of products of transformed operands."""
 
     exact: np.ndarray
+    """Sums of |a|·|b|."""
     off: np.ndarray
+    """Bounds on the errors of the sums."""
 
     def through(self, transform: Transform, added: np.ndarray | float = 0.0) -> np.ndarray:
         """Bound the error of the transformed sums, after `added` of these magnitudes is added."""

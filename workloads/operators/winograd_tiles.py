@@ -21,15 +21,16 @@ SKEW = 5 * LINE
 
 @dataclass(frozen=True)
 class TransformedArray:
-    """An array of transformed values, [places, rows, columns].
-
-    apart: whether rows are kept apart so that columns do not meet in few channels and sets.
-    """
+    """An array of transformed values, [places, rows, columns]."""
 
     places: int
+    """Number of places."""
     rows: int
+    """Number of rows."""
     columns: int
+    """Number of columns."""
     apart: bool
+    """Pad the rows, so that columns do not fall into few channels and sets."""
 
     @property
     def pitch(self) -> int:

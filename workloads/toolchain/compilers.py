@@ -142,9 +142,17 @@ def hip_flags(library: Path, root: Path, gpu: str = DEFAULT_GPU) -> tuple[str, .
     Without -fuse-cuid=none the object would contain a hash of its source's folder.
     """
     return (
-        *("-x", "hip", f"--offload-arch={gpu}", "--offload-device-only", "--no-gpu-bundle-output"),
-        *("-O3", "-fno-ident", "-fuse-cuid=none", "-fhip-kernel-arg-name"),
-        *(f"--rocm-device-lib-path={library}", f"--rocm-path={root}"),
+        "-x",
+        "hip",
+        f"--offload-arch={gpu}",
+        "--offload-device-only",
+        "--no-gpu-bundle-output",
+        "-O3",
+        "-fno-ident",
+        "-fuse-cuid=none",
+        "-fhip-kernel-arg-name",
+        f"--rocm-device-lib-path={library}",
+        f"--rocm-path={root}",
     )
 
 

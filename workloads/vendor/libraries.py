@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class VendorProduct:
-    """A library's product. name: in configurations; library, package: its file and Debian's package; call: the function
-    that `gpusim/jobs/hip/programs/product.cpp` calls; multiply_accumulate: its kernels use `v_mac_f32` where they were
-    assembled with `v_fma_f32` (workloads.vendor.multiply_accumulate).
-    """
+    """A matrix product of a vendor's library."""
 
     name: str
+    """Name in configurations."""
     library: str
+    """File of the library."""
     package: str
+    """Debian package of the library."""
     call: str
+    """Function that `gpusim/jobs/hip/programs/product.cpp` calls."""
     multiply_accumulate: bool = False
+    """Kernels use `v_mac_f32` in place of assembled `v_fma_f32` (workloads.vendor.multiply_accumulate)."""
 
     @property
     def sparse(self) -> bool:

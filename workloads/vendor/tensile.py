@@ -30,20 +30,45 @@ if TYPE_CHECKING:
 
 BETA_WORK_ITEMS = 256  # of a workgroup, an element each
 HIP_ARGUMENTS = (
-    *("D", "C", "A", "B", "OffsetD", "OffsetC", "OffsetA", "OffsetB", "alpha", "beta"),
-    *("strideD0", "strideD1", "strideC0", "strideC1", "strideA0", "strideA1", "strideB0", "strideB1"),
-    *("SizesFree0", "SizesFree1", "SizesFree2", "SizesSum0", "OrigStaggerUIter", "NumWorkGroups0", "NumWorkGroups1"),
+    "D",
+    "C",
+    "A",
+    "B",
+    "OffsetD",
+    "OffsetC",
+    "OffsetA",
+    "OffsetB",
+    "alpha",
+    "beta",
+    "strideD0",
+    "strideD1",
+    "strideC0",
+    "strideC1",
+    "strideA0",
+    "strideA1",
+    "strideB0",
+    "strideB1",
+    "SizesFree0",
+    "SizesFree1",
+    "SizesFree2",
+    "SizesSum0",
+    "OrigStaggerUIter",
+    "NumWorkGroups0",
+    "NumWorkGroups1",
 )
 
 
 class Precision(NamedTuple):
-    """The element types of a product. element_bytes: of A, B and C; scalar: type of alpha and beta; beta_kernel: what
-    computes D = beta C before workgroups add their parts, None where no product of the type needs it."""
+    """Element types of a product."""
 
     said: str
+    """Name for messages."""
     element_bytes: int
+    """Size of an element of A, B and C in bytes."""
     scalar: type[np.generic]
+    """Type of alpha and beta."""
     beta_kernel: str | None
+    """Kernel that computes D = beta C before workgroups add their parts; None: not needed."""
 
 
 PRECISIONS = {
@@ -59,20 +84,28 @@ class TensileError(UserError):
 
 @dataclass(frozen=True)
 class TensileProblem:
-    """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each; batch: products of a call;
-    staggered: workgroups begin apart in K, as far as their kernel's name says; compute_units: of the GPU, by which
-    persistent kernels have their number of workgroups; one_b: all products of the batch have the same B."""
+    """C = alpha op(A) op(B) + beta C."""
 
     transposes: str
+    """Transposition of A and B: 'N' or 'T' each."""
     m: int
+    """Rows of C."""
     n: int
+    """Columns of C."""
     k: int
+    """Length of the sum."""
     alpha: float = 1.0
+    """Factor of the product."""
     beta: float = 0.0
+    """Factor of C."""
     batch: int = 1
+    """Number of products in a call."""
     staggered: bool = False
+    """Workgroups start at different positions along K, as far as the kernel's name allows."""
     compute_units: int = 64
+    """Compute units of the GPU, which decide the number of workgroups of persistent kernels."""
     one_b: bool = False
+    """All products of the batch share one B."""
 
     @property
     def flop(self) -> int:
@@ -134,21 +167,30 @@ def element_bytes_of(name: str) -> int:
 
 @dataclass(frozen=True)
 class TensileKernel:
-    """What a kernel's name describes. tile: rows and columns of C of a workgroup; turn: K of one of its turns;
-    pointers: matrices are given by arrays of pointers; stagger: most steps that workgroups begin apart, and the bytes
-    of a step; persistent: workgroups a compute unit, which take one tile after the other, 0: one for each tile."""
+    """Parameters in a kernel's name."""
 
     name: str
+    """Name."""
     precision: Precision
+    """Element types."""
     transposes: str
+    """Transposition of A and B: 'N' or 'T' each."""
     tile: tuple[int, int]
+    """Rows and columns of C that a workgroup computes."""
     turn: int
+    """Length along K of one turn."""
     work_items: int
+    """Work-items of a workgroup."""
     split_k: int
+    """Number of parts of the sum over k."""
     group_columns: int
+    """Tile rows that neighbouring workgroups share (WGM)."""
     pointers: bool = False
+    """Arrays of pointers give the matrices."""
     stagger: tuple[int, int] = (0, 0)
+    """Largest number of steps between the starts of workgroups, and the bytes of a step."""
     persistent: int = 0
+    """Workgroups of a compute unit that take successive tiles; 0: one workgroup for each tile."""
 
     @classmethod
     def named(cls, name: str) -> "TensileKernel":
@@ -169,17 +211,17 @@ class TensileKernel:
             )
         stagger, persistent = _STAGGER.search(name), _PERSISTENT.search(name)
         return cls(
-            name,
-            precision,
-            ("N" if found["a"] == "ilk" else "T") + ("N" if found["b"] == "ljk" else "T"),
-            (part["mt0"], part["mt1"]),
-            part["mtk"],
-            part["wg0"] * part["wg1"] * part["wg2"],
-            part["gsu"],
-            part["wgm"],
-            pointers,
-            (int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
-            int(persistent[1]) if persistent else 0,
+            name=name,
+            precision=precision,
+            transposes=("N" if found["a"] == "ilk" else "T") + ("N" if found["b"] == "ljk" else "T"),
+            tile=(part["mt0"], part["mt1"]),
+            turn=part["mtk"],
+            work_items=part["wg0"] * part["wg1"] * part["wg2"],
+            split_k=part["gsu"],
+            group_columns=part["wgm"],
+            pointers=pointers,
+            stagger=(int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
+            persistent=int(persistent[1]) if persistent else 0,
         )
 
     @property
@@ -212,19 +254,25 @@ class TensileKernel:
 
 @dataclass(frozen=True)
 class TensileGemm:
-    """A problem whose operands lie in device memory, ready to be launched.
+    """A problem with operands in device memory, ready to be launched.
 
-    a, b, c: device addresses, of the arrays of pointers where the kernel takes those; kernels: by name, of rocBLAS's
-    code objects. D, the result, takes C's place.
+    The result D uses the memory of C.
     """
 
     problem: TensileProblem
+    """Problem."""
     kernel: TensileKernel
+    """Kernel."""
     kernels: "Mapping[str, Kernel]"
+    """Kernels of rocBLAS's code objects by name."""
     memory: "DeviceMemory"
+    """Device memory."""
     a: int
+    """Device address of A, or of an array of pointers where the kernel takes those."""
     b: int
+    """Device address of B, likewise."""
     c: int
+    """Device address of C, likewise."""
 
     @classmethod
     def allocate(

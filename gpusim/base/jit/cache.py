@@ -40,8 +40,13 @@ ROOT = Path(__file__).resolve().parents[3]
 DOMAINS: dict[str, tuple[str, ...]] = {
     "isa": ("gpusim/base/jit", "isa"),
     "timing": (
-        *("gpusim/base/jit", "gpusim/model/core", "memory", "spartan"),
-        *("isa/trace.py", "isa/region.py", "isa/opcodes/opcode.py"),
+        "gpusim/base/jit",
+        "gpusim/model/core",
+        "memory",
+        "spartan",
+        "isa/trace.py",
+        "isa/region.py",
+        "isa/opcodes/opcode.py",
     ),
 }
 FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")

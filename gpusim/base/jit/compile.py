@@ -93,15 +93,17 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class FunctionSplit:
-    """A domain's functions except its entry points, split at some rooms; each list is in definition order.
+    """Functions of a domain without its entry points, split at some packages; lists are in definition order.
 
-    inside: those of the rooms; doors: those of `inside` that are called from outside; apart: those that neither are in
-    the rooms nor call into them. All other functions call into the rooms.
+    Functions in none of the lists call into these packages.
     """
 
     inside: list[Any]
+    """Functions of these packages."""
     doors: list[Any]
+    """Functions of `inside` that other packages call."""
     apart: list[Any]
+    """Functions of other packages that do not call into these packages."""
 
 
 def _called(function: CoreFunction) -> set[int]:

@@ -49,7 +49,16 @@ class DeviceImage(DeviceArray):
         width, height, depth = (*sizes[:dimensions], 1, 1)[:3]
         place = self.address + _TEXELS
         layers = sizes[-1] if arrayed else 0
-        resource = ImageResource(place, self._form, dimensions, width, height, depth, layers, self._pitch_bytes)
+        resource = ImageResource(
+            address=place,
+            form=self._form,
+            dimensions=dimensions,
+            width=width,
+            height=height,
+            depth=depth,
+            layers=layers,
+            pitch_bytes=self._pitch_bytes,
+        )
         words = (*resource.words(generation), *self._form.described(width))
         memory.view(self._held())[: 4 * len(words)] = np.array(words, np.uint32).view(np.uint8)
         self._view()[...] = host

@@ -18,19 +18,21 @@ TOGETHER = 3.0  # exponent of the sum: resources are busy side by side, though n
 
 @dataclass(frozen=True)
 class Bounds:
-    """Cycles by resource.
+    """Bounds on the cycles of a launch, by resource.
 
-    least: those that no run can beat, where all workgroups are as those looked at: of SIMDs, scalar units and LDS in
-    the fullest compute unit, and of the dispatcher. likely: those that follow from what is assumed: other workgroups
-    find in L1 what the one looked at finds (l2), each byte of an array crosses DRAM once (dram), code comes line by
-    line (fetch), each round of workgroups takes as long as one wavefront alone: its issue turns (issue), and what it
-    waits besides (latency). start_cycles: to the first instruction; rounds: of resident workgroups.
+    Expected cycles assume: other workgroups find the analysed one's data in L1 (l2), each byte of an array crosses DRAM
+    once (dram), and code is fetched line by line (fetch). Each wave of workgroups takes as long as one wavefront alone:
+    issue, and further waiting (latency).
     """
 
     least: Mapping[str, float]
+    """Lower bounds from compute, LDS and dispatch, if all workgroups equal those that were analysed."""
     likely: Mapping[str, float]
+    """Expected cycles of l2, dram, fetch, issue and latency, under the assumptions of the class."""
     start_cycles: float
+    """Cycles to the first instruction."""
     rounds: float
+    """Waves of resident workgroups."""
 
     @property
     def all(self) -> dict[str, float]:
@@ -62,14 +64,14 @@ def bounds(asked: LaunchDemand, gpu: GpuSpec) -> Bounds:
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s
     each = fewest_cycles(
         Demand(
-            work.valu_cycles,
-            work.scalar_instructions,
-            work.lds_cycles,
-            work.load_lines + work.store_lines,
-            work.missed_lines + work.store_lines,
-            moved / gpu.dram.bytes_per_s * gpu.clock_hz * gpu.dram.channels if limited else 0.0,
-            groups,
-            work.wavefronts,
+            valu_cycles=work.valu_cycles,
+            scalar_instructions=work.scalar_instructions,
+            lds_cycles=work.lds_cycles,
+            l1_cycles=work.load_lines + work.store_lines,
+            l2_requests=work.missed_lines + work.store_lines,
+            dram_cycles=moved / gpu.dram.bytes_per_s * gpu.clock_hz * gpu.dram.channels if limited else 0.0,
+            workgroups=groups,
+            wavefronts=work.wavefronts,
         ),
         gpu,
     )

@@ -25,17 +25,18 @@ _NAMES = ("cycles", "processor time", "memory")
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """A run that was estimated and then made.
-
-    what: the command; engine: whether it took part, in any variant; device_mb: of device memory in use; estimated,
-    taken: values by MEASURES.
-    """
+    """A run that was estimated and then simulated."""
 
     what: str
+    """Command."""
     engine: bool
+    """The compaction engine takes part in some variant."""
     device_mb: float
+    """Device memory in use, in megabytes."""
     estimated: Mapping[str, float]
+    """Estimated values by MEASURES."""
     taken: Mapping[str, float]
+    """Simulated values by MEASURES."""
 
     def factor(self, measure: str) -> float:
         """Return by which factor a measure was off, 1 or more."""
@@ -44,14 +45,18 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class EstimateValidation:
-    """The record. processor: the host's; base_mb, per_device_mb: a process's memory without device memory, and for each
-    megabyte of that."""
+    """The stored record of checked estimates."""
 
     version: str
+    """Version of gpusim."""
     processor: str
+    """Processor of the host."""
     base_mb: float
+    """Memory of a process without device memory, in megabytes."""
     per_device_mb: float
+    """Memory of a process for each megabyte of device memory."""
     runs: Sequence[CheckedRun]
+    """Checked runs."""
 
     def memory_mb(self, device_mb: float) -> float:
         """Return the memory of a process that simulates so many megabytes of device memory."""

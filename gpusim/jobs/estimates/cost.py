@@ -28,17 +28,20 @@ SHORT_S = 0.003  # of a launch: what it took beside does not say how it grows
 
 @dataclass(frozen=True)
 class Rates:
-    """Processor seconds of a launch, an instruction of a wavefront, a line of L1 and one of DRAM; sampled_rounds: of
-    workgroups that are simulated of a sampled launch, at most; executed_per_s: instructions that the host executes
-    without timing in a second.
-    """
+    """Rates of the simulation's cost on a host."""
 
     launch_s: float
+    """Processor seconds of a launch."""
     instruction_s: float
+    """Processor seconds of a wavefront instruction."""
     line_s: float
+    """Processor seconds of a line of the vector L1."""
     dram_line_s: float
+    """Processor seconds of a line of DRAM."""
     sampled_rounds: float
+    """Largest number of waves of workgroups that a sampled launch simulates."""
     executed_per_s: float
+    """Wavefront instructions executed without timing per second."""
 
     def seconds(self, asked: LaunchDemand, share: float = 1.0) -> float:
         """Return what a launch takes. share: of it that is simulated."""
@@ -67,12 +70,16 @@ def amounts(asked: LaunchDemand) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class LaunchCost:
-    """What a stored launch took. share: of it that was simulated; rounds: simulated, None: it was simulated whole."""
+    """Simulation cost of a stored launch."""
 
     asked: LaunchDemand
+    """Demand of the launch."""
     cpu_s: float
+    """Processor seconds."""
     share: float = 1.0
+    """Share of the launch that was simulated."""
     rounds: float | None = None
+    """Simulated waves of workgroups; None: simulated whole."""
 
 
 def fit_rates(spent: Sequence[LaunchCost], executed: float, sampled_rounds: float) -> Rates:

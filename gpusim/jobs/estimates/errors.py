@@ -11,16 +11,20 @@ BAND = (5.0, 95.0)  # percentiles of simulated over estimated cycles
 
 @dataclass(frozen=True)
 class ErrorSummary:
-    """Of |estimated / simulated - 1|: mean, median and worst, over `number` launches or iterations; low, high: the
-    percentiles BAND of simulated / estimated.
-    """
+    """Distribution of the errors |estimated / simulated - 1| over launches or iterations."""
 
     number: int
+    """Number of launches or iterations."""
     mean: float
+    """Mean error."""
     median: float
+    """Median error."""
     worst: float
+    """Largest error."""
     low: float
+    """Lower percentile (BAND) of simulated / estimated."""
     high: float
+    """Upper percentile (BAND) of simulated / estimated."""
 
     @classmethod
     def over(cls, pairs: Sequence[tuple[float, float]]) -> "ErrorSummary":

@@ -22,13 +22,14 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class FitOrigin:
-    """What a fit rests on. version, processor: of gpusim and the host; points: network, phase, batch, algorithm
-    of convolutions, GPU and launches of each.
-    """
+    """Data from which the correction was fitted."""
 
     version: str
+    """Version of gpusim."""
     processor: str
+    """Processor of the host."""
     points: tuple[Mapping[str, Any], ...]
+    """Network, phase, batch, convolution algorithm, GPU and number of launches of each fitted iteration."""
 
     @property
     def networks(self) -> tuple[str, ...]:

@@ -59,30 +59,36 @@ TURN_CYCLES = 4  # from a wavefront's turn to its next
 
 @dataclass(frozen=True)
 class LaunchWork:
-    """What a launch executes, in all if nothing else is said.
-
-    wavefronts: of a workgroup; lds_cycles: bank cycles; load_lines, store_lines: 64-byte lines, summed up over
-    instructions; missed_lines: those of loads that L1 does not have; turn_cycles, exposed_cycles: of one wavefront
-    alone, its issue turns, and what it waits for data that take as long as on an idle machine, less what it does in
-    between; code_lines: lines of code, the kernel's or as many as a wavefront's instructions fill; longest: the longest
-    workgroup looked at over the mean; counted: False where control flow could not be followed and each instruction
-    counts once.
-    """
+    """Work of a launch; totals over the launch unless stated otherwise."""
 
     workgroups: int
+    """Workgroups."""
     wavefronts: int
+    """Wavefronts of a workgroup."""
     instructions: float
+    """Wavefront instructions."""
     valu_cycles: float
+    """Cycles of the SIMDs."""
     scalar_instructions: float
+    """Scalar instructions."""
     lds_cycles: float
+    """LDS bank cycles."""
     load_lines: float
+    """64-byte lines loaded, summed over instructions."""
     missed_lines: float
+    """Loaded lines that miss L1."""
     store_lines: float
+    """64-byte lines stored, summed over instructions."""
     turn_cycles: float
+    """Issue cycles of a single wavefront."""
     exposed_cycles: float
+    """Cycles that a single wavefront waits for data at idle latency, beyond its issue."""
     code_lines: float
+    """Lines of code: the kernel's, or those that a wavefront's instructions fill."""
     longest: float = 1.0
+    """Work of the longest analysed workgroup over the mean."""
     counted: bool = True
+    """Control flow was followed; otherwise each instruction counts once."""
 
 
 def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
@@ -108,20 +114,20 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
     access = _of_an_access(launch, looked_at[middle], found[middle], l1_lines) if counted else _Access()
     whole = each * groups
     return LaunchWork(
-        groups,
-        waves,
-        float(whole[ALL]),
-        float(whole[VALU_CYCLES]),
-        float(whole[SCALAR]),
-        float(whole[LDS_ACCESSES]) * access.lds_cycles,
-        float(whole[LOADS]) * access.load_lines,
-        float(whole[LOADS]) * access.missed_lines,
-        float(whole[STORES]) * access.store_lines,
-        float(each[TURNS]) / waves,
-        float(each[EXPOSED]) / waves,
-        code_bytes * min(1.0, float(each[ALL]) / waves / len(instructions)) / LINE_BYTES,
-        float(found[:, ALL].max() / max(each[ALL], 1.0)),
-        counted,
+        workgroups=groups,
+        wavefronts=waves,
+        instructions=float(whole[ALL]),
+        valu_cycles=float(whole[VALU_CYCLES]),
+        scalar_instructions=float(whole[SCALAR]),
+        lds_cycles=float(whole[LDS_ACCESSES]) * access.lds_cycles,
+        load_lines=float(whole[LOADS]) * access.load_lines,
+        missed_lines=float(whole[LOADS]) * access.missed_lines,
+        store_lines=float(whole[STORES]) * access.store_lines,
+        turn_cycles=float(each[TURNS]) / waves,
+        exposed_cycles=float(each[EXPOSED]) / waves,
+        code_lines=code_bytes * min(1.0, float(each[ALL]) / waves / len(instructions)) / LINE_BYTES,
+        longest=float(found[:, ALL].max() / max(each[ALL], 1.0)),
+        counted=counted,
     )
 
 

@@ -25,25 +25,32 @@ CODE_BYTES = 64 << 20  # of all kernels that are looked at, in one device memory
 
 @dataclass(frozen=True)
 class LaunchDemand:
-    """What a launch asks of a GPU. read_bytes, written_bytes: of the arrays, or the parts of them, that it is given;
-    resident: workgroups that a compute unit holds.
-    """
+    """Demand of a launch on a GPU."""
 
     work: LaunchWork
+    """Work of the launch."""
     read_bytes: float
+    """Bytes of the arrays, or parts of them, that are read."""
     written_bytes: float
+    """Bytes of the arrays, or parts of them, that are written."""
     resident: int
+    """Workgroups that a compute unit can hold."""
 
 
 @dataclass(frozen=True)
 class NetworkLaunch:
-    """A launch in its network. operator: the name of what it is a part of."""
+    """A launch within its network."""
 
     layer: str
+    """Name of the layer."""
     what: Pass
+    """Pass of the layer."""
     operator: str
+    """Name of the operator that contains the launch."""
     one: LaunchClass
+    """Class of the launch."""
     asked: LaunchDemand
+    """Demand of the launch."""
 
     @property
     def kernel(self) -> str:

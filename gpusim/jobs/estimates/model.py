@@ -41,11 +41,14 @@ class Feature:
 
 @dataclass(frozen=True)
 class Correction:
-    """The fitted correction. constant: its logarithm at the features' means; kernels: each one's part, by name."""
+    """A fitted correction of the bounds."""
 
     constant: float
+    """Logarithm of the factor at the features' means."""
     features: Mapping[str, Feature]
+    """Features by name."""
     kernels: Mapping[str, float]
+    """Term of each kernel in the logarithm, by name."""
 
     def factor(self, values: Mapping[str, float], kernel: str) -> float:
         """Return by what the bounds together are multiplied."""
@@ -66,28 +69,34 @@ NONE = Correction(0.0, {}, {})  # the bounds alone
 
 @dataclass(frozen=True)
 class LaunchEstimate:
-    """A launch's estimate. known: whether its kernel was in the fit."""
+    """Estimate of a launch."""
 
     cycles: float
+    """Estimated cycles."""
     bounds: Bounds
+    """Bounds on the cycles."""
     known: bool
+    """The fit includes the kernel."""
 
 
 @dataclass(frozen=True)
 class FitExample:
-    """A launch that was simulated, for the fit.
-
-    group: what is left out at a time; values: its features; together, most: its bounds; cycles: simulated; key: equal
-    for launches that are the same, in whatever group.
-    """
+    """A simulated launch for the fit."""
 
     group: str
+    """Group that cross-validation leaves out together."""
     kernel: str
+    """Name of the kernel."""
     values: Mapping[str, float]
+    """Features by name."""
     together: float
+    """Combined bound in cycles."""
     most: float
+    """Largest bound in cycles."""
     cycles: float
+    """Simulated cycles."""
     key: Hashable = None
+    """Key that identical launches of all groups share."""
 
     @classmethod
     def of(
@@ -95,7 +104,15 @@ class FitExample:
     ) -> "FitExample":
         """Make the example of a launch."""
         found = bounds(asked, gpu)
-        return cls(group, kernel, features(found, asked), found.together, found.most, cycles, key)
+        return cls(
+            group=group,
+            kernel=kernel,
+            values=features(found, asked),
+            together=found.together,
+            most=found.most,
+            cycles=cycles,
+            key=key,
+        )
 
     def estimated(self, correction: Correction) -> float:
         """Return the cycles that a correction has for it."""

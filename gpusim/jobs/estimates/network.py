@@ -24,49 +24,64 @@ from workloads.networks.memory import MemoryPlan
 
 
 class SimulationCost(NamedTuple):
-    """Processor seconds of simulating an iteration, each class of launches once.
-
-    cpu_s: as the settings say, in whole or sampled; whole_s; sampled_s: each launch in part where it has rounds enough;
-    executed_s: of executing all launches without timing, as a run over real values does besides. launches: that are
-    simulated; known: that a store knows; instructions: of wavefronts in those that are simulated, in whole.
-    """
+    """Processor time of simulating an iteration, with each class of launches once."""
 
     cpu_s: float
+    """Processor seconds as configured, whole or sampled."""
     whole_s: float
+    """Processor seconds of a whole simulation."""
     sampled_s: float
+    """Processor seconds if every launch with enough waves of workgroups is sampled."""
     executed_s: float
+    """Processor seconds of executing all launches without timing, as a run on real values also does."""
     launches: int
+    """Number of launches to simulate."""
     known: int
+    """Number of launches that a store knows."""
     instructions: float
+    """Wavefront instructions of the launches to simulate."""
 
 
 @dataclass(frozen=True)
 class LayerPassEstimate:
-    """A layer's pass. bound: the resource that bounds most of its time; unknown: launches whose kernel was not in the
-    fit.
-    """
+    """Estimate of a layer's pass."""
 
     layer: str
+    """Name of the layer."""
     what: Pass
+    """Pass."""
     operators: Sequence[str]
+    """Names of the operators."""
     launches: int
+    """Number of launches."""
     cycles: float
+    """Estimated cycles."""
     bound: str
+    """Resource that bounds most of its time."""
     unknown: int
+    """Number of launches whose kernel the fit does not include."""
 
 
 @dataclass(frozen=True)
 class NetworkEstimate:
-    """The estimate of an iteration. algorithms: of convolutions, by layer and pass, where estimates chose them."""
+    """Estimate of a network's iteration."""
 
     network: Network
+    """Network."""
     settings: NetworkSettings
+    """Settings of the run."""
     planned: MemoryPlan
+    """Memory plan."""
     train: bool
+    """Training; otherwise inference."""
     placed: Sequence[NetworkLaunch]
+    """Launches in order."""
     estimates: Sequence[LaunchEstimate]
+    """Estimate of each launch."""
     fitted: EstimateFit
+    """Fit that was used."""
     algorithms: Mapping[tuple[str, Pass], str]
+    """Convolution algorithms by layer and pass, where estimates select them."""
 
     @property
     def batch(self) -> int:
@@ -128,13 +143,13 @@ class NetworkEstimate:
         whole = plain_sum(rates.seconds(placed.asked) for placed in new)
         sampled = plain_sum(rates.seconds(one.asked, sampled_share(one.asked, self.gpu, rates)) for one in new)
         return SimulationCost(
-            float(whole if self.settings.sampling is None else sampled),
-            float(whole),
-            float(sampled),
-            float(plain_sum(one.asked.work.instructions for one in self.placed)) / rates.executed_per_s,
-            len(new),
-            len(once) - len(new),
-            float(plain_sum(placed.asked.work.instructions for placed in new)),
+            cpu_s=float(whole if self.settings.sampling is None else sampled),
+            whole_s=float(whole),
+            sampled_s=float(sampled),
+            executed_s=float(plain_sum(one.asked.work.instructions for one in self.placed)) / rates.executed_per_s,
+            launches=len(new),
+            known=len(once) - len(new),
+            instructions=float(plain_sum(placed.asked.work.instructions for placed in new)),
         )
 
 
@@ -163,7 +178,16 @@ def estimate(
         chosen = estimated_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
     planned, placed = placed_launches(network, settings, batch, train, layers, chosen, looked)
     found = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]
-    return NetworkEstimate(network, settings, planned, train, placed, found, fitted, chosen)
+    return NetworkEstimate(
+        network=network,
+        settings=settings,
+        planned=planned,
+        train=train,
+        placed=placed,
+        estimates=found,
+        fitted=fitted,
+        algorithms=chosen,
+    )
 
 
 def estimate_cost(
@@ -204,11 +228,11 @@ def _row(layer: str, what: Pass, held: Sequence[tuple[NetworkLaunch, LaunchEstim
     for _, one in held:
         by[one.bounds.by] = by.get(one.bounds.by, 0.0) + one.cycles
     return LayerPassEstimate(
-        layer,
-        what,
-        list(dict.fromkeys(placed.operator for placed, _ in held)),
-        len(held),
-        float(plain_sum(one.cycles for _, one in held)),
-        max(by, key=lambda name: by[name]),
-        sum(not one.known for _, one in held),
+        layer=layer,
+        what=what,
+        operators=list(dict.fromkeys(placed.operator for placed, _ in held)),
+        launches=len(held),
+        cycles=float(plain_sum(one.cycles for _, one in held)),
+        bound=max(by, key=lambda name: by[name]),
+        unknown=sum(not one.known for _, one in held),
     )

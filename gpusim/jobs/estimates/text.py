@@ -28,7 +28,9 @@ def table(found: NetworkEstimate, cost: SimulationCost) -> Table:
     """Return the table by layer and pass, with the total, what it is worth and what simulating would cost below."""
     to_us, rows = found.gpu.clock_ghz * 1e3, found.rows
     heads = [
-        *(Column("layer"), Column("pass"), Column("launches")),
+        Column("layer"),
+        Column("pass"),
+        Column("launches"),
         Column("estimated", lambda us: f"{us:,.1f}", unit="µs", right=True),
         Column("share", percent, right=True),
         Column("bound by"),
@@ -143,7 +145,8 @@ def error_tables(fitted: EstimateFit) -> list[Table]:
 
 def _errors(name: str, title: str, groups: dict[str, ErrorSummary]) -> Table:
     heads = [
-        *(Column(name), Column("number")),
+        Column(name),
+        Column("number"),
         *(Column(head, percent, right=True) for head in ("mean", "median", "worst")),
         Column(f"simulated / estimated, percentiles {BAND[0]:g} to {BAND[1]:g}", right=True),
     ]

@@ -28,16 +28,16 @@ ENGINE_NOTE = "of a network with the engine, whose zeros decide, it is the estim
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run would take, over all its variants.
-
-    device_mb: of device memory that is in use at a time; seconds: of a network, processor time by class of launches,
-    as of one variant and one draw.
-    """
+    """Estimated cost of a run over all its variants."""
 
     cycles: float
+    """Simulated cycles."""
     cpu_s: float
+    """Processor seconds."""
     device_mb: float
+    """Peak device memory in megabytes."""
     seconds: Mapping[LaunchClass, float] = field(default_factory=dict)
+    """Processor seconds of a network by class of launches, for one variant and one repetition."""
 
     @property
     def cost(self) -> RunCost:

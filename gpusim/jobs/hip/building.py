@@ -51,9 +51,12 @@ def name() -> str:
 def _generated() -> dict[str, str]:
     """Return the sources that are generated from tables, by file name."""
     return {
-        **{"generated.h": header(), "stubs.cpp": stubs(), "versions.map": runtime_script()},
+        "generated.h": header(),
+        "stubs.cpp": stubs(),
+        "versions.map": runtime_script(),
         "opencl_dispatch.cpp": opencl_dispatch(),
-        **{"comgr_stubs.cpp": stubs(COMGR_TABLE), "comgr_versions.map": version_script(COMGR_TABLE)},
+        "comgr_stubs.cpp": stubs(COMGR_TABLE),
+        "comgr_versions.map": version_script(COMGR_TABLE),
     }
 
 

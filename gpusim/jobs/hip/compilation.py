@@ -42,14 +42,14 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """The result of a compilation.
-
-    code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found.
-    """
+    """Result of a compilation."""
 
     code: bytes
+    """Code object; empty where the compilation failed."""
     log: str
+    """Messages of the compiler."""
     lowered: tuple[str, ...]
+    """Symbol of each name expression; empty for an unknown one."""
 
 
 def compile_program(request: CompileRequest, gpu: str) -> CompileResult:

@@ -15,17 +15,18 @@ BRIDGE_NODE = "gpusim"
 
 @dataclass(frozen=True)
 class RuntimeFunction:
-    """An exported function: its symbol, the version node it is bound to, whether gpusim implements it.
-
-    exported: False: the ICD's dispatch table alone has it; parameters: of a function that is not implemented and gives
-    an object: the number of the parameter that takes the code, the last one, 0 if none does; None: it returns the code.
-    """
+    """A function that the runtime library exports."""
 
     name: str
+    """Symbol."""
     node: str
+    """Version node of the symbol."""
     implemented: bool
+    """gpusim implements the function."""
     exported: bool = True
+    """Symbol of the library; False: an entry of the ICD's dispatch table only."""
     parameters: int | None = None
+    """Position of an unimplemented function's error-code parameter; 0: it has none; None: it returns the code."""
 
 
 @cache

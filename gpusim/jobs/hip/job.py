@@ -115,16 +115,16 @@ class HipJob(Job):
             if self._record is not None:
                 recorder = LaunchRecorder(self._record, self._record_launches, self.gpu, errors)
             how = LaunchOptions(
-                self.gpu,
-                self.options.timing,
-                None if self._kernels is None else re.compile(self._kernels),
-                replace(context.launches, timeline=context.timeline),
-                self._keep,
-                self._bounds,
-                self._check,
-                self._max_seconds,
-                recorder,
-                self._gpus_that_run,
+                gpu=self.gpu,
+                timing=self.options.timing,
+                kernels=None if self._kernels is None else re.compile(self._kernels),
+                launches=replace(context.launches, timeline=context.timeline),
+                keep=self._keep,
+                bounds=self._bounds,
+                check=self._check,
+                max_seconds=self._max_seconds,
+                recorder=recorder,
+                gpus_that_run=self._gpus_that_run,
             )
             made.append(launches := ProgramLaunches())
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)

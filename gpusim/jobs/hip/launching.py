@@ -24,26 +24,28 @@ _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """How launches are run.
-
-    timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
-    or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
-    bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
-    the driver's that it lies in); check: execute launches under watch,
-    untimed; max_seconds: wall time after which a launch is ended; recorder: writes launches down; gpus_that_run: lists
-    the names of GPUs that execute code of some architectures.
-    """
+    """Options for the launches of a program."""
 
     gpu: GpuSpec
+    """GPU."""
     timing: bool = True
+    """Simulate with the timing model."""
     kernels: re.Pattern[str] | None = None
+    """Pattern of the timed kernels' names, demangled or mangled; None: all are timed."""
     launches: RunOptions = field(default_factory=RunOptions)
+    """Options of timed launches."""
     keep: bool = False
+    """Keep the metrics of every launch."""
     bounds: Bounds = "page"
+    """End of an allocation: 'page', 'exact' (its last byte) or 'loose' (the driver's block)."""
     check: bool = False
+    """Check launches for races and other faults, without timing."""
     max_seconds: float | None = None
+    """Wall time limit of a launch in seconds; None: no limit."""
     recorder: LaunchRecorder | None = None
+    """Records the launches; None: no recording."""
     gpus_that_run: GpusThatRun | None = None
+    """Returns the names of GPUs that execute code for given architectures."""
 
     def timed(self, name: str) -> bool:
         """Tell whether a kernel is simulated."""
@@ -88,20 +90,22 @@ class KernelSums:
 
 @dataclass
 class ProgramLaunches:
-    """The launches of all of a program's processes: sums by kernel, and each launch if it is kept.
-
-    kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
-    one was not run to its end; limited: whether that was at the most cycles that a launch may take;
-    findings: what was found under watch, and how often.
-    """
+    """Launches of all processes of a program."""
 
     sums: dict[str, KernelSums] = field(default_factory=dict)
+    """Sums by kernel."""
     kept: list[RunFacts] = field(default_factory=list)
+    """Facts of each launch, if launches are kept."""
     places: list[dict[str, Any]] = field(default_factory=list)
+    """Origin of each launch in `kept`."""
     times: list[CommandTimes] = field(default_factory=list)
+    """Times of kernels and copies."""
     partial: bool = False
+    """Some launch did not run to its end."""
     limited: bool = False
+    """Some launch ended at its cycle limit."""
     findings: dict[CheckFinding, int] = field(default_factory=dict)
+    """Number of occurrences of each fault that the checks report."""
 
     def found(self, findings: Sequence[CheckFinding]) -> None:
         """Add what was found in a launch; what is the same in several counts as often."""

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HostWrite:
-    """Bytes that the host has written to device memory between two launches. address: of the first byte."""
+    """Bytes that the host wrote to device memory between two launches."""
 
     memory: DeviceMemory
+    """Device memory."""
     address: int
+    """Address of the first byte."""
     content: np.ndarray
+    """uint8 [bytes]: the bytes."""
 
     def again(self) -> None:
         """Write the bytes again."""
@@ -46,18 +49,20 @@ class HostWrite:
 
 @dataclass
 class ProgramRecording:
-    """The launches of a program.
-
-    steps: launches and what was written between them, in order; before: contents of the allocations before the first
-    launch after they were made; allocations: of the program, oldest first; code: the code objects that it loaded.
-    """
+    """Recorded launches of a program."""
 
     code_of_exit: int = 0
+    """Exit code of the program."""
     memory: DeviceMemory | None = None
+    """Device memory; None: nothing was recorded."""
     steps: list[Launch | HostWrite] = field(default_factory=list)
+    """Launches and the host's writes between them, in order."""
     before: list[HostWrite] = field(default_factory=list)
+    """Contents of the allocations before the first launch after each was created."""
     allocations: list[Allocation] = field(default_factory=list)
+    """Allocations of the program, oldest first."""
     code: list[bytes] = field(default_factory=list)
+    """Loaded code objects."""
 
     @property
     def launches(self) -> tuple[Launch, ...]:

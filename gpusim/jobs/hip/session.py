@@ -189,8 +189,12 @@ class Session:
     def _function(self, module: int, name: bytes) -> bytes:
         number, kernel = self._code.function(module, name.decode())
         facts = (
-            *(kernel.kernarg_bytes, kernel.max_workgroup_size or 0, kernel.lds_bytes, kernel.private_segment_bytes),
-            *(kernel.vgprs, kernel.sgprs),
+            kernel.kernarg_bytes,
+            kernel.max_workgroup_size or 0,
+            kernel.lds_bytes,
+            kernel.private_segment_bytes,
+            kernel.vgprs,
+            kernel.sgprs,
         )
         offsets = {argument.kind: argument.offset for argument in kernel.arguments}
         hidden = [offsets.get(f"hidden_global_offset_{axis}", NO_OFFSET) for axis in "xyz"]

@@ -29,8 +29,11 @@ _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pai
 _CREDENTIALS = struct.Struct("3i")  # of a connected process: its number, user, group
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
 FOLDERS = (
-    *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
-    *("usr/lib/x86_64-linux-gnu/blas", "usr/lib/x86_64-linux-gnu/lapack"),
+    "usr/lib/x86_64-linux-gnu",
+    "lib/x86_64-linux-gnu",
+    "usr/lib",
+    "usr/lib/x86_64-linux-gnu/blas",
+    "usr/lib/x86_64-linux-gnu/lapack",
 )
 
 
@@ -55,13 +58,12 @@ NewSession = Callable[[socket.socket, int], ServedProcess]
 
 @dataclass(frozen=True)
 class HostProgram:
-    """A program to run.
-
-    root: a folder with libraries of another system, whose C library the program then runs under.
-    """
+    """A program to run."""
 
     arguments: Sequence[str]
+    """Program and arguments."""
     root: Path | None = None
+    """Folder with the libraries of another system, including its C library; None: those of the host."""
 
     def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
         """Return command and environment that put gpusim's library first; raises HostProgramError.

@@ -25,26 +25,38 @@ MOST_ELEMENTS = 1 << 27  # of a linear texture, as programs are told
 
 @dataclass(frozen=True)
 class ObjectRequest:
-    """What the program wants described, in the order of the request's values.
-
-    dimensions: 0 for a buffer of `width` texels; number: index into _NUMBERS; clamp_x, ...: into _CLAMPS.
-    """
+    """A texture or surface object to be described; the fields are in the order of the request's values."""
 
     address: int
+    """Device address."""
     dimensions: int
+    """Number of dimensions; 0: a buffer of `width` texels."""
     width: int
+    """Width in texels."""
     height: int
+    """Height in texels."""
     depth: int
+    """Depth in texels."""
     layers: int
+    """Number of layers."""
     pitch_bytes: int
+    """Bytes from one row to the next."""
     bits: int
+    """Bits of a channel."""
     channels: int
+    """Channels of a texel."""
     number: int
+    """Number format: an index into _NUMBERS."""
     clamp_x: int
+    """Address mode in x: an index into _CLAMPS."""
     clamp_y: int
+    """Address mode in y: an index into _CLAMPS."""
     clamp_z: int
+    """Address mode in z: an index into _CLAMPS."""
     linear: int
+    """Linear filtering, 0 or 1."""
     normalised: int
+    """Normalised coordinates, 0 or 1."""
 
 
 def object_words(asked: ObjectRequest, generation: int) -> bytes:

@@ -55,19 +55,22 @@ class DataObject:
 
 @dataclass(frozen=True)
 class Action:
-    """One of comgr's actions.
-
-    takes, gives: kinds of data; suffix: of the names of results; flags: of the compiler; compiles: sources in a
-    language, with flags of their own; with_library: linked with the device library; joins: all inputs give one result.
-    """
+    """An action of comgr."""
 
     takes: DataKind
+    """Kind of the inputs."""
     gives: DataKind
+    """Kind of the results."""
     suffix: str
+    """Suffix of the results' names."""
     flags: tuple[str, ...]
+    """Compiler flags."""
     compiles: bool = False
+    """Compiles sources of a language, with the language's flags."""
     with_library: bool = False
+    """Links the device library."""
     joins: bool = False
+    """Combines all inputs into one result."""
 
 
 _BITCODE = ("-x", "ir", "-nogpulib", "-Wno-override-module")
@@ -104,18 +107,20 @@ _LANGUAGES = {
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """What a program wants translated.
-
-    action, language: numbers of `ACTIONS`, `Language`; isa: the GPU's name as comgr writes it; folder: where relative
-    names of headers are looked for, empty for nowhere else.
-    """
+    """A translation that a program requests."""
 
     action: int
+    """Number of the action, a key of `ACTIONS`."""
     language: int
+    """Number of the source language, a value of `Language`."""
     isa: str
+    """Name of the GPU in comgr's notation."""
     options: tuple[str, ...]
+    """Compiler options of the program."""
     folder: str
+    """Folder for relative header names; empty: none."""
     inputs: tuple[DataObject, ...]
+    """Input data."""
 
 
 @dataclass(frozen=True)

@@ -45,21 +45,20 @@ class LaunchError(UserError):
 
 
 class LaunchCommand(NamedTuple):
-    """Run a kernel to its end.
-
-    warm: whether L2 and the TLBs hold what the previous launch left there, or nothing; None: as `gpu.caches` says.
-    serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs. decisive:
-    the time of later launches depends on the values that it computes, so that where it is sampled, the skipped
-    workgroups are executed; None: unknown, and the user is warned where a launch gets results that a sampled one has
-    not computed. l1_bypass: whether its loads go past L1; None: as `gpu.l1.bypass` says.
-    """
+    """Command: run a kernel to its end."""
 
     launch: Launch
+    """Launch."""
     warm: bool | None = None
+    """L2 and TLBs keep the contents of the previous launch; None: as `gpu.caches` says."""
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
+    """Limit of instructions for a wavefront."""
     serve: Callable[[], None] | None = None
+    """Performs the host calls of waiting wavefronts; called repeatedly during the launch."""
     decisive: bool | None = None
+    """The results decide the time of later launches: sampling executes skipped workgroups; None: unknown."""
     l1_bypass: bool | None = None
+    """Loads bypass L1; None: as `gpu.l1.bypass` says."""
 
     def machine(self, gpu: GpuSpec) -> GpuSpec:
         """Return the GPU as the launch finds it; raise LaunchError where its L1 cannot be passed."""
@@ -86,11 +85,14 @@ class LaunchCommand(NamedTuple):
 
 
 class CopyCommand(NamedTuple):
-    """Move bytes between host and device over the host link. name: for people; move: moves them."""
+    """Command: move bytes between host and device over the host link."""
 
     name: str
+    """Name shown to people."""
     size_bytes: int
+    """Number of bytes."""
     move: Callable[[], None]
+    """Moves the bytes."""
 
 
 HostCommand = LaunchCommand | CopyCommand
@@ -98,22 +100,22 @@ HostCommand = LaunchCommand | CopyCommand
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How commands are run.
-
-    checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
-    of each; timeline: what happens in each cycle is drawn into it; max_cycles: limit of each launch, at which the
-    launch and the run end; 0: no limit; sampling: how much of each launch is simulated, None: all; perturbation: which
-    draw of the machine each launch finds, 0: as it is; every: cycles of the intervals in which a launch's counts are
-    kept apart too, 0: none.
-    """
+    """Options for running commands."""
 
     checked: bool = False
+    """Check conservation laws and rooflines at the end of each kernel."""
     hotspots: int = 0
+    """Number of costliest instructions to list for each kernel."""
     timeline: Watcher | None = None
+    """Observer that records each cycle for the timeline; None: none."""
     max_cycles: int = 0
+    """Cycle limit of a launch, at which the run ends; 0: no limit."""
     sampling: "SamplingSpec | None" = None
+    """Sampling of launches; None: simulated whole."""
     perturbation: int = 0
+    """Number of the machine's perturbation; 0: unperturbed."""
     every: int = 0
+    """Length in cycles of the intervals with separate counts; 0: no intervals."""
 
 
 class CommandProcessor:

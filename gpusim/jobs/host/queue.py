@@ -32,29 +32,40 @@ Ended = Callable[[float, float], None]
 
 @dataclass(eq=False)
 class _Work:
-    """Something that a stream does.
-
-    unit: the resource of which it takes a slot, None: it only waits, and others wait for it; left_us: the time left if
-    it ran alone; demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended;
-    asked_us: when the host asked for it.
-    """
+    """A kernel, copy or event of a stream."""
 
     name: str = ""
+    """Name shown to people."""
     stream: int = DEFAULT
+    """Number of the stream."""
     unit: simpy.Resource | None = None
+    """Resource whose slot the work occupies; None: it only orders other work."""
     launch_us: float = 0.0
+    """Delay from the packet to the first workgroup in microseconds."""
     left_us: float = 0.0
+    """Remaining time in microseconds if it ran alone."""
     demands: Demands = field(default_factory=dict)
+    """Share of each part of the GPU that it uses."""
     copied_bytes: int = 0
+    """Bytes of a copy; 0: a kernel."""
     place: str = ""
+    """Layer's pass, or other place, to which the work belongs."""
     ended: Ended | None = None
+    """Called with the start and end of the work, in microseconds."""
     waits_for: int = 0
+    """Number of preceding works that have not ended."""
     slot: Request | None = None
+    """Granted slot of `unit`."""
     asked_us: float = 0.0
+    """Time of the host's request in microseconds."""
     turn_us: float = 0.0
+    """Time at which all preceding work had ended, in microseconds."""
     started_us: float = 0.0
+    """Time of its start in microseconds."""
     ended_us: float | None = None
+    """Time of its end in microseconds; None: not ended."""
     followers: "list[_Work]" = field(default_factory=list)
+    """Works that wait for this one."""
 
 
 @dataclass
@@ -101,7 +112,19 @@ class StreamQueue:
         demands: shares of the GPU's units and slots that it needs then; ended: called with its start and end when they
         are known; name, place: what it is and what it belongs to, such as a layer's pass, for people.
         """
-        self._append(_Work(name, stream, self._gpu, self._launch_us, time_us, demands or {}, 0, place, ended))
+        self._append(
+            _Work(
+                name=name,
+                stream=stream,
+                unit=self._gpu,
+                launch_us=self._launch_us,
+                left_us=time_us,
+                demands=demands or {},
+                copied_bytes=0,
+                place=place,
+                ended=ended,
+            )
+        )
 
     def copy(
         self, stream: int, time_us: float, over_link: bool, blocking: bool, name: str = "", copied_bytes: int = 1
@@ -111,7 +134,17 @@ class StreamQueue:
         blocking: the host waits for it.
         """
         unit, demands = (self._link, {}) if over_link else (self._gpu, {"dram": 1.0})
-        work = self._append(_Work(name, stream, unit, 0.0, time_us, demands, copied_bytes))
+        work = self._append(
+            _Work(
+                name=name,
+                stream=stream,
+                unit=unit,
+                launch_us=0.0,
+                left_us=time_us,
+                demands=demands,
+                copied_bytes=copied_bytes,
+            )
+        )
         if blocking:
             self._wait_for(work)
 
@@ -208,7 +241,13 @@ class StreamQueue:
             work.unit.release(work.slot)
             self.times.append(
                 CommandTimes(
-                    work.name, work.turn_us, work.started_us, work.ended_us, work.copied_bytes, work.stream, work.place
+                    name=work.name,
+                    launched_us=work.turn_us,
+                    started_us=work.started_us,
+                    ended_us=work.ended_us,
+                    copied_bytes=work.copied_bytes,
+                    stream=work.stream,
+                    place=work.place,
                 )
             )
         if work.ended is not None:

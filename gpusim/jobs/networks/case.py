@@ -18,36 +18,38 @@ from workloads.operators.tiles import Multiplier
 
 @dataclass(frozen=True)
 class StepPrimitive:
-    """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
-    tensor's name; apart: the layer that is joined to the step although its primitive is this one, and why.
-    """
+    """A primitive of a step."""
 
     primitive: Primitive
+    """Primitive."""
     tensors: Mapping[str, str]
+    """Tensor of the schedule for each operand and result that has one."""
     apart: tuple[str, str] | None = None
+    """Joined layer that runs as this separate primitive, and the reason; None: no such layer."""
 
 
 @dataclass(frozen=True)
 class IterationSettings:
-    """What a step's primitives depend on besides the schedule.
-
-    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
-    can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
-    None: there is none; sparse_gradients: whether it computes the weights' gradients too, where it can;
-    convolution_buffer_bytes: for algorithms that work on chunks of images; attention: the algorithm of attention,
-    forward; chosen: another algorithm than `convolution` or `attention` by layer and pass; multiplier: whose kernels
-    compute matrix products; None: ours.
-    """
+    """Inputs to a step's primitives besides the schedule."""
 
     number: int = 1
+    """Number of the iteration, from 1."""
     training: TrainingSpec = field(default_factory=TrainingSpec)
+    """Update of the parameters."""
     convolution: str = DEFAULT_ALGORITHM
+    """Convolution algorithm for layers that it supports."""
     sparse_convolution: str | None = None
+    """Algorithm of forward passes over activation maps where it supports them; None: dense."""
     sparse_gradients: bool = False
+    """Also compute the weights' gradients with the sparse algorithm, where it supports them."""
     convolution_buffer_bytes: int = BUFFER_BYTES
+    """Buffer of algorithms that work on chunks of images, in bytes."""
     attention: str = DEFAULT_ATTENTION
+    """Algorithm of the forward pass of attention."""
     chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
+    """Algorithms by layer and pass, in place of `convolution` or `attention`."""
     multiplier: Multiplier | None = None
+    """Kernels of matrix products; None: ours."""
 
     @classmethod
     def under(
@@ -65,7 +67,17 @@ class IterationSettings:
         buffer, gradients = settings.convolution_buffer_bytes, settings.sparse_gradients
         multiplier = library_multiplier(settings.products, settings.gpu)
         attention = DEFAULT_ATTENTION if settings.attention == AUTO else settings.attention
-        return cls(number, settings.training, usual, skipping, gradients, buffer, attention, chosen or {}, multiplier)
+        return cls(
+            number=number,
+            training=settings.training,
+            convolution=usual,
+            sparse_convolution=skipping,
+            sparse_gradients=gradients,
+            convolution_buffer_bytes=buffer,
+            attention=attention,
+            chosen=chosen or {},
+            multiplier=multiplier,
+        )
 
 
 @dataclass(frozen=True)
@@ -109,14 +121,14 @@ class StepContext:
 
 @dataclass(frozen=True)
 class PrimitiveUse:
-    """A primitive, and the roles of those of its operands and results that have other names.
-
-    apart: as of its StepPrimitive.
-    """
+    """A primitive with the names of its operands and results in the layer."""
 
     primitive: Primitive
+    """Primitive."""
     roles: Mapping[str, str] = field(default_factory=dict)
+    """Role of each operand or result whose own name differs from it."""
     apart: tuple[str, str] | None = None
+    """Joined layer that runs as this separate primitive, and the reason; None: no such layer."""
 
 
 Row = Callable[[StepContext], PrimitiveUse | tuple[PrimitiveUse, ...]]

@@ -61,10 +61,12 @@ def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True)
 class AlgorithmChoices:
-    """What was chosen by layer and pass. exact: launches that were simulated in whole for the choice."""
+    """Selected algorithms by layer and pass."""
 
     choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
+    """Choice for each layer and pass."""
     exact: Mapping[LaunchClass, RunFacts] = field(default_factory=dict)
+    """Facts of launches that the selection simulated whole, by class."""
 
     @property
     def by_step(self) -> Mapping[Place, str]:

@@ -65,25 +65,28 @@ MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the 
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """How an iteration is run.
-
-    selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes; sparsity:
-    of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled, None: they
-    are simulated in whole; l1_bypass: whether the loads of a layer's pass go past L1; places: (layer, pass) that are
-    reported, None: all.
-    """
+    """Options for simulating one network iteration."""
 
     selected: frozenset[str] | None = None
+    """Layers whose steps are reported; None: all."""
     real: bool = True
+    """Use real data; otherwise generated data."""
     timing: bool = True
+    """Simulate with the timing model; otherwise execute for the results only."""
     verified: bool = True
+    """Compare results with NumPy."""
     launches: RunOptions = field(default_factory=RunOptions)
+    """Options of the launches."""
     jobs: int = 1
+    """Worker processes."""
     sparsity: Callable[[str], float | None] = lambda layer: None
+    """Returns the share of zeros in a layer's generated input, where zeros are skipped."""
     sampling: SamplingSpec | None = None
+    """Sampling of launches; None: simulated whole."""
     l1_bypass: Callable[[str, Pass], bool] = lambda layer, what: False
+    """Tells whether the loads of a layer's pass bypass L1."""
     places: frozenset[tuple[str, Pass]] | None = None
+    """(layer, pass) pairs that are reported; None: all."""
 
     def is_answered_by(self, facts: RunFacts) -> bool:
         """Tell whether an earlier run's facts have all that is asked: hot spots, a series, not too many cycles."""
@@ -95,29 +98,36 @@ class ExecutionOptions:
 
 @dataclass
 class StepResult:
-    """What is known of a step.
-
-    operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
-    iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
-    known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
-    it might; why_apart: why layers that are joined to it take launches of their own; before: by number, the launches
-    whose lines a launch may find in L2, where caches are warm.
-    """
+    """Results of a step."""
 
     step: Step
+    """Step of the schedule."""
     operators: tuple[str, ...]
+    """Names of its operators."""
     work: tuple[OperatorCost, ...]
+    """Work of each operator."""
     classes: tuple[LaunchClass, ...]
+    """Classes of its launches."""
     simulated: frozenset[int] = frozenset()
+    """Numbers of the launches to simulate; after the iteration, of those simulated."""
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
+    """Sampling of launches by number."""
     verification: VerificationFacts | None = None
+    """Comparison with NumPy; None: not compared."""
     mismatches: tuple[str, ...] = ()
+    """Messages about wrong results."""
     facts: RunFacts | None = None
+    """Sum over all launches; None until all are known."""
     zeros_of: tuple[str, ...] = ()
+    """Operands whose zeros are skipped."""
     zeros: ZeroFractions | None = None
+    """Shares of zeros; None: no zeros are skipped."""
     why_dense: str = ""
+    """Reason why zeros are not skipped although the layer could; empty otherwise."""
     why_apart: Mapping[str, str] = field(default_factory=dict)
+    """Reason for each joined layer that needs its own launches."""
     before: Mapping[int, Sequence[PrecedingLaunch]] = field(default_factory=dict)
+    """Preceding launches whose lines a launch may find in L2, by number, with warm caches."""
 
     @property
     def name(self) -> str:
@@ -152,21 +162,26 @@ Keep = Callable[[str, np.ndarray], None]
 
 @dataclass
 class Execution:
-    """Iterations over a network's memory.
-
-    kept: facts of earlier runs, to which this one adds; engine_spec: of the engine for launches with sparse regions;
-    of_class: facts of launches by class; partial: an interrupt ended the run.
-    """
+    """Execution of iterations in a network's memory."""
 
     storage: Storage
+    """Device memory of the network."""
     gpu: GpuSpec
+    """GPU."""
     how: ExecutionOptions
+    """Options."""
     reporter: Reporter
+    """Receives progress and messages."""
     interrupt: Interrupt
+    """Tells whether the user has stopped the run."""
     kept: LaunchCache | None = None
+    """Stored facts of earlier runs, to which this one adds; None: no store."""
     engine_spec: EngineSpec | None = None
+    """Engine for launches with sparse regions; None: no engine."""
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
+    """Facts of launches by class."""
     partial: bool = False
+    """An interrupt ended the run."""
 
     def run(self, iteration: IterationSettings, keep: Keep | None = None) -> list[StepResult]:
         """Run an iteration and return the results of its steps in order; those of unfinished steps have no facts.

@@ -339,14 +339,15 @@ def describe_network_run(
         [(layer.name, layer.kind_name) for layer in network.layers],
     )
     return RunDescription(
-        "net",
-        f"{network.name}, {_phase(wanted)}, batch {wanted.batch}" + (f", {wanted.layers}" if wanted.layers else ""),
-        resolved(network, settings, wanted),
-        read,
-        settings.gpu.name,
-        settings.seed,
-        wanted.batch,
-        _phase(wanted),
-        rows,
+        kind="net",
+        title=f"{network.name}, {_phase(wanted)}, batch {wanted.batch}"
+        + (f", {wanted.layers}" if wanted.layers else ""),
+        configuration=resolved(network, settings, wanted),
+        inputs=read,
+        gpu=settings.gpu.name,
+        seed=settings.seed,
+        batch=wanted.batch,
+        phase=_phase(wanted),
+        network=rows,
         repeatable=not writes and (network.values is None or source.is_file()),
     )

@@ -47,25 +47,28 @@ def deciding(primitive: Primitive) -> dict[str, Operand]:
 
 
 class LaunchClass(NamedTuple):
-    """A key that is equal for launches that take the same time: of the same code, geometry, arguments and class of
-    data.
-
-    arguments: the block without addresses; pointers: which addresses are the same, where in a cache line they begin,
-    and which are null; values: which values decide the time, empty: none do; transferable: whether the values are the
-    same in every run; after: the earlier launches whose lines it may find in L2, where caches are warm, and where these
-    launches use the same memory; l1_bypass: whether its loads go past L1.
-    """
+    """A key of launches that take the same time: the same code, geometry, arguments and class of data."""
 
     kernel: str
+    """Name of the kernel."""
     code: str
+    """Hash of the code object."""
     arguments: bytes
+    """Argument block with addresses set to zero."""
     pointers: Hashable
+    """For each pointer: which are equal, its offset in a cache line, and whether it is null."""
     geometry: Hashable
+    """Grid, workgroup size and dynamic LDS."""
     regions: Hashable
+    """Rows and columns of the sparse regions."""
     values: str
+    """Description of the values that decide the time; empty: none do."""
     transferable: bool
+    """The values are the same in every run."""
     after: Hashable = ()
+    """With warm caches, preceding launches whose lines it may find in L2, and their shared memory."""
     l1_bypass: bool = False
+    """Loads bypass L1."""
 
 
 def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: bool = False) -> LaunchClass:
@@ -81,7 +84,15 @@ def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: b
     regions = tuple((region.rows, region.columns) for region in launch.regions)
     code = _digest(kernel.code + kernel.image)
     return LaunchClass(
-        *(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable), l1_bypass=l1_bypass
+        kernel=kernel.name,
+        code=code,
+        arguments=bytes(block),
+        pointers=pattern,
+        geometry=geometry,
+        regions=regions,
+        values=values,
+        transferable=transferable,
+        l1_bypass=l1_bypass,
     )
 
 
@@ -101,14 +112,16 @@ def classify_synthetic_launches(
 
 
 class PrecedingLaunch(NamedTuple):
-    """A launch before another one. number: in its operator; moved_bytes: an estimate of the bytes that it reads and
-    stores.
-    """
+    """A preceding launch."""
 
     operator: TensorOperator
+    """Operator that contains the launch."""
     number: int
+    """Number of the launch in its operator."""
     one: LaunchClass
+    """Class of the launch."""
     moved_bytes: float
+    """Estimate of the bytes that it reads and writes."""
 
     @property
     def launch(self) -> "Launch":

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OperatorLaunches:
-    """Launches of one operator of a step.
-
-    numbers: of its launches; first: number in the step of the operator's first launch; before: launches whose lines its
-    one launch may find in L2, where caches are warm.
-    """
+    """Launches of one operator of a step."""
 
     operator: TensorOperator
+    """Operator."""
     result: "StepResult"
+    """Results of the step."""
     numbers: frozenset[int]
+    """Numbers of the launches in the operator."""
     first: int
+    """Number in the step of the operator's first launch."""
     before: Sequence[PrecedingLaunch] = ()
+    """With warm caches, preceding launches whose lines its single launch may find in L2."""
 
     @property
     def name(self) -> str:

@@ -36,7 +36,13 @@ def build_convolution(case: StepContext) -> Convolution:
     """Return the convolution of a layer, including the batch."""
     kind = case.kind
     return Convolution(
-        case.input_shape, kind.filters, kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups
+        shape=case.input_shape,
+        filters=kind.filters,
+        kernel=kind.kernel,
+        stride=kind.stride,
+        padding=kind.padding,
+        dilation=kind.dilation,
+        groups=kind.groups,
     )
 
 
@@ -111,13 +117,13 @@ def _transposed_convolution(case: StepContext) -> PrimitiveUse | tuple[Primitive
     kind, iteration = case.kind, case.iteration
     mirrored, shape = kind.mirrored(case.layer.input_shapes)
     windows = Convolution(
-        (case.schedule.batch, *shape),
-        mirrored.filters,
-        kind.kernel,
-        kind.stride,
-        kind.padding,
-        kind.dilation,
-        kind.groups,
+        shape=(case.schedule.batch, *shape),
+        filters=mirrored.filters,
+        kernel=kind.kernel,
+        stride=kind.stride,
+        padding=kind.padding,
+        dilation=kind.dilation,
+        groups=kind.groups,
     )
     row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:

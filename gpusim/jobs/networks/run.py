@@ -37,52 +37,60 @@ Gains = Literal["", "fusion", "l1_bypass"]
 
 @dataclass(frozen=True)
 class NetworkRunRequest:
-    """What of a network is run.
-
-    layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
-    on the values of earlier steps; synthetic: launches are simulated alone, over made-up values; auto: real unless the
-    iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles, perturbation);
-    jobs: processes; store: where what is found out about launches is kept for later runs; fresh: what earlier ones
-    found out does not count; engine: off: dense; on: convolutions over activation maps skip zeros; both: one after
-    the other (gpusim.jobs.networks.job); places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it
-    and with it, one after another; empty: as the settings say; draws: of the machine, from that of `launches` on,
-    each a run of its own.
-    """
+    """A request to run an iteration of a network."""
 
     batch: int = 1
+    """Batch size in images."""
     train: bool = False
+    """Train; otherwise inference."""
     layers: str | frozenset[str] | None = None
+    """A layer, a range such as 'conv2:conv5' with optional ends, or a set of layers; None: all."""
     data: DataChoice = "auto"
+    """'real': values of earlier steps; 'synthetic': generated values; 'auto': real up to MOST_REAL_BYTES."""
     verify: bool = True
+    """Compare results with NumPy."""
     timing: bool = True
+    """Simulate with the timing model; otherwise execute for the results only."""
     jobs: int = 1
+    """Worker processes."""
     store: Path | None = None
+    """Store of launch results for later runs; None: no store."""
     fresh: bool = False
+    """Ignore stored launch results."""
     launches: RunOptions = field(default_factory=RunOptions)
+    """Options of the launches."""
     engine: EngineMode = "off"
+    """'off': dense; 'on': convolutions skip zeros of activation maps; 'both': one after the other."""
     places: frozenset[tuple[str, Pass]] | None = None
+    """(layer, pass) pairs to report; None: all."""
     gains: Gains = ""
+    """'fusion' or 'l1_bypass': run without it and with it; empty: as configured."""
     draws: int = 1
+    """Number of runs with successive perturbations of the machine, from that of `launches` on."""
 
 
 @dataclass
 class NetworkRecord:
-    """The results of a run.
-
-    steps: those of the selected layers, in order; outputs: outputs of the network and gradients by tensor, where they
-    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped; sparse: whether zeros
-    were skipped; of_class: facts of launches by class.
-    """
+    """Results of a network's run."""
 
     schedule: Schedule
+    """Steps of the iteration."""
     settings: NetworkSettings
+    """Settings of the run."""
     real: bool
+    """Real data were used."""
     planned_bytes: int
+    """Memory of the plan in bytes."""
     steps: list[StepResult]
+    """Results of the selected layers' steps, in order."""
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
+    """Requested outputs of the network and gradients, by tensor."""
     stopped_by: str = ""
+    """Reason for an early stop; empty: none."""
     sparse: bool = False
+    """Zeros were skipped."""
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
+    """Facts of launches by class."""
 
     @cached_property
     def rows(self) -> list[LayerPassRow]:
@@ -173,16 +181,16 @@ def run_iteration(
         fill(storage, settings.seed, given)
     verified = wanted.verify and real
     how = ExecutionOptions(
-        selected,
-        real,
-        wanted.timing,
-        verified,
-        wanted.launches,
-        wanted.jobs,
-        settings.sparsity_of,
-        settings.sampling,
-        settings.bypasses_l1,
-        wanted.places,
+        selected=selected,
+        real=real,
+        timing=wanted.timing,
+        verified=verified,
+        launches=wanted.launches,
+        jobs=wanted.jobs,
+        sparsity=settings.sparsity_of,
+        sampling=settings.sampling,
+        l1_bypass=settings.bypasses_l1,
+        places=wanted.places,
     )
     kept = None
     if wanted.store is not None:
@@ -190,7 +198,16 @@ def run_iteration(
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
     answered = () if in_order or known is None else known.items()
     found = {one: facts for one, facts in answered if how.is_answered_by(facts)}
-    execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, found)
+    execution = Execution(
+        storage=storage,
+        gpu=settings.gpu,
+        how=how,
+        reporter=reporter,
+        interrupt=interrupt,
+        kept=kept,
+        engine_spec=engine_spec,
+        of_class=found,
+    )
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
 
@@ -209,7 +226,17 @@ def run_iteration(
         outputs |= {name: storage.array(name).copy() for name in parameters}
     _name_as_declared(schedule, outputs)
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
-    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped, sparse, execution.of_class)
+    return NetworkRecord(
+        schedule=schedule,
+        settings=settings,
+        real=real,
+        planned_bytes=planned.bytes,
+        steps=steps,
+        outputs=outputs,
+        stopped_by=stopped,
+        sparse=sparse,
+        of_class=execution.of_class,
+    )
 
 
 def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> None:

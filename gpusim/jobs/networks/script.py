@@ -73,7 +73,9 @@ def run_network(
     Raises UserError for what cannot be run, and what a launch raises.
     """
     choices = (
-        *(("phase", phase, Phase), ("data", data, DataChoice), ("engine", engine, EngineMode)),
+        ("phase", phase, Phase),
+        ("data", data, DataChoice),
+        ("engine", engine, EngineMode),
         ("gains", gains, Gains),
     )
     for name, value, allowed in ((name, value, get_args(kind)) for name, value, kind in choices):

@@ -40,42 +40,40 @@ class LaunchStoppedError(Exception):
 
 @dataclass(frozen=True)
 class LaunchTimingOptions:
-    """How launches are simulated.
-
-    engine_spec: of the engine for their sparse regions; launches: what is asserted, listed and limited; sampling: for
-    those of the step's launches, by number, that are simulated in part; l1_bypass: whether loads go past L1, None: as
-    the GPU's value says.
-    """
+    """Options for simulating the launches of a step."""
 
     engine_spec: EngineSpec | None = None
+    """Engine for launches with sparse regions; None: no engine."""
     launches: RunOptions = field(default_factory=RunOptions)
+    """Checks, listings and limits of launches."""
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
+    """Sampling by number of launch; others are simulated whole."""
     l1_bypass: bool | None = None
+    """Loads bypass L1; None: as `gpu.l1.bypass` says."""
 
 
 @dataclass(frozen=True)
 class ZeroFractions:
-    """The zeros of operands whose zeros a step skips.
-
-    fraction: of their elements; of_terms: of the products that they are in, those with padding's zeros included.
-    """
+    """Zeros in the operands whose zeros a step skips."""
 
     fraction: float
+    """Share of zeros in the operands' elements."""
     of_terms: float
+    """Share of zeros in the terms of the products, padding included."""
 
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """The results of running a step.
-
-    facts: of the launches that were simulated, by their number in the step; verification: None where nothing was
-    compared; mismatches: for people; zeros: None where none are skipped.
-    """
+    """Results of running a step."""
 
     facts: Mapping[int, RunFacts] = field(default_factory=dict)
+    """Facts of simulated launches by number in the step."""
     verification: VerificationFacts | None = None
+    """Comparison with NumPy; None: not compared."""
     mismatches: Sequence[str] = ()
+    """Messages about wrong results."""
     zeros: ZeroFractions | None = None
+    """Shares of zeros; None: no zeros are skipped."""
 
 
 def run_step(

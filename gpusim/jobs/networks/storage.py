@@ -68,12 +68,16 @@ def check_memory_capacity(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callabl
 
 @dataclass(frozen=True)
 class Storage:
-    """The device memory of a plan. has_memory: False where there are only addresses."""
+    """The device memory of a memory plan."""
 
     plan: MemoryPlan
+    """Memory plan."""
     memory: DeviceMemory
+    """Device memory."""
     whole: Allocation
+    """Allocation that contains all buffers."""
     has_memory: bool = True
+    """The allocation has memory; False: it has addresses only."""
 
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec, beside_bytes: int = 0) -> "Storage":

@@ -16,25 +16,27 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel or algorithm, and the range of its cycles.
-
-    least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; equal to
-    `least` if the estimate is a single figure, for which nothing is measured; measured: the figure was measured;
-    measurable: it may be measured; a candidate that may not be is taken only where nothing else is in question.
-    """
+    """A kernel or algorithm with the range of its cycles."""
 
     name: str
+    """Name."""
     least: float
+    """Lower bound on the cycles, or an estimate's lower end; infinite: it cannot be run."""
     most: float = inf
+    """Upper end of an estimate; equal to `least` for an exact estimate, which needs no measurement."""
     measured: bool = False
+    """The cycles were measured."""
     measurable: bool = True
+    """The cycles may be measured; otherwise the candidate is selected only if no other remains."""
 
 
 class MeasurementRequest(NamedTuple):
-    """The next measurement. most: the fastest candidate's cycles; a measurement beyond that may be given up."""
+    """The next measurement."""
 
     name: str
+    """Name of the candidate."""
     most: float = inf
+    """Cycles of the fastest candidate, at which the measurement may stop."""
 
 
 # cycles; None: more than were asked for; infinite: it cannot be run after all

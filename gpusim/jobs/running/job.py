@@ -28,19 +28,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """How a task is run: on which machine, how its launches are run, and who may end them.
-
-    engine_spec: None where the engine takes no part; timing: False executes for the results alone; timeline: what
-    happens in each cycle is drawn into it.
-    """
+    """The machine and options for running a task."""
 
     gpu: "GpuSpec"
+    """GPU."""
     reporter: "Reporter"
+    """Receives progress and messages."""
     interrupt: "Interrupt"
+    """Tells whether the user has stopped the run."""
     launches: RunOptions
+    """Options of the launches."""
     engine_spec: "EngineSpec | None" = None
+    """Compaction engine; None: no engine."""
     timing: bool = True
+    """Simulate with the timing model; otherwise execute for the results only."""
     timeline: "Watcher | None" = None
+    """Observer that records each cycle for the timeline; None: none."""
 
     def observe(self, _: "Progress") -> bool:
         """Tell whether a launch is to go on; after the first call an interrupt waits for the next one."""
@@ -149,49 +152,50 @@ def launches(
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to do a job.
+    """One variant of a job.
 
-    label: for people, the kernel's configured name; uses_engine: whether the compaction engine takes part; prepare:
-    puts the operands into device memory; name: key in the JSON object of a job with several variants, which are
-    compared with the first; decide: where the kernel is still to be chosen, and this variant's is only the likeliest:
-    returns the variant to run instead and how it was chosen. It gets the reporter, and a function that tells whether
-    the user has interrupted; if so, it raises KeyboardInterrupt.
+    `decide` gets the reporter and a test for the user's interrupt, on which it raises KeyboardInterrupt.
     """
 
     label: str
+    """Name shown to people: the configured name of the kernel."""
     uses_engine: bool
+    """The compaction engine takes part."""
     prepare: Callable[[], Task]
+    """Puts the operands into device memory."""
     name: str = ""
+    """Key in the JSON object of a job with several variants, of which the first is the baseline."""
     decide: "Callable[[Reporter, Callable[[], bool]], tuple[Variant, KernelChoice]] | None" = None
+    """Returns the variant to run instead of this one, with the selection; None: this variant is final."""
 
 
 @dataclass(frozen=True)
 class JobOptions:
-    """How a job is run.
-
-    timing: False executes for the results alone; verify: compare with the reference; draws: of the machine, each of
-    which is a run of its own, from that of `launches` on; several: the result is their mean, with intervals.
-    """
+    """Options for running a job."""
 
     timing: bool = True
+    """Simulate with the timing model; otherwise execute for the results only."""
     verify: bool = True
+    """Compare results with the reference."""
     draws: int = 1
+    """Number of runs with successive perturbations of the machine, from that of `launches`; their mean counts."""
     launches: RunOptions = field(default_factory=RunOptions)
+    """Options of the launches."""
 
 
 class Job(ABC):
-    """What one command is asked for.
-
-    kind: the command's name, its row in gpusim.jobs.kinds; title: what is computed, in messages; energy_spec: the
-    energy of the machine's events, and whether energy is reported; engine_spec: the compaction engine, in the variants
-    that use one; options: how launches are run and results compared.
-    """
+    """The work of one command."""
 
     kind: str
+    """Name of the command: its row in gpusim.jobs.kinds."""
     title: str
+    """Description for messages."""
     gpu: "GpuSpec"
+    """GPU."""
     energy_spec: "EnergySpec"
+    """Energies of the machine's events, and whether energy is reported."""
     engine_spec: "EngineSpec | None" = None
+    """Compaction engine of the variants that use one; None: no engine."""
     options = JobOptions()
 
     @property

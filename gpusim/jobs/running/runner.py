@@ -79,7 +79,15 @@ def _run_variant(
 ) -> None:
     engine_spec = job.engine_spec if variant.uses_engine else None
     launches = replace(job.options.launches, perturbation=job.options.launches.perturbation + draw)
-    context = Context(job.gpu, reporter, interrupt, launches, engine_spec, job.options.timing, timeline)
+    context = Context(
+        gpu=job.gpu,
+        reporter=reporter,
+        interrupt=interrupt,
+        launches=launches,
+        engine_spec=engine_spec,
+        timing=job.options.timing,
+        timeline=timeline,
+    )
     start = time.perf_counter()
     if variant.decide is not None:
         try:

@@ -34,18 +34,18 @@ class CaptureError(UserError):
 
 @dataclass(frozen=True)
 class CapturePoint:
-    """One layer of Dong 2020 whose input maps are stored.
-
-    label: its name in file names and configurations; module: the convolution in our network; source_layer: the
-    dissertation's name for it; shape: its input [channels, height, width]; source_sparsity: the sparsity that Dong 2020
-    gives, for the networks on ImageNet as a range over all layers; None: of a network that Dong 2020 has not.
-    """
+    """A layer of Dong 2020 whose input maps are stored."""
 
     label: str
+    """Name in file names and configurations."""
     module: str
+    """Name of the convolution in our network."""
     source_layer: str
+    """Name in the dissertation."""
     shape: tuple[int, int, int]
+    """Shape of its input: [channels, height, width]."""
     source_sparsity: float | tuple[float, float] | None
+    """Sparsity in Dong 2020, for networks on ImageNet a range over all layers; None: not in Dong 2020."""
 
 
 # Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
@@ -90,13 +90,12 @@ ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
 
 @dataclass(frozen=True)
 class CirculantWeights:
-    """Circulant weights: blocks of `block` by `block`, of convolutions in im2col's matrix.
-
-    adjacent: what lies side by side in a row of that: 'taps' of a channel, as im2col has them, or 'channels' of a tap.
-    """
+    """Circulant weights in blocks of the im2col matrix."""
 
     block: int
+    """Side of a block."""
     adjacent: str = "taps"
+    """Adjacent elements in a row of the matrix: 'taps' of a channel, as in im2col, or 'channels' of a tap."""
 
     def __post_init__(self) -> None:
         if self.block not in BLOCKS:
@@ -112,24 +111,30 @@ class CirculantWeights:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The values of a training: stochastic gradient descent or AdamW, linear warm-up, then a cosine to zero.
+    """Hyperparameters of a training: gradient descent or AdamW, with linear warm-up and cosine decay to zero.
 
-    They are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight decay,
-    augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation. gradient_norm:
-    the norm to which larger gradients are scaled down; 0 leaves all as they are; l1: what the loss has of a
-    transformer's activations, times the sum over a token's neurons, mean over tokens and layers. momentum: of AdamW
-    the decay of the gradients' mean.
+    The values are common for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight decay,
+    augmentation). Peak rate and warm-up let VGGNet-11 train without batch normalisation.
     """
 
     epochs: int = 100
+    """Number of epochs."""
     batch: int = 128
+    """Batch size."""
     seed: int = 0
+    """Random seed."""
     peak_learning_rate: float = 0.05
+    """Learning rate after the warm-up."""
     momentum: float = 0.9
+    """Momentum; for AdamW, the decay of the gradients' mean."""
     weight_decay: float = 5e-4
+    """Weight decay."""
     warmup_epochs: int = 5
+    """Epochs of warm-up."""
     gradient_norm: float = 0.0
+    """Norm to which larger gradients are scaled down; 0: no limit."""
     l1: float = 0.0
+    """Weight in the loss of a transformer's activations: L1 norm of a token, averaged over tokens and layers."""
 
     @classmethod
     def of(cls, model: str, epochs: int, batch: int, seed: int, l1: float = 0.0) -> "Recipe":
@@ -161,27 +166,34 @@ class Recipe:
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch: mean loss and accuracy over its steps, and the input sparsity of every convolution at its end.
-
-    test_accuracy: None without test images; sparsity: module name -> zero share over the epoch's recorded images.
-    """
+    """Results of one epoch."""
 
     epoch: int
+    """Number of the epoch."""
     steps: int
+    """Training steps."""
     train_loss: float
+    """Mean loss over the steps."""
     train_accuracy: float
+    """Mean accuracy over the steps."""
     test_accuracy: float | None
+    """Accuracy on the test images; None: no test images."""
     sparsity: Mapping[str, float]
+    """Share of zeros in each convolution's input at the end of the epoch, by module, over the recorded images."""
 
 
 @dataclass(frozen=True)
 class CapturedLayer:
-    """A stored layer: the file and what is in it. shape: [images, channels, height, width]."""
+    """A stored layer."""
 
     point: CapturePoint
+    """Layer."""
     path: Path
+    """Path of the file."""
     shape: tuple[int, int, int, int]
+    """Shape of the maps: [images, channels, height, width]."""
     sparsity: float
+    """Share of zeros."""
 
 
 def capture(
@@ -288,7 +300,15 @@ def _on_images(
             f"{path}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
             f"found {len(image_set.x_train)} training images"
         )
-    return _Trainer(torch, model, image_set, recipe, device, recorded_steps, circulant)
+    return _Trainer(
+        torch=torch,
+        model=model,
+        images=image_set,
+        recipe=recipe,
+        device=device,
+        recorded_steps=recorded_steps,
+        circulant=circulant,
+    )
 
 
 class _Trainer:

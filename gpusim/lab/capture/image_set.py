@@ -21,17 +21,20 @@ class ImageSetError(UserError):
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images as stored: uint8 [n, side, side, 3] and labels int64 [n]; the test part may be empty.
-
-    name, sha256: of the file they were read from.
-    """
+    """Images with their labels."""
 
     name: str
+    """Name of the file."""
     sha256: str
+    """SHA-256 of the file."""
     x_train: np.ndarray
+    """uint8 [images, side, side, 3]: training images."""
     y_train: np.ndarray
+    """int64 [images]: labels of the training images."""
     x_test: np.ndarray
+    """uint8 [images, side, side, 3]: test images; may be empty."""
     y_test: np.ndarray
+    """int64 [images]: labels of the test images."""
 
     @property
     def side(self) -> int:

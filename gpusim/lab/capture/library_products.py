@@ -27,22 +27,30 @@ WARM_UP, REPEATS = 10, 50
 
 @dataclass(frozen=True)
 class LibraryTimes:
-    """Median times in microseconds. zeros: their share in the sparse operand; conversion_us: by converter's name."""
+    """Median times at one sparsity."""
 
     zeros: float
+    """Share of zeros in the sparse operand."""
     dense_us: float
+    """Time of the dense product in microseconds."""
     sparse_us: float
+    """Time of the sparse product in microseconds."""
     conversion_us: dict[str, float]
+    """Time of each converter in microseconds, by name."""
 
 
 @dataclass(frozen=True)
 class LibraryProducts:
-    """Times of a product on a device. device: the card's name; versions: of the software used; shape: [m, n, k]."""
+    """Times of a product on a device."""
 
     device: str
+    """Name of the device."""
     versions: dict[str, str]
+    """Versions of the software by name."""
     shape: tuple[int, int, int]
+    """[m, n, k]."""
     times: tuple[LibraryTimes, ...]
+    """Times by sparsity."""
 
 
 def measure(shape: GemmShape = SHAPE, zeros: Sequence[float] = ZEROS, device: str = "auto") -> LibraryProducts:

@@ -19,12 +19,16 @@ class TextError(UserError):
 
 @dataclass(frozen=True)
 class TextSet:
-    """Texts one after the other, uint8. name, sha256: of the folder or file, and of all names and bytes."""
+    """Texts in one sequence."""
 
     name: str
+    """Name of the folder or file."""
     sha256: str
+    """SHA-256 of all names and contents."""
     train: np.ndarray
+    """uint8 [bytes]: training text."""
     test: np.ndarray
+    """uint8 [bytes]: test text."""
 
 
 def load_texts(path: Path | str) -> TextSet:

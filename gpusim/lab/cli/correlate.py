@@ -135,13 +135,13 @@ def correlate(
     sampling = None if asked.exact else SamplingSpec.model_validate(well)
     paths = kernel_files(measured.kernels, asked.kernels)
     wanted = CorrelationOptions(
-        asked.limit_gflop,
-        sampling,
-        asked.fit,
-        asked.budget_s,
-        asked.jobs or default_jobs(),
-        store_to_write(storing.store),
-        storing.fresh,
+        limit_gflop=asked.limit_gflop,
+        sampling=sampling,
+        fits=asked.fit,
+        budget_s=asked.budget_s,
+        jobs=asked.jobs or default_jobs(),
+        store=store_to_write(storing.store),
+        fresh=storing.fresh,
     )
     job = make_job("correlate", measured, points, files, paths, wanted)
     assert isinstance(job, MeasuredJob)

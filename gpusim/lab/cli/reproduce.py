@@ -31,7 +31,7 @@ EXIT_SOME_FAILED = 1
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """What of a publication is run, how, and where it is written. out: None: a folder of the publication's name."""
+    """Options for reproducing a publication."""
 
     only: Annotated[
         list[str],
@@ -65,6 +65,7 @@ class ReproduceOptions:
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write pictures, CSV files and claims here. [default: its name]"),
     ] = None
+    """Output folder; None: a folder with the publication's name."""
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write page, pictures and claims as one HTML file too."),

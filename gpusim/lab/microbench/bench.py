@@ -95,23 +95,32 @@ class Bench:
 
 @dataclass(frozen=True)
 class MicrobenchReading:
-    """One measured number. name: 'latency.l1', the key of published figures; what: one line that says what it is."""
+    """A measured value."""
 
     name: str
+    """Key of published values, such as 'latency.l1'."""
     what: str
+    """One-line description."""
     value: float
+    """Value."""
     unit: str
+    """Unit."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Measured points (x, y). group: curves of one group share their axes and a panel of the picture."""
+    """Measured points (x, y) of one quantity."""
 
     name: str
+    """Name."""
     group: str
+    """Name of the chart panel and axes that curves share."""
     x: str
+    """Title of the x axis with its unit."""
     y: str
+    """Title of the y axis with its unit."""
     points: tuple[tuple[float, float], ...]
+    """Pairs (x, y)."""
 
 
 @dataclass

@@ -45,7 +45,16 @@ def picture(results: MicrobenchResults, gpu: GpuSpec) -> Picture:
     rows += [("deviation in %", name, None, share) for name, share in off]
     said = f"Curves of {', '.join(groups)}; {len(off)} figures are {SHOWN_FROM} % or more off published ones."
     size = (width * PANEL_INCHES[0], lines * PANEL_INCHES[1])
-    return Picture("microbenchmarks", title, said, ("group", "curve", "x", "y"), rows, draw, size, framed=True)
+    return Picture(
+        name="microbenchmarks",
+        title=title,
+        alt=said,
+        heads=("group", "curve", "x", "y"),
+        rows=rows,
+        draw=draw,
+        size=size,
+        framed=True,
+    )
 
 
 def _draw_group(panel: Any, group: str, curves: list[Curve], architecture: str) -> None:

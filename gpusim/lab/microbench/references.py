@@ -15,18 +15,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """What `source` says of `part`: the figure lies between `low` and `high`, equal where it is one number.
-
-    architectures: of the GPUs that the figure is of; empty: of all.
-    """
+    """A published range of a measured value."""
 
     figure: str
+    """Key of the measured value."""
     low: float
+    """Lower end; equal to `high` for a single number."""
     high: float
+    """Upper end."""
     unit: str
+    """Unit."""
     part: str
+    """GPU of the publication."""
     source: str
+    """Publication."""
     architectures: tuple[str, ...] = ()
+    """Architectures of the GPUs that the value applies to; empty: all."""
 
     @property
     def text(self) -> str:
@@ -73,7 +77,9 @@ def _row(
     architectures: tuple[str, ...] = (),
 ) -> PublishedFigure:
     low, high = value if isinstance(value, tuple) else (value, value)
-    return PublishedFigure(figure, low, high, unit, part, source, architectures)
+    return PublishedFigure(
+        figure=figure, low=low, high=high, unit=unit, part=part, source=source, architectures=architectures
+    )
 
 
 def _of_memory() -> Iterable[PublishedFigure]:

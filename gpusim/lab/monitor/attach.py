@@ -37,15 +37,14 @@ class Decision:
 
 @dataclass
 class LayerLog:
-    """The record of a layer.
-
-    measured: number of iterations in which its input was measured; sparse: number of those in which it ran sparse;
-    decisions: the changes.
-    """
+    """The record of a layer."""
 
     measured: int = 0
+    """Number of iterations with a measurement of its input."""
     sparse: int = 0
+    """Number of iterations in sparse mode."""
     decisions: list[Decision] = field(default_factory=list)
+    """Changes of the mode."""
 
 
 class AttachedMonitor:

@@ -33,16 +33,21 @@ MEASURED = (THRESHOLD, SHAPE)  # policies that measure
 class SparsePass:
     """A layer's pass that can skip the zeros of the layer's input.
 
-    dense_us: its dense time; break_even: share of zeros from which it is estimated to be faster so; None: from none on;
-    zeros, sparse_us: shares that rise, and its time there. Raises MonitorError for fewer than two of them.
+    Raises MonitorError for fewer than two points of `zeros`.
     """
 
     layer: str
+    """Name of the layer."""
     what: str
+    """Pass."""
     dense_us: float
+    """Time of the dense pass in microseconds."""
     break_even: float | None
+    """Estimated share of zeros from which the sparse pass is faster; None: it never is."""
     zeros: tuple[float, ...]
+    """Simulated shares of zeros, ascending."""
     sparse_us: tuple[float, ...]
+    """Time of the sparse pass at each share, in microseconds."""
 
     def __post_init__(self) -> None:
         if len(self.zeros) < 2 or len(self.zeros) != len(self.sparse_us) or list(self.zeros) != sorted({*self.zeros}):
@@ -73,15 +78,17 @@ class SparsePass:
 
 @dataclass(frozen=True)
 class TimedTraining:
-    """What was simulated of a training's iteration.
+    """Simulated times of a training iteration.
 
-    iteration_us: all of it, dense; passes: those that can skip zeros; measuring_us: of one measurement of a layer's
-    input, by layer. Raises MonitorError where a layer of `passes` has no such time.
+    Raises MonitorError where a layer of `passes` has no measuring time.
     """
 
     iteration_us: float
+    """Time of the dense iteration in microseconds."""
     passes: tuple[SparsePass, ...]
+    """Passes that can skip zeros."""
     measuring_us: Mapping[str, float]
+    """Time of one measurement of a layer's input in microseconds, by layer."""
 
     def __post_init__(self) -> None:
         for one in self.passes:
@@ -91,22 +98,24 @@ class TimedTraining:
 
 @dataclass(frozen=True)
 class PolicyOutcome:
-    """A whole training under a policy.
-
-    time_us: of all iterations, measuring included; measuring_us: of that alone; sparse: share of the passes' iterations
-    that skip zeros; misjudged: that are decided otherwise than by the oracle; changes: of a pass from one way to the
-    other; by_pass: share of iterations that are sparse, of each pass; doubt: how far off the lines between sparse times
-    may leave `time_us`, relative: each pass's `interpolation_error` of the time that it is sparse.
-    """
+    """A whole training under a policy."""
 
     policy: str
+    """Name of the policy."""
     time_us: float
+    """Time of all iterations, including measurements, in microseconds."""
     measuring_us: float
+    """Time of the measurements in microseconds."""
     sparse: float
+    """Share of sparse passes in all passes of all iterations."""
     misjudged: float
+    """Share of passes for which the oracle decides otherwise."""
     changes: int
+    """Number of changes between dense and sparse passes."""
     by_pass: tuple[float, ...]
+    """Share of iterations in which each pass is sparse."""
     doubt: float
+    """Relative uncertainty of `time_us` from interpolation: each pass's `interpolation_error` over its sparse time."""
 
 
 def timed_training(held: Mapping[str, Any]) -> TimedTraining:
@@ -159,14 +168,14 @@ def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | No
         wrong = [taken != right for taken, right in zip(decided, best, strict=True)]
         found.append(
             PolicyOutcome(
-                policy,
-                time_us,
-                measuring,
-                _mean(decided),
-                _mean(wrong),
-                sum(int(np.count_nonzero(np.diff(taken))) for taken in decided),
-                tuple(float(taken.mean()) for taken in decided),
-                plain_sum(off) / time_us,
+                policy=policy,
+                time_us=time_us,
+                measuring_us=measuring,
+                sparse=_mean(decided),
+                misjudged=_mean(wrong),
+                changes=sum(int(np.count_nonzero(np.diff(taken))) for taken in decided),
+                by_pass=tuple(float(taken.mean()) for taken in decided),
+                doubt=plain_sum(off) / time_us,
             )
         )
     return tuple(found)

@@ -27,15 +27,19 @@ class CurvesError(UserError):
 
 @dataclass(frozen=True)
 class Curves:
-    """True sparsity of maps: float64 [rows, maps] from 0 to 1, at the rows' iterations, int64, which rise.
+    """True sparsity of maps over a training.
 
-    name: of the training, for reports. Raises CurvesError for other values.
+    Raises CurvesError for values outside these ranges.
     """
 
     name: str
+    """Name of the training, for reports."""
     maps: tuple[str, ...]
+    """Names of the maps."""
     iterations: np.ndarray
+    """int64 [rows]: iteration of each row, ascending."""
     sparsity: np.ndarray
+    """float64 [rows, maps]: share of zeros, from 0 to 1."""
 
     def __post_init__(self) -> None:
         if not self.maps or not len(self.iterations):

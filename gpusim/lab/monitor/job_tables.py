@@ -22,8 +22,14 @@ def policies_table(held: Mapping[str, Any]) -> Table:
     dense = held["policies"][0]["time_us"]
     rows = [
         [
-            *(one["policy"], one["time_us"] / 1e6, dense / one["time_us"], one["measuring_us"] / one["time_us"]),
-            *(one["sparse"], one["misjudged"], one["changes"], one["means"]),
+            one["policy"],
+            one["time_us"] / 1e6,
+            dense / one["time_us"],
+            one["measuring_us"] / one["time_us"],
+            one["sparse"],
+            one["misjudged"],
+            one["changes"],
+            one["means"],
         ]
         for one in held["policies"]
     ]
@@ -38,8 +44,13 @@ def passes_table(held: Mapping[str, Any]) -> Table:
     columns += [Column(one["policy"], percent) for one in held["policies"][2:]]
     rows = [
         [
-            *(one["layer"], one["what"], one["dense_us"], ", ".join(f"{zeros:.0%}" for zeros in one["zeros"])),
-            *(", ".join(f"{time:,.0f}" for time in one["sparse_us"]), one["interpolation_error"], one["break_even"]),
+            one["layer"],
+            one["what"],
+            one["dense_us"],
+            ", ".join(f"{zeros:.0%}" for zeros in one["zeros"]),
+            ", ".join(f"{time:,.0f}" for time in one["sparse_us"]),
+            one["interpolation_error"],
+            one["break_even"],
             held["measuring_us"][one["layer"]],
             *(policy["by_pass"][number] for policy in held["policies"][2:]),
         ]

@@ -13,15 +13,16 @@ from gpusim.config.monitor import MonitorSpec
 
 @dataclass(frozen=True)
 class Overheads:
-    """A column of the table: overheads as shares of the training's time without measurements.
-
-    iterations: of the training, from the dissertation's text.
-    """
+    """A column of the published overhead table, as shares of the training time without measurements."""
 
     dataset: str
+    """Name of the data set."""
     iterations: int
+    """Iterations of the training, from the dissertation's text."""
     exhaustive: float
+    """Overhead of a measurement in each iteration."""
     monitored: float
+    """Overhead of the monitor."""
 
     @property
     def ratio(self) -> float:

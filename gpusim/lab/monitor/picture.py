@@ -21,13 +21,13 @@ def picture(replay: Replay) -> Picture:
     columns = min(COLUMNS, len(replay.maps))
     rows = -(-len(replay.maps) // columns)
     return Picture(
-        "monitor",
-        f"True and measured sparsity, {replay.name}",
-        f"Measured in {percent(replay.share_measured)} of the iterations of {len(replay.maps)} maps.",
-        ("map", "first iteration", "last iteration", "measured sparsity"),
-        [(held.name, one.start, one.last, one.sparsity) for held in replay.maps for one in held.processes],
-        lambda figure: _draw(figure, replay, rows, columns),
-        (columns * PANEL_INCHES[0], rows * PANEL_INCHES[1]),
+        name="monitor",
+        title=f"True and measured sparsity, {replay.name}",
+        alt=f"Measured in {percent(replay.share_measured)} of the iterations of {len(replay.maps)} maps.",
+        heads=("map", "first iteration", "last iteration", "measured sparsity"),
+        rows=[(held.name, one.start, one.last, one.sparsity) for held in replay.maps for one in held.processes],
+        draw=lambda figure: _draw(figure, replay, rows, columns),
+        size=(columns * PANEL_INCHES[0], rows * PANEL_INCHES[1]),
         framed=True,
     )
 

@@ -16,18 +16,21 @@ from gpusim.lab.monitor.scheduler import Process, Scheduler, Transition
 class MapReplay:
     """The replay of one map.
 
-    truth: its sparsity in each iteration; measured: the iterations with a measurement, int64; processes: those that
-    ended; believed: the sparsity that the monitor assumes in each iteration, float64, NaN before the first process has
-    ended; sparse_threshold: the believed sparsity from which the layer takes the sparse kernel. A belief holds from the
-    iteration after its process's last.
+    A value of a process applies from the iteration after the process's last.
     """
 
     name: str
+    """Name of the map."""
     truth: np.ndarray
+    """float64 [iterations]: true sparsity."""
     measured: np.ndarray
+    """int64: iterations with a measurement."""
     processes: tuple[Process, ...]
+    """Monitoring processes that ended."""
     believed: np.ndarray
+    """float64 [iterations]: sparsity that the monitor assumes; NaN before the first process ends."""
     sparse_threshold: float
+    """Assumed sparsity from which the layer uses the sparse kernel."""
 
     @property
     def share_measured(self) -> float:
@@ -76,14 +79,20 @@ class MapReplay:
 
 @dataclass(frozen=True)
 class Replay:
-    """The replay of a whole training. state: at its end."""
+    """The replay of a whole training."""
 
     name: str
+    """Name of the training."""
     length: int
+    """Number of iterations."""
     settings: MonitorSpec
+    """Settings of the monitor."""
     maps: tuple[MapReplay, ...]
+    """Replays of the maps."""
     transitions: tuple[Transition, ...]
+    """Changes of the monitor's state."""
     state: MonitorState
+    """State of the monitor at the end."""
 
     @property
     def share_measured(self) -> float:

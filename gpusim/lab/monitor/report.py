@@ -21,8 +21,14 @@ def replay_table(replay: Replay) -> Table:
     ]
     rows = [
         (
-            *(held.name, len(held.processes), len(held.measured), held.share_measured),
-            *(held.mean_error, held.max_error, held.share_sparse, held.share_misjudged),
+            held.name,
+            len(held.processes),
+            len(held.measured),
+            held.share_measured,
+            held.mean_error,
+            held.max_error,
+            held.share_sparse,
+            held.share_misjudged,
         )
         for held in replay.maps
     ]

@@ -15,18 +15,20 @@ class MonitorError(UserError):
 
 @dataclass(frozen=True)
 class Process:
-    """A monitoring process that has ended.
-
-    start, last: its first and its last iteration; measurements: their number; sparsity: their mean; period: of the map
-    afterwards, from this start to the next; state: of the monitor afterwards.
-    """
+    """A monitoring process that has ended."""
 
     start: int
+    """First iteration."""
     last: int
+    """Last iteration."""
     measurements: int
+    """Number of measurements."""
     sparsity: float
+    """Mean sparsity of the measurements."""
     period: int
+    """New period of the map, from this start to the next, in iterations."""
     state: MonitorState
+    """State of the monitor afterwards."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +42,24 @@ class Transition:
 
 @dataclass
 class MonitoredMap:
-    """A row of the sparsity list.
-
-    period: iterations from the start of a process to that of the next; due: iteration of its next measurement; history:
-    sparsities that its latest processes found; under_way: measurements of the process that has not ended; start: first
-    iteration of that process; believed: sparsity that the latest process found, None before there was one; processes:
-    those that have ended.
-    """
+    """A row of the sparsity list."""
 
     name: str
+    """Name of the map."""
     period: int
+    """Iterations from the start of one process to that of the next."""
     due: int
+    """Iteration of the next measurement."""
     history: History = ()
+    """Sparsities of the latest processes."""
     under_way: list[float] = field(default_factory=list)
+    """Measurements of the current process; empty: no process is active."""
     start: int = 0
+    """First iteration of the current process."""
     believed: float | None = None
+    """Sparsity from the latest process; None: none has ended."""
     processes: list[Process] = field(default_factory=list)
+    """Processes that have ended."""
 
 
 class Scheduler:

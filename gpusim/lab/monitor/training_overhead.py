@@ -26,21 +26,24 @@ LEARNING_RATE = 0.01
 
 @dataclass(frozen=True)
 class OverheadPlan:
-    """The trainings to measure.
-
-    model: one of `gpusim capture`; iterations: of the training with the monitor, and of that without any;
-    exhaustive_iterations: of the training that measures in each; parts: turns that the three take; place: where zeros
-    are counted; device: as PyTorch names it, or 'auto'.
-    """
+    """The trainings to measure."""
 
     model: str
+    """Model of `gpusim capture`."""
     iterations: int = 5_000
+    """Iterations of the training with the monitor, and of that without measurements."""
     exhaustive_iterations: int = 500
+    """Iterations of the training with a measurement in each."""
     batch: int = 128
+    """Batch size."""
     place: CountLocation = CountLocation.HOST
+    """Place where zeros are counted."""
     device: str = "auto"
+    """Device in PyTorch's notation, or 'auto'."""
     parts: int = 5
+    """Number of turns into which the three trainings are divided."""
     seed: int = 0
+    """Random seed."""
 
     def __post_init__(self) -> None:
         if self.model not in ALL_POINTS:
@@ -52,19 +55,22 @@ class OverheadPlan:
 
 @dataclass(frozen=True)
 class TrainingOverhead:
-    """The result of the measurement.
-
-    device: its name; plain_s, exhaustive_s, monitored_s: time of an iteration, in seconds; share_measured: share of
-    measurements in the monitored training; layers: the logs of that training's layers, by name.
-    """
+    """Measured overhead of the monitor."""
 
     plan: OverheadPlan
+    """Trainings."""
     device: str
+    """Name of the device."""
     plain_s: float
+    """Time of an iteration without measurements in seconds."""
     exhaustive_s: float
+    """Time of an iteration with measurements of every layer in seconds."""
     monitored_s: float
+    """Time of an iteration with the monitor in seconds."""
     share_measured: float
+    """Share of possible measurements that the monitored training makes."""
     layers: Mapping[str, LayerLog]
+    """Logs of the monitored training's layers, by name."""
 
     @property
     def exhaustive(self) -> float:
@@ -165,4 +171,12 @@ def measure_overhead(
     monitor = trainings["monitored"][0].monitor
     assert monitor is not None
     shown = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
-    return TrainingOverhead(plan, shown, plain, exhaustive, monitored, monitor.share_measured, monitor.layers)
+    return TrainingOverhead(
+        plan=plan,
+        device=shown,
+        plain_s=plain,
+        exhaustive_s=exhaustive,
+        monitored_s=monitored,
+        share_measured=monitor.share_measured,
+        layers=monitor.layers,
+    )

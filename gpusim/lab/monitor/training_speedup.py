@@ -13,12 +13,14 @@ TOLERANCE = 1e-6  # of shares that must add up to 1
 
 @dataclass(frozen=True)
 class PublishedSpeedup:
-    """A column of table 6.7. conv_share: P; speedup: of the training; mean_speedup: of the convolutional layers, the
-    average that Dong 2020 gives (figures 6.17 to 6.19)."""
+    """A column of table 6.7 of Dong 2020."""
 
     conv_share: float
+    """Share P of the convolutional layers."""
     speedup: float
+    """Speed-up of the training."""
     mean_speedup: float
+    """Mean speed-up of the convolutional layers (figures 6.17 to 6.19)."""
 
     @property
     def implied_mean(self) -> float:

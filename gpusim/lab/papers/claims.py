@@ -14,28 +14,32 @@ STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN)
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """The verdict on a claim by one comparison.
-
-    state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
-    the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value, or why it
-    cannot be asked; without: points that belong to the claim and have not been run.
-    """
+    """The verdict on a claim by one comparison."""
 
     state: str
+    """One of STATES, or BESIDE where the comparison has no value for the claim."""
     ours: str = "–"
+    """Our value as text."""
     limits: tuple[float, ...] = ()
+    """Largest speed-up that the zeros of each value allow."""
     reasons: tuple[str, ...] = ()
+    """Metrics that changed with the value, or the reason why the claim cannot be checked."""
     without: tuple[str, ...] = ()
+    """Points of the claim that have not been run."""
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim of a figure. verdicts: by comparison; fits: whether its points fit the GPU's memory."""
+    """A claim of a figure with its verdicts."""
 
     figure: str
+    """Name of the figure."""
     claim: ClaimSpec
+    """Claim."""
     verdicts: Mapping[str, ClaimVerdict]
+    """Verdicts by comparison."""
     fits: str
+    """Whether its points fit into the GPU's memory, as text."""
 
     def is_allowed(self, comparison: str) -> bool | None:
         """Tell whether the publication's speed-up is within the largest limit there; None where either is unknown."""

@@ -21,13 +21,14 @@ RATES_NOTES = (
 
 @dataclass(frozen=True)
 class PlanCosts:
-    """missing: costs of the points that the store lacks, by key, each as if alone; parts: their processor time, by what
-    it is spent on; notes: what they rest on, how far off such were.
-    """
+    """Estimated cost of the points that the store lacks."""
 
     missing: Mapping[str, RunCost]
+    """Cost of each missing point by key, as if it ran alone."""
     parts: Mapping[str, Mapping[Hashable, float]]
+    """Processor seconds of each missing point by part of the work; points can share parts."""
     notes: Sequence[str]
+    """Basis of the estimates, with the errors of earlier ones."""
 
     def of(self, keys: Sequence[str]) -> list[RunCost]:
         """Return the costs of those of some points that are missing."""

@@ -72,14 +72,20 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class DnnmarkMeasurement:
-    """A benchmark's pass: forward, or all backward passes. kernels: their names; values: by the names in FIGURES."""
+    """A benchmark's forward pass, or all its backward passes."""
 
     benchmark: str
+    """Name of the benchmark."""
     backward: bool
+    """Backward passes; otherwise the forward pass."""
     kernels: tuple[str, ...]
+    """Names of the kernels."""
     cycles: int
+    """Simulated cycles."""
     time_us: float
+    """Time in microseconds."""
     values: Mapping[str, float]
+    """Values by the names in FIGURES."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,17 @@ class BenchmarksJob(Job):
         rows = NetworkRows(NAME, FOLDER, identity, layers)
         title = f"{NAME}, train, batch {self.batch}, {self.size} rows and columns"
         seed = self.settings.seed
-        return RunDescription("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
+        return RunDescription(
+            kind="net",
+            title=title,
+            configuration=self.resolved(),
+            inputs=(),
+            gpu=self.gpu.name,
+            seed=seed,
+            batch=self.batch,
+            phase="train",
+            network=rows,
+        )
 
     def _run(self, context: Context, record: RunRecord) -> None:
         """Run each benchmark; after an interrupt the record has those that were finished."""

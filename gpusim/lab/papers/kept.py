@@ -25,19 +25,20 @@ _PATHS = {
 
 @dataclass(frozen=True)
 class PointRecord:
-    """A point's run.
-
-    metrics: those that figures read and that apply; half_width: of the cycles, relative, 0 where it was simulated in
-    whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: processor
-    time; sources: hash of those that ran it.
-    """
+    """The stored run of a point."""
 
     metrics: Mapping[str, Any]
+    """Applicable metrics that figures use, by path."""
     half_width: float
+    """Relative half-width of the cycles; 0: simulated whole."""
     fraction: float
+    """Share of the instructions that was simulated."""
     launches: list[tuple[str, int]]
+    """Kernel and cycles of each launch."""
     seconds: float
+    """Processor time in seconds."""
     sources: str = ""
+    """Hash of the source files of the run."""
 
     @property
     def time_us(self) -> float:
@@ -47,16 +48,18 @@ class PointRecord:
 
 @dataclass(frozen=True)
 class ReproductionResults:
-    """The known results of a reproduction.
-
-    points, networks: of products and of networks, by key; errors: of points that failed; said: how it was run.
-    """
+    """The known results of a publication."""
 
     name: str
+    """Name of the publication."""
     points: Mapping[str, PointRecord]
+    """Runs of single products and layers, by key."""
     errors: Mapping[str, str] = field(default_factory=dict)
+    """Messages of failed points, by key."""
     said: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the runs."""
     networks: Mapping[str, NetworkPointRecord] = field(default_factory=dict)
+    """Runs of networks, by key."""
 
     @property
     def runs(self) -> "Mapping[str, PointRecord | NetworkPointRecord]":

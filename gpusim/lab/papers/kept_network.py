@@ -17,8 +17,15 @@ _FORWARD = ("forward", "loss")
 WORK = ("macs", "operations", "minimum_bytes", "launches", "images")
 # what verdicts and explanations read of every row, beside what figures measure
 ALWAYS = (
-    *("kernel.cycles", "kernel.time_us", "kernel.clock_ghz", "kernel.wavefront_instructions", "dram.bytes"),
-    *("l1.hit_rate", "l2.hit_rate", "l1.transactions", "l2.transactions"),
+    "kernel.cycles",
+    "kernel.time_us",
+    "kernel.clock_ghz",
+    "kernel.wavefront_instructions",
+    "dram.bytes",
+    "l1.hit_rate",
+    "l2.hit_rate",
+    "l1.transactions",
+    "l2.transactions",
     *(metric.path for metric in metrics.METRICS if metric.path.startswith("stalls.")),
     *(f"roofline.{name}" for name in ROOFLINES),
 )
@@ -35,19 +42,22 @@ class NetworkLaunchRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class NetworkRowRecord:
-    """Passes of a layer that stand together. by: one of BY; part: the pass, the direction, or 'all'; kind: the layer's;
-    layer: its name, that of a kind where all layers of one are together, empty for all layers.
-
-    work: counts by name (WORK); metrics, half_widths: by path, the latter where they are not 0.
-    """
+    """A row of a network's results: passes of one or several layers."""
 
     by: str
+    """Grouping of the rows: one of BY."""
     layer: str
+    """Name of the layer, or of a kind whose layers form one row; empty: all layers."""
     kind: str
+    """Kind of the layer."""
     part: str
+    """Pass, direction, or 'all'."""
     work: Mapping[str, int]
+    """Counts by name (WORK)."""
     metrics: Mapping[str, float]
+    """Metrics by path."""
     half_widths: Mapping[str, float]
+    """Non-zero half-widths of the metrics by path."""
 
     def number(self, path: str) -> float | None:
         """Return a metric, or of `work.` a count; None where it does not apply or is not known."""
@@ -57,14 +67,18 @@ class NetworkRowRecord:
 
 @dataclass(frozen=True)
 class NetworkPointRecord:
-    """A network's run. fraction: of the instructions that were simulated; seconds: processor time; error: half-width
-    of the iteration's time, relative."""
+    """The stored run of a network."""
 
     rows: Sequence[NetworkRowRecord]
+    """Rows of all groupings."""
     launches: Sequence[NetworkLaunchRecord]
+    """Launches in order."""
     fraction: float
+    """Share of the instructions that was simulated."""
     error: float
+    """Relative half-width of the iteration's time."""
     seconds: float
+    """Processor time in seconds."""
 
 
 def get_direction(what: str) -> str:
@@ -132,13 +146,13 @@ def _row(
     work |= {"launches": plain_sum(len(one.launches) for one in parts), "images": batch}
     kinds = {str(one.values.get("kind", "")) for one in parts}
     return NetworkRowRecord(
-        by,
-        layer,
-        kinds.pop() if len(kinds) == 1 else "",
-        part,
-        work,
-        {path: _short(value) for path, (value, _) in numbers.items()},
-        {path: _short(width) for path, (_, width) in numbers.items() if width},
+        by=by,
+        layer=layer,
+        kind=kinds.pop() if len(kinds) == 1 else "",
+        part=part,
+        work=work,
+        metrics={path: _short(value) for path, (value, _) in numbers.items()},
+        half_widths={path: _short(width) for path, (_, width) in numbers.items() if width},
     )
 
 
@@ -151,7 +165,11 @@ def plain(kept: NetworkPointRecord) -> dict[str, Any]:
     paths = sorted({path for row in kept.rows for path in row.metrics})
     rows = [
         [
-            *(row.by, row.layer, row.kind, row.part, [row.work[name] for name in WORK]),
+            row.by,
+            row.layer,
+            row.kind,
+            row.part,
+            [row.work[name] for name in WORK],
             [row.metrics.get(path) for path in paths],
             dict(row.half_widths),
         ]
@@ -170,6 +188,16 @@ def parse_network_record(data: Mapping[str, Any]) -> NetworkPointRecord:
     rows = []
     for by, layer, kind, part, work, values, widths in data["rows"]:
         held = {path: value for path, value in zip(data["metrics"], values, strict=True) if value is not None}
-        rows.append(NetworkRowRecord(by, layer, kind, part, dict(zip(WORK, work, strict=True)), held, widths))
+        rows.append(
+            NetworkRowRecord(
+                by=by,
+                layer=layer,
+                kind=kind,
+                part=part,
+                work=dict(zip(WORK, work, strict=True)),
+                metrics=held,
+                half_widths=widths,
+            )
+        )
     launches = [NetworkLaunchRecord(*one) for one in data["launches"]]
     return NetworkPointRecord(rows, launches, data["fraction"], data["error"], data["seconds"])

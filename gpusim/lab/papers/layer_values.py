@@ -47,11 +47,14 @@ class LayerRow:
 
 @dataclass(frozen=True)
 class LayerMeasurement:
-    """A measure of a row. half_width: of its confidence interval, 0 where nothing was sampled."""
+    """A value of a row."""
 
     of: LayerRow
+    """Row."""
     value: float
+    """Value."""
     half_width: float = 0.0
+    """Half-width of its confidence interval; 0: not sampled."""
 
 
 def list_layer_rows(figure: LayersFigure, point: NetworkPoint, results: ReproductionResults) -> list[LayerRow]:

@@ -17,13 +17,18 @@ PALE = 1.7  # how much further than the largest value a map's colours reach: bla
 
 @dataclass(frozen=True)
 class BarPanel:
-    """A panel of grouped bars. values, half_widths: by series, one for each group, None where unknown."""
+    """A panel of grouped bars."""
 
     title: str
+    """Title."""
     groups: Sequence[str]
+    """Names of the groups."""
     values: Mapping[str, Sequence[float | None]]
+    """Values by series, one for each group; None: unknown."""
     half_widths: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Half-widths by series, one for each group."""
     line: float | None = None
+    """Value of a horizontal reference line; None: no line."""
 
 
 def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture:
@@ -46,7 +51,9 @@ def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture
     ]
     said = f"Bars of {', '.join(panel.title for panel in panels)}."
     size = (width, PANEL_INCHES * len(panels) + 0.6)
-    return Picture("bars", title, said, ("measure", "group", "bar", "value"), rows, draw, size)
+    return Picture(
+        name="bars", title=title, alt=said, heads=("measure", "group", "bar", "value"), rows=rows, draw=draw, size=size
+    )
 
 
 def _bars(axes: Any, panel: BarPanel) -> None:
@@ -90,15 +97,25 @@ def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> 
 
     rows = [(name, part, value) for name, held in bars_.items() for part, value in held.items()]
     size = (max(5.0, 0.7 * len(bars_)), 4.2)
-    return Picture("stacked", title, f"Bars of {', '.join(parts)}.", ("bar", "part", axis), rows, draw, size)
+    return Picture(
+        name="stacked",
+        title=title,
+        alt=f"Bars of {', '.join(parts)}.",
+        heads=("bar", "part", axis),
+        rows=rows,
+        draw=draw,
+        size=size,
+    )
 
 
 @dataclass(frozen=True)
 class HeatMapPanel:
-    """A panel of a map. values: [y][x], None where unknown; 1 is the border between gain and loss."""
+    """A panel of a heat map."""
 
     title: str
+    """Title."""
     values: Sequence[Sequence[float | None]]
+    """Values [y][x]; None: unknown; 1 is the border between gain and loss."""
 
 
 def heat(
@@ -129,7 +146,15 @@ def heat(
         for at_x, value in zip(x[1], values, strict=True)
     ]
     said = f"Maps of {', '.join(panel.title for panel in panels)}."
-    return Picture("heat", title, said, ("map", x[0], y[0], "value"), rows, draw, (3.6 * len(panels), 3.2))
+    return Picture(
+        name="heat",
+        title=title,
+        alt=said,
+        heads=("map", x[0], y[0], "value"),
+        rows=rows,
+        draw=draw,
+        size=(3.6 * len(panels), 3.2),
+    )
 
 
 def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> Picture:
@@ -146,4 +171,12 @@ def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequenc
         axes.legend(fontsize="x-small")
 
     rows = [(name, *point) for name, curve in curves.items() for point in zip(*curve, strict=True)]
-    return Picture("lines", title, f"Curves of {', '.join(curves)}.", ("curve", *axes_), rows, draw, (7.0, 3.2))
+    return Picture(
+        name="lines",
+        title=title,
+        alt=f"Curves of {', '.join(curves)}.",
+        heads=("curve", *axes_),
+        rows=rows,
+        draw=draw,
+        size=(7.0, 3.2),
+    )

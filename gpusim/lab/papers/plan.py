@@ -81,11 +81,14 @@ class PlannedPoint(Protocol):
 
 @dataclass(frozen=True)
 class PlannedProduct:
-    """A point with its run's configuration. seconds: estimated processor time."""
+    """A planned point."""
 
     point: ReproductionPoint
+    """Point."""
     config: RunConfig
+    """Configuration of its run."""
     seconds: float
+    """Estimated processor time in seconds."""
 
     @property
     def key(self) -> str:
@@ -196,10 +199,12 @@ class PlannedNetwork:
 
 @dataclass(frozen=True)
 class ReproductionPlan:
-    """The points to run, by key; by_figure: keys of each figure's points, none for one that needs no run."""
+    """The points to run."""
 
     points: Mapping[str, PlannedPoint]
+    """Points by key."""
     by_figure: Mapping[str, tuple[str, ...]]
+    """Keys of each figure's points; empty for a figure without runs."""
 
     def seconds(self, figure: str | None = None) -> float:
         """Return the estimated processor time of a figure's points, or of all, in seconds; what several have in common

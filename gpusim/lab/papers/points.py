@@ -32,15 +32,14 @@ LAYER_FIELDS = (
 
 @dataclass(frozen=True)
 class ReproductionPoint:
-    """A run that a figure needs.
-
-    labels: case, batch, data, path, of a map x and y, of an engine that is changed the change; given: what `sets` is
-    laid over.
-    """
+    """A run that a figure needs."""
 
     labels: Mapping[str, str]
+    """Labels: case, batch, data and path; also x and y in a heat map, and the change in an ablation."""
     given: files.Document
+    """Base configuration."""
     sets: Mapping[str, Any]
+    """Values that override it, by path."""
 
     @property
     def key(self) -> str:

@@ -33,12 +33,14 @@ OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What a rule finds. kept: for each comparison whether it is as claimed, None where half-widths leave it open;
-    ours: our figure as text; partly: whether one that is not as claimed has something of it."""
+    """Result of a claim's rule."""
 
     kept: Sequence[bool | None]
+    """For each comparison, whether the claim holds; None: undecided within the half-widths."""
     ours: str
+    """Our value as text."""
     partly: bool = False
+    """The claim does not hold, but part of it does."""
 
 
 def apply_rule(claim: ClaimSpec, values: Sequence[FigureValue], shown: Shown) -> RuleResult:

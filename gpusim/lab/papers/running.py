@@ -24,18 +24,20 @@ NOT_AS_EXPECTED = "the result is not NumPy's"
 
 @dataclass
 class PlanOutcome:
-    """The outcome of a plan's points.
-
-    found, ran: their numbers; errors: by point; left_out: points whose library is not installed, with its product;
-    seconds: of the processes that ran now.
-    """
+    """Outcome of running a plan."""
 
     found: int = 0
+    """Number of points that the store already had."""
     ran: int = 0
+    """Number of points that were run."""
     errors: dict[str, str] = field(default_factory=dict)
+    """Messages by key of the failed points."""
     left_out: dict[str, VendorProduct] = field(default_factory=dict)
+    """Points whose library is not installed, with the library's product."""
     seconds: float = 0.0
+    """Total time of this run's processes in seconds."""
     wall_s: float = 0.0
+    """Wall time in seconds."""
 
     def sentence(self, points: int) -> str:
         """Return a sentence such as '12 of 14 points: 8 ran, 4 were there; 1:30, processes 2:41'."""

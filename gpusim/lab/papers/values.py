@@ -23,16 +23,16 @@ OURS = "ours"  # the comparison of what no run is needed for
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a way against its base.
-
-    title: for tables and axes; of: of both's metrics; shown: formats it; relative: whether its interval is a part of
-    it, as that of times.
-    """
+    """A measure of a variant relative to its base."""
 
     title: str
+    """Title in tables and on axes."""
     of: Callable[[Metrics, Metrics], float | None]
+    """Computes the value from the metrics of the variant and of the base."""
     shown: Callable[[float], str]
+    """Formats a value."""
     relative: bool = True
+    """The half-width scales with the value, as for times."""
 
 
 def _ratio(path: str) -> Callable[[Metrics, Metrics], float | None]:
@@ -84,37 +84,42 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A measured value.
-
-    labels: case, batch, data and such; comparison: the one it belongs to, of networks the GPU; limit: for a speed-up,
-    the largest that its zeros allow; reasons: what moved with it, largest first; count: number of layers that it stands
-    for; half_width: of its confidence interval, 0 where that is not known.
-    """
+    """A measured value."""
 
     measure: str
+    """Name of the measure."""
     comparison: str
+    """Comparison of the value; for networks, the GPU."""
     labels: Mapping[str, str]
+    """Labels, such as case, batch and data."""
     value: float
+    """Value."""
     limit: float | None = None
+    """For a speed-up, the largest that the zeros allow; None: unknown."""
     reasons: tuple[str, ...] = ()
+    """Metrics that changed with the value, the largest change first."""
     count: int = 1
+    """Number of layers that the value represents."""
     half_width: float = 0.0
+    """Half-width of its confidence interval; 0: unknown."""
 
 
 @dataclass(frozen=True)
 class CaseRuns:
-    """A case with a batch and data: the known runs of all ways.
-
-    zeros: share of zeros in the matrix whose zeros are skipped; None where no such run is known; count: number of
-    layers that it stands for.
-    """
+    """Known runs of all variants for one case, batch and data."""
 
     case: str
+    """Name of the case."""
     batch: int
+    """Batch size."""
     data: str
+    """Name of the data."""
     ways: Mapping[str, PointRecord]
+    """Runs by variant."""
     zeros: float | None
+    """Share of zeros in the matrix whose zeros are skipped; None: no such run is known."""
     count: int = 1
+    """Number of layers that the case represents."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -176,13 +181,10 @@ def measured(group: CaseRuns, measure: str, path: str, base: str) -> float | Non
 
 @dataclass(frozen=True)
 class Spreads:
-    """How far ways move with changes that do not matter, in the case where each does most.
-
-    moved: by way and measure, relative, or in points where the measure is of points; none of ways without such runs; of
-    ways that are made of others' the most that these move.
-    """
+    """Sensitivity of the variants to changes that should not matter, in the case with the largest effect."""
 
     moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Effect by variant and measure, relative or in points; a combined variant has the largest of its parts."""
 
     def of(self, group: "CaseRuns", measure: str, path: str, base: str) -> float:
         """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
@@ -248,7 +250,16 @@ def compared_values(
                 labels = {**group.labels, "path": comparison.path, "base": comparison.base}
                 width = moved.of(group, measure, comparison.path, comparison.base)
                 width *= value if MEASURES[measure].relative else 1.0
-                yield FigureValue(measure, name, labels, value, limit, reasons, group.count, width)
+                yield FigureValue(
+                    measure=measure,
+                    comparison=name,
+                    labels=labels,
+                    value=value,
+                    limit=limit,
+                    reasons=reasons,
+                    count=group.count,
+                    half_width=width,
+                )
 
 
 class HasMetrics(Protocol):

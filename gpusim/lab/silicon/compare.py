@@ -19,11 +19,12 @@ STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets,
 
 @dataclass(frozen=True)
 class CorrelationPoint:
-    """A point beside its prediction. table_launch_us: what the table's measurements with such a kernel hold beside the
-    kernels."""
+    """A measured point beside its prediction."""
 
     prediction: Prediction
+    """Prediction of the point."""
     table_launch_us: float
+    """Overhead outside kernels in the table's measurements with such a kernel, in microseconds."""
 
     @property
     def launch_us(self) -> float:
@@ -114,13 +115,13 @@ def summary(rows: Sequence[CorrelationPoint]) -> RatioSummary:
     measured = [row.prediction.point.gflop / row.prediction.point.time_us for row in rows]
     modelled = [row.prediction.point.gflop / row.modelled_us for row in rows]
     return RatioSummary(
-        len(rows),
-        float(np.exp(logarithms.mean())),
-        float(np.exp(logarithms.std())),
-        float(np.abs(ratios - 1).mean()),
-        float(ratios.min()),
-        float(ratios.max()),
-        rank_correlation(measured, modelled) if len(rows) > 2 else None,
+        count=len(rows),
+        geometric_mean=float(np.exp(logarithms.mean())),
+        spread=float(np.exp(logarithms.std())),
+        mean_absolute_error=float(np.abs(ratios - 1).mean()),
+        least=float(ratios.min()),
+        most=float(ratios.max()),
+        rank_correlation=rank_correlation(measured, modelled) if len(rows) > 2 else None,
     )
 
 
@@ -155,19 +156,22 @@ def _are_convolutions(rows: Sequence[CorrelationPoint]) -> bool:
 
 @dataclass(frozen=True)
 class NetworkTotal:
-    """The times of a network's convolutions together, in microseconds an image.
-
-    points: convolutions and passes; half_width_us: of the model's, of independent points; launch_us: what of the
-    model's no kernel takes.
-    """
+    """Total time of a network's convolutions."""
 
     network: str
+    """Name of the network."""
     what: str
+    """Pass of the convolutions, or 'all'."""
     points: int
+    """Number of convolution passes."""
     measured_us: float
+    """Measured time in microseconds per image."""
     modelled_us: float
+    """Modelled time in microseconds per image."""
     half_width_us: float
+    """Half-width of the modelled time in microseconds, with independent points."""
     launch_us: float
+    """Share of the modelled time outside kernels, in microseconds per image."""
 
     @property
     def ratio(self) -> float:
@@ -216,7 +220,15 @@ def _total(network: str, what: str, rows: Sequence[CorrelationPoint]) -> Network
         math.fsum(math.fsum(times[of] for times in held) / len(held) for held in by_pass.values()) for of in (0, 1, 3)
     )
     widths = [math.hypot(*(times[2] for times in held)) / len(held) for held in by_pass.values()]
-    return NetworkTotal(network, what, len(by_pass), measured, modelled, math.hypot(*widths), launch)
+    return NetworkTotal(
+        network=network,
+        what=what,
+        points=len(by_pass),
+        measured_us=measured,
+        modelled_us=modelled,
+        half_width_us=math.hypot(*widths),
+        launch_us=launch,
+    )
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:

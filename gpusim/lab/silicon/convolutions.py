@@ -50,13 +50,16 @@ _SIDE_BY_SIDE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]
 
 @dataclass(frozen=True)
 class TensileMultiplier:
-    """Products of layers' tensors by a kernel of rocBLAS (workloads.operators.tiles.Multiplier). name: the kernel's;
-    adds: whether results are added to what is there, whoever asks; staggered: as of TensileProblem."""
+    """Products of layers' tensors by a kernel of rocBLAS (workloads.operators.tiles.Multiplier)."""
 
     name: str
+    """Name of the kernel."""
     kernels: "Mapping[str, Kernel]"
+    """Kernels of the code objects by name."""
     adds: bool
+    """Always add results to the contents of C (beta = 1)."""
     staggered: bool
+    """Workgroups start at different positions along K."""
 
     def launches(
         self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
@@ -78,15 +81,20 @@ class TensileMultiplier:
 
 @dataclass(frozen=True)
 class SolverLaunches:
-    """What a solver launches. before, after: what moves images; warm_up, product: of rocBLAS, of which the second
-    counts; times: how often a call has it, another image each; gap_us: between two of these."""
+    """Launches of a convolution by a solver."""
 
     before: "tuple[Launch, ...]"
+    """Launches that move images before the product."""
     warm_up: "tuple[Launch, ...]"
+    """A first product, which warms the caches and does not count."""
     product: "tuple[Launch, ...]"
+    """The product that counts."""
     after: "tuple[Launch, ...]" = ()
+    """Launches that move images after the product."""
     times: int = 1
+    """Number of products in a call, each over another image."""
     gap_us: float = 0.0
+    """Time between two products in microseconds."""
 
     @property
     def in_order(self) -> "tuple[Launch, ...]":
@@ -119,7 +127,18 @@ def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[s
     memory = DeviceMemory(MEMORY_MIB << 20, architecture=gpu.architecture)
     if point.solver in IN_ONE:
         transposes, m, n, k, batch = point.product
-        problem = TensileProblem(transposes, m, n, k, 1.0, 0.0, batch, staggered, gpu.cus, one_b=True)
+        problem = TensileProblem(
+            transposes=transposes,
+            m=m,
+            n=n,
+            k=k,
+            alpha=1.0,
+            beta=0.0,
+            batch=batch,
+            staggered=staggered,
+            compute_units=gpu.cus,
+            one_b=True,
+        )
         product = TensileKernel.named(point.kernel).launches(problem, kernels, memory)
         return SolverLaunches((), product, product)
     by = TensileMultiplier(point.kernel, kernels, point.direction == "W", staggered)

@@ -34,10 +34,12 @@ _MULTIPLY_ACCUMULATE = {
 
 @dataclass(frozen=True)
 class PointCosts:
-    """Points before they are run. cost_s: processor seconds of those that can be; refused: why not, of the others."""
+    """Points with their estimated cost before they are run."""
 
     cost_s: dict[MeasuredPoint, float]
+    """Processor seconds of the points that can be run."""
     refused: dict[MeasuredPoint, str]
+    """Reason for each point that cannot be run."""
 
 
 def no_measurement(point: MeasuredPoint, launches: LaunchOverhead) -> str:

@@ -28,14 +28,18 @@ Evaluate = Callable[[Sequence[Values]], Sequence[Sequence[Prediction]]]
 
 @dataclass(frozen=True)
 class FitCandidate:
-    """One value of a parameter with the others as found. error: with its own best launch_us; better: the share of
-    resamples in which the value found has a lower error, None of the value found itself."""
+    """One candidate value of a fitted parameter; the other parameters have their fitted values."""
 
     path: str
+    """Path of the parameter."""
     value: Any
+    """Candidate value."""
     error: float
+    """Mean absolute error with the best `launch_us` for this value."""
     launch_us: float
+    """Best overhead outside kernels for this value, in microseconds."""
     better: float | None
+    """Share of resamples in which the fitted value has a lower error; None: this is the fitted value."""
 
     @property
     def excluded(self) -> bool:
@@ -45,17 +49,22 @@ class FitCandidate:
 
 @dataclass(frozen=True)
 class ParameterFit:
-    """values: by path; launch_us with its interval (INTERVAL of the resamples), that of compiled kernels where it is
-    one of its own; error: with these, of the points that took part, whose number is `points`; tried: all values of all
-    parameters, around what was found."""
+    """Fitted parameters of the model."""
 
     values: Values
+    """Fitted values by path."""
     launch_us: float
+    """Fitted overhead of a measurement outside kernels, in microseconds."""
     launch_interval_us: tuple[float, float]
+    """Interval of `launch_us` over the resamples (INTERVAL), in microseconds."""
     error: float
+    """Mean absolute error of the fitted points."""
     tried: tuple[FitCandidate, ...]
+    """Candidates of all parameters, around the fitted values."""
     points: int
+    """Number of fitted points."""
     hip_launch_us: float | None = None
+    """Overhead outside kernels for compiled kernels, in microseconds; None: the same as `launch_us`."""
 
     @property
     def launches(self) -> LaunchOverhead:
@@ -105,7 +114,15 @@ def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any]
             tried.append(FitCandidate(path, value, other_error, other_launch, better))
     low, high = np.percentile(launches, INTERVAL)
     interval = (float(low), float(high))
-    return ParameterFit(values, launch, interval, error, tuple(tried), here.points, hip[0] if hip else None)
+    return ParameterFit(
+        values=values,
+        launch_us=launch,
+        launch_interval_us=interval,
+        error=error,
+        tried=tuple(tried),
+        points=here.points,
+        hip_launch_us=hip[0] if hip else None,
+    )
 
 
 def _steps(spec: FitSpec) -> np.ndarray:
@@ -114,12 +131,14 @@ def _steps(spec: FitSpec) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Deviations:
-    """How far off points are with each time of a measurement that no kernel takes. steps: these times; off:
-    |ratio - 1| [step, point]; kinds: which points have one time in common [kind, point]."""
+    """Errors of points for each candidate overhead outside kernels."""
 
     steps: np.ndarray
+    """float64 [steps]: candidate overheads in microseconds."""
     off: np.ndarray
+    """float64 [steps, points]: |ratio - 1|."""
     kinds: np.ndarray
+    """bool [kinds, points]: points that share one overhead."""
 
     @classmethod
     def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Deviations":

@@ -26,20 +26,22 @@ from gpusim.results.store.work import RunDescription
 
 @dataclass(frozen=True)
 class CorrelationOptions:
-    """How points are run.
-
-    limit_gflop: larger products are sampled as sampling says, None: none is; fits: the table's parameters are searched;
-    budget_s: most processor seconds of a point, None: any; jobs: processes; store: where finished points are kept and
-    found, None: nowhere; fresh: what the store has does not count.
-    """
+    """Options for running measured points."""
 
     limit_gflop: float
+    """Size in GFLOP above which products are sampled."""
     sampling: SamplingSpec | None
+    """Sampling of large products; None: all are simulated whole."""
     fits: bool = False
+    """Search the table's parameters."""
     budget_s: float | None = None
+    """Limit of processor seconds for a point; None: no limit."""
     jobs: int = 1
+    """Worker processes."""
     store: Path | None = None
+    """Store of finished points; None: none."""
     fresh: bool = False
+    """Ignore stored points."""
 
 
 class MeasuredJob(Job):

@@ -159,17 +159,24 @@ class LaunchOverhead(NamedTuple):
 
 @dataclass(frozen=True)
 class ProductPoint:
-    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]. time_us: of a call, which computes a batch of them;
-    own_launch_us: what of it no kernel takes, None: as of the table."""
+    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]."""
 
     transposes: str
+    """Transposition of A and B: 'N' or 'T' each."""
     m: int
+    """Rows of C."""
     n: int
+    """Columns of C."""
     k: int
+    """Length of the sum."""
     time_us: float
+    """Time of a call in microseconds; a call computes the whole batch."""
     kernel: str
+    """Name of the library's kernel."""
     batch: int = 1
+    """Number of products in a call."""
     own_launch_us: float | None = None
+    """Overhead of the call outside kernels, in microseconds; None: the table's value."""
 
     @property
     def gflop(self) -> float:
@@ -344,4 +351,6 @@ def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSp
     kernel = row.get("kernel") or ""
     batch, own_launch_us = (general.batch, general.launch_us) if takes_pointers(kernel) else (1, None)
     time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
-    return ProductPoint(transposes, m, n, k, time_us, kernel, batch, own_launch_us)
+    return ProductPoint(
+        transposes=transposes, m=m, n=n, k=k, time_us=time_us, kernel=kernel, batch=batch, own_launch_us=own_launch_us
+    )

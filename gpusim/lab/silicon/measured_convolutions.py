@@ -37,8 +37,21 @@ SIDE_BY_SIDE = ("GemmFwd1x1_0_2", "GemmBwd1x1_stride2")
 GEMM_SOLVERS = (*BY_IMAGE, *IN_ONE, *IN_TURN, *SIDE_BY_SIDE)
 _SIDES = ("height", "width")
 SIZES = (
-    *("batch", "channels", "height", "width", "filters", "kernel_h", "kernel_w", "out_h", "out_w", "pad_h", "pad_w"),
-    *("stride_h", "stride_w", "dilation_h", "dilation_w"),
+    "batch",
+    "channels",
+    "height",
+    "width",
+    "filters",
+    "kernel_h",
+    "kernel_w",
+    "out_h",
+    "out_w",
+    "pad_h",
+    "pad_w",
+    "stride_h",
+    "stride_w",
+    "dilation_h",
+    "dilation_w",
 )
 COLUMNS = ("network", "direction", *SIZES, "solver_ms")
 CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "batch", "kernel")
@@ -46,37 +59,46 @@ CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "batch", "kernel")
 
 @dataclass(frozen=True)
 class LibraryKernelChoice:
-    """A product C [m, n] = op(A) [m, k] op(B) [k, n], column-major, and the kernel that a library takes for it. batch:
-    such products of a launch, of one B."""
+    """A column-major product C [m, n] = op(A) [m, k] op(B) [k, n] and the kernel that a library selects for it."""
 
     transposes: str
+    """Transposition of A and B: 'N' or 'T' each."""
     m: int
+    """Rows of C."""
     n: int
+    """Columns of C."""
     k: int
+    """Length of the sum."""
     kernel: str
+    """Name of the selected kernel."""
     batch: int = 1
+    """Number of such products in a launch, which share one B."""
 
 
 @dataclass(frozen=True)
 class ConvolutionPoint:
-    """A measured pass of a convolution.
-
-    direction: F, B or W; time_us: of a call; solver: MIOpen's that was measured; same_solver: whether it is run, one of
-    GEMM_SOLVERS, or our fastest algorithm beside it; kernel: of its product; measured_us: each measurement, of which
-    time_us is the median; networks: those that have the convolution; own_launch_us: what of the time no kernel takes,
-    None: as of the table.
-    """
+    """A measured pass of a convolution."""
 
     direction: str
+    """Pass: 'F' (forward), 'B' (backward data) or 'W' (backward weights)."""
     convolution: Convolution
+    """Shape of the convolution."""
     time_us: float
+    """Time of a call in microseconds: the median of `measured_us`."""
     solver: str
+    """Measured solver of MIOpen."""
     same_solver: bool
+    """Simulate the same solver, one of GEMM_SOLVERS; otherwise our fastest algorithm is compared."""
     kernel: str = ""
+    """Kernel of its matrix product."""
     measured_us: tuple[float, ...] = ()
+    """Individual measurements in microseconds."""
     networks: tuple[str, ...] = ()
+    """Networks with this convolution."""
     own_launch_us: float | None = None
+    """Overhead of the call outside kernels, in microseconds; None: the table's value."""
     element_bytes: int = 4
+    """Size of an element in bytes."""
 
     @property
     def gflop(self) -> float:

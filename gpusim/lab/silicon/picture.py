@@ -34,7 +34,14 @@ def picture(rows: Sequence[CorrelationPoint], title: str) -> Picture:
     )
     size = (6.4, 6.0)
     return Picture(
-        "correlation", title, said, heads, numbers, lambda figure: _draw(figure, rows, title), size, framed=True
+        name="correlation",
+        title=title,
+        alt=said,
+        heads=heads,
+        rows=numbers,
+        draw=lambda figure: _draw(figure, rows, title),
+        size=size,
+        framed=True,
     )
 
 
@@ -59,7 +66,16 @@ def draw_tables(tables: Mapping[str, Sequence[CorrelationPoint]]) -> Picture:
             axes.plot(*zip(*held, strict=True), ".", label=f"{title} ({len(held)})")
         _finish(axes, "Measured against modelled")
 
-    return Picture("cards", "Measured against modelled", said, heads, numbers, draw, (6.4, 6.0), framed=True)
+    return Picture(
+        name="cards",
+        title="Measured against modelled",
+        alt=said,
+        heads=heads,
+        rows=numbers,
+        draw=draw,
+        size=(6.4, 6.0),
+        framed=True,
+    )
 
 
 def _kind(row: CorrelationPoint) -> str:

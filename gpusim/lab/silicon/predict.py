@@ -32,29 +32,32 @@ WHOLE, SAMPLED, EXTRAPOLATED = "whole", "sampled", "extrapolated"
 
 @dataclass(frozen=True)
 class Prediction:
-    """A point on the model.
-
-    time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it is not
-    known; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
-    utilization: that bound / cycles; simulated: the share of its instructions that was simulated; half_width_us: of
-    time_us, 0 of a product that was run whole; None where it is not known: earlier versions went by a line through two
-    shorter products; facts: of the launches as one, None of what was read from a file; im2col_us: of a convolution by
-    a library's products, what moves images before and after them, which is in time_us; by: of a convolution by our
-    algorithms, the one that was chosen.
-    """
+    """Simulated result of a measured point."""
 
     point: MeasuredPoint
+    """Measured point."""
     time_us: float
+    """Time of its kernels in microseconds, at the clock of the table."""
     first_us: float | None
+    """Time with empty caches in microseconds; None: unknown."""
     launches: int
+    """Number of kernels in a call."""
     workgroups: int
+    """Number of workgroups of the product."""
     bound: str
+    """Name of the largest roofline bound."""
     utilization: float
+    """Largest roofline bound over the simulated cycles."""
     simulated: float
+    """Share of the instructions that was simulated."""
     half_width_us: float | None = 0.0
+    """Half-width of `time_us` in microseconds; 0: simulated whole; None: extrapolated by an earlier version."""
     facts: "RunFacts | None" = None
+    """Facts of the launches as one; None: read from a file."""
     im2col_us: float | None = None
+    """Time of the kernels that move images, a part of `time_us`, in microseconds; None: no such kernels."""
     by: str = ""
+    """Selected algorithm of a convolution that is computed by ours; empty: a library's solver."""
 
     @classmethod
     def of(
@@ -85,26 +88,41 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all points are run under. sampling: how larger products than limit_gflop are sampled; None: all are run
-    whole."""
+    """Conditions under which all points of a table are run."""
 
     gpu: GpuSpec
+    """GPU at the clock of the measurement."""
     alpha: float
+    """Factor of A·B."""
     beta: float
+    """Factor of C."""
     warm_below_gflop: float
+    """Size in GFLOP below which a point is run twice and the second call counts."""
     limit_gflop: float
+    """Size in GFLOP above which products are sampled."""
     sampling: SamplingSpec | None
+    """Sampling of large products; None: all are simulated whole."""
     staggered: str = "none"
+    """'none', 'pointers' or 'all': products whose workgroups start at different positions along K."""
     general: GeneralSpec = field(default_factory=GeneralSpec)
+    """GPU and clock of general batched products, where they differ."""
     convolution: str = AUTO
+    """Algorithm of convolutions."""
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
         return cls(
-            *(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered),
-            *(table.general, table.convolution),
+            gpu=gpu,
+            alpha=table.alpha,
+            beta=table.beta,
+            warm_below_gflop=table.warm_below_gflop,
+            limit_gflop=limit_gflop,
+            sampling=sampling,
+            staggered=table.staggered,
+            general=table.general,
+            convolution=table.convolution,
         )
 
     def changed(self, path: str, value: Any) -> "Conditions":
@@ -140,10 +158,12 @@ def replaced(gpu: GpuSpec, path: str, value: Any) -> GpuSpec:
 
 
 class _Task(NamedTuple):
-    """A point in a process of its own. name: for messages."""
+    """A point that runs in its own process."""
 
     name: str
+    """Name for messages."""
     key: Any
+    """Key of the point."""
 
 
 def predicted(

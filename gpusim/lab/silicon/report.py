@@ -185,22 +185,29 @@ def _in_part(rows: Sequence[CorrelationPoint]) -> str:
 
 
 class SkippedPoint(NamedTuple):
-    """A point that was not run, and why. name: its label."""
+    """A point that was not run."""
 
     name: str
+    """Label of the point."""
     kernel: str
+    """Name of its kernel."""
     why: str
+    """Reason."""
 
 
 class SavedComparison(NamedTuple):
-    """What a JSON object holds. partial: whether it is without some points; stopped_by: why, empty in earlier
-    versions."""
+    """A comparison that was read from a JSON object."""
 
     rows: list[CorrelationPoint]
+    """Compared points."""
     fitted: ParameterFit | None
+    """Fitted parameters; None: there was no fit."""
     partial: bool
+    """Some points are missing."""
     stopped_by: str
+    """Reason for the missing points; empty in earlier versions."""
     not_run: list[SkippedPoint]
+    """Points that were not run."""
 
 
 def restored(document: Mapping[str, Any]) -> SavedComparison:
@@ -235,15 +242,15 @@ def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
     simulated = held["simulated_share"]
     half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
-        point,
-        held["kernels_us"],
-        held["kernels_first_us"],
-        held["launches"],
-        held["workgroups"],
-        held["bound"],
-        held["bound_utilization"],
-        simulated,
-        half_width_us,
+        point=point,
+        time_us=held["kernels_us"],
+        first_us=held["kernels_first_us"],
+        launches=held["launches"],
+        workgroups=held["workgroups"],
+        bound=held["bound"],
+        utilization=held["bound_utilization"],
+        simulated=simulated,
+        half_width_us=half_width_us,
         im2col_us=held.get("im2col_us"),
         by=held.get("by", ""),
     )
@@ -254,7 +261,15 @@ def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
     if "direction" in held:
         return ConvolutionPoint.restored(held)
     transposes, m, n, k = (held[name] for name in ("transposes", "m", "n", "k"))
-    return ProductPoint(transposes, m, n, k, held["measured_us"], held["kernel"], held.get("batch", 1))
+    return ProductPoint(
+        transposes=transposes,
+        m=m,
+        n=n,
+        k=k,
+        time_us=held["measured_us"],
+        kernel=held["kernel"],
+        batch=held.get("batch", 1),
+    )
 
 
 def serialize_point(row: CorrelationPoint) -> dict[str, Any]:

@@ -51,11 +51,14 @@ class _Flow:
 
 @dataclass(eq=False)
 class _Group:
-    """Transfers that are waited for together. carried_bytes: of each link, to which their bytes are added."""
+    """Transfers that end together."""
 
     left: int
+    """Number of unfinished transfers."""
     carried_bytes: list[float]
+    """Bytes carried by each link, to which the transfers add."""
     done: simpy.Event
+    """Event at the end of the last transfer."""
 
 
 def gpu_name(number: int) -> str:

@@ -79,17 +79,22 @@ class NetworkTraining:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """A training of some iterations. losses: the mean of the batch in each; verified: whether each result of each was
-    compared with NumPy; iteration_us, iteration_cycles: what the kernels of one take, where that was simulated.
-    """
+    """Result of a training of several iterations."""
 
     network: str
+    """Name of the network."""
     gpu: str
+    """Name of the GPU."""
     batch: int
+    """Batch size in images."""
     losses: tuple[float, ...]
+    """Mean loss of the batch in each iteration."""
     verified: bool
+    """Every result of every iteration was compared with NumPy."""
     iteration_us: float | None = None
+    """Kernel time of an iteration in microseconds; None: not simulated."""
     iteration_cycles: int | None = None
+    """Kernel cycles of an iteration; None: not simulated."""
 
     def document(self) -> dict[str, Any]:
         """Return the JSON object."""

@@ -55,15 +55,18 @@ class ResourceGain(NamedTuple):
 
 @dataclass(frozen=True)
 class PipelineTiming:
-    """A line that was simulated. first: the iteration from which on it counts; iteration_us: with snapshots' share;
-    snapshot_us: by how much one delays the training; exposed_us, communication_us: of an iteration.
-    """
+    """The simulated pace of a training pipeline."""
 
     line: TrainingPipeline
+    """Pipeline."""
     trained: PipelineTrace
+    """Simulated training."""
     first: int
+    """First iteration that counts."""
     iteration_us: float
+    """Time of an iteration with its share of snapshots, in microseconds."""
     snapshot_us: float
+    """Delay of the training by a snapshot in microseconds."""
 
     @property
     def exposed_us(self) -> float:
@@ -95,13 +98,18 @@ class PipelineTiming:
 
 @dataclass(frozen=True)
 class ScalingRow:
-    """A training on so many GPUs. missing: why there is none; the other figures are zero then."""
+    """A training on a number of GPUs."""
 
     kind: str
+    """'weak' or 'strong' scaling."""
     gpus: int
+    """Number of GPUs."""
     batch: int
+    """Batch size of a GPU."""
     pace: PipelineTiming | None
+    """Pace; None: not possible."""
     missing: str = ""
+    """Reason for a missing pace; empty: none."""
 
     @property
     def images_per_s(self) -> float:
@@ -111,22 +119,28 @@ class ScalingRow:
 
 @dataclass(frozen=True)
 class TrainingMeasurement:
-    """All that is said of a training.
-
-    closed_us, closed_by: the closed form on one GPU without snapshots; fill_us: until the first batch is computed;
-    scaling: rows of weak, then of strong scaling, none for one GPU.
-    """
+    """Results of a training phase."""
 
     asked: TrainPhase
+    """Training phase."""
     network: Network
+    """Network."""
     times: GpuTimes
+    """Steps of a GPU."""
     pace: PipelineTiming
+    """Pace of the first number of GPUs."""
     stages: tuple[StageFigures, ...]
+    """Times of the stages."""
     helps: tuple[ResourceGain, ...]
+    """Gains from faster resources and larger buffers."""
     closed_us: float | None
+    """Time of an iteration by the closed form, on one GPU without snapshots, in microseconds; None: does not apply."""
     closed_by: str
+    """Stage that bounds the closed form."""
     fill_us: float
+    """Time until the first batch is computed, in microseconds."""
     scaling: tuple[ScalingRow, ...]
+    """Rows of weak, then of strong scaling; empty for one GPU."""
 
     @property
     def gpus(self) -> int:
@@ -156,7 +170,18 @@ def measure(asked: TrainPhase, store: Path) -> TrainingMeasurement:
     fill_us = pace.trained.stages["compute"].had_us[0]
     scaling = _scaling(asked, network, times, store) if tuple(spec.gpus) != (1,) else ()
     helps = tuple(_helps(line, pace, spec.iterations))
-    return TrainingMeasurement(asked, network, times, pace, _stages(pace), helps, closed, closed_by, fill_us, scaling)
+    return TrainingMeasurement(
+        asked=asked,
+        network=network,
+        times=times,
+        pace=pace,
+        stages=_stages(pace),
+        helps=helps,
+        closed_us=closed,
+        closed_by=closed_by,
+        fill_us=fill_us,
+        scaling=scaling,
+    )
 
 
 def simulate_pace(asked: TrainPhase, store: Path) -> PipelineTiming:

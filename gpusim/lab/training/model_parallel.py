@@ -28,16 +28,18 @@ _NO_STORE = Path("gpusim.db")  # is not read where the file gives the times
 
 @dataclass(frozen=True)
 class ModelParallelIteration:
-    """A layer's iteration in stages. stages_us: of each; links_us: of what goes to the second stage, and from it;
-    stage_bytes: that each holds; whole_bytes: of an iteration on one GPU; batches_us: an iteration of as many GPUs with
-    a batch each.
-    """
+    """A layer's iteration, split into pipeline stages."""
 
     stages_us: tuple[float, ...]
+    """Time of each stage in microseconds."""
     links_us: tuple[float, ...]
+    """Transfer times to and from the second stage, in microseconds."""
     stage_bytes: tuple[int, ...]
+    """Memory of each stage in bytes."""
     whole_bytes: int
+    """Memory of an iteration on one GPU in bytes."""
     batches_us: float
+    """Time of an iteration with one batch on each of as many GPUs, in microseconds."""
 
     @property
     def one_us(self) -> float:

@@ -216,13 +216,18 @@ class TrainPhaseSpec(Spec):
 
 @dataclass(frozen=True)
 class TrainPhase:
-    """A training as it was given. gpu: the name by which its GPU was asked for; network: the file; files: all read."""
+    """A training phase as it was given."""
 
     spec: TrainPhaseSpec
+    """Contents of the file."""
     source: str
+    """Name of the file, for messages."""
     gpu: str
+    """Name under which the GPU was given."""
     network: Path
+    """Path of the network's file."""
     files: list[Path]
+    """All files read."""
 
 
 def load_training(given: files.Given, sets: Sets = ()) -> TrainPhase:

@@ -28,60 +28,76 @@ Process = Generator[Any, Any, None]
 
 @dataclass(frozen=True)
 class LayerStep:
-    """What every GPU does for one layer in one pass. gradient_bytes: of the layer, where they are whole at its end."""
+    """Work of each GPU for a layer in one pass."""
 
     name: str
+    """Name of the layer and pass."""
     time_us: float
+    """Time in microseconds."""
     gradient_bytes: float = 0.0
+    """Bytes of the layer's gradients that are complete at the end of the step; 0: none."""
 
 
 @dataclass(frozen=True)
 class SnapshotWork:
-    """The copy of a model to the host and then to storage. every: iterations; blocking: training waits for it; most:
-    how many are made, 0: any number.
-    """
+    """Copies of a model to the host and then to storage."""
 
     every: int
+    """Iterations from one snapshot to the next."""
     size_bytes: float
+    """Size of a snapshot in bytes."""
     write_us: float
+    """Time of writing it to storage, in microseconds."""
     blocking: bool
+    """Training waits for the write."""
     most: int = 0
+    """Limit of snapshots; 0: no limit."""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How gradients are summed. overlap: while the backward pass goes on, a bucket as soon as its last one is whole."""
+    """Summation of gradients over GPUs."""
 
     algorithm: str = "ring"
+    """Collective algorithm."""
     bucket_bytes: float = 25 << 20
+    """Size of a bucket of gradients in bytes."""
     overlap: bool = True
+    """Reduce each bucket during the backward pass, as soon as it is complete."""
 
 
 @dataclass(frozen=True)
 class TrainingPipeline:
-    """An iteration's work by stage, and what it runs on.
-
-    read_us: storage's, for the batches of all GPUs; preprocess_us: of each thread that shares in it; cpu_threads: that
-    run at a time; with_prefetch: one thread reads a batch and prepares it; copy_bytes: for a GPU; forward, backward,
-    update: steps in order; buffers: between prefetching, preprocessing, copying and computing, three numbers; graph:
-    the links (gpusim.lab.training.fabric), with GPUs and HOST as nodes; fed: False where images are in the GPUs' memory
-    from the start, and the first three stages have nothing to do.
-    """
+    """Work of a training iteration by stage, with its resources."""
 
     read_us: float
+    """Time of storage to read the batches of all GPUs, in microseconds."""
     preprocess_us: tuple[float, ...]
+    """Time of each preprocessing thread in microseconds."""
     cpu_threads: int
+    """Number of threads that run at the same time."""
     with_prefetch: bool
+    """One thread both reads and prepares a batch."""
     copy_bytes: float
+    """Bytes copied to a GPU."""
     forward: tuple[LayerStep, ...]
+    """Forward steps in order."""
     backward: tuple[LayerStep, ...]
+    """Backward steps in order."""
     update: tuple[LayerStep, ...]
+    """Update steps in order."""
     buffers: tuple[int, int, int]
+    """Capacity, in batches, of the buffers after prefetching, preprocessing and copying."""
     graph: Any
+    """networkx graph of the links (gpusim.lab.training.fabric); its nodes are the GPUs and HOST."""
     gpus: int = 1
+    """Number of GPUs."""
     reduction: Reduction = Reduction()
+    """Summation of gradients."""
     snapshot: SnapshotWork | None = None
+    """Snapshots; None: none."""
     fed: bool = True
+    """Images come from the host; False: they are in the GPUs' memory from the start, without input stages."""
 
     @property
     def gpu_us(self) -> float:
@@ -118,16 +134,22 @@ class TrainingPipeline:
 
 
 class Span(NamedTuple):
-    """What a resource did for a stage. part: a layer's pass, a bucket; share: of the resource that it took; of the
-    host's threads: of those that prepare images."""
+    """Work of a resource for a stage."""
 
     resource: str
+    """Resource."""
     stage: str
+    """Stage."""
     part: str
+    """Layer's pass, or bucket."""
     iteration: int
+    """Number of the iteration."""
     begin_us: float
+    """Begin in microseconds."""
     end_us: float
+    """End in microseconds."""
     share: float = 1.0
+    """Share of the resource; for the host's threads, of those that prepare images."""
 
 
 @dataclass
@@ -142,18 +164,20 @@ class StageTimes:
 
 @dataclass
 class PipelineTrace:
-    """A simulated training, until its last iteration ended; stages before it were ahead by then.
-
-    ends_us: of each iteration; exposed_us: of each, how long GPUs waited for sums alone; carried_bytes: by
-    iteration and link, as `links` has them.
-    """
+    """A simulated training up to the end of its last iteration; earlier stages may be ahead."""
 
     spans: list[Span] = field(default_factory=list)
+    """Work of all resources."""
     stages: dict[str, StageTimes] = field(default_factory=lambda: {name: StageTimes() for name in STAGES})
+    """Times of each stage."""
     ends_us: list[float] = field(default_factory=list)
+    """End of each iteration in microseconds."""
     exposed_us: list[float] = field(default_factory=list)
+    """Time in each iteration in which GPUs only wait for gradient sums, in microseconds."""
     links: list[tuple[str, str]] = field(default_factory=list)
+    """Links, as pairs of nodes."""
     carried_bytes: dict[Any, list[float]] = field(default_factory=dict)
+    """Bytes carried by each link of `links`, by iteration."""
 
     def between(self, first: int) -> tuple[float, float]:
         """Return the ends of the iteration before `first` and of the last one."""
@@ -255,7 +279,17 @@ class _PipelineSimulation:
             yield turn
         begin_us = self._environment.now
         share = 1 / self._training.threads if of is self._cpu else 1.0
-        self.found.spans.append(Span(resource, stage, part, iteration, begin_us, begin_us + time_us, share))
+        self.found.spans.append(
+            Span(
+                resource=resource,
+                stage=stage,
+                part=part,
+                iteration=iteration,
+                begin_us=begin_us,
+                end_us=begin_us + time_us,
+                share=share,
+            )
+        )
         yield self._environment.timeout(time_us)
         if of is not None and turn is not None:
             of.release(turn)
@@ -348,10 +382,12 @@ def _is_due(snapshot: SnapshotWork, done: int) -> bool:
 
 
 class Bucket(NamedTuple):
-    """Gradients that are summed together. name: the first and the last layer's."""
+    """Gradients that are summed together."""
 
     name: str
+    """Names of its first and last layer."""
     size_bytes: float
+    """Size in bytes."""
 
     def with_(self, step: LayerStep) -> "Bucket":
         """Return the bucket with a step's gradients in it."""

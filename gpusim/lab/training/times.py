@@ -34,12 +34,16 @@ _LAUNCHES = """
 
 @dataclass(frozen=True)
 class GpuTimes:
-    """The steps of a GPU in an iteration, in order. source: where they come from, in words."""
+    """Steps of a GPU in an iteration, in order."""
 
     forward: tuple[LayerStep, ...]
+    """Forward steps."""
     backward: tuple[LayerStep, ...]
+    """Backward steps."""
     update: tuple[LayerStep, ...]
+    """Update steps."""
     source: str
+    """Origin of the times in words."""
 
     def ms(self, name: str) -> float:
         """Return the time of forward, backward or update in milliseconds."""

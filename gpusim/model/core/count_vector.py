@@ -16,15 +16,14 @@ _ADDED_UP = [(t.section, c) for t in TABLES if t is not SIMULATOR for c in t.cou
 
 @dataclass(frozen=True)
 class CountVector:
-    """Layout of a vector of counts: which element holds which of the counts that add up over time and launches.
-
-    keys: section and name of each count; sizes: elements of each, more than one where instances stay apart; whole:
-    whether it counts whole things.
-    """
+    """Layout of a vector of additive counts: one element for each count of a launch."""
 
     keys: tuple[tuple[str, str], ...]
+    """Section and name of each count."""
     sizes: tuple[int, ...]
+    """Number of elements of each count; more than one where instances are separate."""
     whole: tuple[bool, ...]
+    """Integrality of each count: True for whole numbers."""
 
     @classmethod
     def of(cls, sections: Mapping[str, Counts]) -> "CountVector":

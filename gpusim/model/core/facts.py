@@ -21,16 +21,18 @@ _NAMES = {section: {name for t in TABLES if t.section == section for name in t.n
 
 @dataclass(frozen=True)
 class Hotspot:
-    """A static instruction and the wavefront-cycles spent in front of it and on its issue, by stall reason.
-
-    source: the instruction's line, None where the code object does not tell.
-    """
+    """A static instruction with its stalls: wavefront-cycles before its issue and on it."""
 
     kernel: str
+    """Name of the kernel."""
     address: int
+    """Address of the instruction, as linked."""
     instruction: str
+    """Disassembled instruction."""
     stalls: dict[str, int]
+    """Wavefront-cycles by stall reason."""
     source: SourceLine | None = None
+    """Source line of the instruction; None: the code object has no line table."""
 
     @property
     def cycles(self) -> int:
@@ -40,22 +42,24 @@ class Hotspot:
 
 @dataclass
 class RunFacts:
-    """Everything that was counted in one launch, or in several: `facts.l1.hits`, or `facts["l1"]["hits"]`.
-
-    sections: by name (`gpusim.model.core.counters.SECTIONS`), with the counts of that section's tables; a section that
-    is missing is None: the engine's without engine, all but kernel and simulator of an execution without timing.
-    partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; patterns: what
-    instructions of timed launches accessed; resident: where the wavefronts stood when the run was stopped; sampling:
-    how the launch was sampled, None: it was not to be; series: counts by intervals, None: not asked for.
-    """
+    """All counts of a launch, or of several: `facts.l1.hits`, or `facts["l1"]["hits"]`."""
 
     sections: dict[str, Counts] = field(default_factory=dict)
+    """Counts by section (`gpusim.model.core.counters.SECTIONS`); None for a missing one, such as the engine's or
+    timing.
+    """
     partial: bool = False
+    """The run was stopped before its end."""
     hotspots: list[Hotspot] = field(default_factory=list)
+    """Costliest instructions first; empty unless requested."""
     patterns: "list[Pattern]" = field(default_factory=list)
+    """Access patterns of the instructions of timed launches."""
     resident: list[WavefrontGroup] = field(default_factory=list)
+    """Positions of the wavefronts when the run was stopped."""
     sampling: "Sampling | None" = None
+    """Sampling of the launch; None: not requested."""
     series: "CountSeries | None" = None
+    """Counts by interval; None: not requested."""
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":

@@ -14,11 +14,14 @@ class OccupancyError(UserError):
 
 
 class Occupancy(NamedTuple):
-    """waves_per_simd, workgroups_per_cu: what fits; limiter: the resource that sets workgroups_per_cu."""
+    """Resident wavefronts and workgroups, and the resource that limits them."""
 
     waves_per_simd: int
+    """Wavefronts that a SIMD can hold."""
     workgroups_per_cu: int
+    """Workgroups that a compute unit can hold."""
     limiter: str
+    """Resource that limits `workgroups_per_cu`."""
 
 
 def _blocks(amount: int, granularity: int) -> int:

@@ -25,18 +25,20 @@ _LAST = {COLUMNS[STRIDE]}  # of these the last value counts, not the sum
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a static instruction accesses, or with how many lanes neighbouring vector instructions of a line execute.
-
-    kind: of KINDS; counts: by the names of `memory.cache.access.COLUMNS`, and `lanes`, the active lanes of all
-    executions; those that are 0 are left out; source: the instruction's line, None where the code object does not tell.
-    """
+    """Access pattern of a static instruction, or active lanes of adjacent vector instructions of a source line."""
 
     kernel: str
+    """Name of the kernel."""
     address: int
+    """Address of the instruction, as linked."""
     instruction: str
+    """Disassembled instruction."""
     kind: str
+    """Kind of access: one of KINDS."""
     counts: dict[str, int]
+    """Non-zero counts by the names of `memory.cache.access.COLUMNS`; `lanes`: active lanes of all executions."""
     source: SourceLine | None = None
+    """Source line of the instruction; None: the code object has no line table."""
 
 
 class PatternCounts:

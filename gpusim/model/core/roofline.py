@@ -10,20 +10,24 @@ from memory.dram.controller import bus_busy_cycles
 
 
 class Demand(NamedTuple):
-    """What a launch asks of the resources, in all.
-
-    valu_cycles: of SIMDs; scalar_instructions; lds_cycles: of banks; l1_cycles: of look-ups or data returned, whichever
-    are more; l2_requests; dram_cycles: of all channels' data buses; workgroups, wavefronts: launched, and of each.
-    """
+    """Total demand of a launch on each resource."""
 
     valu_cycles: float
+    """SIMD cycles."""
     scalar_instructions: float
+    """Scalar instructions."""
     lds_cycles: float
+    """LDS bank cycles."""
     l1_cycles: float
+    """Cycles of the vector L1s: look-ups or returned data, whichever is larger."""
     l2_requests: float
+    """Requests to L2."""
     dram_cycles: float
+    """Cycles of all channels' data buses."""
     workgroups: int
+    """Launched workgroups."""
     wavefronts: int
+    """Wavefronts of a workgroup."""
 
 
 def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
@@ -57,14 +61,14 @@ def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     spent = m.cu.stalls.sum(axis=0)
     resident = max(float(spent.sum()), 1.0) / max(kernel_cycles, 1)
     asked = Demand(
-        float(m.cu.valu_busy),
-        float(m.cu.issued[SALU] + m.cu.issued[SMEM]),
-        float(m.cu.lds_busy),
-        max(float(m.l1.busy), float(m.l1.return_busy)),
-        float(m.xbar.requests),
-        bus_busy_cycles(m),
-        int(m.run.next_workgroup),
-        int(m.run.workgroup_waves),
+        valu_cycles=float(m.cu.valu_busy),
+        scalar_instructions=float(m.cu.issued[SALU] + m.cu.issued[SMEM]),
+        lds_cycles=float(m.cu.lds_busy),
+        l1_cycles=max(float(m.l1.busy), float(m.l1.return_busy)),
+        l2_requests=float(m.xbar.requests),
+        dram_cycles=bus_busy_cycles(m),
+        workgroups=int(m.run.next_workgroup),
+        wavefronts=int(m.run.workgroup_waves),
     )
     bounds = fewest_cycles(asked, gpu)
     dispatch = bounds.pop("dispatch")

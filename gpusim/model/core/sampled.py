@@ -17,46 +17,55 @@ DRAWS = "draws"  # of no sampling: the mean of whole runs, each with another dra
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Deviations of estimated counts, one row a replicate; `factor` times the sum of the squares that they cause in a
-    quantity is its squared half-width. shared: a name for what launches may have in common: rows of that name deviate
-    together; '': they are this launch's own."""
+    """Deviations of estimated counts.
+
+    The squared half-width of a quantity is `factor` times the sum of the squared deviations that they cause in it.
+    """
 
     factor: float
+    """Factor of the sum of squares."""
     deviations: np.ndarray
+    """float64 [replicates, counts]: deviation of each count."""
     shared: str = ""
+    """Name of a cause that launches share: replicates with the same name deviate together; empty: independent."""
 
 
 @dataclass(frozen=True, eq=False)
 class UncertaintyComponent:
-    """Why the counts of a launch may be wrong, as replicates of them. vector: which element is which count; times: how
-    often the launch is counted."""
+    """An uncertainty component of a launch's counts, as replicates."""
 
     vector: CountVector
+    """Layout of the counts."""
     replicates: Replicates
+    """Deviations of the counts."""
     times: int = 1
+    """Number of times that the launch counts."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a launch, or several, were sampled.
-
-    method: 'whole', 'windows', 'iterations' or 'draws', joined by ' + ' where launches differ; reason: why it ran
-    whole, or what was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole
-    grid; simulated: of these; complete: whether all workgroups were executed at least, and once; doubts: independent
-    of one another; parts: of several launches those that differ, each with how often it is there; unasked: instructions
-    of those that ran whole because nothing else was asked.
-    """
+    """Sampling of a launch, or of several."""
 
     confidence: float
+    """Confidence level of the intervals."""
     method: str
+    """'whole', 'windows', 'iterations' or 'draws'; joined by ' + ' where launches differ."""
     reason: str
+    """Reason for a whole simulation, or the parts that were measured."""
     rounds: float
+    """Waves of resident workgroups in the grid."""
     instructions: float
+    """Estimated wavefront instructions of the whole grid."""
     simulated: float
+    """Wavefront instructions that were simulated."""
     complete: bool = True
+    """Every workgroup was executed exactly once."""
     doubts: tuple[UncertaintyComponent, ...] = field(default=(), repr=False)
+    """Independent uncertainty components."""
     parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
+    """Distinct launches of a sum, each with its number of occurrences."""
     unasked: float = 0.0
+    """Wavefront instructions of the launches that were simulated whole because sampling was not requested."""
 
     @property
     def fraction(self) -> float:
@@ -148,14 +157,14 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
             times[id(part)] = times.get(id(part), 0) + count
     parts = tuple((part, times[key]) for key, part in once.items())
     return Sampling(
-        known[0].confidence,
-        " + ".join(dict.fromkeys(part.method for part, _ in parts)),
-        "; ".join(dict.fromkeys(part.reason for part, _ in parts)),
-        float(plain_sum(part.rounds * count for part, count in parts)),
-        unasked + plain_sum(part.instructions * count for part, count in parts),
-        unasked + plain_sum(part.simulated for part, _ in parts),
-        all(part.complete for part, _ in parts),
-        tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
-        parts,
-        unasked,
+        confidence=known[0].confidence,
+        method=" + ".join(dict.fromkeys(part.method for part, _ in parts)),
+        reason="; ".join(dict.fromkeys(part.reason for part, _ in parts)),
+        rounds=float(plain_sum(part.rounds * count for part, count in parts)),
+        instructions=unasked + plain_sum(part.instructions * count for part, count in parts),
+        simulated=unasked + plain_sum(part.simulated for part, _ in parts),
+        complete=all(part.complete for part, _ in parts),
+        doubts=tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
+        parts=parts,
+        unasked=unasked,
     )

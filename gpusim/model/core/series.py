@@ -42,17 +42,19 @@ _COUNTERS = [
 
 @dataclass(frozen=True)
 class CountSeries:
-    """Counts of a launch, or of several one after another, interval by interval.
+    """Counts of a launch, or of successive launches, by interval.
 
-    every: cycles of an interval as asked for; ends: kernel cycles at the end of each interval, from the first launch's
-    begin: a launch's last interval ends with it, and neighbours are joined where there would be more than MOST; counts:
-    by metric path, in each interval: a wait is counted in that in which it ends; resident: wavefronts at its end.
+    Neighbouring intervals are merged where there would be more than MOST.
     """
 
     every: int
+    """Requested length of an interval in cycles."""
     ends: Sequence[int]
+    """Kernel cycle at the end of each interval; the end of a launch ends its last interval."""
     counts: Mapping[str, Sequence[int]]
+    """Counts of each interval by metric path; a wait counts in the interval in which it ends."""
     resident: Sequence[int]
+    """Resident wavefronts at the end of each interval."""
 
 
 class Snapshots:

@@ -164,7 +164,9 @@ def simulate(
             return executed_blocks(launch, shadows, max_instructions)
 
         l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
-        return SteeredLaunch(m, context, counts, held.workgroups, execute, work, l2_lines)
+        return SteeredLaunch(
+            m=m, context=context, counts=counts, resident=held.workgroups, execute=execute, work=work, l2_lines=l2_lines
+        )
 
     try:
         status = FINISHED

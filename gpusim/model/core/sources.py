@@ -16,16 +16,16 @@ _SAID = {"fitted": FITTED, "assumed": ASSUMED, "none found of GCN3": BORROWED}
 
 @dataclass(frozen=True)
 class ConfigurationValue:
-    """A value of a configuration.
-
-    kind: fitted, assumed, another GPU's; set: not the default, but a file's or `--set`'s, of no known source; empty:
-    sourced; source: of the default, or of the DRAM standard's value.
-    """
+    """A value of a configuration with its origin."""
 
     path: str
+    """Path of the value."""
     value: Any
+    """Value."""
     kind: str
+    """Origin: fitted, assumed, another GPU's, or set by a file or `--set`; empty: from the cited source."""
     source: str
+    """Source of the default, or of the DRAM standard's value."""
 
 
 def values(spec: Spec, path: str = "", standard: DramStandard | None = None) -> Iterator[ConfigurationValue]:

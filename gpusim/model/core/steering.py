@@ -13,20 +13,22 @@ from isa.trace import INSTRUCTIONS, SEGMENT_0
 
 @dataclass(frozen=True)
 class SteeredLaunch:
-    """A launch that runs on the machine `m`.
-
-    context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
-    execute: executes workgroups of the grid without timing and returns how many instructions they had; work: finds how
-    many each workgroup has (`isa.execution.counting.executed_blocks`); l2_lines: lines that L2 holds.
-    """
+    """A launch on a machine, as its sampling policy sees it."""
 
     m: Any
+    """Machine record."""
     context: FunctionalContext
+    """Functional context of the launch."""
     counts: Callable[[], RunFacts]
+    """Returns the facts up to now."""
     resident: int
+    """Workgroups that the machine can hold."""
     execute: Callable[[range], int]
+    """Executes workgroups of the grid without timing and returns their number of instructions."""
     work: Callable[[], np.ndarray]
+    """Returns the number of instructions of each workgroup (`isa.execution.counting.executed_blocks`)."""
     l2_lines: int
+    """Lines that L2 can hold."""
 
     @property
     def now(self) -> int:
@@ -78,9 +80,10 @@ class SteeredLaunch:
 
 
 class Steering(Protocol):
-    """One launch that is being steered. limit: the cycle in which `look` is to be called."""
+    """The sampling policy of one launch."""
 
     limit: int
+    """Cycle of the next call of `look`."""
 
     def look(self) -> None:
         """Look at the machine, which has reached cycle `limit`."""

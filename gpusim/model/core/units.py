@@ -16,27 +16,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unit:
-    """A class of timed units; a unit whose work comes for several reasons has a class for each, so that a visit finds
-    what it came for.
+    """A class of timed units.
 
-    wheel_class: its name in memory.unit_classes; meaning: what runs; most: how many there can be; tick: runs one of
-    them, tick(m, now, unit), or tick(m, now) where there can be only one; count: the field of the machine record that
-    says how many there are, None: one; rotating: within a cycle they run from one that rotates with the cycle (count is
-    then a power of two), else by number; prefetch: gives the address of what tick(m, now, unit) reads first, fetched
-    into the host's cache while the unit before it runs; state: a part of the machine record, at the first class that
-    it belongs to; configure: sets it up, called with the machine record and these of `gpu`, a GpuSpec, and
-    `l2_taken`, the engine's share of L2 or None.
+    A unit with several reasons to run has a class for each, so that a visit handles one of them.
     """
 
     wheel_class: str
+    """Name in memory.unit_classes."""
     meaning: str
+    """Unit and event in words."""
     most: int
+    """Largest number of units."""
     tick: str
+    """Function that runs one unit: tick(m, now, unit), or tick(m, now) where there is at most one."""
     count: str | None = None
+    """Field of the machine record with the number of units; None: one."""
     rotating: bool = False
+    """Run the units of a cycle from a start that rotates (`count` is then a power of two); otherwise by number."""
     prefetch: str | None = None
+    """Function that returns the first address that tick(m, now, unit) reads, fetched one unit ahead; None: none."""
     state: str | None = None
+    """Part of the machine record, declared at the first class of the unit; None: none of its own."""
     configure: str | None = None
+    """Function that sets up the state from the machine record and any of `gpu` and `l2_taken`; None: none."""
 
     @property
     def alone(self) -> bool:

@@ -24,10 +24,12 @@ DIRECTORY_BYTES = 3  # of an entry: docs/engine.md
 
 @dataclass(frozen=True)
 class LogicCell:
-    """A piece of logic. um2: its area at 45 nm."""
+    """A block of logic."""
 
     um2: float
+    """Area in square micrometres at 45 nm."""
     source: str
+    """Source of the area."""
 
 
 _DALLY = "Dally, tutorial at NIPS 2015, from Horowitz's figures of 45 nm, quoted by heart"
@@ -44,17 +46,20 @@ SRAM_SOURCE = "0.16 um2 a bit: the AMD Radeon HD 7970's 28 nm SRAM by Chipworks 
 
 @dataclass(frozen=True)
 class AreaRow:
-    """A row of the list of the engine's parts.
-
-    count: of `what`; um2: of all together; in_source: whether Dong 2020 lists it; extra: whether it adds to L2's area.
-    """
+    """A row of the engine's area table."""
 
     where: str
+    """Unit that contains the part."""
     what: str
+    """Part that is counted."""
     count: float
+    """Number of parts, or bytes of storage."""
     um2: float
+    """Total area in square micrometres."""
     in_source: bool
+    """Listed by Dong 2020."""
     extra: bool = True
+    """Adds to the area of L2."""
 
 
 def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[AreaRow]:

@@ -15,22 +15,28 @@ from memory.dram.timing import DramTiming, resolve
 
 
 class Power(NamedTuple):
-    """Supply voltage, currents and energies of a channel of a standard.
-
-    volts; idd0_ma, idd2n_ma, idd3n_ma, idd5_ma: currents; read_pj_per_bit, write_pj_per_bit: within the device;
-    io_pj_per_bit: of the pins, on both sides; source: of currents; bits_source: of figures by the bit.
-    """
+    """Supply voltage, currents and energies of a channel of a DRAM standard."""
 
     volts: float
+    """Supply voltage in volts."""
     idd0_ma: float
+    """Current of row activation and precharge (IDD0) in milliamperes."""
     idd2n_ma: float
+    """Standby current with all banks precharged (IDD2N) in milliamperes."""
     idd3n_ma: float
+    """Standby current with an open row (IDD3N) in milliamperes."""
     idd5_ma: float
+    """Refresh current (IDD5) in milliamperes."""
     read_pj_per_bit: float
+    """Read energy within the device, in pJ per bit."""
     write_pj_per_bit: float
+    """Write energy within the device, in pJ per bit."""
     io_pj_per_bit: float
+    """Energy of the pins on both sides, in pJ per bit."""
     source: str
+    """Source of the currents."""
     bits_source: str
+    """Source of the energies per bit."""
 
 
 def burst_pj_per_bit(volts: float, idd4_ma: float, idd3n_ma: float, gbps: float) -> float:

@@ -22,23 +22,26 @@ REFERENCE_KIB = 8.0  # capacity of the SRAM that `sram_word_pj` is of
 
 @dataclass(frozen=True)
 class EnergyModel:
-    """Energies of a machine's events, in pJ.
-
-    l1_line_pj, l2_line_pj, buffer_line_pj: a line read from or written to the vector L1, an L2 channel, the prefetch
-    buffer's part of a compaction unit; lds_cycle_pj: a cycle of all LDS banks; sib_word_pj: 64 bits of the SIB, in the
-    bank of an L2 channel; compaction_pj: a sparse line through a compaction unit; devices: channels times ranks, which
-    stand by; refresh_commands: commands that together refresh a rank's banks once.
-    """
+    """Energies of a machine's events in pJ."""
 
     dram: DramEnergies
+    """Energies of DRAM commands."""
     devices: int
+    """Devices with standby power: channels times ranks."""
     refresh_commands: int
+    """Number of commands that together refresh all banks of a rank once."""
     l1_line_pj: float
+    """Energy of a line read from or written to the vector L1, in pJ."""
     l2_line_pj: float
+    """Energy of a line read from or written to an L2 channel, in pJ."""
     lds_cycle_pj: float
+    """Energy of one cycle of all LDS banks, in pJ."""
     sib_word_pj: float = 0.0
+    """Energy of 64 bits of the SIB in the bank of an L2 channel, in pJ."""
     buffer_line_pj: float = 0.0
+    """Energy of a line in a compaction unit's part of the prefetch buffer, in pJ."""
     compaction_pj: float = 0.0
+    """Energy of a sparse line through a compaction unit, in pJ."""
 
     @classmethod
     def of(cls, spec: EnergySpec, gpu: GpuSpec, engine: "EngineSpec | None" = None) -> "EnergyModel":

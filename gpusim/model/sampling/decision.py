@@ -24,17 +24,16 @@ MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too m
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured so far.
-
-    laps: cycles, instructions, then what was waited for, [lap, window, column]; counts: laps of
-    each block, a block being what was measured without a jump between; jumps: workgroups passed over after each block
-    but the last; lap_rounds: rounds that a lap takes.
-    """
+    """Measurements up to now."""
 
     laps: np.ndarray
+    """float64 [intervals, windows, columns]: cycles, instructions and waits of the detailed intervals."""
     counts: Sequence[int]
+    """Number of detailed intervals in each block between fast-forwards."""
     jumps: Sequence[int]
+    """Workgroups that each fast-forward skips, one after each block but the last."""
     lap_rounds: float
+    """Waves of workgroups in a detailed interval."""
 
     def weights(self, first: int, last_jump: float) -> np.ndarray:
         """Return the weight of each lap except the `first` ones if `last_jump` follows them; their sum is 1."""
@@ -69,10 +68,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class SamplingDecision:
-    """What follows a lap. jump: workgroups to pass over now; enough: whether no lap is to follow."""
+    """The step after a detailed interval."""
 
     jump: int
+    """Workgroups to skip now."""
     enough: bool
+    """No detailed interval follows."""
 
 
 def following(measured: Measured, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
@@ -101,12 +102,16 @@ def following(measured: Measured, spec: SamplingSpec, left: RemainingGrid) -> Sa
 
 @dataclass(frozen=True)
 class _RatioForecast:
-    """What the laps so far predict of later ones. first: laps left out; found: ratios of the others."""
+    """Prediction of later detailed intervals."""
 
     measured: Measured
+    """Measurements up to now."""
     first: int
+    """Number of initial detailed intervals that are left out."""
     found: Ratios
+    """Ratios of the other detailed intervals."""
     spec: SamplingSpec
+    """Sampling options."""
 
     def square(self, more: int, part: float, anew: bool) -> float:
         """Return the predicted squared relative half-width with `more` laps to come.

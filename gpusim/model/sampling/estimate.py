@@ -45,19 +45,22 @@ _LEAST_AFTER = 0.4  # of a lap: less of it says too little of one
 
 @dataclass(frozen=True)
 class Ratios:
-    """Counts per instruction as measured in laps, and why those of the skipped part may differ.
-
-    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap; moving: how much
-    of what wavefronts wait for moves on from one reason to another.
-    """
+    """Counts per instruction in the detailed intervals, with their uncertainty for the skipped part."""
 
     values: np.ndarray
+    """float64 [columns]: counts per instruction."""
     chance: Replicates
+    """Uncertainty component: sampling error."""
     settling: Replicates
+    """Uncertainty component: initial transient."""
     drift: Replicates
+    """Uncertainty component: drift along the grid."""
     jump: Replicates
+    """Uncertainty component: effect of fast-forwards."""
     noise: Noise
+    """Noise of a detailed interval."""
     moving: float = 0.0
+    """Share of the wavefronts' waits that still moves from one reason to another."""
 
     @property
     def doubts(self) -> tuple[Replicates, ...]:
@@ -104,13 +107,13 @@ def ratios(
     moved = _drift(in_time, columns, found, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
-        values,
-        Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
-        Replicates(z * z, unsettled[np.newaxis]),
-        Replicates(z * z, _drift(in_time, columns, found, scale, settling)[np.newaxis]),
-        Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
-        found,
-        float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
+        values=values,
+        chance=Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
+        settling=Replicates(z * z, unsettled[np.newaxis]),
+        drift=Replicates(z * z, _drift(in_time, columns, found, scale, settling)[np.newaxis]),
+        jump=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
+        noise=found,
+        moving=float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
 
@@ -134,11 +137,14 @@ def _drift(
 
 @dataclass(frozen=True)
 class CountEstimate:
-    """The estimated part. added: what it adds to each column; doubts: independent reasons for that to be wrong."""
+    """The estimated counts of the skipped part."""
 
     added: np.ndarray
+    """float64 [columns]: increase of each column."""
     doubts: tuple[Replicates, ...]
+    """Independent uncertainty components."""
     noise: Noise
+    """Noise of a detailed interval."""
 
 
 def estimate(

@@ -19,20 +19,22 @@ _BITS = 3  # of a jump that differ from 0
 
 @dataclass(frozen=True)
 class RemainingGrid:
-    """What of a grid can still be passed over, in workgroups.
-
-    total: of the grid; skippable: all that are not dispatched yet but for the tail; lap: dispatched in a lap; resident:
-    of a round; row: of a row of the grid, 1 where there is but one; passed: by the jumps so far; luck: 0 to 1 at
-    random, how far the next jump goes.
-    """
+    """The part of a grid that can still be skipped, in workgroups."""
 
     total: int
+    """Workgroups of the grid."""
     skippable: int
+    """Workgroups that are not yet dispatched, without the tail."""
     lap: int
+    """Workgroups dispatched in a detailed interval."""
     resident: int
+    """Workgroups of a wave."""
     row: int = 1
+    """Workgroups of a row of the grid; 1: there is one row."""
     passed: int = 0
+    """Workgroups skipped up to now."""
     luck: float = 0.5
+    """Random number from 0 to 1 that decides the length of the next fast-forward."""
 
     def jump(self, more: int) -> int:
         """Return the size of the next jump in workgroups if `more` laps, each at another place, are to follow it.

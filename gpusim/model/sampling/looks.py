@@ -10,44 +10,55 @@ from gpusim.model.core.steering import SteeredLaunch
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of looks and windows that sampling uses.
-
-    cycles: of the launch; work: instructions issued; ended_work, ended: instructions of the wavefronts that ended, and
-    how many did; dirty: lines that L2 holds dirty; timed: mask of those that are times; waits: wavefront-cycles by what
-    wavefronts waited for; full: cycles in which an L1 or a channel of L2 could take nothing; units: compute units'
-    cycles.
-    """
+    """Column numbers of the counts that sampling uses."""
 
     cycles: int
+    """Cycles of the launch."""
     work: int
+    """Instructions issued."""
     ended_work: int
+    """Instructions of the wavefronts that have ended."""
     ended: int
+    """Number of wavefronts that have ended."""
     dirty: int
+    """Dirty lines in L2."""
     timed: np.ndarray
+    """bool [columns]: columns that depend on timing."""
     waits: tuple[int, ...] = ()
+    """Wavefront-cycles, one column for each stall reason."""
     full: tuple[int, ...] = ()
+    """Cycles in which an L1 or an L2 channel cannot accept requests."""
     units: int = 0
+    """Cycles of the compute units."""
 
     @classmethod
     def of(cls, vector: CountVector) -> "Columns":
         """Return the columns of a launch's counts, then instructions and number of ended wavefronts, dirty lines."""
         at, size = vector.at, len(vector.timed)
         return cls(
-            at("kernel", "cycles"),
-            at("kernel", "wavefront_instructions"),
-            size,
-            size + 1,
-            size + 2,
-            np.append(vector.timed, (False, False, False)),
-            tuple(at(section, name) for section, name in vector.keys if section == "stalls"),
-            tuple(at(section, "full_stall_cycles") for section in ("l1", "l2")),
-            at("cu", "cycles"),
+            cycles=at("kernel", "cycles"),
+            work=at("kernel", "wavefront_instructions"),
+            ended_work=size,
+            ended=size + 1,
+            dirty=size + 2,
+            timed=np.append(vector.timed, (False, False, False)),
+            waits=tuple(at(section, name) for section, name in vector.keys if section == "stalls"),
+            full=tuple(at(section, "full_stall_cycles") for section in ("l1", "l2")),
+            units=at("cu", "cycles"),
         )
 
     @classmethod
     def of_pace(cls, waits: int = 0) -> "Columns":
         """Return columns for cycles and instructions, followed by those of `waits` reasons to wait."""
-        return cls(0, 1, 1, 1, 1, np.array((True, False, *[True] * waits)), tuple(range(2, 2 + waits)))
+        return cls(
+            cycles=0,
+            work=1,
+            ended_work=1,
+            ended=1,
+            dirty=1,
+            timed=np.array((True, False, *[True] * waits)),
+            waits=tuple(range(2, 2 + waits)),
+        )
 
 
 def read_counts(launch: SteeredLaunch, vector: CountVector) -> np.ndarray:

@@ -22,18 +22,18 @@ _MOST_CORRELATION = 0.92  # more says that nothing is known
 
 @dataclass(frozen=True)
 class Noise:
-    """How far one lap's counts are from those that its work has in the mean.
-
-    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap estimated from
-    its parts, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: factor of the variance of a
-    mean of laps because of that correlation.
-    """
+    """Deviation of a detailed interval's counts from the mean for its work."""
 
     rows: np.ndarray
+    """float64 [rows, columns]: the sum of squares over the rows is the variance."""
     within: np.ndarray
+    """float64 [columns]: standard deviation of a detailed interval, estimated from its windows."""
     degrees: int
+    """Degrees of freedom."""
     correlation: float
+    """Correlation of adjacent detailed intervals."""
     inflation: float
+    """Factor of the variance of a mean of detailed intervals because of `correlation`."""
 
 
 def noise(

@@ -311,14 +311,14 @@ class _LaunchSteering:
         exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
-            confidence,
-            WINDOWS,
-            _reason(strata),
-            rounds,
-            int(facts.kernel.wavefront_instructions),
-            simulated,
-            self._spec.functional,
-            tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
+            confidence=confidence,
+            method=WINDOWS,
+            reason=_reason(strata),
+            rounds=rounds,
+            instructions=int(facts.kernel.wavefront_instructions),
+            simulated=simulated,
+            complete=self._spec.functional,
+            doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
     def _check_work(self, stratum: StratumMeasurement, simulated: int) -> None:

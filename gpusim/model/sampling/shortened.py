@@ -150,13 +150,13 @@ def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streami
     complete(facts, vector, added, doubts, {})
     shares = ", ".join(str(n) for n, _ in found[:-1])
     facts.sampling = Sampling(
-        spec.confidence,
-        ITERATIONS,
-        f"within workgroups: runs with {shares} and {kept} of {loop.iterations} iterations",
-        streaming.rounds,
-        int(facts.kernel.wavefront_instructions),
-        simulated,
-        False,
-        tuple(UncertaintyComponent(vector, doubt) for doubt in doubts),
+        confidence=spec.confidence,
+        method=ITERATIONS,
+        reason=f"within workgroups: runs with {shares} and {kept} of {loop.iterations} iterations",
+        rounds=streaming.rounds,
+        instructions=int(facts.kernel.wavefront_instructions),
+        simulated=simulated,
+        complete=False,
+        doubts=tuple(UncertaintyComponent(vector, doubt) for doubt in doubts),
     )
     return facts

@@ -16,24 +16,28 @@ _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a t
 
 @dataclass
 class StratumMeasurement:
-    """A stretch while it is measured.
-
-    spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; rounds: of the stretch;
-    laps: [window, column] of each; counts: of the laps before each jump and after the last; jumps: workgroups passed
-    over; work: instructions of these, 0 where they are not known; after: what was counted after the last jump while the
-    machine was full.
-    """
+    """Measurement of a stratum of workgroups."""
 
     stretch: WorkgroupStratum
+    """Stratum."""
     spec: SamplingSpec
+    """Sampling options with the error that this stratum may have."""
     lap_rounds: float
+    """Waves of workgroups in a detailed interval."""
     rounds: float
+    """Waves of workgroups in the stratum."""
     laps: list[np.ndarray] = field(default_factory=list)
+    """float64 [windows, columns] of each detailed interval."""
     counts: list[int] = field(default_factory=lambda: [0])
+    """Number of detailed intervals before each fast-forward and after the last."""
     jumps: list[range] = field(default_factory=list)
+    """Skipped workgroups of each fast-forward."""
     work: int = 0
+    """Instructions of the skipped workgroups; 0: unknown."""
     after: np.ndarray | None = None
+    """float64 [columns]: counts after the last fast-forward while the machine was full; None: none."""
     measured: Measured | None = None
+    """Measurements of the stratum; None: not yet evaluated."""
 
     @classmethod
     def of(

@@ -63,19 +63,20 @@ class UnskippableLoopError(Exception):
 
 @dataclass(eq=False)
 class StreamingLaunchError(Exception):
-    """L2 answers no load of a launch: what it costs is known from runs with shorter loops
-    (gpusim.model.sampling.shortened).
-
-    ahead: the most iterations that a wavefront has executed and not issued; workgroups, rounds: of the grid;
-    wavefronts: of a workgroup.
-    """
+    """Raised for a launch whose loads all miss L2; shorter loops give its cost (gpusim.model.sampling.shortened)."""
 
     loop: Loop
+    """Loop."""
     work: WorkgroupInstructions
+    """Work of the workgroups."""
     ahead: float
+    """Largest number of iterations that a wavefront has executed and not issued."""
     workgroups: int
+    """Workgroups of the grid."""
     wavefronts: int
+    """Wavefronts of a workgroup."""
     rounds: float
+    """Waves of workgroups in the grid."""
 
     @property
     def kept(self) -> int:
@@ -112,50 +113,54 @@ def inside(spec: SamplingSpec, launch: SteeredLaunch) -> "LoopSteering":
 
 @dataclass(frozen=True)
 class WavefrontPositions:
-    """Where the resident wavefronts stand. Arrays by wavefront.
-
-    slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: executed and not yet issued, which are
-    many where no barrier ends a slice; left: not yet executed, so that they may be passed over; places: a number of the
-    workgroup's place on its compute unit, by age and by how many are there.
-    """
+    """Positions of the resident wavefronts in their loop; arrays [wavefronts]."""
 
     slots: np.ndarray
+    """int64: slot of the wavefront."""
     workgroups: np.ndarray
+    """int64: number of its workgroup."""
     done: np.ndarray
+    """Iterations issued."""
     ahead: np.ndarray
+    """Iterations executed and not yet issued; many where no barrier ends a slice."""
     left: np.ndarray
+    """Iterations not yet executed, which may be skipped."""
     places: np.ndarray
+    """Number of its workgroup's place on the compute unit, by age and by the number of workgroups there."""
 
 
 @dataclass(frozen=True)
 class PhaseStart:
-    """The beginning of a calm time. position: the next workgroup of the grid; look: what was counted; phases: how many
-    there were before.
-    """
+    """The beginning of a steady phase."""
 
     kind: tuple[int, ...]
+    """Occupied places, and number of wavefronts."""
     position: int
+    """Next workgroup of the grid."""
     look: np.ndarray
+    """float64 [columns]: counts at the beginning."""
     phases: int
+    """Number of earlier phases."""
 
 
 @dataclass
 class SteadyPhase:
-    """A time in which the machine was calm.
-
-    kind: places that there are, and how many wavefronts; laps: [window, column], before the jump, then after it;
-    before: how many are before it; passed: instructions passed over; settled: whether its last laps were alike; jumped:
-    what was counted right after the jump, which costs what no whole run has: it is estimated too; times: how often it
-    counts, once and with rounds that are passed over.
-    """
+    """A phase in which the machine is steady."""
 
     kind: tuple[int, ...]
+    """Occupied places, and number of wavefronts."""
     laps: list[np.ndarray] = field(default_factory=list)
+    """float64 [windows, columns] of the detailed intervals before and after the fast-forward."""
     before: int = 0
+    """Number of detailed intervals before the fast-forward."""
     passed: int = 0
+    """Instructions skipped."""
     settled: bool = False
+    """The last detailed intervals were alike."""
     jumped: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    """float64 [columns]: counts right after the fast-forward, whose cost no whole run has; they are estimated too."""
     times: float = 1.0
+    """Number of times that the phase counts: once, and for each skipped wave of workgroups."""
 
     @property
     def unsettled(self) -> int:
@@ -426,14 +431,14 @@ class LoopSteering:
         exact = {"workgroups": self._skipped, "wavefronts_ended": waves, "wavefronts": waves}
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
-            confidence,
-            ITERATIONS,
-            self._reason(),
-            rounds,
-            int(facts.kernel.wavefront_instructions),
-            simulated,
-            False,
-            tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
+            confidence=confidence,
+            method=ITERATIONS,
+            reason=self._reason(),
+            rounds=rounds,
+            instructions=int(facts.kernel.wavefront_instructions),
+            simulated=simulated,
+            complete=False,
+            doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
     def _reason(self) -> str:

@@ -20,17 +20,18 @@ _BY_CHANCE = 4.0  # standard errors
 
 @dataclass(frozen=True)
 class WorkgroupStratum:
-    """Workgroups from `start` to before `end` that are alike.
-
-    share: of the launch's work; unevenness: the longest one's work over the mean; share_after: of the launch's work,
-    what follows the stretch.
-    """
+    """A stratum: consecutive workgroups with similar work."""
 
     start: int
+    """First workgroup."""
     end: int
+    """Workgroup after the last."""
     share: float = 1.0
+    """Share in the launch's work."""
     unevenness: float = 1.0
+    """Work of the longest workgroup over the mean."""
     share_after: float = 0.0
+    """Share of the work after the stratum in the launch's work."""
 
     @property
     def longest_rounds(self) -> float:

@@ -46,14 +46,20 @@ RATES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class MachineSnapshot:
-    """A machine at a moment. counts: since the launch's begin, by 'section.name', added up over all instances."""
+    """State of a machine at one moment."""
 
     cycle: int
+    """Cycle of the launch."""
     seconds: float
+    """Wall time in seconds."""
     counts: Mapping[str, int]
+    """Counts since the start of the launch by 'section.name', summed over instances."""
     wavefronts: int
+    """Resident wavefronts."""
     bus_busy: float
+    """Busy cycles of the DRAM data buses."""
     bus_cycles: float
+    """Cycles of all DRAM data buses."""
 
     @classmethod
     def of(cls, m: Any, seconds: float) -> "MachineSnapshot":

@@ -134,7 +134,11 @@ _ENGINE_PARTS = (
 )
 _ENGINE = _sum("engine", "all of the engine: the four above", *_ENGINE_PARTS)
 ENERGY = (
-    *(*_DRAM_PARTS, _DRAM, *_CACHES, *_ENGINE_PARTS, _ENGINE),
+    *_DRAM_PARTS,
+    _DRAM,
+    *_CACHES,
+    *_ENGINE_PARTS,
+    _ENGINE,
     _sum("total", "DRAM, L1, L2, LDS and engine; not ALUs, registers, other caches, leakage", _DRAM, *_CACHES, _ENGINE),
     derived("energy.dram_pj_per_bit", "pJ/bit", "energy.dram_uj / bits moved, both ways", _pj_per_bit),
 )

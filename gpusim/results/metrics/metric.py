@@ -14,18 +14,20 @@ if TYPE_CHECKING:
 
 
 class Metric(NamedTuple):
-    """One metric of a launch, of the sum of several, or of a run as a whole.
-
-    reads: what the formula `of` takes, in order, by the names of `collect_formula_inputs`; counter: the counter that
-    the metric reports unchanged, None if the metric is derived.
-    """
+    """A metric of a launch, of the sum of several, or of a run."""
 
     path: str
+    """Path, such as 'l2.hit_rate'."""
     unit: str
+    """Unit; empty for text."""
     definition: str
+    """Definition in words."""
     reads: tuple[str, ...]
+    """Inputs of the formula in order, by the names of `known_of`."""
     of: Callable[..., Any]
+    """Formula."""
     counter: Counter | None = None
+    """Counter that the metric reports unchanged; None: derived."""
 
     @property
     def of_run(self) -> bool:

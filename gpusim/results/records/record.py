@@ -11,19 +11,22 @@ from gpusim.model.energy.model import EnergyModel
 
 @dataclass(frozen=True)
 class CommandTimes:
-    """The times of one command of the host's queue, in microseconds: its turn, its start and its end.
-
-    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel; place: what it belongs to, such as a layer's
-    pass.
-    """
+    """Times of a command in the host's queue."""
 
     name: str
+    """Name of the kernel or of the copied data."""
     launched_us: float
+    """Time at which the command's turn came, in microseconds."""
     started_us: float
+    """Start in microseconds."""
     ended_us: float
+    """End in microseconds."""
     copied_bytes: int = 0
+    """Bytes of a copy; 0: a kernel."""
     stream: int = 0
+    """Number of the stream."""
     place: str = ""
+    """Origin of the command, such as a layer's pass."""
 
 
 def stream_numbers(times: Iterable[CommandTimes]) -> dict[tuple[str, int], int]:
@@ -51,88 +54,103 @@ class VerificationFacts:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel that was chosen by shape, or the algorithm of a network's layer in one pass.
-
-    cycles: of each that was measured, the fastest first; none where bounds and estimates were enough; at_least: of the
-    others: a bound, an estimate's lower end, or what the fastest took when they were stopped; estimated: of those whose
-    estimate is a single figure; zeros: the share of zeros for which it was estimated.
-    """
+    """A kernel that was selected by shape, or the algorithm of a layer's pass."""
 
     kernel: str
+    """Name of the selected kernel or algorithm."""
     cycles: Mapping[str, int]
+    """Cycles of the measured candidates, the fastest first; empty: bounds and estimates were sufficient."""
     at_least: Mapping[str, int]
+    """Lower bound on the cycles of other candidates: a bound, an estimate, or the limit at which they were stopped."""
     estimated: Mapping[str, int] = field(default_factory=dict)
+    """Cycles of candidates with an exact estimate."""
     zeros: float | None = None
+    """Share of zeros behind the estimates; None: dense."""
 
 
 class PartLaunch(NamedTuple):
-    """A launch of a part. simulated: whether it was; False: it counts as an equal one that was; known: False of one
-    that a stopped run did not come to."""
+    """A launch of a part."""
 
     kernel: str
+    """Name of the kernel."""
     facts: RunFacts | None = None
+    """Facts; None: unknown."""
     simulated: bool = True
+    """The launch itself was simulated; otherwise an equal one was."""
     known: bool = True
+    """The run reached the launch before it was stopped."""
 
 
 @dataclass(frozen=True)
 class PartRecord:
-    """A named part of a run: a network's layer and pass, or a program's kernel.
-
-    name: the layer's, or the kernel's; what: the pass, empty where there is none; values: further values of the run's
-    kind as plain data; facts: the sum of all its launches, None where not all are known; verification: None where its
-    result was not compared.
-    """
+    """A named part of a run: a network's layer and pass, or a program's kernel."""
 
     name: str
+    """Name of the layer or kernel."""
     what: str = ""
+    """Pass; empty where there is none."""
     values: Mapping[str, Any] = field(default_factory=dict)
+    """Further plain data of the run's kind."""
     launches: Sequence[PartLaunch] = ()
+    """Launches."""
     facts: RunFacts | None = None
+    """Sum of all launches; None: some are unknown."""
     verification: VerificationFacts | None = None
+    """Comparison with NumPy; None: not compared."""
 
 
 @dataclass
 class RunRecord:
-    """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
-
-    uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
-    which of a job's variants it is, empty where there is only one; commands: when each launch and copy happened, in
-    order; host_time_us: from the first packet written to the last completion signal, None where the kernel was executed
-    without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a script;
-    verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation
-    matrix's elements and of its sparse lines, None without such a matrix; column_blocks: number of blocks of a product
-    that exceeds the GPU's memory, None for any other; energy: of the machine's events, None where energies are not
-    reported; choice: how the kernel was chosen, None where it was named; parts: a network's layers and passes or a
-    program's kernels, in order, whose sum the run is; values: further values of the run's kind, as plain data; places:
-    for each of a program's launches, where it happened; launch_count: of a run that does not keep its launches;
-    exit_code: the program's own.
-    """
+    """Results of one run of a configuration: launches, time on the host's clock, and cost of the simulation."""
 
     uses_engine: bool
+    """The compaction engine serves the sparse loads."""
     kernel: str
+    """Configured name of the kernel."""
     launches: list[RunFacts]
+    """Facts of the launches."""
     host_time_us: float | None = None
+    """Time from the first packet to the last completion signal in microseconds; None: no timing."""
     verification: VerificationFacts | None = None
+    """Comparison with NumPy; None: skipped, or a partial run."""
     setup_s: float = 0.0
+    """Preparation time in seconds."""
     verify_s: float = 0.0
+    """Verification time in seconds."""
     peak_memory_mb: float | None = None
+    """Peak memory of the process in megabytes; None: unknown."""
     partial: bool = False
+    """The run was stopped before its end."""
     zero_fraction: float | None = None
+    """Share of zeros in the activation matrix; None: no such matrix."""
     zero_line_fraction: float | None = None
+    """Share of its lines of 16 elements that are all zero; None: no such matrix."""
     column_blocks: int | None = None
+    """Number of blocks of a product that exceeds the GPU's memory; None: not blocked."""
     variant: str = ""
+    """Name of the job's variant; empty where there is one."""
     commands: list[CommandTimes] = field(default_factory=list)
+    """Times of launches and copies, in order."""
     stopped_by: str = ""
+    """Reason for an early stop; empty: the observer of a script."""
     energy: EnergyModel | None = None
+    """Energies of the machine's events; None: energy is not reported."""
     choice: KernelChoice | None = None
+    """Selection of the kernel; None: named by the user."""
     parts: list[PartRecord] = field(default_factory=list)
+    """Layers and passes of a network, or kernels of a program, in order; the run is their sum."""
     values: dict[str, Any] = field(default_factory=dict)
+    """Further plain data of the run's kind."""
     places: list[dict[str, Any]] = field(default_factory=list)
+    """Origin of each launch of a program."""
     launch_count: int | None = None
+    """Number of launches of a run that does not store them; None: length of `launches`."""
     exit_code: int | None = None
+    """Exit code of the program; None: no program."""
     _total: tuple[Any, RunFacts] | None = field(default=None, init=False, repr=False, compare=False)
+    """Cached sum of the launches with its key."""
     _made: dict[int, tuple[RunFacts, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Cached results of `once` with their facts, by identity of the facts."""
 
     @property
     def incomplete_results(self) -> bool:

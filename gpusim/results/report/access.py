@@ -262,4 +262,13 @@ def _line_row(file: str, line: int, spots: Sequence[Spot]) -> LineRow:
     lines, least = (plain_sum(spot.get(name, 0) for spot in of_vector) for name in ("lines", "least_lines"))
     conflicts = plain_sum(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0) for spot in spots)
     waits = plain_sum(spot.get("wait_cycles", 0) for spot in spots)
-    return LineRow(file, line, issued, lanes / issued if issued else None, lines, least, conflicts, waits)
+    return LineRow(
+        file=file,
+        line=line,
+        vector_instructions=issued,
+        active_lanes=lanes / issued if issued else None,
+        lines=lines,
+        least_lines=least,
+        bank_conflict_cycles=conflicts,
+        wait_cycles=waits,
+    )

@@ -51,16 +51,16 @@ RATES = (
 
 @dataclass(frozen=True)
 class IntervalReport:
-    """What happened in each interval.
-
-    ends: its last cycle; rates: by IntervalRate, those that the series has counts for; None: nothing was accessed;
-    resident: wavefronts at its end; stalls: by reason, shares in % of the wavefront-cycles counted in it.
-    """
+    """Rates and stalls of a run by interval."""
 
     ends: Sequence[int]
+    """Last cycle of each interval."""
     rates: Mapping[IntervalRate, Sequence[float | None]]
+    """Values of each rate with counts in the series; None: no accesses in the interval."""
     resident: Sequence[int]
+    """Resident wavefronts at the end of each interval."""
     stalls: Mapping[str, Sequence[float]]
+    """Share of each stall reason in the interval's wavefront-cycles, in %."""
 
 
 def compute_interval_rates(column: RunMetrics, most: int = 0) -> IntervalReport | None:

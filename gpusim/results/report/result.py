@@ -21,15 +21,14 @@ _OF_TIMED_ROW = ("time_us", "share")
 
 @dataclass(frozen=True)
 class RunMetrics:
-    """Metrics of one run of the kernels, by path.
-
-    name: 'dense', 'sparse', a layer and its pass, or empty where there is only one; tree: the metrics, nested; gpu: the
-    machine's values, by the configuration's names.
-    """
+    """Metrics of a variant, a layer's pass, or a kernel."""
 
     name: str
+    """'dense', 'sparse', or a layer and its pass; empty where there is only one."""
     tree: Mapping[str, Any]
+    """Nested metrics."""
     gpu: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration values of the machine."""
 
     def get(self, path: str) -> Any:
         """Return the value of a metric; None where it is unknown."""
@@ -93,20 +92,24 @@ class RunMetrics:
 
 @dataclass(frozen=True)
 class Result:
-    """What one command or launch has measured.
-
-    what: in words, such as 'layerB, batch 128'; machine: the GPU in words; columns: the variants, which are compared
-    with the first one; rows: a network's layers and passes; config: every value; document: the whole object.
-    """
+    """A result of a command or launch, for display."""
 
     what: str
+    """Description, such as 'layerB, batch 128'."""
     machine: str
+    """Description of the GPU."""
     columns: Sequence[RunMetrics]
+    """Variants; the first is the baseline."""
     config: Mapping[str, Any]
+    """All configuration values."""
     document: Mapping[str, Any]
+    """The whole JSON object."""
     rows: Sequence["ResultRow"] = ()
+    """Layers and passes of a network, or kernels of a program."""
     stopped_by: str = ""
+    """Reason for an early stop; empty: none."""
     remarks: Sequence[str] = field(default_factory=tuple)
+    """Further remarks."""
 
     @property
     def title(self) -> str:
@@ -130,15 +133,14 @@ class Result:
 
 
 class ResultRow(NamedTuple):
-    """One layer's pass of a network, or one kernel of a program.
-
-    values: the row's own values, as in the JSON object; variant: name of the variant that the row belongs to, empty
-    where there is only one.
-    """
+    """A layer's pass of a network, or a kernel of a program."""
 
     measured: RunMetrics
+    """Metrics of the row."""
     values: Mapping[str, Any]
+    """Values of the row in the JSON object."""
     variant: str = ""
+    """Name of the variant; empty where there is only one."""
 
 
 def read(document: Any, source: str = "the result") -> Result:

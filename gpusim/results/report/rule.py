@@ -15,23 +15,26 @@ _FIGURE = re.compile(r"\{([\w.]+)\}")
 
 
 class PerformanceRule(NamedTuple):
-    """A rule about one run's metrics.
-
-    section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
-    share from which on the rule applies; text, advice: with figures in braces: `{measure}`, a metric's path (shown with
-    its unit), or a name out of `figures`; reason: the stall reason whose costliest instruction is named; weight: how
-    much of the share a user may hope to save as time, by judgement: rules are ranked by it.
-    """
+    """A rule about the metrics of one run."""
 
     name: str
+    """Name."""
     section: str
+    """Key of the section that shows it."""
     measure: Callable[[RunMetrics], float | None]
+    """Returns the share; None where the rule does not apply."""
     above: float
+    """Smallest share for which the rule applies."""
     text: str
+    """Text with placeholders in braces: `{measure}`, a metric's path, or a name from `figures`."""
     advice: str
+    """Advice with the same placeholders."""
     figures: Callable[[RunMetrics], Mapping[str, str]] | None = None
+    """Returns further values for the placeholders by name; None: none."""
     reason: str = ""
+    """Stall reason whose costliest instruction is named; empty: none."""
     weight: float = 0.5
+    """Estimated share of the loss that a user can recover; rules are ranked by share times weight."""
 
 
 class PerformanceFinding(NamedTuple):

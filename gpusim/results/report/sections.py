@@ -11,15 +11,16 @@ from gpusim.results.metrics import METRICS
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section: its key for `--section`, its heading, what it tells, and its metrics.
-
-    metrics: paths, or groups as 'l1.*'; a metric belongs to the section that names it most precisely.
-    """
+    """A section of metrics."""
 
     key: str
+    """Name for `--section`."""
     title: str
+    """Heading."""
     tells: str
+    """Description."""
     metrics: tuple[str, ...]
+    """Paths, or groups such as 'l1.*'; the most specific section gets the metric."""
 
 
 SECTIONS: tuple[ReportSection, ...] = (
@@ -34,8 +35,15 @@ SECTIONS: tuple[ReportSection, ...] = (
         "Launch Statistics",
         "what was launched, and what the host adds",
         (
-            *("kernel.name", "kernel.clock_ghz", "kernel.workgroup*", "kernel.wavefronts*", "host.*"),
-            *("data.*", "profile.sm_efficiency", "cu.active_cycles", "cu.cycles"),
+            "kernel.name",
+            "kernel.clock_ghz",
+            "kernel.workgroup*",
+            "kernel.wavefronts*",
+            "host.*",
+            "data.*",
+            "profile.sm_efficiency",
+            "cu.active_cycles",
+            "cu.cycles",
         ),
     ),
     ReportSection(
@@ -43,9 +51,13 @@ SECTIONS: tuple[ReportSection, ...] = (
         "Occupancy",
         "how many wavefronts are resident, and what bounds them",
         (
-            *("kernel.occupancy", "profile.achieved_occupancy", "kernel.workgroups_per_compute_unit"),
+            "kernel.occupancy",
+            "profile.achieved_occupancy",
+            "kernel.workgroups_per_compute_unit",
             "profile.resource_utilization",
-            *("kernel.occupancy_limiter", "cu.resident_cycles", "cu.wavefront_slot_cycles"),
+            "kernel.occupancy_limiter",
+            "cu.resident_cycles",
+            "cu.wavefront_slot_cycles",
         ),
     ),
     ReportSection(
@@ -53,7 +65,10 @@ SECTIONS: tuple[ReportSection, ...] = (
         "Scheduler Statistics",
         "how often an instruction is issued, and how many wavefronts could",
         (
-            *("kernel.ipc", "profile.ipc", "profile.issue_slot_utilization", "profile.eligible_warps_per_cycle"),
+            "kernel.ipc",
+            "profile.ipc",
+            "profile.issue_slot_utilization",
+            "profile.eligible_warps_per_cycle",
             "cu.issue_cycles",
         ),
     ),
@@ -69,8 +84,12 @@ SECTIONS: tuple[ReportSection, ...] = (
         "what was issued, by kind",
         (
             "layer.*",
-            *("kernel.*_instructions", "kernel.ldst_instruction_share", "kernel.*flops", "profile.flop_sp_efficiency"),
-            *("cu.valu_busy_cycles", "cu.lds_busy_cycles"),
+            "kernel.*_instructions",
+            "kernel.ldst_instruction_share",
+            "kernel.*flops",
+            "profile.flop_sp_efficiency",
+            "cu.valu_busy_cycles",
+            "cu.lds_busy_cycles",
         ),
     ),
     ReportSection(
@@ -78,17 +97,16 @@ SECTIONS: tuple[ReportSection, ...] = (
         "Memory Workload Analysis",
         "caches, translation, the crossbar, DRAM: traffic, hit rates, latencies",
         (
-            *(
-                "lds.*",
-                "l1.*",
-                "scalar_cache.*",
-                "instruction_cache.*",
-                "translation.*",
-                "crossbar.*",
-                "ports.*",
-                "l2.*",
-            ),
-            *("dram.*", "profile.*_throughput"),
+            "lds.*",
+            "l1.*",
+            "scalar_cache.*",
+            "instruction_cache.*",
+            "translation.*",
+            "crossbar.*",
+            "ports.*",
+            "l2.*",
+            "dram.*",
+            "profile.*_throughput",
         ),
     ),
     ReportSection(

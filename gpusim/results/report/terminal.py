@@ -15,13 +15,12 @@ _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line:
 
 
 class PrintOptions(NamedTuple):
-    """What to print of a result.
-
-    sections: keys of the sections that are printed; details: print all sections, below the screen.
-    """
+    """Options for printing a result."""
 
     sections: Sequence[str] = ()
+    """Keys of the sections to print."""
     details: bool = False
+    """Print all sections below the screen."""
 
     def chosen(self) -> list[ReportSection]:
         """Return the sections to print; raises UserError for an unknown key."""

@@ -37,12 +37,14 @@ _VALUES = """
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run takes. cpu_s: of a processor, with all that is around the simulation; cycles: of its kernels in all
-    variants; memory_mb: the largest resident memory."""
+    """Cost of a run."""
 
     cpu_s: float
+    """Processor seconds, including the work around the simulation."""
     cycles: float
+    """Cycles of its kernels in all variants."""
     memory_mb: float
+    """Largest resident memory in megabytes."""
 
 
 @dataclass(frozen=True)

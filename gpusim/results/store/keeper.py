@@ -29,13 +29,18 @@ LOOK_EVERY_S = 0.3  # whether another process has done what is waited for
 
 @dataclass(frozen=True)
 class MatchingRun:
-    """A run of the store that did the same work. seconds: the real time that it took."""
+    """A stored run of the same work."""
 
     number: int
+    """Number of the run."""
     started: str
+    """Date and time of its start."""
     exit_code: int
+    """Exit code."""
     content: Mapping[str, Any]
+    """Result as plain data."""
     seconds: float = 0.0
+    """Wall time in seconds."""
 
     def sentence(self, path: Path) -> str:
         """Describe the run, as in 'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
@@ -45,9 +50,10 @@ class MatchingRun:
 
 @dataclass(frozen=True)
 class WorkInOtherProcess:
-    """Work that another process is doing. holder: which, where, since when."""
+    """Work in progress in another process."""
 
     holder: str
+    """Description of the process: which, where and since when."""
 
     @property
     def sentence(self) -> str:
@@ -81,10 +87,12 @@ class PendingWork(Generic[T]):
 
 
 class StoredResult(NamedTuple):
-    """The run that holds a result. added: False: an equal run that came in while the work was done holds it."""
+    """The stored run with a result."""
 
     number: int
+    """Number of the run."""
     added: bool
+    """The result was stored now; otherwise an equal run was stored during the work."""
 
     def sentence(self, path: Path) -> str:
         """Describe the run, as in 'kept in gpusim.db: run 12'."""

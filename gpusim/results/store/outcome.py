@@ -17,49 +17,72 @@ State = Literal["done", "partial", "failed"]
 
 @dataclass(frozen=True)
 class LaunchRow:
-    """A launch of a kernel. invocation, of_kernel: its numbers among the variant's launches and the kernel's."""
+    """A launch of a kernel."""
 
     variant: str
+    """Name of the variant."""
     kernel: str
+    """Name of the kernel."""
     invocation: int
+    """Number among the variant's launches."""
     of_kernel: int
+    """Number among the kernel's launches."""
     layer: str | None = None
+    """Layer; None: not of a network."""
     what: str | None = None
+    """Pass; None: not of a network."""
     simulated: bool = True
+    """The launch itself was simulated; otherwise an equal one was."""
 
 
 @dataclass(frozen=True)
 class MetricValue:
-    """The value of a metric. half_width: of its confidence interval, None unless it was sampled."""
+    """The value of a metric."""
 
     name: str
+    """Path of the metric."""
     unit: str
+    """Unit."""
     definition: str
+    """Definition in words."""
     value: Any
+    """Value."""
     half_width: float | None = None
+    """Half-width of its confidence interval; None: not sampled."""
 
 
 @dataclass(frozen=True)
 class MetricSet:
-    """The metrics of a run's variant, a layer's pass, or a launch. launch: its place among the rows of launches."""
+    """Metrics of a run's variant, a layer's pass, or a launch."""
 
     values: Iterable[MetricValue]
+    """Values."""
     variant: str = ""
+    """Name of the variant; empty where there is one."""
     layer: str | None = None
+    """Layer; None: the whole variant or launch."""
     what: str | None = None
+    """Pass; None: the whole variant or launch."""
     launch: int | None = None
+    """Index of the launch in the rows of launches; None: not a launch."""
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run came to. content: the whole result as plain data, from which it can be shown again."""
+    """The outcome of a run."""
 
     content: Mapping[str, Any]
+    """The whole result as plain data, from which it can be shown again."""
     state: State
+    """'done', 'partial' or 'failed'."""
     exit_code: int
+    """Exit code."""
     measured: Sequence[MetricSet] = ()
+    """Metrics of variants, passes and launches."""
     launches: Sequence[LaunchRow] = ()
+    """Rows of launches."""
     error: str | None = None
+    """Message of a failed run; None: not failed."""
 
 
 def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> RunOutcome:

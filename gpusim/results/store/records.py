@@ -175,11 +175,14 @@ def unpacked(content: bytes) -> Any:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of the store. row: of the table `runs`; content: its stored result, empty where the run failed."""
+    """A run of the store."""
 
     row: Mapping[str, Any]
+    """Row of the table `runs`."""
     configuration: dict[str, Any]
+    """Configuration values by path."""
     content: Mapping[str, Any]
+    """Stored result; empty for a failed run."""
 
     @property
     def label(self) -> str:

@@ -72,10 +72,20 @@ def load_sweep_data(
         axes[VARIANT] = list(dict.fromkeys(one.values[VARIANT] for one in places))
     given = specification.get("roles") or {}
     return SweepData(
-        table.title, table.label, axes, roles_of(axes, given), places, tuple(given),
-        specification.get("objectives") or {}, specification.get("constraints") or (), specification.get("sets") or {},
-        table.planned, len(table.failed), wall_s, specification.get("method", "grid"),
-    )  # fmt: skip
+        title=table.title,
+        label=table.label,
+        axes=axes,
+        roles=roles_of(axes, given),
+        places=places,
+        told=tuple(given),
+        objectives=specification.get("objectives") or {},
+        constraints=specification.get("constraints") or (),
+        fixed=specification.get("sets") or {},
+        planned=table.planned,
+        failed=len(table.failed),
+        wall_s=wall_s,
+        method=specification.get("method", "grid"),
+    )
 
 
 def _configuration(results: "StoreReader", sweep: int) -> dict[str, Any]:

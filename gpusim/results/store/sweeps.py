@@ -109,7 +109,11 @@ class SweepTable(QueryTable):
         from gpusim.results.report.page.figures import draw_figure
         from gpusim.results.report.sweeps.series import FigureChoice
 
-        return draw_figure(self._with(*metrics), FigureChoice(metrics, x, y, by, at or {}, baseline or {}, draw), style)
+        return draw_figure(
+            self._with(*metrics),
+            FigureChoice(metrics=metrics, x=x, y=y, by=by, at=at or {}, baseline=baseline or {}, kind=draw),
+            style,
+        )
 
     def frame(self) -> Any:
         """Return a `pandas.DataFrame` of the points that have ended: metrics by the axes' values, which are its index.

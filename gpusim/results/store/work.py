@@ -24,32 +24,42 @@ Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
 class NetworkRows(NamedTuple):
-    """A network as stores describe it. identity: unlike any other's; layers: name and kind of each, in order."""
+    """A network as the store describes it."""
 
     name: str
+    """Name."""
     source: str
+    """Name of its file."""
     identity: str
+    """Hash that differs between networks."""
     layers: Sequence[tuple[str, str]]
+    """Name and kind of each layer, in order."""
 
 
 @dataclass(frozen=True)
 class RunDescription:
-    """One run before it is run.
-
-    title: for people; configuration: resolved, with all that decides the result; inputs: files that are read besides;
-    gpu: its name; repeatable: False where something decides the result that no hash covers.
-    """
+    """A run before it is run."""
 
     kind: Kind
+    """Kind of run: the name of its command."""
     title: str
+    """Title shown to people."""
     configuration: Mapping[str, Any]
+    """Resolved configuration: everything that decides the result."""
     inputs: Sequence[Path]
+    """Other files that are read."""
     gpu: str
+    """Name of the GPU."""
     seed: int | None = None
+    """Seed of the generated data; None: none."""
     batch: int | None = None
+    """Batch size; None: not a network or layer."""
     phase: str | None = None
+    """Phase of a network: training or inference; None: not a network."""
     network: NetworkRows | None = None
+    """Network; None: not a network."""
     repeatable: bool = True
+    """Hashes cover everything that decides the result."""
 
     @cached_property
     def configuration_json(self) -> str:
@@ -78,7 +88,15 @@ def describe_run(config: "RunConfig") -> RunDescription:
     """Return the work that `gpusim run` does with this configuration."""
     workload: Any = config.workload
     batch, seed = getattr(workload, "batch", None), workload.seed
-    return RunDescription("run", workload.title, config.resolved(), config.inputs, config.gpu.name, seed, batch)
+    return RunDescription(
+        kind="run",
+        title=workload.title,
+        configuration=config.resolved(),
+        inputs=config.inputs,
+        gpu=config.gpu.name,
+        seed=seed,
+        batch=batch,
+    )
 
 
 def describe_exec(config: "ExecConfig", path: Path) -> RunDescription:

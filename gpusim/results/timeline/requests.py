@@ -36,20 +36,26 @@ LINE_SHIFT = 6
 
 @dataclass(slots=True)
 class Request:
-    """A request for a line, on its way.
-
-    steps: what it went through, and the cycle in which each ended (UNKNOWN: not yet).
-    """
+    """A request for a cache line, for the timeline."""
 
     port: int
+    """Port of the requester."""
     kind: int
+    """Kind of request."""
     line: int
+    """Number of the line (byte address >> 6)."""
     begin: int
+    """Cycle of the request."""
     result: int = MISS
-    slot: int = UNKNOWN  # of the wavefront on its CU
+    """Result in the first cache: HIT, MERGE or MISS."""
+    slot: int = UNKNOWN
+    """Slot of the wavefront on its compute unit; UNKNOWN: none."""
     channel: int = UNKNOWN
+    """L2 channel; UNKNOWN: not reached."""
     l2: str = ""
+    """Result in L2; empty: not reached."""
     steps: list[tuple[str, int]] = field(default_factory=list)
+    """Stages with the cycle in which each ended (UNKNOWN: not yet)."""
 
 
 def _kind(source: int) -> int:

@@ -44,7 +44,16 @@ class Timeline:
         number = len(self._launches) + 1
         # the viewer orders the tracks at the root by name, whatever their rank
         title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
-        recording = TimelineRecording(self._out, m, title, kernel, gpu, instructions, self._window, self._keep_up)
+        recording = TimelineRecording(
+            out=self._out,
+            m=m,
+            title=title,
+            kernel=kernel,
+            gpu=gpu,
+            instructions=instructions,
+            window=self._window,
+            may_go_on=self._keep_up,
+        )
         self._launches.append((title, recording))
         return recording
 

@@ -17,11 +17,14 @@ _NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
 
 @dataclass(frozen=True)
 class Change:
-    """A metric that differs. values: of each side; ratio: the last one's to the first's, None if the first is 0."""
+    """A metric that differs between the sides."""
 
     path: str
+    """Path of the metric."""
     values: Sequence[Any]
+    """Values of the sides, in their order."""
     ratio: float | None
+    """Last value over the first; None if the first is 0."""
 
     @property
     def size(self) -> float:
@@ -31,17 +34,18 @@ class Change:
 
 @dataclass(frozen=True)
 class PartComparison:
-    """A part that all sides have.
-
-    times_us: of each side, None where it was not timed; why: for each side but the first, what explains its difference
-    to the first; distinct: whether the times differ by more than their confidence intervals.
-    """
+    """A part that all sides have."""
 
     name: str
+    """Name of the part."""
     times_us: Sequence[float | None]
+    """Time on each side in microseconds; None: not timed."""
     changes: Sequence[Change]
+    """Metrics that differ."""
     why: Sequence[Sequence[ComparisonFinding]]
+    """Explanations of the difference to the first side, for each further side."""
     distinct: bool
+    """The times differ by more than their confidence intervals."""
 
     @property
     def difference_us(self) -> float:
@@ -52,15 +56,16 @@ class PartComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Sides, the differing values of their configurations, and parts, those whose time changed most first.
-
-    alone: parts that some of the sides do not have.
-    """
+    """A comparison of runs; the part whose time changed most comes first."""
 
     sides: Sequence[ComparedRun]
+    """Compared runs; the first is the baseline."""
     configuration: Mapping[str, Sequence[Any]]
+    """Configuration values that differ, by path, one for each side."""
     parts: Sequence[PartComparison]
+    """Parts that all sides have."""
     alone: Sequence[str]
+    """Names of parts that some sides lack."""
 
 
 def compare(sides: Sequence[ComparedRun]) -> Comparison:

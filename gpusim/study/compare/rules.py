@@ -29,19 +29,20 @@ def parse_measure(measure: str) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True)
 class ComparisonRule:
-    """One quantity that may have changed.
-
-    measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: texts for an increase and a
-    decrease, without the figures; share: whether it is a share, else an amount; slows: whether an increase goes with a
-    longer time, False: with a shorter one, None: either.
-    """
+    """A rule about one quantity that may have changed."""
 
     topic: Topic
+    """Topic of the quantity."""
     measure: str
+    """Formula over metric paths: a path, a sum, or one quotient of sums, such as 'a.b + a.c / d.e'."""
     more: str
+    """Text for an increase, without figures."""
     less: str
+    """Text for a decrease, without figures."""
     share: bool = True
+    """The measure is a share; otherwise an amount."""
     slows: bool | None = True
+    """An increase goes with a longer time; False: with a shorter one; None: either."""
 
     @property
     def paths(self) -> list[str]:
@@ -63,19 +64,22 @@ class ComparisonRule:
 
 @dataclass(frozen=True)
 class ComparisonFinding:
-    """A rule that applies to two runs.
-
-    change: from -1 to 1; before, after: the measure's values; against: by this change, the time should have changed the
-    other way.
-    """
+    """A rule that applies to two runs."""
 
     topic: Topic
+    """Topic of the quantity."""
     text: str
+    """Explanation with figures."""
     change: float
+    """Change of the measure from -1 to 1."""
     before: float
+    """Value of the measure in the first run."""
     after: float
+    """Value of the measure in the second run."""
     paths: tuple[str, ...] = ()
+    """Paths of the metrics in the measure."""
     against: bool = False
+    """The change alone would have moved the time in the opposite direction."""
 
     @property
     def sentence(self) -> str:
@@ -235,7 +239,13 @@ def _applied(
     first, second, change = measured
     against = goes_against(rule, change, slower)
     return ComparisonFinding(
-        rule.topic, describe_change(rule, *measured), change, first, second, tuple(rule.paths), against
+        topic=rule.topic,
+        text=describe_change(rule, *measured),
+        change=change,
+        before=first,
+        after=second,
+        paths=tuple(rule.paths),
+        against=against,
     )
 
 

@@ -19,13 +19,12 @@ WHOLE = "all"  # the part that is the whole of a run with rows
 
 @dataclass(frozen=True)
 class RunPart:
-    """A variant of a run, a layer's pass, or a network as a whole: its metrics by path.
-
-    half_widths: of the confidence intervals of sampled metrics.
-    """
+    """Metrics of a variant of a run, a layer's pass, or a network as a whole."""
 
     metrics: Mapping[str, Any]
+    """Values by metric path."""
     half_widths: Mapping[str, float] = field(default_factory=dict)
+    """Half-widths of the confidence intervals of sampled metrics, by path."""
 
     def estimate(self, path: str) -> Estimate | None:
         """Return a metric's value and half-width; None where it is not a number."""
@@ -35,13 +34,18 @@ class RunPart:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs that are compared. configuration: its values by path."""
+    """One of the compared runs."""
 
     label: str
+    """Label: the name under which the run was given."""
     title: str
+    """Title."""
     parts: Mapping[str, RunPart]
+    """Parts by name; a run without parts has one with an empty name."""
     configuration: Mapping[str, Any]
+    """Configuration values by path."""
     units: Mapping[str, str] = field(default_factory=dict)
+    """Units of the metrics by path."""
 
 
 def side(text: str, store: Path) -> ComparedRun:

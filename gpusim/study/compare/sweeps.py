@@ -30,18 +30,20 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PointComparison:
-    """A point that all sweeps have.
-
-    name: for people; values: of the axes; runs: of each sweep, its run's number; times: each with its half-width, in
-    microseconds; parts: each sweep's metrics.
-    """
+    """A point that all compared sweeps have."""
 
     name: str
+    """Name shown to people."""
     values: Mapping[str, Any]
+    """Values of the axes by path."""
     variant: str
+    """Variant of the run; empty where there is one."""
     runs: Sequence[int]
+    """Number of the run in each sweep."""
     times: Sequence[Estimate]
+    """Time in each sweep, in microseconds, with its half-width."""
     parts: Sequence[RunPart]
+    """Metrics in each sweep."""
 
     @property
     def ratios(self) -> list[float]:
@@ -80,39 +82,44 @@ class MeanRatio:
 
 @dataclass(frozen=True)
 class QuantityChange:
-    """A quantity that changed over the distinguishable points.
-
-    text: describes the mean; change: the mean, from -1 to 1; points: in how many it is large enough to be reported, of
-    so many that have it; correlation: with the logarithm of the points' ratios of times, None for few points; against:
-    by this change, the mean time should have changed the other way.
-    """
+    """A quantity that changed over the distinguishable points."""
 
     topic: rules.Topic
+    """Topic of the quantity."""
     text: str
+    """Description of the mean change."""
     change: float
+    """Mean change from -1 to 1."""
     points: int
+    """Number of points with a reportable change."""
     of: int
+    """Number of points that have the quantity."""
     correlation: float | None
+    """Correlation with the logarithm of the points' time ratios; None for few points."""
     against: bool = False
+    """The change alone would have moved the mean time in the opposite direction."""
 
 
 @dataclass(frozen=True)
 class SweepComparison:
-    """Sweeps compared with the first one.
-
-    axes: by which points are paired; fixed: what else differs; points: by how much their time changed, largest first;
-    means, moved: of each sweep but the first; alone: of each sweep, values of points that not all have; unfinished: of
-    each, how many of its points failed or have not been run.
-    """
+    """Sweeps compared with the first one."""
 
     sweeps: Sequence[SweepTable]
+    """Compared sweeps; the first is the baseline."""
     axes: Sequence[str]
+    """Axes by which points are paired."""
     fixed: Mapping[str, Sequence[Any]]
+    """Other configuration values that differ, one for each sweep."""
     points: Sequence[PointComparison]
+    """Points that all sweeps have; the one whose time changed most comes first."""
     means: Sequence[MeanRatio]
+    """Mean time ratio of each further sweep to the first."""
     moved: Sequence[Sequence[QuantityChange]]
+    """Changed quantities of each further sweep."""
     alone: Sequence[Sequence[str]]
+    """Points that some sweep lacks, for each sweep."""
     unfinished: Sequence[int]
+    """Number of failed and pending points in each sweep."""
 
 
 @dataclass
@@ -142,14 +149,14 @@ def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepCompari
         )
     points = [_point(axes, key, sides) for key in keys]
     return SweepComparison(
-        sweeps,
-        axes,
-        _fixed(results, sides, axes, keys),
-        sorted(points, key=lambda point: -point.size),
-        [_mean(points, number) for number in range(1, len(sides))],
-        [_moved(points, number) for number in range(1, len(sides))],
-        [[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
-        [one.planned - len({row["point"] for row in one if row["state"] == "done"}) for one in sweeps],
+        sweeps=sweeps,
+        axes=axes,
+        fixed=_fixed(results, sides, axes, keys),
+        points=sorted(points, key=lambda point: -point.size),
+        means=[_mean(points, number) for number in range(1, len(sides))],
+        moved=[_moved(points, number) for number in range(1, len(sides))],
+        alone=[[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
+        unfinished=[one.planned - len({row["point"] for row in one if row["state"] == "done"}) for one in sweeps],
     )
 
 
@@ -235,13 +242,13 @@ def _of_rule(rule: ComparisonRule, pairs: _Pairs, slower: bool) -> QuantityChang
     with_time = _correlation([found[2] for found, _ in measured], [ratio for _, ratio in measured])
     against = rules.goes_against(rule, change, slower)
     return QuantityChange(
-        rule.topic,
-        rules.describe_change(rule, before, after, change),
-        change,
-        spoken,
-        len(measured),
-        with_time,
-        against,
+        topic=rule.topic,
+        text=rules.describe_change(rule, before, after, change),
+        change=change,
+        points=spoken,
+        of=len(measured),
+        correlation=with_time,
+        against=against,
     )
 
 

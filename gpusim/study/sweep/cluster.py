@@ -26,12 +26,16 @@ WAITING = 8  # points that are sent where there is no worker yet: what a cluster
 
 @dataclass(frozen=True)
 class _SentTask:
-    """A point on its way. allowed: workers that it may go to, empty: all; started: time at which it was first sent."""
+    """A point sent to the cluster."""
 
     future: Any
+    """Dask's future."""
     parcel: bytes
+    """Pickled task."""
     allowed: frozenset[str]
+    """Workers that may run it; empty: all."""
     started: RunClock
+    """Time at which it was first sent."""
 
 
 class DaskCluster:

@@ -22,16 +22,16 @@ MOST_LOOKED_AT = 6  # points of a workload whose launches are looked at; the oth
 
 @dataclass(frozen=True)
 class SweepEstimate:
-    """What is estimated of a sweep.
-
-    points: that it has; there: those in the store; missing: the others with their costs; notes: what those rest on,
-    and how far off such estimates were.
-    """
+    """Estimated cost of a sweep."""
 
     points: int
+    """Number of points."""
     there: int
+    """Number of points in the store."""
     missing: Sequence[tuple[Point, RunCost]]
+    """Other points with their costs."""
     notes: Sequence[str]
+    """Basis of the estimates, with the errors of earlier ones."""
 
 
 def estimated(spec: SweepSpec, file: Path, store: Path) -> SweepEstimate:

@@ -44,11 +44,14 @@ class Executor(Protocol):
 
 @dataclass
 class _RunningTask:
-    """A task that has a process. started: time of its first attempt."""
+    """A task with a process."""
 
     task: PointTask
+    """Task."""
     started: RunClock
+    """Time of its first attempt."""
     attempts: int = 1
+    """Number of attempts."""
 
 
 class LocalProcesses:

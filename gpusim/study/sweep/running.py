@@ -53,22 +53,28 @@ class SweepProgress:
 
 @dataclass
 class SweepRunner:
-    """A sweep over a store.
-
-    file: next to which the files that it names are looked for; retry: points that failed before are run again; fresh:
-    all are, as with the keeper's option.
-    """
+    """A sweep over a store."""
 
     spec: SweepSpec
+    """Contents of the sweep's file."""
     file: Path
+    """Path of the sweep's file; relative names start from its folder."""
     keeper: StoreWriter
+    """Store of the results."""
     executor: Executor
+    """Runs the points."""
     reporter: Reporter
+    """Receives progress and messages."""
     interrupt: Interrupt
+    """Tells whether the user has stopped the sweep."""
     retry: bool = False
+    """Run failed points again."""
     fresh: bool = False
+    """Run all points again."""
     number: int = 0
+    """Number of the sweep in the store."""
     progress: SweepProgress = field(default_factory=lambda: SweepProgress(0))
+    """Number of finished points."""
 
     def __post_init__(self) -> None:
         self._points: list[Point] = []

@@ -108,7 +108,16 @@ class Sweep:
             keeper = stack.enter_context(StoreWriter(path, fresh))
             interrupt.deferred = True
             file = self._document.path
-            under_way = running.SweepRunner(self._spec, file, keeper, executor, reporter, interrupt, retry, fresh)
+            under_way = running.SweepRunner(
+                spec=self._spec,
+                file=file,
+                keeper=keeper,
+                executor=executor,
+                reporter=reporter,
+                interrupt=interrupt,
+                retry=retry,
+                fresh=fresh,
+            )
             under_way.run()
             interrupt.deferred = False
         if interrupt.asked:

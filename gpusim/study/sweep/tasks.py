@@ -33,13 +33,18 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class TaskResult:
-    """The outcome of a task, its date, duration and host. choices: of dense kernels that the task had to make."""
+    """A finished task."""
 
     outcome: RunOutcome
+    """Outcome."""
     date: str
+    """Date and time of the start."""
     seconds: float
+    """Wall time in seconds."""
     host: str = field(default_factory=platform.node)
+    """Name of the host."""
     choices: Choices = field(default_factory=dict)
+    """Kernel selections that the task had to measure."""
 
 
 class PointTask(Protocol):
@@ -69,11 +74,14 @@ def done(task: PointTask) -> TaskResult:
 
 @dataclass(frozen=True)
 class JobTask:
-    """The task of a point that is a job. make: makes it of `arguments`, where it is run; files: those that it reads."""
+    """The task of a point that is a job."""
 
     make: Callable[..., Job]
+    """Creates the job from `arguments`, in the process that runs it."""
     arguments: tuple[Any, ...]
+    """Arguments of `make`."""
     files: Sequence[Path]
+    """Files that the job reads."""
 
     def run(self) -> RunOutcome:
         """Run the job quietly, to its end or not at all; who sent the task decides about Ctrl-C."""

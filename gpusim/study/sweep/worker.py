@@ -40,11 +40,14 @@ def code_version() -> str:
 
 @dataclass(frozen=True)
 class WorkerTask:
-    """A task on its way to a worker. files: those that it reads, whose contents must be the same at the worker."""
+    """A task with its files' hash, sent to a worker."""
 
     task: PointTask
+    """Task."""
     files: Sequence[Path]
+    """Files that the task reads; the worker must have equal contents."""
     files_hash: str
+    """Hash of their contents."""
 
 
 @dataclass(frozen=True)

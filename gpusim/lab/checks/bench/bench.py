@@ -29,32 +29,48 @@ class BenchError(SimulationError):
 
 @dataclass(frozen=True)
 class BenchResult:
-    """One measurement of one case; times in seconds, CPU time unless named otherwise.
-
-    functional_cpu_s: the same launch executed without timing; its share of cpu_s is what functional execution
-    takes of a whole run, the rest is the timing model. l1_lines: transactions of the vector L1s.
-    """
+    """One measurement of one benchmark; times are CPU seconds unless named otherwise."""
 
     date: str
+    """Date of the measurement."""
     version: str
+    """Version of gpusim."""
     machine: str
+    """Name of the host."""
     processor: str
+    """Processor of the host."""
     case: str
+    """Name of the benchmark."""
     bound: str
+    """Roofline bound for which the benchmark is made."""
     kernel: str
+    """Name of the kernel."""
     instructions: int
+    """Wavefront instructions."""
     l1_lines: int
+    """Transactions of the vector L1s."""
     cycles: int
+    """Simulated cycles."""
     compile_s: float
+    """Compilation time of the simulator in seconds."""
     setup_s: float
+    """Preparation time of the launch in seconds."""
     cpu_s: float
+    """CPU time of the run in seconds."""
     wall_s: float
+    """Wall time of the run in seconds."""
     functional_cpu_s: float
+    """CPU time in seconds of the same launch without timing; the rest of `cpu_s` is the timing model's."""
     instructions_per_s: float
+    """Wavefront instructions simulated per CPU second."""
     l1_lines_per_s: float
+    """Transactions of the vector L1s simulated per CPU second."""
     functional_instructions_per_s: float
+    """Wavefront instructions executed without timing per CPU second."""
     cycles_per_s: float
+    """Cycles simulated per CPU second."""
     roofline: dict[str, float]
+    """Cycles of each roofline bound, by name."""
 
     @property
     def largest_bound(self) -> str:

@@ -45,19 +45,20 @@ class BenchLaunch:
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A named benchmark.
-
-    bound: the roofline that must be the largest at `size`; what: one line for the user; build: makes a prepared launch
-    from the run's configuration and a size; size: of measurements, small: of a warm-up or a test, in work-items
-    (transposed matrices: the side; matrix products: rows of B, 0 as configured).
-    """
+    """A named benchmark."""
 
     name: str
+    """Name."""
     bound: str
+    """Roofline bound that must be the largest at `size`."""
     what: str
+    """One-line description."""
     build: "Callable[[RunConfig, int], BenchLaunch]"
+    """Builds the prepared launch from a run configuration and a size."""
     size: int
+    """Size of a measurement in work-items (transposition: side; matrix product: rows of B, 0 as configured)."""
     small: int
+    """Size of a warm-up or a test, in the same unit."""
 
 
 class _Arrays:

@@ -32,13 +32,18 @@ CYCLES, CPU, MEMORY = "kernel.cycles", "simulator.cpu_s", "simulator.peak_memory
 
 @dataclass(frozen=True)
 class CheckedCase:
-    """A shipped run that is estimated and made. sets: of its configuration; gpu: of a network; train: its phase."""
+    """A shipped run that is both estimated and simulated."""
 
     kind: str
+    """Command: `exec`, `net` or `run`."""
     name: str
+    """Name of the shipped configuration."""
     sets: tuple[str, ...] = ()
+    """Values of `--set`."""
     gpu: str = "mi6"
+    """GPU of a network's run."""
     train: bool = False
+    """Train the network; otherwise inference."""
 
     @property
     def what(self) -> str:

@@ -10,21 +10,27 @@ from spartan.engine_spec import EngineSpec
 
 @dataclass(frozen=True)
 class SamplingLaunch:
-    """A launch with its data in device memory, and the engine that serves it. before: launches that make its data."""
+    """A launch with its data in device memory."""
 
     launch: Launch
+    """Launch."""
     gpu: GpuSpec
+    """GPU."""
     engine: EngineSpec | None = None
+    """Engine that serves the launch; None: no engine."""
     before: tuple[Launch, ...] = ()
+    """Launches that produce its data."""
 
 
 @dataclass(frozen=True)
 class SamplingCase:
-    """A launch of the suite. kind: what it is an example of; what: its description; make: puts it into device
-    memory.
-    """
+    """A launch of the suite."""
 
     name: str
+    """Name."""
     kind: str
+    """Class of launches that it represents."""
     what: str
+    """Description."""
     make: Callable[[], SamplingLaunch]
+    """Puts the launch into device memory."""

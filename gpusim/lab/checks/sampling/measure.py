@@ -27,30 +27,40 @@ Truth = Callable[[SamplingCase, GpuSpec, Callable[[], RunFacts]], RunFacts]
 
 @dataclass(frozen=True)
 class SamplingCaseResult:
-    """The comparison of a case, sampled and whole.
-
-    cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the true cycles
-    lie within the half-width; metrics, metrics_covered: number of metrics that have a half-width, and of those whose
-    true value lies within it; fraction: of the instructions that were simulated; whole_s, sampled_s: processor time;
-    policy: hash of the code that sampled the launch.
-    """
+    """Comparison of a launch's sampled simulation with the whole one."""
 
     name: str
+    """Name of the case."""
     kind: str
+    """Class of launches that it represents."""
     what: str
+    """Description."""
     rounds: float
+    """Waves of workgroups."""
     cycles: int
+    """Cycles of the whole launch."""
     error: float
+    """Relative error of the sampled cycles."""
     half_width: float
+    """Relative half-width of the sampled cycles."""
     covered: bool
+    """The true cycles lie within the half-width."""
     metrics: int
+    """Number of metrics with a half-width."""
     metrics_covered: int
+    """Number of these metrics whose true value lies within the half-width."""
     fraction: float
+    """Share of the instructions that was simulated."""
     whole_s: float
+    """Processor seconds of the whole simulation."""
     sampled_s: float
+    """Processor seconds of the sampled simulation."""
     method: str
+    """Sampling method."""
     reason: str
+    """Reason for a whole simulation, or the parts that were measured."""
     policy: str = ""
+    """Hash of the sampling code."""
 
     def described(self) -> Mapping[str, Any]:
         """Return the outcome as plain data."""
@@ -67,22 +77,22 @@ def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
     known = [path for path in truth if isinstance(found.get(path + metrics.SUFFIX), float) and truth[path] is not None]
     inside = [p for p in known if _within(truth[p], found[p], found[p + metrics.SUFFIX])]
     return SamplingCaseResult(
-        case.name,
-        case.kind,
-        case.what,
-        sampled.sampling.rounds,
-        whole.cycles,
-        sampled.cycles / whole.cycles - 1,
-        width / whole.cycles,
-        abs(sampled.cycles - whole.cycles) <= width,
-        len(known),
-        len(inside),
-        sampled.sampling.fraction,
-        whole_s,
-        sampled_s,
-        sampled.sampling.method,
-        sampled.sampling.reason,
-        policy(),
+        name=case.name,
+        kind=case.kind,
+        what=case.what,
+        rounds=sampled.sampling.rounds,
+        cycles=whole.cycles,
+        error=sampled.cycles / whole.cycles - 1,
+        half_width=width / whole.cycles,
+        covered=abs(sampled.cycles - whole.cycles) <= width,
+        metrics=len(known),
+        metrics_covered=len(inside),
+        fraction=sampled.sampling.fraction,
+        whole_s=whole_s,
+        sampled_s=sampled_s,
+        method=sampled.sampling.method,
+        reason=sampled.sampling.reason,
+        policy=policy(),
     )
 
 

@@ -27,22 +27,26 @@ _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of
 
 @dataclass(frozen=True)
 class SuiteSummary:
-    """The figures of the whole suite.
-
-    mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
-    cycles lie within the half-width; metrics_coverage: the same over all their metrics; speed_up: whole instructions
-    over simulated ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up: the largest of these.
-    """
+    """Summary of the whole suite."""
 
     cases: int
+    """Number of cases."""
     sampled: int
+    """Number of sampled cases."""
     mean_error: float
+    """Mean relative error of the sampled cases' cycles."""
     bias: float
+    """Mean signed relative error of the sampled cases' cycles."""
     largest_error: float
+    """Largest relative error of the sampled cases' cycles."""
     coverage: float
+    """Share of the sampled cases whose true cycles lie within the half-width."""
     metrics_coverage: float
+    """Share of all their metrics whose true value lies within the half-width."""
     speed_up: float
+    """Whole over simulated instructions: median of the cases with at least `MANY_ROUNDS` waves."""
     largest_speed_up: float
+    """Largest ratio of whole to simulated instructions among these cases."""
 
 
 def summary(outcomes: Sequence[SamplingCaseResult]) -> SuiteSummary:
@@ -51,15 +55,16 @@ def summary(outcomes: Sequence[SamplingCaseResult]) -> SuiteSummary:
     count = max(len(some), 1)
     speeds = [1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS]
     return SuiteSummary(
-        len(outcomes),
-        len(some),
-        plain_sum(abs(one.error) for one in some) / count,
-        plain_sum(one.error for one in some) / count,
-        max((abs(one.error) for one in some), default=0.0),
-        plain_sum(one.covered for one in some) / count,
-        plain_sum(one.metrics_covered for one in some) / max(plain_sum(one.metrics for one in some), 1),
-        median(speeds) if speeds else 1.0,
-        max((1 / one.fraction for one in outcomes), default=1.0),
+        cases=len(outcomes),
+        sampled=len(some),
+        mean_error=plain_sum(abs(one.error) for one in some) / count,
+        bias=plain_sum(one.error for one in some) / count,
+        largest_error=max((abs(one.error) for one in some), default=0.0),
+        coverage=plain_sum(one.covered for one in some) / count,
+        metrics_coverage=plain_sum(one.metrics_covered for one in some)
+        / max(plain_sum(one.metrics for one in some), 1),
+        speed_up=median(speeds) if speeds else 1.0,
+        largest_speed_up=max((1 / one.fraction for one in outcomes), default=1.0),
     )
 
 
@@ -150,7 +155,16 @@ def picture(outcomes: Sequence[SamplingCaseResult]) -> Picture:
     rows = [(one.name, 100 * one.fraction, 100 * one.error, 100 * one.half_width, one.covered) for one in some]
     said = " ".join(f"{line}." for line in lines(summary(outcomes)))
     title = "Error of sampled launches"
-    return Picture("sampling", title, said, heads, rows, lambda figure: _draw(figure, some), (8, 5), framed=True)
+    return Picture(
+        name="sampling",
+        title=title,
+        alt=said,
+        heads=heads,
+        rows=rows,
+        draw=lambda figure: _draw(figure, some),
+        size=(8, 5),
+        framed=True,
+    )
 
 
 def _draw(figure: Any, some: Sequence[SamplingCaseResult]) -> None:

@@ -37,11 +37,14 @@ from gpusim.lab.papers.values import FigureValue
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A kind of figure. picture: None where nothing is known; values: for claims."""
+    """A kind of figure."""
 
     tables: Callable[[Reproduction, Any, ReproductionResults], Iterator[Table]]
+    """Yields the tables of a figure."""
     picture: Callable[[Reproduction, Any, ReproductionResults], Picture | None] | None = None
+    """Returns the chart of a figure; None where nothing is known."""
     values: Callable[[Reproduction, Any, ReproductionResults], Iterator[FigureValue]] | None = None
+    """Yields the values for the claims about a figure."""
 
 
 _KINDS = {

@@ -24,13 +24,18 @@ _MODES = {"accurate": "accurate", "prudent": "prudent", "hasty": "hasty", "prefe
 
 @dataclass(frozen=True)
 class AblationRun:
-    """A way's run with one change. as_is: the run without; base: the dense way's."""
+    """A run of a variant with one change."""
 
     point: ReproductionPoint
+    """Point of the run."""
     change: str
+    """Name of the change."""
     run: PointRecord
+    """Run with the change."""
     as_is: PointRecord
+    """Run without the change."""
     base: PointRecord | None
+    """Run of the dense variant; None: unknown."""
 
     @cached_property
     def config(self) -> RunConfig:

@@ -61,8 +61,16 @@ def tables(reproduction: Reproduction, figure: ClosedLoopFigure, results: Reprod
     columns += [Column("sparse", percent), Column("not as the oracle", percent), Column("changes")]
     rows = [
         [
-            *(one.name, one.iterations, policy, done.time_us / 1e6, one.speedup(policy), done.doubt),
-            *(done.measuring_us / done.time_us, done.sparse, done.misjudged, done.changes),
+            one.name,
+            one.iterations,
+            policy,
+            done.time_us / 1e6,
+            one.speedup(policy),
+            done.doubt,
+            done.measuring_us / done.time_us,
+            done.sparse,
+            done.misjudged,
+            done.changes,
         ]
         for one in held
         for policy, done in one.by.items()
@@ -73,10 +81,14 @@ def tables(reproduction: Reproduction, figure: ClosedLoopFigure, results: Reprod
     columns += [Column(f"sparse, {policy}", percent) for policy in (THRESHOLD, SHAPE, ORACLE)]
     rows = [
         [
-            *(one.name, each.layer, each.what, each.dense_us / one.timed.iteration_us),
+            one.name,
+            each.layer,
+            each.what,
+            each.dense_us / one.timed.iteration_us,
             ", ".join(f"{zeros:.0%}" for zeros in each.zeros),
             ", ".join(times(each.dense_us / spent) for spent in each.sparse_us),
-            *(each.interpolation_error, each.break_even),
+            each.interpolation_error,
+            each.break_even,
             *(one.by[policy].by_pass[number] for policy in (THRESHOLD, SHAPE, ORACLE)),
         ]
         for one in held

@@ -40,8 +40,11 @@ def tables(reproduction: Reproduction, figure: FlowStagesFigure, results: Reprod
             point.key,
             *(us / 1e3 for us in one.stages_us),
             " + ".join(ms(us / 1e3) for us in one.links_us),
-            *(one.one_us / 1e3, one.waiting_us / 1e3, one.streaming_us / 1e3),
-            *(one.one_us / one.streaming_us, one.over_batches),
+            one.one_us / 1e3,
+            one.waiting_us / 1e3,
+            one.streaming_us / 1e3,
+            one.one_us / one.streaming_us,
+            one.over_batches,
         ]
         for point, one in held
     ]

@@ -34,9 +34,16 @@ def tables(reproduction: Reproduction, figure: GridsFigure, results: Reproductio
     columns += [Column("blocks by (10)", amount), Column("utilisation by (11)", percent)]
     rows: list[list[object]] = [
         [
-            *(one.layer, one.library, f"{one.result[0]}×{one.result[1]}", f"{one.tile[0]}×{one.tile[1]}"),
-            *(one.block_size, one.registers, one.grid, compute_blocks(one)),
-            *(most_blocks(figure, one), utilization(figure, one)),
+            one.layer,
+            one.library,
+            f"{one.result[0]}×{one.result[1]}",
+            f"{one.tile[0]}×{one.tile[1]}",
+            one.block_size,
+            one.registers,
+            one.grid,
+            compute_blocks(one),
+            most_blocks(figure, one),
+            utilization(figure, one),
         ]
         for one in figure.kernels
     ]

@@ -22,10 +22,12 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class _Memory:
-    """What an iteration takes. planned: bytes from the first to the last; layers: name, kind and bytes of each."""
+    """Memory of an iteration."""
 
     planned: int
+    """Size of the memory plan in bytes."""
     layers: tuple[tuple[str, str, int], ...]
+    """Name, kind and bytes of each layer."""
 
     @property
     def of_layers(self) -> int:
@@ -49,12 +51,16 @@ def _points(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[t
 
 @dataclass(frozen=True)
 class _WayMemory:
-    """What a point's iteration takes, workspaces included. first: what the first way's parameters take."""
+    """Memory of a point's iteration, workspaces included."""
 
     point: NetworkPoint
+    """Point."""
     planned: int
+    """Size of the memory plan in bytes."""
     parameters: int
+    """Bytes of the parameters."""
     first: int
+    """Bytes of the first variant's parameters."""
 
 
 def _ways(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[_WayMemory]:

@@ -18,13 +18,18 @@ from gpusim.lab.papers.values import FigureValue, reasons_of, times
 
 @dataclass(frozen=True)
 class _Ratio:
-    """A ratio of a measure. labels: of both rows but the one in which they differ; pair: that one's two values."""
+    """A ratio of two rows' values of a measure."""
 
     measure: str
+    """Name of the measure."""
     labels: Mapping[str, str]
+    """Labels common to both rows."""
     pair: tuple[str, str]
+    """Values of the label in which the rows differ."""
     above: LayerMeasurement
+    """Numerator."""
     below: LayerMeasurement
+    """Denominator."""
 
     @property
     def value(self) -> float:

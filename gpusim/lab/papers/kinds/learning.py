@@ -23,10 +23,12 @@ _COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
 
 @dataclass(frozen=True)
 class SeedMean:
-    """A mean over seeds. half_width: of its confidence interval at 95 %, by Student's t; 0 of one seed alone."""
+    """A mean over seeds."""
 
     value: float
+    """Mean."""
     half_width: float
+    """Half-width of the 95 % confidence interval by Student's t; 0: a single seed."""
 
     @classmethod
     def of(cls, values: list[float]) -> "SeedMean":
@@ -111,7 +113,10 @@ def tables(reproduction: Reproduction, figure: LearningFigure, results: Reproduc
         epochs = found["epochs"]
         rows.append(
             [
-                *(name, len(held[name]), len(held[name][0].loss), _text(found["loss"], "{:.3f}".format)),
+                name,
+                len(held[name]),
+                len(held[name][0].loss),
+                _text(found["loss"], "{:.3f}".format),
                 *(_text(found[of], percent) for of in ("train_accuracy", "test_accuracy", "accuracy_lost")),
                 _text(epochs, partial("{:.1f}".format)) if math.isfinite(epochs.value) else "never",
             ]

@@ -49,9 +49,16 @@ def _times(found: dict[str, list[dict[str, Any]]]) -> Table:
     columns += [Column("monitor's overhead", percent), Column("counted on the"), Column("device")]
     rows = [
         [
-            *(name, one["plan"]["batch"], 1e3 * one["plain_s"], 1e3 * one["exhaustive_s"], 1e3 * one["monitored_s"]),
-            *(one["plan"]["iterations"], one["share_measured"], one["overhead"]["monitored"]),
-            *(one["plan"]["place"], one["device"]),
+            name,
+            one["plan"]["batch"],
+            1e3 * one["plain_s"],
+            1e3 * one["exhaustive_s"],
+            1e3 * one["monitored_s"],
+            one["plan"]["iterations"],
+            one["share_measured"],
+            one["overhead"]["monitored"],
+            one["plan"]["place"],
+            one["device"],
         ]
         for name, several in found.items()
         for one in several

@@ -49,8 +49,12 @@ def tables(reproduction: Reproduction, figure: ScalingFigure, results: Reproduct
             gain = None if first is None else first[count].iteration_us / pace.iteration_us
             rows.append(
                 [
-                    *(point.key, count, pace.iteration_us / 1e3),
-                    *(pace.communication_us / 1e3, pace.exposed_us / 1e3, gain),
+                    point.key,
+                    count,
+                    pace.iteration_us / 1e3,
+                    pace.communication_us / 1e3,
+                    pace.exposed_us / 1e3,
+                    gain,
                 ]
             )
     if rows:

@@ -26,33 +26,36 @@ FORWARD_WORK = 1 / 3  # of a layer's multiply-accumulates: forward, gradient of 
 
 @dataclass(frozen=True)
 class DenseIteration:
-    """A dense iteration. conv_share: P, of the layers together; shares: C_i, of each; forward: of a layer's time.
-
-    measured: whether it was simulated.
-    """
+    """Shares of time in a dense iteration."""
 
     conv_share: float
+    """Share P of all convolutional layers in the iteration."""
     shares: list[float]
+    """Share C_i of each layer."""
     forward: list[float]
+    """Share of the forward pass in each layer's time."""
     measured: bool = False
+    """The iteration was simulated; otherwise its shares are published."""
 
 
 @dataclass(frozen=True)
 class TrainingSpeedups:
-    """A network's speed-ups by one comparison.
-
-    mean: of its layers'; harmonic: the same weighted by the base's time; all_passes: of the training by the equation,
-    if all passes gained as forward ones do; training: with gradients that stay dense, as they do; iteration: whose
-    shares the latter has; widths: half-widths of training and mean, where all layers' speed-ups are off the same way.
-    """
+    """Speed-ups of a network's training in one comparison."""
 
     layers: int
+    """Number of layers."""
     mean: float
+    """Mean speed-up of the layers."""
     harmonic: float
+    """Harmonic mean, weighted by the base's time."""
     all_passes: float
+    """Speed-up of the training by the equation, if all passes gain as much as the forward pass."""
     training: float
+    """Speed-up of the training with dense gradient passes."""
     iteration: DenseIteration
+    """Shares of time behind `training`."""
     widths: tuple[float, float]
+    """Half-widths of `training` and `mean`, with the layers' errors fully correlated."""
 
 
 def _trained(
@@ -92,7 +95,15 @@ def _trained(
         for gains_ in (list(map(sub, known, doubts)), known, list(map(add, known, doubts)))
     )
     widths = ((most - least) / 2, weighted_mean(doubts, counts))
-    return TrainingSpeedups(sum(counts), mean, harmonic, whole, sparse, iteration, widths)
+    return TrainingSpeedups(
+        layers=sum(counts),
+        mean=mean,
+        harmonic=harmonic,
+        all_passes=whole,
+        training=sparse,
+        iteration=iteration,
+        widths=widths,
+    )
 
 
 def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> DenseIteration:

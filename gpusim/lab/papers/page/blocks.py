@@ -18,17 +18,20 @@ TOP = 1  # level of a page's own heading
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading. level: TOP for the page's own."""
+    """A heading of a page."""
 
     text: str
+    """Text."""
     level: int = TOP + 1
+    """Level; TOP: the title of the page."""
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph. lines: those of several, which stay apart."""
+    """A paragraph of a page."""
 
     lines: tuple[str, ...]
+    """Text; several lines keep their line breaks."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,12 @@ class BulletList:
 
 @dataclass(frozen=True)
 class FigureSlot:
-    """The place of a figure's picture. name: the figure's."""
+    """A position for a figure's chart."""
 
     name: str
+    """Name of the figure."""
     title: str
+    """Title of the chart."""
 
 
 Block = Heading | Paragraph | BulletList | FigureSlot | Table

@@ -13,10 +13,12 @@ _OF_PLACE = ("case", "batch", "x", "y", "change")
 
 
 class _PointSet(NamedTuple):
-    """Points of a way with one kind of data. all: places of the figure's; some: those that are marked."""
+    """Points of a variant with one kind of data."""
 
     all: list[str]
+    """Positions (case, batch and others) of all points."""
     some: list[str]
+    """Positions of the marked points."""
 
 
 def marks(reproduction: Reproduction, figure: Figure, results: ReproductionResults) -> Iterator[Block]:

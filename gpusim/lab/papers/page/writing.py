@@ -197,12 +197,16 @@ def _yes(is_so: bool) -> str:
 
 @dataclass(frozen=True)
 class RenderedPublication:
-    """All that is shown of a publication. table: of the claims; tables: by figure; page: that of all."""
+    """The rendered contents of a publication."""
 
     claims: Sequence[JudgedClaim]
+    """Claims with their verdicts."""
     table: Table
+    """Table of the claims."""
     tables: Mapping[str, Sequence[Table]]
+    """Tables by figure."""
     page: Sequence[Block]
+    """Blocks of the page."""
 
 
 def render_publication(reproduction: Reproduction, results: ReproductionResults) -> RenderedPublication:

@@ -119,7 +119,7 @@ class AxisSpec(Spec):
 
 
 class RatioSpec(Spec):
-    """The colour of a map: how many times faster one way is than another. comparison: the one whose claims judge it."""
+    """The colour of a heat map: the speed-up of one method over another."""
 
     title: str = param(..., "for people", "user")
     path: str = param(..., "the way", "user")

@@ -136,7 +136,7 @@ class FlowStagesFigure(NetworkFigure):
 
 
 class GridSpec(Spec):
-    """A kernel of the publication's: result and tile as rows and columns; registers: of a thread; grid: blocks."""
+    """A kernel of the publication with its grid; results and tiles as (rows, columns)."""
 
     layer: str = param(..., "the layer", "the publication")
     kind: str = param(..., "its kind", "the publication")

@@ -189,16 +189,16 @@ class _FigureOnly(Spec):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A publication with its figures.
-
-    name: that of its file, and of what a user has in its networks' place; figures: by name, in order; asked: how the
-    command line asks for it.
-    """
+    """A publication with its figures."""
 
     name: str
+    """Name of its file, with any networks, GPUs or batches that replace its own."""
     spec: ReproductionSpec
+    """Contents of the file."""
     figures: dict[str, Figure]
+    """Figures by name, in order."""
     asked: str = ""
+    """Arguments of `gpusim reproduce` that select it; empty: its name."""
 
     @property
     def command(self) -> str:

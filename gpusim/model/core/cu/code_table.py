@@ -96,17 +96,18 @@ def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.n
 
 
 class FetchTable(NamedTuple):
-    """The code as instruction fetch sees it: granules of `granule_bytes`, from a line's start.
-
-    granules_of: of each instruction the granule of its last byte | that of its first << 32; ends: of each granule the
-    index one past the last instruction that ends in it; first_line, last_line: lines (byte address >> 6) of the code.
-    """
+    """The code for instruction fetch, in granules that are aligned to lines."""
 
     granule_bytes: int
+    """Size of a granule in bytes."""
     granules_of: np.ndarray
+    """int64 [instructions]: granule of the last byte, combined with that of the first shifted left by 32 bits."""
     ends: np.ndarray
+    """int64 [granules]: index after the last instruction that ends in the granule."""
     first_line: int
+    """First line of the code (byte address >> 6)."""
     last_line: int
+    """Last line of the code (byte address >> 6)."""
 
 
 def fetch_table(instructions: Sequence[Instruction], buffer_bytes: int, first_address: int) -> FetchTable:

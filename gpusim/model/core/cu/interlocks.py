@@ -35,12 +35,14 @@ SCALAR_CYCLES = {
 
 
 class Interlocks(NamedTuple):
-    """By instruction: pause_cycles, beyond the turn, after a scalar one; result_cycles, that must have passed since
-    the last of `writers`, or 0. writers: indices of vector instructions whose scalar results are waited for."""
+    """Waiting cycles between the instructions of a kernel."""
 
     pause_cycles: list[int]
+    """Cycles beyond its turn that each scalar instruction delays its wavefront."""
     result_cycles: list[int]
+    """Cycles that must pass between the last of `writers` and each instruction; 0: none."""
     writers: list[int]
+    """Indices of the vector instructions whose scalar results other instructions wait for."""
 
 
 def interlocks(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> Interlocks:

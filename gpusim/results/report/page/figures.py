@@ -18,13 +18,18 @@ STYLES: tuple[Style, ...] = get_args(Style)
 
 @dataclass(frozen=True)
 class _FigureStyle:
-    """width, height: inches of a figure with one row of panels; row: of each further row; font: points."""
+    """Sizes of figures in a style."""
 
     width: float
+    """Width in inches."""
     height: float
+    """Height in inches with one row of panels."""
     row: float
+    """Height of each further row in inches."""
     font: float
+    """Font size in points."""
     titled: bool
+    """Draw the title."""
 
 
 # paper: a column of IEEE's and ACM's two-column pages (3.5 and 3.33 inches); wide: both columns
@@ -52,11 +57,16 @@ def draw_figure(swept: SweepData, choice: FigureChoice, style: Style = "screen",
         _DRAWN[series.kind](_titled(figure, swept.title, look), series)
 
     return Picture(
-        name or series.kind, f"{swept.title}: {title}", " ".join(map(_sentence, [_ends(series), *series.notes])),
-        ("panel", series.by or "line", series.x, series.metric, "half-width", "low", "high", "points"),
-        list(_rows(series)), draw, (look.width, look.height + (rows - 1) * look.row), font_size=look.font,
+        name=name or series.kind,
+        title=f"{swept.title}: {title}",
+        alt=" ".join(map(_sentence, [_ends(series), *series.notes])),
+        heads=("panel", series.by or "line", series.x, series.metric, "half-width", "low", "high", "points"),
+        rows=list(_rows(series)),
+        draw=draw,
+        size=(look.width, look.height + (rows - 1) * look.row),
+        font_size=look.font,
         note=" ".join(map(_sentence, series.notes)),
-    )  # fmt: skip
+    )
 
 
 def _titled(figure: object, title: str, look: _FigureStyle) -> object:
@@ -93,11 +103,15 @@ def _front(swept: SweepData, choice: FigureChoice, look: _FigureStyle, name: str
 
     paths = list(on[0].design)
     return Picture(
-        name, f"{swept.title}: Pareto front of {metric} against {cost}", alt,
-        ("panel", *paths, axes[0], "± cost", axes[1], "±", "standing"),
-        [(panel, *_front_row(one)) for panel, points in panels.items() for one in points], draw,
-        (look.width, look.height + (rows - 1) * look.row), font_size=look.font,
-    )  # fmt: skip
+        name=name,
+        title=f"{swept.title}: Pareto front of {metric} against {cost}",
+        alt=alt,
+        heads=("panel", *paths, axes[0], "± cost", axes[1], "±", "standing"),
+        rows=[(panel, *_front_row(one)) for panel, points in panels.items() for one in points],
+        draw=draw,
+        size=(look.width, look.height + (rows - 1) * look.row),
+        font_size=look.font,
+    )
 
 
 def _cost_first(swept: SweepData, wanted: Sequence[str], chosen: bool) -> tuple[str, str]:

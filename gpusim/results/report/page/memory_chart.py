@@ -25,12 +25,16 @@ class ChartUnit(NamedTuple):
 
 
 class ChartFlow(NamedTuple):
-    """Bytes from one unit to another; read: towards the compute units."""
+    """Bytes from one unit to another."""
 
     source: str
+    """Unit that sends."""
     target: str
+    """Unit that receives."""
     size_bytes: float
+    """Number of bytes."""
     read: bool
+    """Direction towards the compute units."""
 
 
 def _rate(run: RunMetrics, path: str, what: str) -> str:
@@ -78,10 +82,14 @@ def memory_chart(measured: Sequence[RunMetrics]) -> Picture | None:
     most = max(flows, key=lambda flow: flow.size_bytes)
     rows = [(flow.source, flow.target, flow.size_bytes) for flow in flows]
     return Picture(
-        "memory-chart", f"Memory chart: {run.name or run.kernel}",
-        f"The largest flow is from {most.source} to {most.target}, {_amount(most.size_bytes)}.",
-        ("from", "to", "bytes"), rows, lambda figure: _draw(figure, units, flows), (7.6, 2.0),
-    )  # fmt: skip
+        name="memory-chart",
+        title=f"Memory chart: {run.name or run.kernel}",
+        alt=f"The largest flow is from {most.source} to {most.target}, {_amount(most.size_bytes)}.",
+        heads=("from", "to", "bytes"),
+        rows=rows,
+        draw=lambda figure: _draw(figure, units, flows),
+        size=(7.6, 2.0),
+    )
 
 
 def _amount(size: float) -> str:

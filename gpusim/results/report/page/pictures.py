@@ -26,8 +26,15 @@ _CACHES = {
 }
 _ENERGIES = {"L1": "l1", "L2": "l2", "LDS": "lds", "DRAM": "dram", "engine": "engine"}
 _COMPARED = (
-    *("kernel.cycles", "kernel.wavefront_instructions", "kernel.valu_instructions", "kernel.vmem_instructions"),
-    *("l1.transactions", "l2.transactions", "dram.bytes", "l2.read_latency_cycles", "dram.read_latency_cycles"),
+    "kernel.cycles",
+    "kernel.wavefront_instructions",
+    "kernel.valu_instructions",
+    "kernel.vmem_instructions",
+    "l1.transactions",
+    "l2.transactions",
+    "dram.bytes",
+    "l2.read_latency_cycles",
+    "dram.read_latency_cycles",
 )
 _HISTOGRAMS = [metric.path for metric in metrics.METRICS if metric.path.endswith("histogram")]
 ANSWER = "answer"  # key of what is drawn above all sections
@@ -77,16 +84,26 @@ def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
         return None
     said = ", ".join(f"{name} at {level} {intensity:.3g}" for name, level, intensity, _ in points[:6])
     return Picture(
-        "roofline", "Hierarchical roofline: vector instructions over transactions with L1, L2 and DRAM",
-        f"Vector instructions a 64-byte transaction: {said}.",
-        ("name", "level", "instructions a transaction", "instructions a ns", "roof of the level, transactions a ns"),
-        [(name, level, x, y, roofs[level]) for name, level, x, y in points],
-        lambda figure: charts.roofline(
-            figure, points, ("vector ALUs", peak), roofs,
+        name="roofline",
+        title="Hierarchical roofline: vector instructions over transactions with L1, L2 and DRAM",
+        alt=f"Vector instructions a 64-byte transaction: {said}.",
+        heads=(
+            "name",
+            "level",
+            "instructions a transaction",
+            "instructions a ns",
+            "roof of the level, transactions a ns",
+        ),
+        rows=[(name, level, x, y, roofs[level]) for name, level, x, y in points],
+        draw=lambda figure: charts.roofline(
+            figure,
+            points,
+            ("vector ALUs", peak),
+            roofs,
             ("vector instructions a 64-byte transaction", "vector instructions a ns"),
         ),
-        (7.2, 3.6),
-    )  # fmt: skip
+        size=(7.2, 3.6),
+    )
 
 
 def _levels(one: RunMetrics) -> list[tuple[str, float, float]]:
@@ -213,11 +230,14 @@ def _guesses(result: Result, n: int) -> Picture | None:
     axis = "% of what it takes part in, at most"
     most = found[0]
     return Picture(
-        _numbered("guesses", result, n), title,
-        f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
-        ("value", "is", "kind", axis, "of"), table, lambda figure: charts.stacked_bars(figure, rows, parts, axis),
-        charts.bars_size(len(rows)),
-    )  # fmt: skip
+        name=_numbered("guesses", result, n),
+        title=title,
+        alt=f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
+        heads=("value", "is", "kind", axis, "of"),
+        rows=table,
+        draw=lambda figure: charts.stacked_bars(figure, rows, parts, axis),
+        size=charts.bars_size(len(rows)),
+    )
 
 
 def _normalized(result: Result) -> Picture | None:
@@ -241,10 +261,14 @@ def _bars(
     table = [(row, *(values[number] for values in series.values())) for number, row in enumerate(rows)]
     largest = max(((v or 0.0, row, s) for s, values in series.items() for row, v in zip(rows, values, strict=True)))
     return Picture(
-        name, title, f"The largest is {largest[1]} with {largest[0]:,.3g} {axis} ({largest[2]}).",
-        (axis, *series), table, lambda figure: charts.grouped_bars(figure, rows, series, axis),
-        charts.bars_size(len(rows), len(series)),
-    )  # fmt: skip
+        name=name,
+        title=title,
+        alt=f"The largest is {largest[1]} with {largest[0]:,.3g} {axis} ({largest[2]}).",
+        heads=(axis, *series),
+        rows=table,
+        draw=lambda figure: charts.grouped_bars(figure, rows, series, axis),
+        size=charts.bars_size(len(rows), len(series)),
+    )
 
 
 def _stack(name: str, title: str, rows: Sequence[str], parts: dict[str, list[float]], axis: str) -> Picture:
@@ -253,9 +277,14 @@ def _stack(name: str, title: str, rows: Sequence[str], parts: dict[str, list[flo
     whole = plain_sum(map(plain_sum, parts.values())) / len(rows) or 1.0
     said = ", ".join(f"{part} {percent(mean / whole)}" for mean, part in means)
     return Picture(
-        name, title, f"The largest parts, on average: {said}.", (axis, *parts), table,
-        lambda figure: charts.stacked_bars(figure, rows, parts, axis), charts.bars_size(len(rows)),
-    )  # fmt: skip
+        name=name,
+        title=title,
+        alt=f"The largest parts, on average: {said}.",
+        heads=(axis, *parts),
+        rows=table,
+        draw=lambda figure: charts.stacked_bars(figure, rows, parts, axis),
+        size=charts.bars_size(len(rows)),
+    )
 
 
 def _percent(share: float | None) -> float | None:

@@ -28,12 +28,15 @@ def time_chart(column: RunMetrics, name: str) -> Picture | None:
     said = "; ".join(f"{name}: at most {value:,.3g}" for name, value in most.items())
     title = f"Counters over time, {column.name}" if column.name else "Counters over time"
     return Picture(
-        name, title,
-        f"{len(found.ends)} intervals up to cycle {found.ends[-1] if found.ends else 0:,}. {said}.", heads, rows,
-        lambda figure: _draw(figure, found, reasons),
-        (7.2, _PANEL_INCHES * (len(rates) + 1) + _STALLS_INCHES + 0.9),
+        name=name,
+        title=title,
+        alt=f"{len(found.ends)} intervals up to cycle {found.ends[-1] if found.ends else 0:,}. {said}.",
+        heads=heads,
+        rows=rows,
+        draw=lambda figure: _draw(figure, found, reasons),
+        size=(7.2, _PANEL_INCHES * (len(rates) + 1) + _STALLS_INCHES + 0.9),
         note="Rates of each interval; wavefronts at its end. A wait is counted in the interval in which it ends.",
-    )  # fmt: skip
+    )
 
 
 def _reasons(found: IntervalReport) -> dict[str, Sequence[float]]:

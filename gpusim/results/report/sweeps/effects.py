@@ -22,21 +22,22 @@ LEAST_POINTS = 4  # from which on a model is fitted
 
 @dataclass(frozen=True)
 class Effect:
-    """What an axis does to a metric where all else is the same.
-
-    most, typical: the largest and the mean change between the least and the largest value, as shares of the least;
-    by_workload: the largest change at each workload; pairs: how many sets of points differ in this axis alone, 0: none
-    do; distinct: whether any of these changes is larger than its error bars; share: of the variation that the axis
-    explains alone, None where nothing varies or too few points are known.
-    """
+    """Effect of an axis on a metric, with all else equal."""
 
     axis: str
+    """Path of the axis."""
     most: float
+    """Largest change between the smallest and the largest value, as a share of the smallest."""
     typical: float
+    """Mean change, as a share of the smallest value."""
     by_workload: Mapping[Key, float]
+    """Largest change at each workload."""
     pairs: int
+    """Number of sets of points that differ in this axis only; 0: none."""
     distinct: bool
+    """Some change exceeds its error bars."""
     share: float | None
+    """Share of the variation that the axis alone explains; None: no variation, or too few points."""
 
     @property
     def has_none(self) -> bool:
@@ -46,17 +47,18 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of all axes of design on a metric, the largest share first.
-
-    exact: whether the points are a whole grid; fit: the part of the variation that all axes together explain, each by
-    itself; together: the share that two axes explain beside what each does alone.
-    """
+    """Effects of all design axes on a metric, the largest share first."""
 
     metric: str
+    """Path of the metric."""
     axes: Sequence[Effect]
+    """Effects of the axes."""
     exact: bool
+    """The points form a complete grid."""
     fit: float | None
+    """Share of the variation that all axes explain additively."""
     together: Mapping[tuple[str, str], float]
+    """Share of the variation that a pair of axes explains beyond each alone."""
 
 
 def compute_effects(swept: SweepData, metric: str) -> Effects:
@@ -98,7 +100,15 @@ def _effect(swept: SweepData, places: Sequence[SweepPoint], axis: str, metric: s
         key = tuple(held[0].values[path] for path in workload)
         by_workload[key] = max(by_workload.get(key, 0.0), changes[-1])
     typical = math.fsum(changes) / len(changes) if changes else 0.0
-    return Effect(axis, max(changes, default=0.0), typical, by_workload, len(changes), distinct, share)
+    return Effect(
+        axis=axis,
+        most=max(changes, default=0.0),
+        typical=typical,
+        by_workload=by_workload,
+        pairs=len(changes),
+        distinct=distinct,
+        share=share,
+    )
 
 
 def _change(least: float, largest: float) -> float:

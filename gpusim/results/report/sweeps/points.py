@@ -23,26 +23,30 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A point. number: in its sweep; values: by axis; measured: by metric, or expression; run: its name for people."""
+    """A point of a sweep."""
 
     number: int
+    """Number in the sweep."""
     values: Mapping[str, Any]
+    """Values by axis."""
     measured: Mapping[str, Estimate]
+    """Measured values by metric or expression."""
     run: str = ""
+    """Name of its run."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What may be chosen, with what it comes to at each workload.
-
-    values: by axis of design; by_workload: by the workload axes' values; mean: over all workloads of the sweep, None
-    where the design lacks one of them.
-    """
+    """A design with its results at each workload."""
 
     values: Mapping[str, Any]
+    """Values by design axis."""
     by_workload: Mapping[Key, Estimate]
+    """Result by the values of the workload axes."""
     mean: Estimate | None
+    """Mean over all workloads; None: a workload is missing."""
     places: Sequence[SweepPoint] = ()
+    """Points of the design."""
 
     @property
     def memory_kib(self) -> float:
@@ -52,26 +56,34 @@ class Design:
 
 @dataclass(frozen=True)
 class SweepData:
-    """A sweep's points that have ended.
-
-    axes: values by path, in order; roles: of each; told: axes whose role the sweep's file gives; objectives: minimize
-    or maximize, by metric or expression; constraints: as the file has them; fixed: values that all points have, by
-    path; planned, failed: counts of points; wall_s: that its runs took together, in real seconds.
-    """
+    """Finished points of a sweep."""
 
     title: str
+    """Title."""
     label: str
+    """Label."""
     axes: Mapping[str, Sequence[Any]]
+    """Values of each axis by path, in order."""
     roles: Mapping[str, Role]
+    """Role of each axis."""
     places: Sequence[SweepPoint]
+    """Points."""
     told: Collection[str] = ()
+    """Axes whose role the sweep's file states."""
     objectives: Mapping[str, str] = field(default_factory=dict)
+    """'minimize' or 'maximize' by metric or expression."""
     constraints: Sequence[str] = ()
+    """Constraints as in the file."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Values common to all points, by path."""
     planned: int = 0
+    """Number of planned points."""
     failed: int = 0
+    """Number of failed points."""
     wall_s: float = 0.0
+    """Total wall time of the runs in seconds."""
     method: str = "grid"
+    """Search method."""
 
     def with_role(self, *wanted: Role) -> list[str]:
         """Return the axes of these roles that have several values."""

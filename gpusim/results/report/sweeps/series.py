@@ -31,35 +31,38 @@ LEAST_LINE = 3  # values of an axis of numbers from which on lines are drawn, no
 
 @dataclass(frozen=True)
 class FigureChoice:
-    """What a user chooses of a figure; empty: as the sweep suggests.
-
-    metrics: one, or two for a Pareto front, the cost first; x, y, by: axes: across, down (of a heat map), of lines or
-    bars; at: values of axes that points must have; baseline: values of the points that others are compared with,
-    which are the same in all else; kind: how it is drawn.
-    """
+    """User's selection for a figure; empty values follow the sweep's suggestion."""
 
     metrics: Sequence[str] = ()
+    """One metric, or two for a Pareto front with the cost first."""
     x: str = ""
+    """Axis across."""
     y: str = ""
+    """Axis down, of a heat map."""
     by: str = ""
+    """Axis of lines or bars."""
     at: Mapping[str, Any] = field(default_factory=dict)
+    """Required values of axes."""
     baseline: Mapping[str, Any] = field(default_factory=dict)
+    """Axis values of the points that others are compared with, all else equal."""
     kind: Kind | Literal[""] = ""
+    """Kind of figure; None: as suggested."""
 
 
 @dataclass(frozen=True)
 class AxisPoint:
-    """A value at one place of the axis.
-
-    middle: of points that differ in nothing but what the figure shows: the geometric mean over the combinations of all
-    else that every value of the axis has; None where there is none; low, high: over all points there; points: so many.
-    """
+    """A drawn value at one position of the axis."""
 
     x: Any
+    """Value of the axis."""
     middle: Estimate | None
+    """Geometric mean over the combinations common to all axis values; None: there is none."""
     low: float
+    """Smallest value over all points at this position."""
     high: float
+    """Largest value over all points at this position."""
     points: int
+    """Number of points at this position."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,22 @@ class SeriesLine:
 
 @dataclass(frozen=True)
 class FigureData:
-    """A figure's data. x, y: names with units of what is drawn; by: of what tells lines apart; notes: what to know."""
+    """Data of a figure."""
 
     kind: Kind
+    """Kind of figure."""
     x: str
+    """Title of the x axis with its unit."""
     y: str
+    """Title of the y axis with its unit."""
     by: str
+    """Title of the quantity that distinguishes the lines."""
     lines: Sequence[SeriesLine]
+    """Lines."""
     notes: Sequence[str]
+    """Notes for readers."""
     metric: str = ""
+    """Path of the metric."""
 
     @property
     def panels(self) -> list[str]:
@@ -91,15 +101,22 @@ class FigureData:
 
 @dataclass(frozen=True)
 class _Item:
-    """A value that goes into a mark. context: values of all that the figure does not show."""
+    """A value that contributes to a drawn value."""
 
     panel: str
+    """Name of the panel."""
     line: Any
+    """Value that distinguishes the line."""
     x: Any
+    """Value of the axis."""
     context: Key
+    """Values of all axes that the figure does not show."""
     value: Estimate
+    """Value with its half-width."""
     low: float
+    """Lower end of the value."""
     high: float
+    """Upper end of the value."""
 
 
 def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
@@ -134,8 +151,15 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
             f"{second}: would be more than {MOST_LINES} lines; --at picks values, --y makes a heat map of it"
         )
     kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))  # type: ignore[assignment]
-    return FigureData(kind, format_axis_name(x), format_axis_name(y) if y else label,
-                  format_axis_name(by) if by else "", lines, _notes(swept, hidden, lines, items), label)  # fmt: skip
+    return FigureData(
+        kind=kind,
+        x=format_axis_name(x),
+        y=format_axis_name(y) if y else label,
+        by=format_axis_name(by) if by else "",
+        lines=lines,
+        notes=_notes(swept, hidden, lines, items),
+        metric=label,
+    )
 
 
 def _axes(swept: SweepData, choice: FigureChoice, metric: str) -> tuple[str, str, str]:
@@ -213,7 +237,15 @@ def _items(
         panel = ", ".join(format_axis_value(one.values[path]) for path in panels)
         low, high = (one.measured.get(f"{metric} {end}", value)[0] for end in ("low", "high"))
         context = tuple(one.values[path] for path in hidden)
-        yield _Item(panel, one.values[second] if second else "", one.values[x], context, value, low, high)
+        yield _Item(
+            panel=panel,
+            line=one.values[second] if second else "",
+            x=one.values[x],
+            context=context,
+            value=value,
+            low=low,
+            high=high,
+        )
 
 
 def _over_workloads(swept: SweepData, metric: str, workload: Sequence[str]) -> SweepData:
