@@ -18,7 +18,7 @@ from gpusim.jobs.running.operators import gpu_facts
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.measure import compare
 from gpusim.model.sampling import stratum
-from gpusim.model.sampling.decision import Measured, SamplingDecision
+from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
@@ -101,7 +101,7 @@ def test_what_has_not_settled_after_32_laps_is_not_measured_elsewhere(
 ) -> None:
     asked = []
 
-    def never_settled(measured: Measured, *_: Any) -> SamplingDecision:
+    def never_settled(measured: IntervalMeasurements, *_: Any) -> SamplingDecision:
         asked.append(len(measured.laps))
         return SamplingDecision(0, False)
 

@@ -23,7 +23,7 @@ MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too m
 
 
 @dataclass(frozen=True)
-class Measured:
+class IntervalMeasurements:
     """Measurements up to now."""
 
     laps: np.ndarray
@@ -76,7 +76,7 @@ class SamplingDecision:
     """No detailed interval follows."""
 
 
-def following(measured: Measured, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
+def following(measured: IntervalMeasurements, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
     """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
     share = (left.skippable + plain_sum(measured.jumps)) / left.total
     if not share:
@@ -104,7 +104,7 @@ def following(measured: Measured, spec: SamplingSpec, left: RemainingGrid) -> Sa
 class _RatioForecast:
     """Prediction of later detailed intervals."""
 
-    measured: Measured
+    measured: IntervalMeasurements
     """Measurements up to now."""
     first: int
     """Number of initial detailed intervals that are left out."""

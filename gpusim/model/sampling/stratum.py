@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gpusim.model.sampling.decision import Measured, SamplingDecision, following
+from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
@@ -36,7 +36,7 @@ class StratumMeasurement:
     """Instructions of the skipped workgroups; 0: unknown."""
     after: np.ndarray | None = None
     """float64 [columns]: counts after the last fast-forward while the machine was full; None: none."""
-    measured: Measured | None = None
+    measured: IntervalMeasurements | None = None
     """Measurements of the stratum; None: not yet evaluated."""
 
     @classmethod
@@ -63,7 +63,7 @@ class StratumMeasurement:
 
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
-        self.measured = Measured(
+        self.measured = IntervalMeasurements(
             _pace(np.array(self.laps), columns), tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds
         )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))

@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 import pytest
 
-from gpusim.model.sampling.decision import Measured, SamplingDecision, following
+from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.spec import SamplingSpec
 
@@ -28,7 +28,7 @@ def sampled(rounds: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, 
         work = np.full(WINDOWS, 1000.0)
         laps.append(np.stack([pace(at) * work, work], axis=1))
         counts[-1] += 1
-        measured = Measured(np.array(laps), tuple(counts), tuple(jumps), 1.0)
+        measured = IntervalMeasurements(np.array(laps), tuple(counts), tuple(jumps), 1.0)
         then = following(measured, spec, RemainingGrid(total, left, RESIDENT, RESIDENT))
         if then.jump:
             jumps.append(then.jump)
@@ -82,7 +82,7 @@ def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
 
 
 def test_where_nothing_can_be_passed_over_nothing_is() -> None:
-    measured = Measured(np.ones((2, WINDOWS, 2)), (2,), (), 1.0)
+    measured = IntervalMeasurements(np.ones((2, WINDOWS, 2)), (2,), (), 1.0)
     then = following(measured, SamplingSpec(), RemainingGrid(300, 0, RESIDENT, RESIDENT))
     assert (then.jump, then.enough) == (0, False)
 
@@ -99,6 +99,6 @@ def test_nothing_is_passed_over_while_waits_move_on() -> None:
     laps = np.ones((6, WINDOWS, 4))
     laps[..., 2:] = 500
     left = RemainingGrid(100 * RESIDENT, 90 * RESIDENT, RESIDENT, RESIDENT)
-    assert following(Measured(laps, (6,), (), 1.0), SamplingSpec(), left).jump > 0
+    assert following(IntervalMeasurements(laps, (6,), (), 1.0), SamplingSpec(), left).jump > 0
     laps[..., 2] += 20 * np.arange(6)[:, np.newaxis]
-    assert following(Measured(laps, (6,), (), 1.0), SamplingSpec(), left) == SamplingDecision(0, False)
+    assert following(IntervalMeasurements(laps, (6,), (), 1.0), SamplingSpec(), left) == SamplingDecision(0, False)

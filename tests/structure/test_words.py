@@ -1,0 +1,126 @@
+"""Names and documentation of classes, and how they are called: one meaning for each name."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.structure.imports import ROOT, TOPS
+
+# participles, pronouns, adjectives and figures of speech: nobody can search for them, and a debugger shows them alone
+NO_NAMES = {
+    *("About", "After", "Along", "Around", "Asked", "Awaited", "Before", "Beside", "Checked", "Chosen", "Compared"),
+    *("Done", "Drawn", "Elsewhere", "Expected", "Found", "Given", "Guess", "Held", "How", "Inside", "Kept", "Known"),
+    *("Laid", "Lean", "Left", "Like", "Listed", "Looked", "Made", "Mark", "Measured", "Moment", "Moved", "Next", "Of"),
+    *("Parcel", "Part", "Piece", "Place", "Placed", "Planned", "Ran", "Said", "Same", "Shelf", "Shown", "Spent"),
+    *("Stopped", "Stretch", "Taken", "Told", "Took", "Trained", "Tried", "Wanted", "Way", "What", "Which", "Whole"),
+}
+MOST_POSITIONAL = 6
+FIELD_LISTS = 3
+_LISTED = re.compile(r"(?:^|[.;] )[a-z_]\w*(?:, [a-z_]\w*)*: ")
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Parse every file of the product, by its path from the root."""
+    paths = (path for top in TOPS for path in sorted((ROOT / top).rglob("*.py")))
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def fields(node: ast.ClassDef) -> Iterator[tuple[ast.AnnAssign, bool]]:
+    """Yield the annotated fields of a class, and whether a docstring follows each."""
+    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(statement, ast.AnnAssign):
+            documented = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+            yield statement, documented
+
+
+def is_record(node: ast.ClassDef) -> bool:
+    """Tell whether a class is a dataclass or a NamedTuple."""
+    return any("dataclass" in ast.unparse(each) for each in node.decorator_list) or any(
+        ast.unparse(base) == "NamedTuple" for base in node.bases
+    )
+
+
+@cache
+def class_names() -> Counter[str]:
+    return Counter(node.name for tree in trees().values() for node in classes(tree) if not node.name.startswith("_"))
+
+
+def test_no_public_class_name_stands_for_two_classes() -> None:
+    assert [name for name, count in class_names().items() if count > 1] == []
+
+
+def test_class_names_are_nouns() -> None:
+    names = {node.name.lstrip("_") for tree in trees().values() for node in classes(tree)}
+    assert sorted(names & NO_NAMES) == []
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_a_class_is_called_with_few_positional_arguments(top: str) -> None:
+    long = [
+        f"{path}:{node.lineno}: {ast.unparse(node.func)} with {len(node.args)}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if path.startswith(f"{top}/") and isinstance(node, ast.Call) and len(node.args) > MOST_POSITIONAL
+        if ast.unparse(node.func).rpartition(".")[2] in class_names()
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_no_literal_is_unpacked_into_a_call(top: str) -> None:
+    """`f(*(a, b), c)` is `f(a, b, c)`."""
+    unpacked = [
+        f"{path}:{node.lineno}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if path.startswith(f"{top}/") and isinstance(node, ast.Call)
+        if any(isinstance(each, ast.Starred) and is_display(each.value) for each in node.args)
+    ]
+    assert unpacked == []
+
+
+def is_display(node: ast.expr) -> bool:
+    """Tell whether an expression lists its elements one by one."""
+    return isinstance(node, ast.Tuple | ast.List) and not any(isinstance(each, ast.Starred) for each in node.elts)
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_fields_are_documented_at_the_field(top: str) -> None:
+    """A class that documents one of its fields documents all of them, and none lists them in a paragraph."""
+    wrong = []
+    for path, tree in trees().items():
+        if not path.startswith(f"{top}/"):
+            continue
+        for node in filter(is_record, classes(tree)):
+            listed = _LISTED.findall(ast.get_docstring(node) or "")
+            named = {field.target.id for field, _ in fields(node) if isinstance(field.target, ast.Name)}
+            listed = [text for text in listed if set(re.findall(r"\w+", text)) <= named]
+            if any("typer.Option" in ast.unparse(field.annotation) for field, _ in fields(node)):
+                continue  # options of a command, which their help documents
+            documented = [known for _, known in fields(node)]
+            if len(listed) >= FIELD_LISTS or (any(documented) and not all(documented)):
+                wrong.append(f"{path}:{node.lineno} {node.name}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [("A run. kind: its command; title: for people; gpu: its name.", 3), ("A run: what it is. Raises: UserError.", 0)],
+)
+def test_a_list_of_fields_is_recognised(text: str, listed: int) -> None:
+    found = _LISTED.findall(text)
+    assert len([each for each in found if each.strip(".; ").islower()]) == listed
+
+
+def test_the_files_are_read() -> None:
+    assert len(trees()) > 700 and str(Path("gpusim/__init__.py")) in trees()
