@@ -10,15 +10,15 @@ from typing import BinaryIO
 from gpusim.base.errors import UserError
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     """Replace `path` by `content`; when that fails, the former file stays, and UserError says why.
 
-    A link is followed; a device or a pipe is not replaced but written to.
+    A link is followed; a device or a pipe is not replaced but written to. The file's mode is `mode` less the umask.
     """
-    write_together({path: content})
+    write_together({path: content}, mode)
 
 
-def write_together(contents: Mapping[Path, str | bytes]) -> None:
+def write_together(contents: Mapping[Path, str | bytes], mode: int = 0o666) -> None:
     """Replace several files, all or none: each is written next to its place, then all move (see `write_whole`)."""
     written: list[tuple[str, Path]] = []
     path = Path()
@@ -35,7 +35,7 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, mode & ~_umask())
         for temporary, path in written:
             os.replace(temporary, path)
     except OSError as error:

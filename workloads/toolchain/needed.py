@@ -24,14 +24,14 @@ def code_object(name: str, directory: Path, gpu: str) -> Path:
         return shipped
     kept = Path(f"kernels-{_hash(directory)}") / code_object_path(name, Path(), gpu)
     for place in cache_folders.readable():
-        if (place / kept).is_file():
+        if cache_folders.is_trusted(place, str(kept)):
             return place / kept
     place_to_write = cache_folders.writable()
     if place_to_write is None:
         raise KernelBuildError(f"{name}: code for {gpu} can be kept nowhere; GPUSIM_CACHE_DIR names a folder")
     current_reporter().say_once(f"gpusim: building kernels for {gpu}, of which no code is shipped")
     target = place_to_write / kept
-    target.parent.mkdir(exist_ok=True)
+    cache_folders.make_folder(place_to_write, kept.parent.name)
     source = next(path for path in directory.glob(f"{name}.*") if path.suffix in LANGUAGE_FLAGS)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:  # another process may be building it too
         try:

@@ -102,8 +102,10 @@ def domain_folder(domain: str) -> str:
 
 def numba_folder(domain: str) -> Path | None:
     """Return the folder for Numba's own cache; None if there is none that can be written to."""
-    place = cache_folders.writable()
-    return place and place / domain_folder(domain)
+    if (place := cache_folders.writable()) is None:
+        return None
+    folder = cache_folders.make_folder(place, domain_folder(domain))
+    return folder if cache_folders.is_trusted(place, folder.name) else None
 
 
 def read_cached(name: str) -> bytes | None:
@@ -111,7 +113,10 @@ def read_cached(name: str) -> bytes | None:
     damaged = None
     for place in cache_folders.readable():
         try:
-            checksum, _, content = (place / name).read_bytes().partition(b"\n")
+            checksum, _, content = cache_folders.read(place, name).partition(b"\n")
+        except cache_folders.UntrustedFileError as error:
+            cache_folders.note_untrusted(error)
+            continue
         except OSError:
             continue
         if hashlib.sha256(content).hexdigest().encode() == checksum:
@@ -129,8 +134,9 @@ def keep(name: str, content: bytes) -> None:
     """Keep `content` under `name`: in the first folder that takes it, else until this process ends."""
     while (place := cache_folders.writable()) is not None:
         try:
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(place / name, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            path = cache_folders.make_folder(place, os.path.dirname(name)) / os.path.basename(name)
+            checked = hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+            write_whole(path, checked, mode=cache_folders.FILE_MODE)
             return
         except (OSError, UserError) as error:
             cache_folders.refuse(place, error)

@@ -1,19 +1,23 @@
 """Which folders hold compiled code: the user's cache folder, else one of the user's own among the temporary files.
 
-Machine code is loaded from them, so whoever can write there runs code as this user. The first counts only if it is
-this user's or the system's and no other user may write to it; the second has a name that anybody could have taken
-before, so it must be a folder, no link, of this user, closed to all others.
+Machine code is loaded from them, so whoever can write there runs code as this user. Everything below them is made for
+this user alone (0700, 0600), whatever the umask. Before a file is read, every level is checked through its descriptor:
+the folder's parents, the folder, each folder below it, the file. Each must belong to this user or the system, and no
+other user may write to it. The second folder has a name that anybody could have taken before, so it must be closed
+to all others, too. Checking paths alone was refused: between the check and the reading, a path can change.
 """
 
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from errno import EPERM
 from functools import cache
 from pathlib import Path
 
 from gpusim.base.progress import current_reporter
 
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
 _HINT = "GPUSIM_CACHE_DIR names another folder"
 
 _refused: dict[Path, str] = {}  # folders that cannot be written to, each with the reason
@@ -61,12 +65,88 @@ def foreign(path: Path) -> str:
 
 def unsafe(path: Path) -> str:
     """Say why another user could have put code into a folder that exists; '' if none but the system's could have."""
-    found = path.stat()
-    if found.st_uid not in (os.geteuid(), 0):
-        return f"it belongs to another user (number {found.st_uid})"
-    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid)):
-        return "other users may write to it (chmod go-w mends that)"
+    if reason := _unsafe_status(path.stat()):
+        return f"it {reason}"
+    for parent in path.resolve().parents:
+        status = parent.stat()
+        if not status.st_mode & stat.S_ISVTX and (
+            reason := _unsafe_status(status)
+        ):  # sticky: entries are their owners'
+            return f"{parent} {reason}"
     return ""
+
+
+def _unsafe_status(status: os.stat_result) -> str:
+    """Say why another user could have changed a folder or a file, from its status; '' if none could have."""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"belongs to another user (number {status.st_uid})"
+    if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)):
+        return "may be written to by other users (chmod go-w mends that)"
+    return ""
+
+
+class UntrustedFileError(OSError):
+    """Another user could have written the file, or a folder on the way to it."""
+
+
+@contextmanager
+def opened(place: Path, name: str) -> Iterator[int]:
+    """Open a file or folder below `place`, and check each level on the way through its descriptor.
+
+    Args:
+        place: One of the folders of `readable`.
+        name: Relative path, of plain names and slashes.
+
+    Yields:
+        A descriptor for reading.
+
+    Raises:
+        UntrustedFileError: Another user could have written what is opened, or a level above it.
+        OSError: There is no such file, or a link is on the way.
+    """
+    descriptors = [os.open(place, os.O_RDONLY | os.O_DIRECTORY)]
+    try:
+        for step in Path(name).parts:
+            descriptors.append(os.open(step, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptors[-1]))
+            if reason := _unsafe_status(os.fstat(descriptors[-1])):
+                raise UntrustedFileError(EPERM, reason, str(place / name))
+        yield descriptors[-1]
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def read(place: Path, name: str) -> bytes:
+    """Return the content of a file below `place`; raise what `opened` raises."""
+    with opened(place, name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        return file.read()
+
+
+def is_trusted(place: Path, name: str) -> bool:
+    """Tell whether a file or folder lies below `place` that no other user could have written; say so of others."""
+    try:
+        with opened(place, name):
+            return True
+    except UntrustedFileError as error:
+        note_untrusted(error)
+    except OSError:
+        pass
+    return False
+
+
+def note_untrusted(error: UntrustedFileError) -> None:
+    """Say that a file is not loaded, and why."""
+    current_reporter().say_once(f"gpusim: {error.filename} is not loaded: it or its folder {error.strerror}")
+
+
+def make_folder(place: Path, name: str) -> Path:
+    """Make a folder below `place` for this user alone, with those above it, and return its path."""
+    path = place
+    for step in Path(name).parts:
+        path /= step
+        with suppress(FileExistsError):
+            path.mkdir(mode=FOLDER_MODE)
+    return path
 
 
 def _is_private(group: int) -> bool:
@@ -133,12 +213,13 @@ def _takes_files(place: Path, private: bool = False) -> bool:
 
     try:
         if private:
-            place.mkdir(mode=0o700, exist_ok=True)
+            place.mkdir(mode=FOLDER_MODE, exist_ok=True)
             if reason := foreign(place):
                 _refused[place] = reason
                 return False
         else:
-            place.mkdir(mode=0o755, parents=True, exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.mkdir(mode=FOLDER_MODE, exist_ok=True)
             if reason := unsafe(place):
                 _refused[place] = reason
                 return False

@@ -19,8 +19,10 @@ def libraries() -> Path:
     Raises HipBuildError.
     """
     wanted = name()
-    for place in (PREBUILT, *cache_folders.readable()):
-        if is_whole(place / wanted):
+    if is_whole(PREBUILT / wanted):
+        return PREBUILT / wanted
+    for place in cache_folders.readable():
+        if is_whole(place / wanted) and cache_folders.is_trusted(place, wanted):
             return place / wanted
         if (place / wanted).is_dir():
             current_reporter().say_once(f"gpusim: {place / wanted}: the library there is damaged; it is built again")
@@ -31,6 +33,7 @@ def libraries() -> Path:
     current_reporter().say(f"gpusim: building the runtime library for HIP programs with {found}")
     with tempfile.TemporaryDirectory(prefix=f"{wanted}.", dir=kept) as folder:
         results = build(found, Path(folder))
+        os.chmod(results, cache_folders.FOLDER_MODE)
         if (kept / wanted).is_dir() and not is_whole(kept / wanted):
             os.rename(kept / wanted, Path(folder) / "damaged")
         try:

@@ -4,6 +4,8 @@ import errno
 import os
 import pwd
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,13 +52,71 @@ def test_what_is_kept_is_found_and_nothing_is_said(fresh: Path, capsys: pytest.C
     assert lines(capsys) == []
 
 
-def test_others_may_read_it(fresh: Path) -> None:
-    before = os.umask(0o022)
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """An umask that lets a group write what is made, as on systems where each user has a group."""
+    before = os.umask(0o002)
+    yield
+    os.umask(before)
+
+
+def test_every_level_is_closed_to_others_whatever_the_umask(fresh: Path, open_umask: None) -> None:
+    cache.keep(NAME, b"code")
+    place = fresh / "cache"
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (place, place / "timing-0", place / NAME)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.mark.parametrize("level", ["timing-0", NAME])
+def test_a_level_that_others_may_write_to_is_not_read(
+    level: str, fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.keep(NAME, b"planted")
+    os.chmod(fresh / "cache" / level, 0o777)
+    another_start(monkeypatch)
+    assert cache.read_cached(NAME) is None
+    (line,) = lines(capsys)
+    assert f"{NAME} is not loaded" in line and "other users" in line
+
+
+def test_a_link_is_not_followed(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.keep(NAME, b"code")
+    folder = fresh / "cache" / "timing-0"
+    os.rename(folder, fresh / "elsewhere")
+    folder.symlink_to(fresh / "elsewhere")
+    another_start(monkeypatch)
+    assert cache.read_cached(NAME) is None
+
+
+def test_a_parent_that_others_may_write_to_makes_a_folder_unsafe(fresh: Path) -> None:
+    parent = fresh / "shared"
+    (parent / "cache").mkdir(parents=True)
+    for mode, safe in ((0o777, False), (0o1777, True), (0o755, True)):
+        os.chmod(parent, mode)
+        assert (cache_folders.unsafe(parent / "cache") == "") == safe
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user: only root can become one")
+def test_a_second_user_can_neither_read_nor_replace_what_is_kept(fresh: Path, open_umask: None) -> None:
+    for parent in (fresh, *fresh.parents[:3]):  # pytest's own folders are closed to others
+        os.chmod(parent, 0o755)
+    cache.keep(NAME, b"code")
+    second_user = pwd.getpwnam("nobody").pw_uid
+    tries = f"""
+import os
+os.setgid({os.getegid()}); os.setuid({second_user})
+for path in ({str(fresh / "cache")!r}, {str(fresh / "cache" / "timing-0")!r}):
     try:
-        cache.keep(NAME, b"code")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((fresh / "cache" / NAME).stat().st_mode) == 0o644
+        open(os.path.join(path, "planted"), "w")
+    except PermissionError:
+        print("refused")
+try:
+    open({str(fresh / "cache" / NAME)!r})
+except PermissionError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", tries], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["refused"] * 3
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -196,7 +256,7 @@ def test_machine_code_comes_from_no_temporary_folder_that_another_may_have_fille
 
 @pytest.mark.parametrize(
     ("mode", "user", "reason"),
-    [(0o777, 0, "other users may write to it"), (0o755, 1, "it belongs to another user"), (0o755, 0, "")],
+    [(0o777, 0, "it may be written to by other users"), (0o755, 1, "it belongs to another user"), (0o755, 0, "")],
 )
 def test_machine_code_comes_from_no_chosen_folder_that_another_may_fill(
     mode: int, user: int, reason: str, fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
