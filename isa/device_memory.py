@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusim.base.errors import UserError
+from gpusim.base.host_memory import zeroed
 from isa.addresses import VIRTUAL_BASE as VIRTUAL_BASE
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
@@ -24,13 +25,6 @@ class DeviceMemoryError(UserError):
 def _with_guard(end: int) -> int:
     """Return the first offset at which another allocation may begin after one that ends at `end`."""
     return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
-
-
-def _own_image(capacity_bytes: int) -> np.ndarray:
-    """Return zeros from a page's start, by over-allocation: lines of the image are then host cache lines too."""
-    raw = np.zeros(capacity_bytes + 4096, np.uint8)
-    offset = -raw.ctypes.data % 4096
-    return raw[offset : offset + capacity_bytes]
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ class DeviceMemory:
             image.shape != (capacity_bytes,) or image.dtype != np.uint8 or image.ctypes.data % 4096
         ):
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
-        self.image = _own_image(capacity_bytes) if image is None else image
+        self.image = zeroed(capacity_bytes, huge_pages=True) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
         self.slack_bytes, self.architecture = slack_bytes, architecture
         self.strays: list[str] = []  # accesses that were let through, for whoever tells of them

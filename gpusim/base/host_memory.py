@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000  # Linux; not in Python's module
+_NO_RESERVE = MAP_NORESERVE if sys.platform == "linux" else 0
 MOST_MAPPED = 4096  # blocks: a process has 65,530 mappings by default
 
 
@@ -33,7 +34,8 @@ def resident_bytes() -> int | None:
 
 
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
-    """Return a zeroed byte array that starts on a page of its own. Pages never touched cost nothing.
+    """Return a zeroed byte array that starts on a page of its own. Pages never touched cost nothing: on Linux an array
+    may be larger than the host's memory.
 
     huge_pages: of 2 MiB where the host has them. A long run misses its TLB less with them, but to touch the first byte
     of one takes tenths of a millisecond, which a short run never makes good. (NumPy's own zeros ask for them from 4 MiB
@@ -41,7 +43,7 @@ def zeroed(size_bytes: int, huge_pages: bool) -> Any:
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(size_bytes, np.uint8)
-    pages = mmap.mmap(-1, max(size_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages = mmap.mmap(-1, max(size_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
     if huge_pages and hasattr(mmap, "MADV_HUGEPAGE"):
         pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint8, size_bytes)

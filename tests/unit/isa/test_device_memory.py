@@ -1,9 +1,12 @@
 """Does device memory go as soon as nobody has it?"""
 
 import gc
+import os
+import sys
 import weakref
 
 import numpy as np
+import pytest
 
 from isa.device_memory import SLACK, VIRTUAL_BASE, WRITABLE, DeviceMemory
 
@@ -39,3 +42,11 @@ def test_what_is_not_allocated_of_a_chunk_with_an_allocation_is_slack() -> None:
     memory.free(first)
     assert rights(first.address) == rights(first.address + 4096) == 0
     assert not memory.view(memory.allocate(8192, "later")).any()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems reserve memory as it is asked for")
+def test_a_device_may_have_more_memory_than_the_host() -> None:
+    host_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = DeviceMemory(4 * host_bytes // (1 << 20) * (1 << 20))
+    allocation = memory.upload(np.ones(100, np.float32), "x")
+    assert memory.view(allocation, np.float32).sum() == 100
