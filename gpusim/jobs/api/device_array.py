@@ -132,19 +132,27 @@ class DeviceArray:
 
 
 def host_array(host: Any) -> np.ndarray:
-    """Return contents that a script passes as an array; raise DeviceArrayError."""
+    """Return contents that a script passes as an array in the byte order of kernels; raise DeviceArrayError."""
+    if isinstance(host, np.ma.MaskedArray):
+        raise DeviceArrayError("host: a masked array; kernels know no masks: pass `.filled(value)` or `.data`")
     try:
-        return np.asarray(host)
+        array = np.asarray(host)
     except (ValueError, TypeError, OverflowError) as error:
         raise DeviceArrayError(f"host: is no array: {str(error).splitlines()[0]}") from None
+    return array.astype(_little_endian(array.dtype), copy=False)
 
 
 def parse_dtype(dtype: Any) -> np.dtype:
     """Return NumPy's type of elements; raise DeviceArrayError."""
     try:
-        return np.dtype(dtype)
+        return _little_endian(np.dtype(dtype))
     except (TypeError, ValueError) as error:
         raise DeviceArrayError(f"dtype: {dtype!r} is no type of elements: {error}") from None
+
+
+def _little_endian(dtype: np.dtype) -> np.dtype:
+    """Return a type of elements with the byte order of AMD's GPUs."""
+    return dtype.newbyteorder("<")
 
 
 def parse_shape(shape: Any) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ import pytest
 import gpusim
 from gpusim.base.progress import Progress
 from gpusim.config.files import SHIPPED
+from isa.device_memory import VIRTUAL_BASE
 from isa.execution import executor
 
 DATA = Path(__file__).parents[2] / "data"
@@ -228,6 +229,19 @@ def test_memory_is_used_again_and_freed_arrays_are_refused() -> None:
     assert len(gpu.memory.allocations) <= 1
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">f8", "<f4"])
+def test_an_array_of_any_byte_order_reaches_kernels_in_theirs(dtype: str) -> None:
+    gpu = functional()
+    values = np.arange(8).astype(dtype)
+    array = gpu.array(values)
+    np.testing.assert_array_equal(array.numpy(), values)
+    native = values.astype(values.dtype.newbyteorder("<"))
+    assert bytes(gpu.memory.image[array.address - VIRTUAL_BASE :][: values.nbytes]) == native.tobytes()
+    zeros = gpu.zeros(8, dtype)
+    zeros.write(native)
+    np.testing.assert_array_equal(zeros.numpy(), values)
+
+
 def test_writing_reading_and_pointing_into_arrays() -> None:
     gpu = functional()
     c = gpu.zeros((2, 3), np.int16)
@@ -243,6 +257,8 @@ def test_writing_reading_and_pointing_into_arrays() -> None:
     for wrong in (np.array([None]), np.zeros(0)):
         with pytest.raises(gpusim.DeviceArrayError):
             gpu.array(wrong)
+    with pytest.raises(gpusim.DeviceArrayError, match="masked"):
+        gpu.array(np.ma.masked_array([1, 2], [True, False]))
     fortran = np.asfortranarray(np.arange(6).reshape(2, 3))
     np.testing.assert_array_equal(gpu.array(fortran), fortran)
 
