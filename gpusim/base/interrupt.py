@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM, SIGHUP and `--timeout`: the compiled core stops at its next report, ordinary Python at once."""
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 from gpusim.base.errors import UserError
 
 INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # why a run was stopped, for people and for JSON
+_LONGEST_TIMER_S = 1e8  # three years; setitimer(2) takes no infinity, and fails far beyond
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,8 +49,10 @@ class Interrupt:
 
     @contextmanager
     def timeout(self, seconds: float | None) -> Iterator[None]:
-        """Interrupt the block after this wall time; None: never."""
-        if seconds is None:
+        """Interrupt the block after this wall time; None, or more than timers count: never."""
+        if seconds is not None and math.isnan(seconds):
+            raise UserError("--timeout nan: a number of seconds is needed")
+        if seconds is None or seconds > _LONGEST_TIMER_S:
             yield
             return
         if not hasattr(signal, "setitimer"):

@@ -14,7 +14,7 @@ import yaml
 
 MAX_VALUES = 100_000  # of a file, its aliases expanded: a hundred times the largest configuration
 MAX_DEPTH = 100  # at some thousands libyaml's parser would overflow the stack
-_BOOL_TAG = "tag:yaml.org,2002:bool"
+_BOOL_TAG, _MERGE_TAG = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:merge"
 
 
 def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
@@ -33,6 +33,8 @@ def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
 def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
     seen = set()
     for key_node, _ in node.value:
+        if key_node.tag == _MERGE_TAG:  # `<<: *name`: PyYAML merges, and keys of the mapping's own take precedence
+            continue
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is not text", key_node.start_mark)

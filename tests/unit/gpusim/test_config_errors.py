@@ -117,6 +117,17 @@ def test_set_values_are_yaml(text: str, value: object) -> None:
 
 
 # ten lines that stand for a billion values
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("base: &b {x: 1, y: 2}\nmine: {<<: *b, y: 3}\n", {"x": 1, "y": 3}),
+        ("one: &a {x: 1}\ntwo: &b {<<: *a, x: 2, y: 4}\nmine: {<<: [*a, *b]}\n", {"x": 1, "y": 4}),
+    ],
+)
+def test_merge_keys_bring_what_a_mapping_does_not_say_itself(text: str, values: dict[str, int]) -> None:
+    assert yaml_values.parse_value(text)["mine"] == values
+
+
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghi")
 )
@@ -128,6 +139,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: [1\n", "not valid YAML"),
         ("a: 1\na: 2\n", "key 'a' is given twice"),
         ("x: {b: 1, b: 2}\n", "key 'b' is given twice"),
+        ("a: &a {x: 1}\nb: {<<: *a, y: 1, y: 2}\n", "key 'y' is given twice"),
         ("3: 1\n", "not text"),
         ("- 1\n", "a configuration is a mapping"),
         ("a: !!python/object:os.system 1\n", "not valid YAML"),

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from gpusim.base.errors import UserError
 from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt, interrupt_python
 
 
@@ -66,6 +67,17 @@ def test_the_timer_ends_with_its_block() -> None:
         assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
         with interrupt.timeout(None):
             assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e12, 1e20])
+def test_a_time_beyond_what_timers_count_is_no_limit(seconds: float) -> None:
+    with Interrupt() as interrupt, interrupt.timeout(seconds):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_time_that_is_no_number_is_refused() -> None:
+    with Interrupt() as interrupt, pytest.raises(UserError, match="--timeout nan"), interrupt.timeout(float("nan")):
+        pass
 
 
 def test_handlers_are_restored() -> None:
