@@ -114,9 +114,14 @@ def _compile(tools: Toolchain, flags: tuple[str, ...], source: Path, target: Pat
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"
-        _run([tools.clang, *flags, *target_flags(gpu), "-c", source.name, "-o", str(relocatable)], source)
+        _run([tools.clang, *flags, *target_flags(gpu), "-c", _argument(source), "-o", str(relocatable)], source)
         _run([tools.linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
         target.write_bytes(_with_kernels(source, linked.read_bytes()))
+
+
+def _argument(source: Path) -> str:
+    """Return the name of a source as a compiler's argument, which does not take it for an option."""
+    return f"./{source.name}" if source.name.startswith("-") else source.name
 
 
 def _with_kernels(source: Path, code: bytes) -> bytes:
@@ -133,7 +138,7 @@ def _build_hip(source: Path, target: Path, more: tuple[str, ...], gpu: str) -> s
         raise KernelBuildError(f"{source.name}: {error}") from None
     with tempfile.TemporaryDirectory() as scratch:
         linked = Path(scratch) / "kernel.hsaco"
-        _run([tools.clang, *flags, *more, source.name, "-o", str(linked)], source)
+        _run([tools.clang, *flags, *more, _argument(source), "-o", str(linked)], source)
         shutil.copyfile(linked, target)
     return tools.text
 

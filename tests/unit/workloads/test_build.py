@@ -60,6 +60,13 @@ def test_a_source_that_does_not_compile_is_named(tmp_path: Path) -> None:
         build.build_all(tmp_path)
 
 
+@needs_compiler
+def test_a_source_named_like_an_option_is_a_source(tmp_path: Path) -> None:
+    (tmp_path / "-O9.cl").write_text("kernel void one(global float *x) { x[0] = 1; }")
+    build.build_all(tmp_path)
+    assert (tmp_path / "-O9.hsaco").is_file()
+
+
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(build.KernelBuildError, match="needs clang-19 or clang"):
