@@ -84,7 +84,7 @@ def layers(
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
-    from gpusim.jobs.networks.circulant import make_layers_circulant
+    from gpusim.jobs.networks.settings import make_layers_circulant
     from gpusim.model.core.gpu_spec import GpuSpec
     from gpusim.results.report.document import as_json
     from workloads.networks.compared import summarize_network

@@ -16,15 +16,13 @@ from spartan.engine_spec import EngineSpec
 from workloads.circulant import Flow, Lanes
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.networks.fully_connected import WEIGHTS_MEANING, Weights
-from workloads.operators.attention import ATTENTION_ALGORITHMS
-from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
+from workloads.operators.attention import ATTENTION_ALGORITHMS, DEFAULT_ATTENTION
+from workloads.operators.conv_algorithms import DEFAULT_ALGORITHM, DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.vendor.libraries import DENSE_PRODUCTS
 
-DEFAULT_ALGORITHM = "implicit"
 OWN_PRODUCTS = "own"
 AUTO = "auto"  # the fastest of each layer and pass, as measured
-DEFAULT_ATTENTION = "composed"
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 

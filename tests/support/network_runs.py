@@ -14,11 +14,11 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place
 from gpusim.jobs.networks.execution import Execution, ExecutionOptions
 from gpusim.jobs.networks.job import NetworkJob
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest
+from gpusim.jobs.networks.settings import iteration_settings
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.networks.values import checked_arrays, fill
 from gpusim.jobs.running import runner
@@ -109,12 +109,12 @@ def executed(
     """
     settings = NetworkSettings(gpu=load_gpu("mi6"), **more)
     schedule = inference(network, batch)
-    storage = Storage.allocate(network_plan(schedule, IterationSettings.under(settings)), settings.gpu)
+    storage = Storage.allocate(network_plan(schedule, iteration_settings(settings)), settings.gpu)
     fill(storage, settings.seed, checked_arrays(schedule, given, "given"))
     with Interrupt() as interrupt:
         how = ExecutionOptions(timing=False, verified=True)
         results = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt).run(
-            IterationSettings.under(settings)
+            iteration_settings(settings)
         )
     wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
     return {layer.name: storage.array(schedule.outputs[layer.name]).copy() for layer in network.outputs}, wrong

@@ -35,7 +35,7 @@ from workloads.operators.fully_connected import (
     FullyConnectedForward,
 )
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
-from workloads.operators.move import Permute, Repeat, StoredParameter, StridedSlice, StridedSliceBackward
+from workloads.operators.move import Permute, StoredParameter, StridedSlice, StridedSliceBackward
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.permuted_diagonal import (
@@ -45,7 +45,7 @@ from workloads.operators.permuted_diagonal import (
 )
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
-from workloads.operators.reductions import Sum
+from workloads.operators.reductions import Repeat, Sum
 from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward

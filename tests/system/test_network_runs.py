@@ -27,7 +27,6 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks import steps as steps_module
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.job import describe_network_run, fill
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
@@ -54,6 +53,7 @@ from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
 from tests.support.utilization import compute_efficiency
 from tests.unit.workloads.test_network_schedule import NETWORKS
+from workloads.networks.kind import IterationSettings
 from workloads.networks.memory import plan
 from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import TensorRole

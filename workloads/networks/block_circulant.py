@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from gpusim.base.spec import Spec, param
+from gpusim.base.spec import param
 from workloads.circulant import (
     BASELINE,
     BLOCKS,
@@ -22,15 +22,22 @@ from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.kind import (
     Gemm,
     LayerKind,
+    LayerPass,
     LayerTensors,
     Pass,
     PassSpec,
+    PrimitiveUse,
     SavedTensor,
     ShapeError,
-    weighted_backward,
-    weighted_forward,
 )
 from workloads.networks.tensor import Shape, elements
+from workloads.networks.weighted import WeightedLayer, with_joined
+from workloads.operators.block_circulant import (
+    BlockCirculantBackwardData,
+    BlockCirculantBackwardWeights,
+    BlockCirculantForward,
+)
+from workloads.operators.convolution import Convolution
 
 SOURCE = "Dong 2020, chapter 7"
 FLOW_MEANING = (
@@ -40,8 +47,10 @@ LANES_MEANING = "places that a workgroup has: source: as for warps of 32; wavefr
 _PRODUCTS = {Pass.FORWARD: FORWARD, Pass.BACKWARD_WEIGHTS: WEIGHTS, Pass.BACKWARD_DATA: DATA}
 
 
-class _CirculantSpec(Spec):
+class _CirculantLayer(WeightedLayer):
     """What both kinds of layers say, and what passes read and write besides: kept frequencies."""
+
+    ALGORITHMS: ClassVar[Sequence[str]] = ()
 
     block: int = param(..., f"values of a circulant block: {', '.join(map(str, BLOCKS))}", SOURCE)
     flow: Flow = param(FUSED, FLOW_MEANING, SOURCE)
@@ -61,9 +70,13 @@ class _CirculantSpec(Spec):
         """Return the blocks of the matrix, with the vectors of a batch."""
         return CirculantBlocks(gemm.n * batch, gemm.k, gemm.m, self.block)
 
-    def with_blocks(self, gemm: Gemm, dense: LayerTensors) -> LayerTensors:
-        """Return a dense layer's anatomy with weights [p, q, block], and the frequencies that are kept."""
-        blocks = self.blocks(gemm)
+    def windows(self, shape: Shape) -> Convolution | None:
+        """Return the convolution, over maps of this shape with the batch, whose windows are multiplied; None: none."""
+        return None
+
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        """Return the dense layer's tensors with weights [p, q, block], and the frequencies that are kept."""
+        dense, blocks = super().anatomy(inputs), self.blocks(self.gemm(inputs))
         weights = (blocks.sizes["i"], blocks.sizes["j"], self.block)
         if not self.keeps:
             return LayerTensors({**dense.parameters, "weight": weights})
@@ -72,15 +85,14 @@ class _CirculantSpec(Spec):
         saved |= {f"{name}_transform": one for name, one in of_image.items()}
         return LayerTensors({**dense.parameters, "weight": weights}, saved=saved)
 
-    def forward_pass(self, bias: bool, training: bool) -> PassSpec:
-        """Return the forward pass."""
-        plain = weighted_forward(bias)
+    def forward(self, training: bool) -> PassSpec:
+        plain = super().forward(training)
         kept = ("weight_transform", "x_transform") if self.keeps and training else ()
         return PassSpec(plain.what, plain.reads, (*plain.writes, *kept))
 
-    def backward_passes(self, bias: bool) -> tuple[PassSpec, ...]:
+    def backward(self) -> tuple[PassSpec, ...]:
         """Return the gradients' passes; that of the weights makes the frequencies of dy for both."""
-        weights, *biases, data = weighted_backward(bias)
+        weights, *biases, data = super().backward()
         if not self.keeps:
             return weights, *biases, data
         return (
@@ -89,41 +101,45 @@ class _CirculantSpec(Spec):
             PassSpec(data.what, ("weight_transform", "dy_transform"), ("dx",)),
         )
 
-    def left(self, what: Pass, gemm: Gemm, batch: int, training: bool, windows: bool) -> Shape:
+    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
         """Return the shape of all that a pass's launches leave for later ones."""
         if what not in _PRODUCTS:
             return (0,)
-        blocks = self.blocks(gemm, batch)
-        shapes = list(left(blocks, self.flow, _PRODUCTS[what], windows).values())
+        blocks, windows = self.blocks(self.gemm(inputs), batch), self.windows((batch, *inputs[0]))
+        shapes = list(left(blocks, self.flow, _PRODUCTS[what], windows is not None).values())
         if what is Pass.FORWARD and self.keeps and not training:
             shapes += [get_frequency_shape(blocks, self.flow, layout) for layout in ("ij", "bj")]
         return (sum(map(elements, shapes)),)
 
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        rows, windows = self.gemm(layer.inputs).m, self.windows(layer.input_shape)
+        shape = layer.input_shape, rows, self.block, self.flow, self.lanes, windows
+        if layer.what is Pass.BACKWARD_WEIGHTS:
+            return (PrimitiveUse(BlockCirculantBackwardWeights(*shape)),)
+        forward, data = BlockCirculantForward(*shape, bias=self.bias), BlockCirculantBackwardData(*shape)
+        return with_joined(
+            layer, forward if layer.is_forward else data, "the kernels of circulant blocks end with transforms"
+        )
 
-class BlockCirculantLayer(_CirculantSpec, FullyConnectedLayer):
+    def why_dense(self, layer: LayerPass) -> str:
+        return ""
+
+
+class BlockCirculantLayer(_CirculantLayer, FullyConnectedLayer):
     """A fully connected layer whose matrix consists of circulant blocks."""
 
+    NAME: ClassVar = "block_circulant"
     HALF: ClassVar = False
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         self.checked(self.gemm(inputs))
         return super().output(inputs)
 
-    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
-        return self.with_blocks(self.gemm(inputs), super().anatomy(inputs))
 
-    def forward(self, training: bool) -> PassSpec:
-        return self.forward_pass(self.bias, training)
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return self.backward_passes(self.bias)
-
-    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
-        return self.left(what, self.gemm(inputs), batch, training, windows=False)
-
-
-class BlockCirculantConvolution(_CirculantSpec, ConvolutionLayer):
+class BlockCirculantConvolution(_CirculantLayer, ConvolutionLayer):
     """A convolution by im2col whose matrix of filters consists of circulant blocks."""
+
+    NAME: ClassVar = "block_circulant_convolution"
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         shape = super().output(inputs)
@@ -132,17 +148,8 @@ class BlockCirculantConvolution(_CirculantSpec, ConvolutionLayer):
         self.checked(Gemm(self.filters, inputs[0][0] * self.kernel[0] * self.kernel[1], shape[1] * shape[2]))
         return shape
 
-    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
-        return self.with_blocks(self.gemm(inputs), super().anatomy(inputs))
-
-    def forward(self, training: bool) -> PassSpec:
-        return self.forward_pass(self.bias, training)
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return self.backward_passes(self.bias)
-
-    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
-        return self.left(what, self.gemm(inputs), batch, training, windows=True)
+    def windows(self, shape: Shape) -> Convolution:
+        return self.convolution(shape)
 
 
 def circulant(kind: LayerKind, block: int) -> LayerKind | None:

@@ -1,26 +1,35 @@
 """Convolution: filters of any size over channels in groups, and the other way round."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 from gpusim.base.spec import param
-from workloads.networks.kind import (
-    Gemm,
-    LayerKind,
-    LayerTensors,
-    Pass,
-    PassSpec,
-    ShapeError,
-    weighted_backward,
-    weighted_forward,
-)
+from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
 from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.weighted import WeightedLayer, with_joined, with_mask, with_pooling
 from workloads.networks.windows import Ends, Pair, Sides, format_padding, positions
+from workloads.operators.bias import BiasForward
+from workloads.operators.conv_algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DENSE_ALGORITHMS, ConvolutionAlgorithm
+from workloads.operators.conv_winograd import WinogradForward
+from workloads.operators.convolution import Convolution
 
 MAX_FILTERS = 1 << 20
 
 
-class ConvolutionLayer(LayerKind):
+def dense_algorithm(layer: LayerPass, convolution: Convolution) -> ConvolutionAlgorithm:
+    """Return the dense algorithm of a pass: the chosen one where it computes the convolution, else the default."""
+    settings = layer.settings
+    chosen = ALGORITHMS[layer.choose(settings.convolution)]
+    made = ALGORITHMS[DEFAULT_ALGORITHM] if chosen.refuses(convolution) else chosen
+    return made.within(settings.convolution_buffer_bytes).by(settings.multiplier)
+
+
+class ConvolutionLayer(WeightedLayer):
     """Each output channel is the sum of its filter over the input channels of its group."""
+
+    NAME: ClassVar = "convolution"
+    ALGORITHMS: ClassVar[Sequence[str]] = DENSE_ALGORITHMS
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
     kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
@@ -60,12 +69,61 @@ class ConvolutionLayer(LayerKind):
         reduced = inputs[0][0] // self.groups * self.kernel[0] * self.kernel[1]
         return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
 
-    def forward(self, training: bool) -> PassSpec:
-        return weighted_forward(self.bias)
+    def convolution(self, shape: Shape) -> Convolution:
+        """Return the convolution of maps of this shape, which has the batch."""
+        return Convolution(
+            shape=shape,
+            filters=self.filters,
+            kernel=self.kernel,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )
 
-    def backward(self) -> tuple[PassSpec, ...]:
-        """Return a pass each for the gradients of weights, bias and data, with a kernel each (DNNMark, section 3)."""
-        return weighted_backward(self.bias)
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        convolution = self.convolution(layer.input_shape)
+        if layer.settings.sparse_convolution is not None and not self.why_dense(layer):
+            sparse = ALGORITHMS[layer.settings.sparse_convolution]
+            if layer.is_forward:
+                return self._forward(layer, sparse, convolution)
+            assert sparse.sparse_weights is not None
+            return (PrimitiveUse(sparse.sparse_weights(convolution)),)
+        algorithm = dense_algorithm(layer, convolution)
+        if layer.is_forward:
+            return self._forward(layer, algorithm, convolution)
+        if layer.what is Pass.BACKWARD_WEIGHTS:
+            return (PrimitiveUse(algorithm.backward_weights(convolution)),)
+        data = algorithm.backward_data(convolution)
+        return with_mask(layer, data, "" if data.masks else f"the kernels of {data.algorithm} end with no mask")
+
+    def _forward(
+        self, layer: LayerPass, algorithm: ConvolutionAlgorithm, convolution: Convolution
+    ) -> tuple[PrimitiveUse, ...]:
+        joined = layer.joined
+        forward = algorithm.forward(convolution, bias=self.bias, relu=bool(joined) and algorithm.rectifies)
+        if not algorithm.rectifies:
+            return with_joined(layer, forward, f"the kernels of {algorithm.name} end with no ReLU")
+        if len(joined) > 1 and isinstance(forward, WinogradForward):
+            return (PrimitiveUse(replace(forward, pools=True, kept="places" in layer.writes)),)
+        return (
+            PrimitiveUse(forward),
+            *with_pooling(layer, f"the tiles of {algorithm.name} do not consist of its windows"),
+        )
+
+    def why_dense(self, layer: LayerPass) -> str:
+        if layer.settings.sparse_convolution is None:
+            return ""
+        sparse = ALGORITHMS[layer.settings.sparse_convolution]
+        weights = sparse.sparse_weights if layer.what is Pass.BACKWARD_WEIGHTS else None
+        if not layer.is_forward and weights is None:
+            return "gradients have no sparse algorithm"
+        if weights is not None and not layer.settings.sparse_gradients:
+            return "gradients of weights stay dense: sparse_gradients is false"
+        if layer.reads_input:
+            return "its input is the network's, no activation map"
+        convolution = self.convolution(layer.input_shape)
+        return sparse.refuses(convolution) if weights is None else weights.refuses(convolution)
 
     def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
         """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image, or other passes."""
@@ -80,11 +138,15 @@ class ConvolutionLayer(LayerKind):
         return self.kernel == (1, 1) == self.stride and not any(self.padding)
 
 
-class TransposedConvolution(LayerKind):
+class TransposedConvolution(WeightedLayer):
     """Each input value times its filter is added to the output: what a convolution's gradient does (Zeiler 2010).
 
     It goes forward as the gradient of the data of a convolution from its output to its input, `mirrored`.
     """
+
+    NAME: ClassVar = "transposed_convolution"
+    ALGORITHMS: ClassVar[Sequence[str]] = DENSE_ALGORITHMS
+    JOINS_RELU: ClassVar = False
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
     kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
@@ -145,11 +207,17 @@ class TransposedConvolution(LayerKind):
         taps = self.filters // self.groups * self.kernel[0] * self.kernel[1]
         return Gemm(taps, channels // self.groups, rows * columns, self.groups)
 
-    def forward(self, training: bool) -> PassSpec:
-        return weighted_forward(self.bias)
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return weighted_backward(self.bias)
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        """Return those of the convolution the other way: its gradient of the data goes forward."""
+        mirrored, shape = self.mirrored(layer.inputs)
+        convolution = mirrored.convolution((layer.batch, *shape))
+        algorithm = dense_algorithm(layer, convolution)
+        if layer.is_forward:
+            forward = PrimitiveUse(algorithm.backward_data(convolution), {"dy": "x", "dx": "y"})
+            return (forward, PrimitiveUse(BiasForward(layer.output_shape), {"x": "y"})) if self.bias else (forward,)
+        if layer.what is Pass.BACKWARD_WEIGHTS:
+            return (PrimitiveUse(algorithm.backward_weights(convolution), {"x": "dy", "dy": "x"}),)
+        return (PrimitiveUse(algorithm.forward(convolution, bias=False, relu=False), {"x": "dy", "y": "dx"}),)
 
     def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
         """Return that of the convolution the other way."""

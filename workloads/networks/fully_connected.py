@@ -1,22 +1,31 @@
 """Fully connected layers: a matrix times all values of an image."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Gemm, LayerKind, LayerTensors, PassSpec, weighted_backward, weighted_forward
+from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse
 from workloads.networks.tensor import Shape, elements
+from workloads.networks.weighted import WeightedLayer, with_joined, with_mask
+from workloads.operators.fully_connected import (
+    FullyConnectedBackwardData,
+    FullyConnectedBackwardWeights,
+    FullyConnectedForward,
+)
 
 Weights = Literal["float32", "float16"]
 WEIGHTS_MEANING = "how weights are stored; float16: products and sums stay FP32, forward alone"
 MAX_OUTPUTS = 1 << 24
 
 
-class FullyConnectedLayer(LayerKind):
+class FullyConnectedLayer(WeightedLayer):
     """Each output is a weighted sum of all inputs; maps are taken as a vector, or each position by itself."""
 
+    NAME: ClassVar = "fully_connected"
     HALF: ClassVar[bool] = True  # whether there are kernels for weights of float16
 
     outputs: int = param(..., "values of the output", "the network", ge=1, le=MAX_OUTPUTS)
@@ -64,9 +73,18 @@ class FullyConnectedLayer(LayerKind):
         values = self.values(inputs)
         return Gemm(self.outputs, values, elements(inputs[0]) // values, wider=True)
 
-    def forward(self, training: bool) -> PassSpec:
-        return weighted_forward(self.bias)
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, (9) and (10))."""
-        return weighted_backward(self.bias)
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        shape, by = layer.input_shape, layer.settings.multiplier
+        if self.each:  # every position counts as an image
+            shape = (prod(shape[:-1]), shape[-1])
+        if layer.is_forward:
+            half = self.weights == "float16"
+            forward = FullyConnectedForward(shape, self.outputs, bias=self.bias, half=half, by=by)
+            why = forward.why_not_last
+            if layer.joined and not why:
+                return (PrimitiveUse(replace(forward, relu=True)),)
+            return with_joined(layer, forward, why)
+        if layer.what is Pass.BACKWARD_WEIGHTS:
+            return (PrimitiveUse(FullyConnectedBackwardWeights(shape, self.outputs, by=by)),)
+        data = FullyConnectedBackwardData(shape, self.outputs, by=by)
+        return with_mask(layer, data, data.why_not_last)

@@ -12,7 +12,6 @@ import networkx as nx
 from gpusim.base.errors import UserError, unknown_name
 from workloads.networks.described import LayerDescription, NetworkDescription
 from workloads.networks.kind import Gemm, LayerKind, LayerTensors, ShapeError
-from workloads.networks.kinds import NAMES
 from workloads.networks.tensor import Shape, format_shape
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class Layer:
     @property
     def kind_name(self) -> str:
         """The name that network files have for this kind."""
-        return NAMES[type(self.kind)]
+        return self.kind.NAME
 
     @property
     def anatomy(self) -> LayerTensors:
@@ -81,6 +80,11 @@ class Network:
     def named(self) -> Mapping[str, Layer]:
         """The layers by name."""
         return {layer.name: layer for layer in self.layers}
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """The number of each layer in topological order, by name."""
+        return {layer.name: number for number, layer in enumerate(self.layers)}
 
     @cached_property
     def numbers_below(self) -> Mapping[str, int]:

@@ -1,18 +1,26 @@
 """Layers that join others' outputs or pass one on: sum, product, combination, concatenation, flattening, copy."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.axes import Sizes, axis_of
-from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, ShapeError
+from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, PrimitiveUse, ShapeError
 from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.add import Add
+from workloads.operators.bypass import Bypass
+from workloads.operators.combine import CombineBackward, CombineForward
+from workloads.operators.concat import Append, Concat
+from workloads.operators.move import StoredParameter
+from workloads.operators.multiply import MultiplyForward
 
 
 class AddLayer(LayerKind):
     """The sum of its inputs, as at the end of a residual block; each input's gradient is that of the sum."""
 
+    NAME: ClassVar = "add"
     ARITY: ClassVar = (2, None)
     SHARES_GRADIENT: ClassVar = True
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
@@ -24,10 +32,14 @@ class AddLayer(LayerKind):
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (len(inputs) - 1) * elements(inputs[0])
 
+    def operator(self, layer: LayerPass) -> Add:
+        return Add(layer.output_shape, len(layer.inputs))
+
 
 class Multiply(LayerKind):
     """The product of its two inputs, element by element, as gates of recurrent cells are applied."""
 
+    NAME: ClassVar = "multiply"
     ARITY: ClassVar = (2, 2)
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
@@ -36,6 +48,9 @@ class Multiply(LayerKind):
         self.check_one_shape(inputs)
         return inputs[0]
 
+    def operator(self, layer: LayerPass) -> MultiplyForward:
+        return MultiplyForward(layer.output_shape)
+
 
 class Combine(LayerKind):
     """Two inputs, or one and stored values, combined element by element.
@@ -43,6 +58,7 @@ class Combine(LayerKind):
     One of them may be repeated along axes where it has size 1, or that it does not have (NumPy's rule).
     """
 
+    NAME: ClassVar = "combine"
     ARITY: ClassVar = (1, 2)
 
     operation: Literal["add", "subtract", "multiply", "divide"] = param(..., "what is done", "the network")
@@ -100,10 +116,38 @@ class Combine(LayerKind):
             return (data,)
         return (PassSpec(Pass.BACKWARD_WEIGHTS, reads, (f"d{self.role}",)), data)
 
+    @property
+    def stored_operand(self) -> str:
+        """The operand that is stored; empty where there is none."""
+        return "" if self.stored is None else "x0" if self.stored_first else "x1"
+
+    def operator(self, layer: LayerPass) -> CombineForward:
+        shapes = [(layer.batch, *shape) for shape in layer.inputs]
+        if self.stored is None:  # an axis that an operand does not have stands behind the images
+            axes = len(layer.shape)
+            left, right = ((layer.batch, *(1,) * (axes + 1 - len(shape)), *shape[1:]) for shape in shapes)
+        else:
+            left, right = (self.stored, *shapes) if self.stored_first else (*shapes, self.stored)
+        return CombineForward(self.operation, left, right, self.stored_operand)
+
+    def roles(self, layer: LayerPass) -> Mapping[str, str]:
+        name = "" if self.stored is None else self.role
+        return {"x0": "x0", "x1": "x1"} if not name else {"x0": "x", "x1": "x", self.stored_operand: name}
+
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        """Return the primitive of a pass; a gradient that the pass alone needs is computed alone."""
+        (use,) = super().primitives(layer)
+        if layer.is_forward:
+            return (use,)
+        assert isinstance(use.primitive, CombineBackward)
+        wanted = [f"d{name}" for name in ("x0", "x1") if use.roles[f"d{name}"] in layer.writes]
+        return (replace(use, primitive=replace(use.primitive, only=wanted[0] if len(wanted) == 1 else "")),)
+
 
 class StoredParameterLayer(LayerKind):
     """Trained values without any input, the same for every image: a class token."""
 
+    NAME: ClassVar = "stored"
     ARITY: ClassVar = (0, 0)
     OPERATIONS: ClassVar = 0
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("weight",), ("y",))
@@ -117,10 +161,17 @@ class StoredParameterLayer(LayerKind):
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         return LayerTensors({"weight": self.shape})
 
+    def operator(self, layer: LayerPass) -> StoredParameter:
+        return StoredParameter(layer.output_shape)
+
+    def roles(self, layer: LayerPass) -> Mapping[str, str]:
+        return {"bias": "weight"}
+
 
 class ConcatLayer(LayerKind):
     """Its inputs one after another along an axis, the channels if it is not said."""
 
+    NAME: ClassVar = "concat"
     ARITY: ClassVar = (1, None)
     OPERATIONS: ClassVar = 0
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
@@ -136,6 +187,13 @@ class ConcatLayer(LayerKind):
             raise ShapeError(f"inputs of shapes {', '.join(map(format_shape, inputs))}: only {what} may differ")
         return *inputs[0][:axis], sum(shape[axis] for shape in inputs), *inputs[0][axis + 1 :]
 
+    def operator(self, layer: LayerPass) -> Concat:
+        axis = axis_of(layer.shape, self.axis)
+        return Concat(_from_axis(layer, axis), tuple(shape[axis] for shape in layer.inputs))
+
+    def roles(self, layer: LayerPass) -> Mapping[str, str]:
+        return {"x0": "x"} if len(layer.inputs) == 1 else {}
+
 
 class AppendLayer(LayerKind):
     """The first input, one of the network's, with the second's values in their place along an axis, in the same memory.
@@ -143,6 +201,7 @@ class AppendLayer(LayerKind):
     What a step of decoding adds to keys and values that are kept: the rest of them is neither read nor written.
     """
 
+    NAME: ClassVar = "append"
     ARITY: ClassVar = (2, 2)
     WRITES_INPUT: ClassVar = True
     OPERATIONS: ClassVar = 0
@@ -171,10 +230,24 @@ class AppendLayer(LayerKind):
             )
         return kept
 
+    def operator(self, layer: LayerPass) -> Append:
+        axis = axis_of(layer.shape, self.axis)
+        return Append(_from_axis(layer, axis), layer.inputs[1][axis], self.start(layer.inputs))
+
+    def roles(self, layer: LayerPass) -> Mapping[str, str]:
+        return {"x": "x1"}
+
+
+def _from_axis(layer: LayerPass, axis: int) -> Shape:
+    """Return the output's shape with an image's axes before `axis` counted as images."""
+    shape = layer.output_shape
+    return (math.prod(shape[: axis + 1]), *shape[axis + 1 :])
+
 
 class Flatten(LayerKind):
     """Maps as a vector, in the same memory."""
 
+    NAME: ClassVar = "flatten"
     SHARES_GRADIENT: ClassVar = True
     OPERATIONS: ClassVar = 0
 
@@ -188,5 +261,10 @@ class Flatten(LayerKind):
 class BypassLayer(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
+    NAME: ClassVar = "bypass"
     OPERATIONS: ClassVar = 0
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
+
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        """Return the copy, of the input or of the output's gradient."""
+        return (PrimitiveUse(Bypass(layer.output_shape), {} if layer.is_forward else {"x": "dy", "y": "dx"}),)

@@ -1,16 +1,23 @@
-"""What a kind of layer answers: its output's shape, its parameters, its work, and what its passes read and write.
+"""What a kind of layer is: its output's shape, its parameters, its work, its passes, and the primitives of each pass.
 
-A kind is a `Spec`: its fields are the parameters of one layer, checked like every configuration. Shapes are an image's:
-the batch is no part of them, since no kind's answer but the number of images depends on it.
+A kind is a `Spec`: its fields are the parameters of one layer, checked like every configuration. Shapes are those of
+one image, without the batch. A pass in an iteration (`LayerPass`) has the batch and becomes primitives
+(workloads.operators), which have the launches and the reference.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
 from gpusim.base.spec import Spec
 from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.attention import DEFAULT_ATTENTION
+from workloads.operators.conv_algorithms import DEFAULT_ALGORITHM
+from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.optimizer import Sgd
+from workloads.operators.primitive import OperatorError, Primitive
+from workloads.operators.tiles import Multiplier
 
 
 class ShapeError(ValueError):
@@ -81,18 +88,93 @@ class PassSpec:
     """(read, written): two roles whose tensors may share memory; None: none."""
 
 
-def weighted_forward(bias: bool) -> PassSpec:
-    """Return the forward pass of a layer that has weights, and a bias or none."""
-    return PassSpec(Pass.FORWARD, ("x", "weight", "bias") if bias else ("x", "weight"), ("y",))
+@dataclass(frozen=True)
+class IterationSettings:
+    """The choices for an iteration that decide the primitives of its passes."""
+
+    number: int = 1
+    """Number of the iteration, from 1."""
+    rate: float = Sgd.rate
+    """Learning rate of updates."""
+    momentum: float = Sgd.momentum
+    """Momentum of updates by SGD."""
+    decay: float = Sgd.decay
+    """Weight decay of updates."""
+    convolution: str = DEFAULT_ALGORITHM
+    """Convolution algorithm for layers that it supports."""
+    sparse_convolution: str | None = None
+    """Algorithm of forward passes over activation maps where it supports them; None: dense."""
+    sparse_gradients: bool = False
+    """Also compute the weights' gradients with the sparse algorithm, where it supports them."""
+    convolution_buffer_bytes: int = BUFFER_BYTES
+    """Buffer of algorithms that work on chunks of images, in bytes."""
+    attention: str = DEFAULT_ATTENTION
+    """Algorithm of the forward pass of attention."""
+    chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
+    """Algorithms by layer and pass, in place of `convolution` or `attention`."""
+    multiplier: Multiplier | None = None
+    """Kernels of matrix products; None: ours."""
 
 
-def weighted_backward(bias: bool) -> tuple[PassSpec, ...]:
-    """Return a pass each for the gradients of weights, bias and data."""
-    return (
-        PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
-        *((PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)),) if bias else ()),
-        PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
-    )
+@dataclass(frozen=True)
+class PrimitiveUse:
+    """A primitive with the names of its operands and results in the layer."""
+
+    primitive: Primitive
+    """Primitive."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Role of each operand or result whose own name differs from it."""
+    apart: tuple[str, str] | None = None
+    """Joined layer that runs as this separate primitive, and the reason; None: no such layer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerPass:
+    """A pass of a layer in an iteration: all that decides its primitives."""
+
+    layer: str
+    """Name of the layer."""
+    stream: int
+    """Number of its stream of random numbers, another one in each iteration."""
+    what: Pass
+    """Pass."""
+    batch: int
+    """Images."""
+    inputs: tuple[Shape, ...]
+    """Shapes of the layer's inputs for one image."""
+    shape: Shape
+    """Shape of the layer's output for one image."""
+    reads_input: bool
+    """The layer reads an input of the network, which is no activation map."""
+    writes: Collection[str]
+    """Roles of the results that are needed."""
+    joined: tuple[str, ...]
+    """Layers whose work of the same pass it also does: a ReLU, then a pooling."""
+    settings: IterationSettings
+    """Choices for the iteration."""
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether this is the forward pass."""
+        return self.what is Pass.FORWARD
+
+    @property
+    def input_shape(self) -> Shape:
+        """The shape of the layer's first input, including the batch."""
+        return (self.batch, *self.inputs[0])
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the layer's output, including the batch."""
+        return (self.batch, *self.shape)
+
+    def saves(self, role: str) -> bool:
+        """Tell whether the forward pass saves the tensor with this role for a backward pass."""
+        return not self.is_forward or role in self.writes
+
+    def choose(self, default: str) -> str:
+        """Return the name of the algorithm that was chosen for this pass; `default` without a choice."""
+        return self.settings.chosen.get((self.layer, self.what), default)
 
 
 @dataclass(frozen=True)
@@ -107,12 +189,20 @@ class LayerTensors:
 class LayerKind(Spec):
     """Base of every kind; `inputs` are the shapes of what the layer reads, in order."""
 
+    # the name that network files have for the kind
+    NAME: ClassVar[str]
+    # algorithms for its passes among which a run chooses, the default first; empty: there is one
+    ALGORITHMS: ClassVar[Sequence[str]] = ()
     # fewest and most inputs; None: any number
     ARITY: ClassVar[tuple[int, int | None]] = (1, 1)
     # the gradient of each input is that of the output: no backward pass
     SHARES_GRADIENT: ClassVar[bool] = False
     # of its output, the backward pass needs to know where that is positive, and only where `dy` is not zero
     NEEDS_SIGN_ALONE: ClassVar[bool] = False
+    # it is the ReLU that other layers' kernels may end with
+    IS_RELU: ClassVar[bool] = False
+    # a ReLU may be the last step of its forward pass, and that ReLU's mask the last of its backward pass to the data
+    JOINS_RELU: ClassVar[bool] = False
     # the output is positive where the input is, or else the gradient of the input is zero
     KEEPS_SIGN: ClassVar[bool] = False
     # its input is the network's own, of whole numbers below `numbers_below`
@@ -177,6 +267,35 @@ class LayerKind(Spec):
     def backward(self) -> tuple[PassSpec, ...]:
         """Return the passes that compute gradients; gradients not needed, and passes without others, are left out."""
         return self.BACKWARD
+
+    def why_after_relu_apart(self) -> str | None:
+        """Return why the layer is no part of the step of a joined ReLU before it; '' where it can be one, None for
+        kinds that never are.
+        """
+        return None
+
+    def ends_with_softmax(self, shape: Shape, classes: int | None) -> bool:
+        """Tell whether the output of this shape is a softmax over so many classes, which the loss then computes."""
+        return False
+
+    def operator(self, layer: LayerPass) -> Primitive:
+        """Return the primitive of the forward pass, whose own `backward_passes` compute the gradients."""
+        raise OperatorError("there is no operator for it")
+
+    def roles(self, layer: LayerPass) -> Mapping[str, str]:
+        """Return the layer's role of each operand of `operator` with another name; gradients follow."""
+        return {}
+
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        """Return the primitives of a pass, in order; raises UserError if it cannot be computed."""
+        forward, roles = self.operator(layer), self.roles(layer)
+        roles = {**roles, **{f"d{name}": f"d{role}" for name, role in roles.items()}}
+        made = (forward,) if layer.is_forward else forward.backward_passes()
+        return tuple(PrimitiveUse(primitive, roles) for primitive in made)
+
+    def why_dense(self, layer: LayerPass) -> str:
+        """Say why a pass skips no zeros although the iteration should; '' where it does, or has no such algorithm."""
+        return ""
 
     def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
         """Return the shape of the workspace that a pass needs, of an image's where it works image by image; (0,) if it

@@ -108,7 +108,7 @@ def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryP
 
 def _of_tensors(schedule: Schedule) -> list[Buffer]:
     first, last = _uses(schedule)
-    position = {layer.name: number for number, layer in enumerate(schedule.network.layers)}
+    position = schedule.network.positions
     shared = _in_place(schedule, first, last)
     members: dict[str, list[ScheduleTensor]] = {}
     for name, tensor in schedule.tensors.items():

@@ -1,5 +1,6 @@
 """Layers that put values elsewhere or add them up along axes: transposition, reshaping, slices, padding, means."""
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -7,8 +8,10 @@ from pydantic import model_validator
 
 from gpusim.base.spec import param
 from workloads.networks.axes import Axes, Counts, Sizes, axes_of, axis_of
-from workloads.networks.kind import LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.kind import LayerKind, LayerPass, Pass, PassSpec, ShapeError
 from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.move import Permute, StridedSlice
+from workloads.operators.reductions import Repeat, Sum
 
 
 class MoveLayer(LayerKind):
@@ -21,6 +24,8 @@ class MoveLayer(LayerKind):
 class PermuteLayer(MoveLayer):
     """Axes in another order: axis k of the output is the input's axis order[k]."""
 
+    NAME: ClassVar = "permute"
+
     order: Axes = param(..., "an axis of the input for each of the output, without the batch", "the network")
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
@@ -29,10 +34,14 @@ class PermuteLayer(MoveLayer):
             raise ShapeError(f"order {list(self.order)} of an input of {format_shape(shape)}: must have each axis once")
         return tuple(shape[axis] for axis in self.order)
 
+    def operator(self, layer: LayerPass) -> Permute:
+        return Permute(layer.input_shape, (0, *(axis + 1 for axis in self.order)))
+
 
 class Reshape(LayerKind):
     """The same values in the same memory under another shape."""
 
+    NAME: ClassVar = "reshape"
     SHARES_GRADIENT: ClassVar = True
     OPERATIONS: ClassVar = 0
 
@@ -52,6 +61,8 @@ class Reshape(LayerKind):
 
 class SliceLayer(MoveLayer):
     """Of an axis the values from `start` to before `end`, every `step`-th; a negative step goes backwards."""
+
+    NAME: ClassVar = "slice"
 
     axis: int = param(..., "the axis, without the batch; negative: from the end", "the network")
     start: int = param(0, "the first value; negative: from the end", "the usual one")
@@ -76,9 +87,19 @@ class SliceLayer(MoveLayer):
             raise ShapeError(f"nothing of axis {axis} of an input of {format_shape(shape)} is taken")
         return *shape[:axis], len(taken), *shape[axis + 1 :]
 
+    def operator(self, layer: LayerPass) -> StridedSlice:
+        shape = layer.input_shape
+        axis = axis_of(shape[1:], self.axis) + 1
+        taken = self.taken(shape[axis])
+        starts, steps = [0] * len(shape), [1] * len(shape)
+        starts[axis], steps[axis] = taken[0], taken.step
+        return StridedSlice(shape, tuple(starts), tuple(steps), layer.output_shape)
+
 
 class Pad(MoveLayer):
     """Values of one number before and after each axis."""
+
+    NAME: ClassVar = "pad"
 
     before: Counts = param(..., "values before, a count for each axis without the batch", "the network")
     after: Counts = param(..., "values after", "the network")
@@ -90,9 +111,15 @@ class Pad(MoveLayer):
             raise ShapeError(f"before {list(self.before)}, after {list(self.after)}: must have an entry for each axis")
         return tuple(b + size + a for b, size, a in zip(self.before, shape, self.after, strict=True))
 
+    def operator(self, layer: LayerPass) -> StridedSlice:
+        starts = (0, *(-count for count in self.before))
+        return StridedSlice(layer.input_shape, starts, (1,) * len(starts), layer.output_shape, self.value)
+
 
 class RepeatLayer(MoveLayer):
     """Axes of size 1 repeated until the output has `shape`."""
+
+    NAME: ClassVar = "repeat"
 
     shape: Sizes = param(..., "the shape of an image", "the network")
 
@@ -105,10 +132,14 @@ class RepeatLayer(MoveLayer):
             )
         return self.shape
 
+    def operator(self, layer: LayerPass) -> Repeat:
+        return Repeat(layer.input_shape, layer.output_shape)
+
 
 class Reduce(MoveLayer):
     """The sum or the mean along axes, which stay with size 1 or go."""
 
+    NAME: ClassVar = "reduce"
     OPERATIONS: ClassVar = 1
 
     operation: Literal["mean", "sum"] = param("mean", "what is computed", "the usual one")
@@ -123,3 +154,9 @@ class Reduce(MoveLayer):
 
     def operations(self, inputs: Sequence[Shape]) -> int:
         return elements(inputs[0])
+
+    def operator(self, layer: LayerPass) -> Sum:
+        shape = layer.input_shape
+        axes = tuple(axis + 1 for axis in axes_of(shape[1:], self.axes))
+        count = math.prod(shape[axis] for axis in axes)
+        return Sum(shape, axes, 1.0 / count if self.operation == "mean" else 1.0)

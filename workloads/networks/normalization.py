@@ -6,13 +6,18 @@ from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.axes import axis_of
-from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
 from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
+from workloads.operators.lrn import LrnForward
+from workloads.operators.row_norm import RowNormForward
+from workloads.operators.softmax import SoftmaxForward
 
 
 class Lrn(LayerKind):
     """y = x / (k + α/n · Σ x²)^β, the sum over the n channels around each (DNNMark, equation 5)."""
 
+    NAME: ClassVar = "lrn"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
     size: int = param(5, "channels of a sum, n", "Krizhevsky 2012, section 3.3", ge=1, le=65536)
@@ -23,10 +28,14 @@ class Lrn(LayerKind):
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (2 * self.size + 4) * elements(inputs[0])
 
+    def operator(self, layer: LayerPass) -> LrnForward:
+        return LrnForward(layer.input_shape, self.size, self.alpha, self.beta, self.k)
+
 
 class BatchNorm(LayerKind):
     """y = γ · (x − mean) / √(variance + ε) + β; mean and variance of the batch, in inference those that were kept."""
 
+    NAME: ClassVar = "batch_norm"
     OPERATIONS: ClassVar = 4
     BACKWARD: ClassVar = (
         PassSpec(Pass.BACKWARD, ("x", "scale", "mean", "inverse_deviation", "dy"), ("dscale", "dbias", "dx")),
@@ -54,11 +63,17 @@ class BatchNorm(LayerKind):
         running = ("running_mean", "running_variance")
         return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
+    def operator(self, layer: LayerPass) -> BatchNormInference | BatchNormTraining:
+        if layer.saves("mean"):
+            return BatchNormTraining(layer.input_shape, self.mode, self.epsilon, self.momentum)
+        return BatchNormInference(layer.input_shape, self.mode, self.epsilon)
+
 
 class RowNorm(LayerKind):
     """A normalization whose statistics are an image's own; `scale` and `bias` are trained."""
 
     OPERATIONS: ClassVar = 4
+    CENTRED: ClassVar[bool] = True  # the mean is subtracted
 
     epsilon: float = param(1e-5, "ε", "PyTorch", gt=0)
 
@@ -93,9 +108,16 @@ class RowNorm(LayerKind):
         reads, gradients = ("x", "dy", "scale", "mean", "inverse_deviation"), ("dx", "dscale")
         return (PassSpec(Pass.BACKWARD, reads, (*gradients, "dbias") if self.biased else gradients),)
 
+    def operator(self, layer: LayerPass) -> RowNormForward:
+        axes, groups = getattr(self, "axes", 1), getattr(self, "groups", 0)
+        shape, keep = layer.input_shape, layer.saves("mean")
+        return RowNormForward(shape, axes, groups, self.CENTRED, self.biased, self.epsilon, keep)
+
 
 class LayerNorm(RowNorm):
     """y = γ · (x − mean) / √(variance + ε) + β over the last axes of every position (Ba 2016)."""
+
+    NAME: ClassVar = "layer_norm"
 
     axes: int = param(1, "how many of the last axes are normalized together", "the usual one", ge=1, le=8)
     bias: bool = param(True, "β is added", "the usual one")
@@ -113,6 +135,9 @@ class LayerNorm(RowNorm):
 class RmsNorm(RowNorm):
     """y = γ · x / √(mean of x² + ε) over the last axis of every position (Zhang and Sennrich 2019)."""
 
+    NAME: ClassVar = "rms_norm"
+    CENTRED: ClassVar = False
+
     @property
     def biased(self) -> bool:
         return False
@@ -123,6 +148,8 @@ class RmsNorm(RowNorm):
 
 class GroupNorm(RowNorm):
     """y = γ · (x − mean) / √(variance + ε) + β over groups of an image's channels (Wu and He 2018)."""
+
+    NAME: ClassVar = "group_norm"
 
     groups: int = param(..., "groups of channels; as many as channels: instance normalization", "the network", ge=1)
 
@@ -138,6 +165,7 @@ class GroupNorm(RowNorm):
 class Softmax(LayerKind):
     """e^x over the sum of e^x of all channels (DNNMark, equation 11), of another axis, or of all values."""
 
+    NAME: ClassVar = "softmax"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
     over: Literal["channels", "all"] = param(
@@ -159,3 +187,11 @@ class Softmax(LayerKind):
     def operations(self, inputs: Sequence[Shape]) -> int:
         outer, values, inner = self.planes(inputs[0])
         return values * values * outer * inner
+
+    def ends_with_softmax(self, shape: Shape, classes: int | None) -> bool:
+        return self.planes(shape)[1] == classes
+
+    def operator(self, layer: LayerPass) -> SoftmaxForward:
+        outer, values, inner = self.planes(layer.shape)
+        rows = layer.batch * outer
+        return SoftmaxForward((rows, values, inner) if inner > 1 else (rows, values))

@@ -6,13 +6,20 @@ from typing import ClassVar
 from gpusim.base.spec import param
 from workloads.circulant import BLOCKS, CirculantBlocks
 from workloads.networks.fully_connected import FullyConnectedLayer
-from workloads.networks.kind import LayerKind, LayerTensors, ShapeError
+from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
 from workloads.networks.tensor import Shape
+from workloads.networks.weighted import with_joined
+from workloads.operators.permuted_diagonal import (
+    PermutedDiagonalBackwardData,
+    PermutedDiagonalBackwardWeights,
+    PermutedDiagonalForward,
+)
 
 
 class PermutedDiagonalLayer(FullyConnectedLayer):
     """A fully connected layer whose matrix consists of blocks with a permuted diagonal each."""
 
+    NAME: ClassVar = "permuted_diagonal"
     HALF: ClassVar = False
 
     block: int = param(..., f"rows of a block: {', '.join(map(str, BLOCKS))}", "Dong 2020, section 8.1")
@@ -34,6 +41,15 @@ class PermutedDiagonalLayer(FullyConnectedLayer):
 
     def fan_in(self, weight: Shape) -> int:
         return weight[1]
+
+    def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
+        shape = layer.input_shape, self.outputs, self.block
+        if layer.what is Pass.BACKWARD_WEIGHTS:
+            return (PrimitiveUse(PermutedDiagonalBackwardWeights(*shape)),)
+        forward, data = PermutedDiagonalForward(*shape, bias=self.bias), PermutedDiagonalBackwardData(*shape)
+        return with_joined(
+            layer, forward if layer.is_forward else data, "the kernels of permuted diagonals end with sums"
+        )
 
 
 def permuted_diagonal(kind: LayerKind, block: int) -> LayerKind | None:

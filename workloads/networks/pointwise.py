@@ -4,55 +4,70 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
-from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
-from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.activation import INPUT_FUNCTIONS, ActivationForward
+from workloads.operators.causal_mask import CausalMask
+from workloads.operators.dropout import DropoutForward
+from workloads.operators.rotary import Rotary
 
 
-class Relu(LayerKind):
-    """max(0, x), in place as Caffe's networks have it."""
-
-    NEEDS_SIGN_ALONE: ClassVar = True
-    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
-    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
-
-
-class Sigmoid(LayerKind):
-    """1 / (1 + e^−x)."""
-
-    OPERATIONS: ClassVar = 4
-    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
-
-
-class Tanh(LayerKind):
-    """Hyperbolic tangent, tanh x."""
-
-    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
-
-
-class FunctionOfInput(LayerKind):
-    """A function of one number whose gradient is one of what it is applied to."""
-
-    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
-    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",), in_place=("dy", "dx")),)
-    # the operator's name for it: workloads/operators/activation.py
-    FUNCTION: ClassVar[str]
+class Activation(LayerKind):
+    """A function of one number, which has the kind's name in workloads/operators/activation.py."""
 
     @property
     def function(self) -> str:
         """The operator's name for the function."""
-        return self.FUNCTION
+        return self.NAME
 
     @property
     def numbers(self) -> tuple[float, float]:
         """The two numbers that the function has besides, 0 where it has none."""
         return 0.0, 0.0
 
+    def operator(self, layer: LayerPass) -> ActivationForward:
+        return ActivationForward(self.function, layer.output_shape, *self.numbers)
+
+
+class Relu(Activation):
+    """max(0, x), in place as Caffe's networks have it."""
+
+    NAME: ClassVar = "relu"
+    IS_RELU: ClassVar = True
+    NEEDS_SIGN_ALONE: ClassVar = True
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
+
+
+class Sigmoid(Activation):
+    """1 / (1 + e^−x)."""
+
+    NAME: ClassVar = "sigmoid"
+    OPERATIONS: ClassVar = 4
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+
+
+class Tanh(Activation):
+    """Hyperbolic tangent, tanh x."""
+
+    NAME: ClassVar = "tanh"
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+
+
+class FunctionOfInput(Activation):
+    """A function of one number whose gradient is one of what it is applied to."""
+
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",), in_place=("dy", "dx")),)
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        return INPUT_FUNCTIONS[self.NAME].operations * elements(inputs[0])
+
 
 class Clip(FunctionOfInput):
     """The nearest value between two bounds: ReLU6 with 0 and 6. The gradient passes on strictly between them."""
 
-    OPERATIONS: ClassVar = 2
-    FUNCTION: ClassVar = "clip"
+    NAME: ClassVar = "clip"
 
     least: float = param(0.0, "lower bound", "Sandler 2018: ReLU6")
     most: float = param(6.0, "upper bound", "Sandler 2018: ReLU6")
@@ -65,8 +80,7 @@ class Clip(FunctionOfInput):
 class LeakyRelu(FunctionOfInput):
     """x where it is positive, else slope · x."""
 
-    OPERATIONS: ClassVar = 2
-    FUNCTION: ClassVar = "leaky_relu"
+    NAME: ClassVar = "leaky_relu"
 
     slope: float = param(0.01, "slope below 0", "Maas 2013; ONNX's and PyTorch's default")
 
@@ -78,8 +92,7 @@ class LeakyRelu(FunctionOfInput):
 class HardSigmoid(FunctionOfInput):
     """slope · x + shift, held between 0 and 1."""
 
-    OPERATIONS: ClassVar = 4
-    FUNCTION: ClassVar = "hard_sigmoid"
+    NAME: ClassVar = "hard_sigmoid"
 
     slope: float = param(1 / 6, "slope", "Howard 2019; ONNX's default is 0.2")
     shift: float = param(0.5, "value at 0", "Howard 2019")
@@ -92,35 +105,32 @@ class HardSigmoid(FunctionOfInput):
 class HardSwish(FunctionOfInput):
     """x times the hard sigmoid of x with slope 1/6 (Howard 2019)."""
 
-    OPERATIONS: ClassVar = 5
-    FUNCTION: ClassVar = "hard_swish"
+    NAME: ClassVar = "hard_swish"
 
 
 class Silu(FunctionOfInput):
     """x times the sigmoid of x (Elfwing 2018), also called Swish."""
 
-    OPERATIONS: ClassVar = 5
-    FUNCTION: ClassVar = "silu"
+    NAME: ClassVar = "silu"
 
 
 class Gelu(FunctionOfInput):
     """x times the share of a normal distribution below x (Hendrycks and Gimpel 2016)."""
 
-    OPERATIONS: ClassVar = 14
+    NAME: ClassVar = "gelu"
 
     approximate: Literal["none", "tanh"] = param("none", "tanh: by a hyperbolic tangent, as GPT-2 has it", "PyTorch")
 
     @property
     def function(self) -> str:
-        return "gelu" if self.approximate == "none" else "gelu_tanh"
+        return self.NAME if self.approximate == "none" else f"{self.NAME}_tanh"
 
 
 class Affine(FunctionOfInput):
     """factor · x + shift, with two numbers for all values."""
 
-    OPERATIONS: ClassVar = 2
+    NAME: ClassVar = "affine"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",), in_place=("dy", "dx")),)
-    FUNCTION: ClassVar = "affine"
 
     factor: float = param(1.0, "factor", "the network")
     shift: float = param(0.0, "what is added", "the network")
@@ -133,33 +143,31 @@ class Affine(FunctionOfInput):
 class Square(FunctionOfInput):
     """The square of x, x²."""
 
-    FUNCTION: ClassVar = "square"
+    NAME: ClassVar = "square"
 
 
 class SquareRoot(FunctionOfInput):
     """The square root of x, √x."""
 
-    FUNCTION: ClassVar = "square_root"
+    NAME: ClassVar = "square_root"
 
 
 class Reciprocal(FunctionOfInput):
     """The reciprocal of x, 1 / x."""
 
-    FUNCTION: ClassVar = "reciprocal"
+    NAME: ClassVar = "reciprocal"
 
 
 class Exponential(FunctionOfInput):
     """The exponential of x, e^x."""
 
-    OPERATIONS: ClassVar = 2
-    FUNCTION: ClassVar = "exponential"
+    NAME: ClassVar = "exponential"
 
 
 class Erf(FunctionOfInput):
     """The error function erf x."""
 
-    OPERATIONS: ClassVar = 12
-    FUNCTION: ClassVar = "erf"
+    NAME: ClassVar = "erf"
 
 
 class CausalMaskLayer(LayerKind):
@@ -168,6 +176,7 @@ class CausalMaskLayer(LayerKind):
     The last query sees the last key, so that earlier steps' keys may stand before.
     """
 
+    NAME: ClassVar = "causal_mask"
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",), in_place=("dy", "dx")),)
 
@@ -177,10 +186,14 @@ class CausalMaskLayer(LayerKind):
             raise ShapeError(f"an input of shape {format_shape(shape)}: it needs ... × queries × keys, keys not fewer")
         return shape
 
+    def operator(self, layer: LayerPass) -> CausalMask:
+        return CausalMask(layer.output_shape)
+
 
 class RotaryLayer(LayerKind):
     """Rotary position embedding of [..., positions, width], as Llama has it: pairs half a row apart turn (Su 2021)."""
 
+    NAME: ClassVar = "rotary"
     OPERATIONS: ClassVar = 3
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",), in_place=("dy", "dx")),)
@@ -194,10 +207,14 @@ class RotaryLayer(LayerKind):
             raise ShapeError(f"an input of shape {format_shape(shape)}: it needs ... × positions × an even width")
         return shape
 
+    def operator(self, layer: LayerPass) -> Rotary:
+        return Rotary(layer.output_shape, self.first, self.base)
+
 
 class Dropout(LayerKind):
     """In training, a share of the values becomes zero and the others grow so that the mean stays; not in inference."""
 
+    NAME: ClassVar = "dropout"
     KEEPS_SIGN: ClassVar = True
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)
 
@@ -209,3 +226,6 @@ class Dropout(LayerKind):
 
     def forward(self, training: bool) -> PassSpec | None:
         return PassSpec(Pass.FORWARD, ("x",), ("y", "mask"), in_place=("x", "y")) if training else None
+
+    def operator(self, layer: LayerPass) -> DropoutForward:
+        return DropoutForward(layer.output_shape, self.probability, self.seed, layer.stream)

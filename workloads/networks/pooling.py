@@ -6,15 +6,16 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.kind import LayerKind, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.networks.windows import Pair, Sides, positions
-
-BYTE_WINDOW = 256  # values of the largest window whose places a byte holds
+from workloads.operators.pooling import BYTE_WINDOW, Pooling, PoolingForward
 
 
 class PoolingLayer(LayerKind):
     """A window that moves over each channel, or covers all of it."""
+
+    MODE: ClassVar[str]  # what is taken of a window: workloads/operators/pooling.py
 
     kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
     stride: Pair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
@@ -45,9 +46,14 @@ class PoolingLayer(LayerKind):
             raise ShapeError(f"an input of shape {format_shape(inputs[0])}: it needs channels × rows × columns")
         return inputs[0][1], inputs[0][2]
 
-    def is_side_by_side(self, window: tuple[int, int]) -> bool:
-        """Tell whether windows are this one, none overlaps another, and all lie within the maps."""
-        return self.kernel == window == (self.stride or self.kernel) and not any(self.padding) and not self.ceil
+    @property
+    def includes_padding(self) -> bool:
+        """Whether padding counts as values of the window."""
+        return True
+
+    def why_after_relu_apart(self) -> str:
+        side_by_side = self.kernel == (2, 2) == (self.stride or self.kernel) and not any(self.padding) and not self.ceil
+        return "" if self.MODE == "max" and side_by_side else "its windows are no maxima of 2 × 2 values, side by side"
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         window = self.window(inputs)
@@ -58,10 +64,18 @@ class PoolingLayer(LayerKind):
         rows, columns = self.window(inputs)
         return elements(self.output(inputs)) * rows * columns
 
+    def operator(self, layer: LayerPass) -> PoolingForward:
+        window = self.window(layer.inputs)
+        stride = self.stride or window
+        pooling = Pooling(self.MODE, window, stride, self.padding, self.ceil, self.includes_padding)
+        return PoolingForward(pooling, layer.input_shape, keep_places=layer.saves("places"))
+
 
 class MaxPool(PoolingLayer):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
+    NAME: ClassVar = "max_pool"
+    MODE: ClassVar = "max"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
@@ -76,8 +90,14 @@ class MaxPool(PoolingLayer):
 class AveragePool(PoolingLayer):
     """The mean value under each window."""
 
+    NAME: ClassVar = "average_pool"
+    MODE: ClassVar = "average"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
 
     counts_padding: bool = param(
         False, "padding counts as values of the window", "cuDNN has both; PyTorch and Caffe count it"
     )
+
+    @property
+    def includes_padding(self) -> bool:
+        return self.counts_padding

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Gemm, LayerKind, LayerTensors, Pass, PassSpec, ShapeError
+from workloads.networks.kind import Gemm, LayerKind, LayerPass, LayerTensors, Pass, PassSpec, ShapeError
 from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.operators.attention import ATTENTION_ALGORITHMS, DEFAULT_ATTENTION, AttentionForward
+from workloads.operators.batched_product import BatchedProductForward
+from workloads.operators.embedding import EmbeddingForward
 
 MAX_ROWS = 1 << 24
 
@@ -13,6 +16,7 @@ MAX_ROWS = 1 << 24
 class MatMul(LayerKind):
     """Products of matrices [..., M, K] and [..., K, N] of two inputs; axes before them of size 1 are repeated."""
 
+    NAME: ClassVar = "matmul"
     ARITY: ClassVar = (2, 2)
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
@@ -45,6 +49,11 @@ class MatMul(LayerKind):
         output = self.output(inputs)
         return Gemm(output[-2], inputs[0][-1], output[-1], elements(output[:-2]))
 
+    def operator(self, layer: LayerPass) -> BatchedProductForward:
+        axes = len(layer.shape)
+        left, right = ((layer.batch, *(1,) * (axes - len(shape)), *shape) for shape in layer.inputs)
+        return BatchedProductForward(left, right, self.turned)
+
 
 class Attention(LayerKind):
     """Attention of queries [heads, positions, width] over keys and values [heads', positions, width] (Vaswani 2017).
@@ -52,6 +61,8 @@ class Attention(LayerKind):
     heads is a multiple of heads': neighbouring heads share keys and values.
     """
 
+    NAME: ClassVar = "attention"
+    ALGORITHMS: ClassVar = tuple(ATTENTION_ALGORITHMS)  # of the forward pass
     ARITY: ClassVar = (3, 3)
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
@@ -84,10 +95,17 @@ class Attention(LayerKind):
         heads, positions, width = inputs[0]
         return Gemm(positions, width, inputs[1][1], 2 * heads)
 
+    def operator(self, layer: LayerPass) -> AttentionForward:
+        queries, keys = ((layer.batch, *shape) for shape in layer.inputs[:2])
+        made = ATTENTION_ALGORITHMS[layer.choose(layer.settings.attention)]
+        made = ATTENTION_ALGORITHMS[DEFAULT_ATTENTION] if made.why_not(queries[-1]) else made
+        return made(queries, keys, self.causal, self.scale(layer.inputs))
+
 
 class Embedding(LayerKind):
     """Rows of a table by number; the input is one of the network's, of whole numbers."""
 
+    NAME: ClassVar = "embedding"
     OPERATIONS: ClassVar = 0
     READS_NUMBERS: ClassVar = True
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x", "weight"), ("y",))
@@ -109,3 +127,6 @@ class Embedding(LayerKind):
 
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         return LayerTensors({"weight": (self.rows, self.width)})
+
+    def operator(self, layer: LayerPass) -> EmbeddingForward:
+        return EmbeddingForward(layer.input_shape, self.rows, self.width)

@@ -8,14 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gpusim.base.errors import UserError
-from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.described import MAX_BATCH
-from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
-from workloads.networks.normalization import Softmax
-from workloads.networks.pointwise import Relu
-from workloads.networks.pooling import MaxPool, PoolingLayer
 from workloads.networks.tensor import ScheduleTensor, Shape, TensorRole, elements, format_shape
 
 
@@ -209,12 +204,12 @@ class _ScheduleBuilder:
         """Return the ReLU that is joined to the backward pass of the layer after it; note why others are not."""
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
-            if not isinstance(layer.kind, Relu):
+            if not layer.kind.IS_RELU:
                 continue
             readers = [one for one in network.layers if layer.name in one.inputs]
             if len(readers) != 1 or layer.name in network.declared.values():
                 why = "its gradient comes from several layers" if len(readers) > 1 else "its gradient is the loss's"
-            elif not isinstance(readers[0].kind, ConvolutionLayer | FullyConnectedLayer):
+            elif not readers[0].kind.JOINS_RELU:
                 why = f"its gradient comes from {readers[0].kind_name}, whose kernels end with no mask"
             else:
                 found[readers[0].name] = layer.name
@@ -226,10 +221,10 @@ class _ScheduleBuilder:
         """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
-            if not isinstance(layer.kind, Relu):
+            if not layer.kind.IS_RELU:
                 continue
             before = network.named.get(layer.inputs[0])
-            if before is None or not isinstance(before.kind, ConvolutionLayer | FullyConnectedLayer):
+            if before is None or not before.kind.JOINS_RELU:
                 after = "the network's input" if before is None else before.kind_name
                 self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
             elif network.readers[before.name] > 1 or before.name in network.declared.values():
@@ -245,17 +240,15 @@ class _ScheduleBuilder:
         network, found = self.network, dict[str, str]()
         before = {relu: name for name, relu in self.joined.items()}
         for layer in network.layers:
-            kind = layer.kind
-            if not isinstance(kind, PoolingLayer) or (relu := layer.inputs[0]) not in before:
+            why = layer.kind.why_after_relu_apart()
+            if why is None or (relu := layer.inputs[0]) not in before:
                 continue
-            if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
-                why = "its windows are no maxima of 2 × 2 values, side by side"
-            elif network.readers[relu] > 1 or relu in network.declared.values():
+            if not why and (network.readers[relu] > 1 or relu in network.declared.values()):
                 why = f"what {relu} gives is needed without it too"
+            if why:
+                self.apart[layer.name, Pass.FORWARD] = why
             else:
                 found[before[relu]] = layer.name
-                continue
-            self.apart[layer.name, Pass.FORWARD] = why
         return found
 
     def _join_pooling(self, layer: Layer, own: Mapping[str, str]) -> None:
@@ -287,9 +280,7 @@ class _ScheduleBuilder:
         each = self._new("losses", positions, TensorRole.LOSS, layer.name)
         output = self.outputs[layer.name]
         fused = (
-            isinstance(layer.kind, Softmax)
-            and not self.network.readers[layer.name]
-            and layer.kind.planes(layer.shape)[1] == classes_of(layer.shape)
+            layer.kind.ends_with_softmax(layer.shape, classes_of(layer.shape)) and not self.network.readers[layer.name]
         )
         if fused:
             probabilities, target = output, layer.inputs[0]

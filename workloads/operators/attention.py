@@ -159,7 +159,7 @@ class _Attention(Primitive):
         return {"y": ReferenceValue(found.y.reshape(shape), bound.reshape(shape))}
 
 
-class _AttentionForward(_Attention):
+class AttentionForward(_Attention):
     """Base of the forward algorithms."""
 
     algorithm: ClassVar[str]
@@ -199,7 +199,7 @@ class _AttentionForward(_Attention):
 
 
 @dataclass(frozen=True)
-class ComposedAttention(_AttentionForward):
+class ComposedAttention(AttentionForward):
     """By a product, a mask, a softmax and a product, with the weights of all pairs in memory between them."""
 
     algorithm = "composed"
@@ -226,7 +226,7 @@ class ComposedAttention(_AttentionForward):
         return self.mixed(inputs)
 
 
-class _FusedAttention(_AttentionForward):
+class _FusedAttention(AttentionForward):
     """One launch of workloads/kernels/attention.cl or attention_wide.cl, whose scores stay in registers."""
 
     widths: ClassVar[tuple[int, ...]]
@@ -293,7 +293,8 @@ class AttentionByKey(_FusedAttention):
         return self.rows
 
 
-ATTENTION_ALGORITHMS: Mapping[str, type[_AttentionForward]] = {
+DEFAULT_ATTENTION = "composed"  # it computes heads of every width
+ATTENTION_ALGORITHMS: Mapping[str, type[AttentionForward]] = {
     one.algorithm: one for one in (ComposedAttention, AttentionByQuery, AttentionByKey)
 }
 

@@ -124,6 +124,7 @@ _TABLE = (
         for made in (*SPARSE_FORWARD, *IMPLICIT_SPARSE_FORWARD)
     ),
 )
+DEFAULT_ALGORITHM = "implicit"  # it computes every convolution
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}
 DENSE_ALGORITHMS = tuple(row.name for row in _TABLE if not row.sparse)
 SPARSE_ALGORITHMS = tuple(row.name for row in _TABLE if row.sparse)

@@ -1,4 +1,4 @@
-"""Elements of an array at other places: transposed, cut out, padded, repeated along axes; and the gradients of that."""
+"""Elements of an array at other places: transposed, cut out, padded, the same for each image; and the gradients."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -245,46 +245,6 @@ class StridedSliceBackward(Move):
             sign = 1 if step > 0 else -1
             found.append(AxisMapping(size, sign, -sign * start, cut.sizes[k], distances[k], abs(step)))
         return tuple(found)
-
-
-@dataclass(frozen=True)
-class Repeat(Move):
-    """Axes of size 1 repeated until the result has `sizes`, times `scale`."""
-
-    source: Shape
-    sizes: Shape
-    scale: float = 1.0
-    gradient: bool = False
-
-    def __post_init__(self) -> None:
-        fits = all(here == there or here == 1 for here, there in zip(self.source, self.sizes, strict=True))
-        if not fits or self.source[0] != self.sizes[0]:
-            raise self.refuse(f"{list(self.source)} cannot become {list(self.sizes)}: axes of 1 alone may be repeated")
-        super().__post_init__()
-
-    @property
-    def read_shape(self) -> Shape:
-        return self.source
-
-    @property
-    def name(self) -> str:
-        return f"repeat {self.way}"
-
-    @property
-    def along(self) -> tuple[AxisMapping, ...]:
-        parts = zip(self.sizes, self.source, contiguous(self.source), strict=True)
-        return tuple(AxisMapping(size, int(size == there), 0, there, distance) for size, there, distance in parts)
-
-    def backward(self) -> Primitive:
-        """Return the sum over what was repeated; a copy where nothing was."""
-        from workloads.operators.reductions import Sum
-
-        repeated = tuple(
-            k for k, (size, there) in enumerate(zip(self.sizes, self.source, strict=True)) if size != there
-        )
-        if not repeated:
-            return Repeat(self.sizes, self.source, self.scale, True)
-        return Sum(self.sizes, repeated, self.scale, True)
 
 
 @dataclass(frozen=True)

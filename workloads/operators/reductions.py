@@ -1,4 +1,4 @@
-"""Sums over axes, times a number: means, and gradients of what was repeated along axes."""
+"""Sums over axes, times a number, and repetition along axes: each is the gradient of the other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import numpy as np
 
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
-from workloads.operators.move import Repeat
+from workloads.operators.move import AxisMapping, Move
 from workloads.operators.operator import GpuFacts
+from workloads.operators.places import contiguous
 from workloads.operators.primitive import Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
@@ -160,7 +161,7 @@ class Sum(Primitive):
     def operations(self) -> int:
         return prod(self.shape) - prod(self.kept)
 
-    def backward(self) -> Repeat:
+    def backward(self) -> "Repeat":
         return Repeat(self.kept, self.shape, self.scale, True)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
@@ -177,3 +178,41 @@ def summed(x: np.ndarray, axes: tuple[int, ...], steps: Sequence[ReductionStep],
     magnitude = abs(scale) * np.abs(x).sum(axis=axes, keepdims=True)
     bound = (longest_of(steps) + 2) * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
     return ReferenceValue(scale * x.sum(axis=axes, keepdims=True), bound)
+
+
+@dataclass(frozen=True)
+class Repeat(Move):
+    """Axes of size 1 repeated until the result has `sizes`, times `scale`."""
+
+    source: Shape
+    sizes: Shape
+    scale: float = 1.0
+    gradient: bool = False
+
+    def __post_init__(self) -> None:
+        fits = all(here == there or here == 1 for here, there in zip(self.source, self.sizes, strict=True))
+        if not fits or self.source[0] != self.sizes[0]:
+            raise self.refuse(f"{list(self.source)} cannot become {list(self.sizes)}: axes of 1 alone may be repeated")
+        super().__post_init__()
+
+    @property
+    def read_shape(self) -> Shape:
+        return self.source
+
+    @property
+    def name(self) -> str:
+        return f"repeat {self.way}"
+
+    @property
+    def along(self) -> tuple[AxisMapping, ...]:
+        parts = zip(self.sizes, self.source, contiguous(self.source), strict=True)
+        return tuple(AxisMapping(size, int(size == there), 0, there, distance) for size, there, distance in parts)
+
+    def backward(self) -> "Repeat | Sum":
+        """Return the sum over what was repeated; a copy where nothing was."""
+        repeated = tuple(
+            k for k, (size, there) in enumerate(zip(self.sizes, self.source, strict=True)) if size != there
+        )
+        if not repeated:
+            return Repeat(self.sizes, self.source, self.scale, True)
+        return Sum(self.sizes, repeated, self.scale, True)

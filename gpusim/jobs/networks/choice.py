@@ -17,10 +17,9 @@ from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.binding import bind_primitives
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.launches import LaunchClass, launch_class
 from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, run_iteration, selected_layers
+from gpusim.jobs.networks.settings import iteration_settings
 from gpusim.jobs.networks.storage import Storage, fits, network_plan
 from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose_all
 from gpusim.jobs.running.operators import gpu_facts
@@ -30,20 +29,17 @@ from gpusim.model.core.occupancy import occupancy
 from gpusim.model.core.sampled import WHOLE
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import KernelChoice
+from workloads.networks.binding import bind_primitives
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
+from workloads.networks.kinds import KINDS
 from workloads.networks.schedule import Schedule, Step
-from workloads.operators.attention import ATTENTION_ALGORITHMS
-from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.operators.gemm_estimates import SIMD_LANES
 from workloads.operators.primitive import TensorOperator
 from workloads.operators.tiles import SIMDS
 
 PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
-ALGORITHMS: Mapping[str, Sequence[str]] = {  # by the kind of layer
-    **dict.fromkeys(("convolution", "transposed_convolution"), tuple(DENSE_ALGORITHMS)),
-    "attention": tuple(ATTENTION_ALGORITHMS),
-}
+ALGORITHMS = {name: kind.ALGORITHMS for name, kind in KINDS.items() if kind.ALGORITHMS}
 ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
@@ -140,7 +136,7 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: NetworkRunRequ
         and (wanted.places is None or (step.layer, step.what) in wanted.places)
     ]
     if "convolution" not in kinds:
-        sparse = IterationSettings.under(settings, sparse=True)
+        sparse = iteration_settings(settings, sparse=True)
         compared = steps if wanted.engine == "both" else []
         steps = [
             s for s in compared if any(part.primitive.skips_zeros_of for part in bind_primitives(schedule, s, sparse))
@@ -162,7 +158,7 @@ def _candidates(
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
         for name in names if of_kind else ():
             chosen = {(step.layer, step.what): name for step in of_kind}
-            iteration = IterationSettings.under(settings, chosen=chosen)
+            iteration = iteration_settings(settings, chosen=chosen)
             planned = network_plan(schedule, iteration)
             if not fits(planned, settings.gpu):
                 reporter.say(f"{kind} by {name}: its workspace does not fit the GPU's memory")

@@ -21,8 +21,6 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.binding import explain_dense_step, explain_separate_launches
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.kept import LaunchCache, known_whole
 from gpusim.jobs.networks.launches import (
     LaunchClass,
@@ -55,7 +53,8 @@ from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import VerificationFacts
 from isa.execution.executor import program_of
 from spartan.engine_spec import EngineSpec
-from workloads.networks.kind import Pass
+from workloads.networks.binding import explain_dense_step, explain_separate_launches
+from workloads.networks.kind import IterationSettings, Pass
 from workloads.networks.schedule import Step
 from workloads.operators.operator import OperatorCost
 from workloads.operators.primitive import TensorOperator

@@ -16,13 +16,12 @@ from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.queue import DEFAULT, StreamQueue
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place, choose
-from gpusim.jobs.networks.circulant import apply_layer_settings
 from gpusim.jobs.networks.identity import hash_network
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.rows import LayerPassRow
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, build_schedule, is_real, run_iteration
+from gpusim.jobs.networks.settings import apply_layer_settings, iteration_settings
 from gpusim.jobs.networks.storage import network_plan
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant, check_draws
 from gpusim.model.core.facts import RunFacts
@@ -288,7 +287,7 @@ def _decided(network: Network, settings: NetworkSettings, wanted: NetworkRunRequ
     if wanted.data != "auto":
         return wanted
     schedule = build_schedule(network, settings, wanted.batch, wanted.train)
-    planned = network_plan(schedule, IterationSettings.under(settings, sparse=wanted.engine != "off"))
+    planned = network_plan(schedule, iteration_settings(settings, sparse=wanted.engine != "off"))
     return replace(wanted, data="real" if is_real(wanted, planned) else "synthetic")
 
 

@@ -14,18 +14,17 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.case import IterationSettings
-from gpusim.jobs.networks.circulant import apply_layer_settings
 from gpusim.jobs.networks.execution import Execution, ExecutionOptions, StepResult
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.library import CODE_BYTES
 from gpusim.jobs.networks.rows import LayerPassRow, group_steps
+from gpusim.jobs.networks.settings import apply_layer_settings, iteration_settings
 from gpusim.jobs.networks.storage import Storage, check_memory_capacity, network_plan, written_results
 from gpusim.jobs.networks.values import checked_arrays, fill
 from gpusim.model.core.facts import RunFacts
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
+from workloads.networks.kind import IterationSettings, Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
 from workloads.networks.tensor import TensorRole
@@ -124,7 +123,7 @@ def planned_iteration(
 
     chosen: convolution algorithms by layer and pass.
     """
-    iteration = IterationSettings.under(settings, chosen=chosen)
+    iteration = iteration_settings(settings, chosen=chosen)
     planned = network_plan(build_schedule(network, settings, batch, train), iteration)
     check_planned(network, settings, planned, iteration)
     return planned, iteration
@@ -163,7 +162,7 @@ def run_iteration(
     schedule = build_schedule(network, settings, wanted.batch, wanted.train)
     selected = selected_layers(network, wanted.layers)
     given = checked_arrays(schedule, inputs or {}, source)
-    iteration = IterationSettings.under(settings, sparse=sparse, chosen=chosen)
+    iteration = iteration_settings(settings, sparse=sparse, chosen=chosen)
     planned = network_plan(schedule, iteration)
     real = is_real(wanted, planned)
     engine_spec = settings.engine if sparse else None

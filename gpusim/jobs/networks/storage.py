@@ -10,10 +10,10 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from gpusim.base.host_memory import returnable
-from gpusim.jobs.networks.binding import bind_primitives
-from gpusim.jobs.networks.case import IterationSettings, StepPrimitive
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
+from workloads.networks.binding import StepPrimitive, bind_primitives
+from workloads.networks.kind import IterationSettings
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
 from workloads.networks.schedule import Schedule, Step
 from workloads.networks.tensor import TensorRole

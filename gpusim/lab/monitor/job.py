@@ -13,13 +13,11 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.binding import bind_primitives
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import Place, choose, chosen_kinds
-from gpusim.jobs.networks.circulant import apply_layer_settings
 from gpusim.jobs.networks.job import describe_network_run, fill, resolved
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, build_schedule, run_iteration
+from gpusim.jobs.networks.settings import apply_layer_settings, iteration_settings
 from gpusim.jobs.networks.steps import LaunchStoppedError, run_synthetic
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
@@ -29,6 +27,7 @@ from gpusim.lab.monitor.curves import Curves
 from gpusim.results.records.record import RunRecord
 from gpusim.results.store.work import RunDescription
 from isa.device_memory import DeviceMemory
+from workloads.networks.binding import bind_primitives
 from workloads.networks.graph import Network
 from workloads.networks.schedule import Schedule, Step
 from workloads.operators.conv_sparse import SparseForward
@@ -140,7 +139,7 @@ class MonitoredJob(Job):
         """Return, by layer and pass, the share of zeros from which the estimate is below the dense time."""
         gpu, facts = self.settings.gpu, gpu_facts(self.settings.gpu)
         schedule = build_schedule(self.network, self.settings, self.wanted.batch, train=True)
-        sparse = IterationSettings.under(self.settings, sparse=True)
+        sparse = iteration_settings(self.settings, sparse=True)
         storage = Storage.allocate_addresses(network_plan(schedule, sparse))
         found: dict[Place, float | None] = {}
         for step in self._steps:
@@ -215,7 +214,7 @@ def _check(settings: NetworkSettings, wanted: NetworkRunRequest) -> None:
 
 def _skipping(schedule: Schedule, settings: NetworkSettings, curves: Curves) -> list[Step]:
     """Return the steps that can skip the zeros of a layer's input, where the curves know that."""
-    sparse = IterationSettings.under(settings, sparse=True)
+    sparse = iteration_settings(settings, sparse=True)
     return [
         step
         for step in schedule.steps

@@ -11,11 +11,11 @@ from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.choice import choose
 from gpusim.jobs.networks.execution import Execution, ExecutionOptions
 from gpusim.jobs.networks.library import CODE_BYTES
 from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, check_planned, run_iteration
+from gpusim.jobs.networks.settings import iteration_settings
 from gpusim.jobs.networks.storage import Storage, network_plan
 from gpusim.jobs.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -43,7 +43,7 @@ class NetworkTraining:
         if "loss" not in self.schedule.tensors:
             raise UserError(f"{network.source}: a layer that is looked at alone has no loss to train by")
         self._settings, self._number, self._chosen = settings, 0, chosen
-        iteration = IterationSettings.under(settings, chosen=chosen)
+        iteration = iteration_settings(settings, chosen=chosen)
         beside_bytes = CODE_BYTES if iteration.multiplier is not None else 0
         planned = network_plan(self.schedule, iteration)
         check_planned(network, settings, planned, iteration)
@@ -62,7 +62,7 @@ class NetworkTraining:
         how = ExecutionOptions(timing=False, verified=compared)
         with Interrupt() as interrupt:
             execution = Execution(self._storage, self._settings.gpu, how, Reporter(quiet=True), interrupt)
-            results = execution.run(IterationSettings.under(self._settings, self._number, chosen=self._chosen))
+            results = execution.run(iteration_settings(self._settings, self._number, chosen=self._chosen))
         if execution.partial:
             raise KeyboardInterrupt
         wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]

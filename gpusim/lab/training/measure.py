@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network import load_network
-from gpusim.jobs.networks.circulant import make_layers_circulant
+from gpusim.jobs.networks.settings import make_layers_circulant
 from gpusim.lab.training.fabric import HOST, Transfer, gpu_name, transfer_us
 from gpusim.lab.training.line import build_pipeline, check_memory
 from gpusim.lab.training.spec import TrainPhase

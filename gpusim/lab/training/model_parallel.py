@@ -12,7 +12,7 @@ from pathlib import Path
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network import load_network
-from gpusim.jobs.networks.circulant import make_layers_circulant
+from gpusim.jobs.networks.settings import make_layers_circulant
 from gpusim.jobs.networks.storage import network_plan
 from gpusim.lab.training.fabric import Transfer, gpu_name, transfer_us
 from gpusim.lab.training.measure import simulate_pace

@@ -6,15 +6,15 @@ from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
-from gpusim.jobs.networks.binding import KINDS, bind_primitives, explain_separate_launches
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.run import selected_layers
 from gpusim.jobs.networks.storage import Storage, network_plan
 from isa.device_memory import DeviceMemoryError
 from tests.support.small_networks import POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
+from workloads.networks.binding import bind_primitives, explain_separate_launches
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
+from workloads.networks.kind import IterationSettings, LayerKind, Pass
+from workloads.networks.kinds import KINDS
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.operators.conv_winograd import WinogradForward
@@ -75,15 +75,20 @@ def test_joined_layers_become_operators_with_every_algorithm_and_the_engine() ->
     assert all("ellpack_dib_registers" in why for why in apart.values())
 
 
-def test_every_pass_of_every_kind_has_a_row() -> None:
-    missing = set()
-    for layers in (*NETWORKS.values(), POINTWISE):
-        for schedule in schedules(network(layers)):
-            for step in schedule.steps:
-                if step.what in (Pass.FORWARD, Pass.BACKWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS):
-                    kind = schedule.network[step.layer].kind_name
-                    missing |= {(kind, step.what)} - set(KINDS)
-    assert not missing
+def test_every_kind_names_the_primitives_of_its_passes() -> None:
+    without = {
+        name
+        for name, kind in KINDS.items()
+        if kind.operator is LayerKind.operator and kind.primitives is LayerKind.primitives
+    }
+    assert without == {"reshape", "flatten"}, "these compute nothing: their output is the input"
+
+
+def test_a_kind_that_names_no_primitives_is_refused_by_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = inference(network([layer("t", "tanh")]), 1)
+    monkeypatch.setattr(KINDS["tanh"], "operator", LayerKind.operator)
+    with pytest.raises(UserError, match=r"layer 't' \(tanh, forward\): there is no operator for it"):
+        bind_primitives(schedule, schedule.steps[0])
 
 
 def test_an_algorithm_is_taken_where_it_computes_a_layer_and_its_workspace_is_planned() -> None:

@@ -5,10 +5,10 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec
-from gpusim.jobs.networks.case import IterationSettings
-from gpusim.jobs.networks.circulant import make_layers_circulant
+from gpusim.jobs.networks.settings import make_layers_circulant
 from gpusim.jobs.networks.storage import Storage, network_plan
 from tests.unit.workloads.test_primitives import GPU
+from workloads.networks.kind import IterationSettings
 from workloads.networks.schedule import inference
 
 

@@ -8,7 +8,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.circulant import apply_layer_settings
+from gpusim.jobs.networks.settings import apply_layer_settings
 from tests.support.network_runs import GPU, executed, run_job
 from workloads.networks.memory import ALIGNMENT, plan
 from workloads.networks.schedule import inference, training

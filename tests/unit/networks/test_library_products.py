@@ -10,14 +10,14 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.binding import bind_primitives
-from gpusim.jobs.networks.case import IterationSettings
 from gpusim.jobs.networks.library import LibraryMultiplier, moved
 from gpusim.jobs.networks.run import build_schedule
+from gpusim.jobs.networks.settings import iteration_settings
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
 from tests.unit.workloads.test_primitives import GPU
+from workloads.networks.binding import bind_primitives
 from workloads.networks.kind import Pass
 from workloads.operators.conv_im2col_chunked import Im2colChunkedForward
 from workloads.operators.convolution import Convolution
@@ -105,7 +105,7 @@ def test_without_the_library_a_layer_is_refused(monkeypatch: pytest.MonkeyPatch)
     settings = NetworkSettings(gpu=load_gpu("mi6", ["memory_mib=64"]), products="rocblas_mac")
     network = load_network({"input": [20], "layers": [{"name": "fc", "kind": "fully_connected", "outputs": 16}]})
     schedule = build_schedule(network, settings, 4, train=True)
-    iteration = IterationSettings.under(settings)
+    iteration = iteration_settings(settings)
     assert isinstance(iteration.multiplier, LibraryMultiplier)
     (forward,) = (one for one in schedule.steps if one.what is Pass.FORWARD)
     (part,) = bind_primitives(schedule, forward, iteration)

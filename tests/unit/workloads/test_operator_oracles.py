@@ -68,14 +68,14 @@ from workloads.operators.dropout import DropoutForward
 from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedForward
 from workloads.operators.lrn import LrnForward
-from workloads.operators.move import Permute, Repeat, StoredParameter, StridedSlice
+from workloads.operators.move import Permute, StoredParameter, StridedSlice
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.permuted_diagonal import PermutedDiagonalForward
 from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Primitive, build
-from workloads.operators.reductions import Sum
+from workloads.operators.reductions import Repeat, Sum
 from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward

@@ -49,7 +49,7 @@ from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
-from workloads.operators.move import Permute, Repeat, StoredParameter
+from workloads.operators.move import Permute, StoredParameter
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
@@ -63,7 +63,7 @@ from workloads.operators.primitive import (
     build,
     place,
 )
-from workloads.operators.reductions import Sum
+from workloads.operators.reductions import Repeat, Sum
 from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward

@@ -1,18 +1,23 @@
-"""Networks whose dense layers become block-circulant, or of permuted diagonals, or are stored in FP16, as the settings
-of a run say.
+"""What the settings of a run say of a network: layers that become others, and the choices for an iteration.
+
+Dense layers may become block-circulant, or of permuted diagonals, or be stored in FP16.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings
+from gpusim.config.network_run import AUTO, BlockCirculantSpec, NetworkSettings
+from gpusim.jobs.networks.library import library_multiplier
 from workloads.networks.block_circulant import BlockCirculantConvolution, BlockCirculantLayer, circulant
 from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.graph import Layer, Network
-from workloads.networks.kind import ShapeError
+from workloads.networks.kind import IterationSettings, Pass, ShapeError
 from workloads.networks.permuted_diagonal import PermutedDiagonalLayer, permuted_diagonal
+from workloads.operators.attention import DEFAULT_ATTENTION
+from workloads.operators.conv_algorithms import DEFAULT_ALGORITHM
 
 CIRCULANT = BlockCirculantLayer | BlockCirculantConvolution
 BLOCKED = CIRCULANT | PermutedDiagonalLayer
@@ -22,6 +27,35 @@ _KINDS = {
     "circulant": (circulant, "fully_connected, convolution"),
     "permuted_diagonal": (permuted_diagonal, "fully_connected"),
 }
+
+
+def iteration_settings(
+    settings: NetworkSettings,
+    number: int = 1,
+    sparse: bool = False,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
+) -> IterationSettings:
+    """Return the choices for an iteration.
+
+    Args:
+        settings: Of the run.
+        number: Number of the iteration, from 1.
+        sparse: Skip zeros of activation maps.
+        chosen: Algorithms by layer and pass, in place of those of the settings (gpusim.jobs.networks.choice).
+    """
+    return IterationSettings(
+        number=number,
+        rate=settings.training.rate,
+        momentum=settings.training.momentum,
+        decay=settings.training.decay,
+        convolution=DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution,
+        sparse_convolution=settings.sparse_convolution if sparse else None,
+        sparse_gradients=settings.sparse_gradients,
+        convolution_buffer_bytes=settings.convolution_buffer_bytes,
+        attention=DEFAULT_ATTENTION if settings.attention == AUTO else settings.attention,
+        chosen=chosen or {},
+        multiplier=library_multiplier(settings.products, settings.gpu),
+    )
 
 
 def apply_layer_settings(network: Network, settings: NetworkSettings) -> Network:
