@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
+from workloads.networks.onnx_node import Node, OnnxLayer, Parameter, UnsupportedNodeError
 from workloads.networks.tensor import Shape, format_shape
 from workloads.networks.weighted import WeightedLayer, with_joined, with_mask, with_pooling
-from workloads.networks.windows import Ends, Pair, Sides, format_padding, positions
+from workloads.networks.windows import Ends, Pair, Sides, format_padding, onnx_padding, positions
 from workloads.operators.bias import BiasForward
 from workloads.operators.conv_algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DENSE_ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_winograd import WinogradForward
@@ -25,10 +26,31 @@ def dense_algorithm(layer: LayerPass, convolution: Convolution) -> ConvolutionAl
     return made.within(settings.convolution_buffer_bytes).by(settings.multiplier)
 
 
+def _weights(node: Node) -> tuple[Shape, dict[str, Parameter], dict[str, Any]]:
+    """Return the shape of a node's weights, its parameters, and the values that both kinds of convolution have."""
+    weight, shape = node.parameter(1, "weights", 4)
+    node.maps()
+    kernel = node.ints("kernel_shape", list(shape[2:]))
+    if kernel != list(shape[2:]):
+        raise UnsupportedNodeError(f"kernel_shape = {kernel}: the weights' is {list(shape[2:])}")
+    parameters = {"weight": Parameter(weight)}
+    if node.has(2):
+        parameters["bias"] = Parameter(node.parameter(2, "bias", 1)[0])
+    values = {
+        "kernel": kernel,
+        "stride": node.ints("strides", [1, 1]),
+        "dilation": node.ints("dilations", [1, 1]),
+        "groups": int(node.attributes.get("group", 1)),
+        "bias": "bias" in parameters,
+    }
+    return shape, parameters, values
+
+
 class ConvolutionLayer(WeightedLayer):
     """Each output channel is the sum of its filter over the input channels of its group."""
 
     NAME: ClassVar = "convolution"
+    ONNX: ClassVar = ("Conv",)
     ALGORITHMS: ClassVar[Sequence[str]] = DENSE_ALGORITHMS
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
@@ -45,6 +67,12 @@ class ConvolutionLayer(WeightedLayer):
     propagation: bool = param(
         True, "whether the layers before get a gradient", "DNNMark, core/include/dnn_param.h (keyword `propagation`)"
     )
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape, parameters, values = _weights(node)
+        values |= {"filters": shape[0], "padding": onnx_padding(node, values["kernel"])}
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], (), parameters)
 
     @property
     def propagates(self) -> bool:
@@ -145,6 +173,7 @@ class TransposedConvolution(WeightedLayer):
     """
 
     NAME: ClassVar = "transposed_convolution"
+    ONNX: ClassVar = ("ConvTranspose",)
     ALGORITHMS: ClassVar[Sequence[str]] = DENSE_ALGORITHMS
     JOINS_RELU: ClassVar = False
 
@@ -160,6 +189,19 @@ class TransposedConvolution(WeightedLayer):
     dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
     bias: bool = param(True, "a value for each output channel is added", "the usual one")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape, parameters, values = _weights(node)
+        how = node.text("auto_pad", "NOTSET")
+        if how not in ("NOTSET", "VALID"):
+            raise UnsupportedNodeError(f"auto_pad = {how}: must be NOTSET or VALID, with pads")
+        values |= {
+            "filters": shape[1] * values["groups"],
+            "padding": node.ints("pads", [0, 0, 0, 0]) if how == "NOTSET" else [0, 0, 0, 0],
+            "more": node.ints("output_padding", [0, 0]),
+        }
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], (), parameters)
 
     def mirrored(self, inputs: Sequence[Shape]) -> tuple[ConvolutionLayer, Shape]:
         """Return the convolution that goes the other way, and the shape of what it reads."""

@@ -262,6 +262,7 @@ class BypassLayer(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
     NAME: ClassVar = "bypass"
+    ONNX: ClassVar = ("Identity",)
     OPERATIONS: ClassVar = 0
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from gpusim.base.spec import Spec
+from workloads.networks.onnx_node import Node, OnnxLayer
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.operators.attention import DEFAULT_ATTENTION
 from workloads.operators.conv_algorithms import DEFAULT_ALGORITHM
@@ -191,6 +192,10 @@ class LayerKind(Spec):
 
     # the name that network files have for the kind
     NAME: ClassVar[str]
+    # the operators of ONNX that are this kind, which `from_onnx` reads
+    ONNX: ClassVar[Sequence[str]] = ()
+    # for each of its values that is a number there: the operator's attribute, and that one's default
+    ONNX_NUMBERS: ClassVar[Mapping[str, tuple[str, float]]] = {}
     # algorithms for its passes among which a run chooses, the default first; empty: there is one
     ALGORITHMS: ClassVar[Sequence[str]] = ()
     # fewest and most inputs; None: any number
@@ -214,6 +219,12 @@ class LayerKind(Spec):
     # the passes, where they depend neither on the layer's values nor on whether it is trained
     FORWARD: ClassVar[PassSpec] = PassSpec(Pass.FORWARD, ("x",), ("y",))
     BACKWARD: ClassVar[tuple[PassSpec, ...]] = ()
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        """Return the layer of a node with one of the operators `ONNX`; raises UnsupportedNodeError."""
+        values = {name: node.number(*given) for name, given in cls.ONNX_NUMBERS.items()}
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], node.shape())
 
     @property
     def propagates(self) -> bool:

@@ -2,11 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.axes import axis_of
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.onnx_node import Node, OnnxLayer, Parameter, UnsupportedNodeError, image_shape
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
 from workloads.operators.lrn import LrnForward
@@ -18,12 +20,19 @@ class Lrn(LayerKind):
     """y = x / (k + α/n · Σ x²)^β, the sum over the n channels around each (DNNMark, equation 5)."""
 
     NAME: ClassVar = "lrn"
+    ONNX: ClassVar = ("LRN",)
+    ONNX_NUMBERS: ClassVar = {"alpha": ("alpha", 1e-4), "beta": ("beta", 0.75), "k": ("bias", 1.0)}
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
     size: int = param(5, "channels of a sum, n", "Krizhevsky 2012, section 3.3", ge=1, le=65536)
     alpha: float = param(1e-4, "α, divided by n as Caffe and cuDNN do", "Krizhevsky 2012, section 3.3", ge=0)
     beta: float = param(0.75, "β", "Krizhevsky 2012, section 3.3", ge=0)
     k: float = param(1.0, "k", "DNNMark, config_example/alexnet.dnnmark", gt=0)
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        layer = super().from_onnx(node)
+        return replace(layer, values={"size": int(node.attributes["size"]), **layer.values})
 
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (2 * self.size + 4) * elements(inputs[0])
@@ -36,6 +45,7 @@ class BatchNorm(LayerKind):
     """y = γ · (x − mean) / √(variance + ε) + β; mean and variance of the batch, in inference those that were kept."""
 
     NAME: ClassVar = "batch_norm"
+    ONNX: ClassVar = ("BatchNormalization",)
     OPERATIONS: ClassVar = 4
     BACKWARD: ClassVar = (
         PassSpec(Pass.BACKWARD, ("x", "scale", "mean", "inverse_deviation", "dy"), ("dscale", "dbias", "dx")),
@@ -46,6 +56,23 @@ class BatchNorm(LayerKind):
     )
     epsilon: float = param(1e-5, "ε", "PyTorch's and cuDNN's least", gt=0)
     momentum: float = param(0.1, "share of the batch's statistics in those that are kept", "PyTorch", ge=0, le=1)
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape = node.shape()
+        if shape[0] != 1:
+            raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
+        spatial = bool(node.attributes.get("spatial", 1))
+        names = ("scale", "bias", "running_mean", "running_variance")
+        axes = 1 if spatial else len(shape) - 1
+        parameters = {role: Parameter(node.parameter(n, role, axes)[0]) for n, role in enumerate(names, 1)}
+        values = {
+            "mode": "spatial" if spatial else "per_activation",
+            "epsilon": node.number("epsilon", 1e-5),
+            # ONNX's is the share of what was kept
+            "momentum": round(1 - node.number("momentum", 0.9), 9),
+        }
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], shape, parameters)
 
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         """Return the shapes of scale and shift, of running statistics, and of the batch's, which are saved."""
@@ -118,9 +145,22 @@ class LayerNorm(RowNorm):
     """y = γ · (x − mean) / √(variance + ε) + β over the last axes of every position (Ba 2016)."""
 
     NAME: ClassVar = "layer_norm"
+    ONNX: ClassVar = ("LayerNormalization",)
 
     axes: int = param(1, "how many of the last axes are normalized together", "the usual one", ge=1, le=8)
     bias: bool = param(True, "β is added", "the usual one")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape = node.shape()
+        axes = len(shape) - node.axis(-1)
+        if axes >= len(shape) and image_shape(shape) != shape:
+            raise UnsupportedNodeError("axis = 0: must leave out the batch")
+        parameters = {"scale": Parameter(node.parameter(1, "scale", axes)[0])}
+        if node.has(2):
+            parameters["bias"] = Parameter(node.parameter(2, "bias", axes)[0])
+        values = {"epsilon": node.number("epsilon", 1e-5), "bias": "bias" in parameters}
+        return OnnxLayer(cls.NAME, values | ({"axes": axes} if axes > 1 else {}), node.inputs[:1], shape, parameters)
 
     @property
     def biased(self) -> bool:
@@ -150,8 +190,24 @@ class GroupNorm(RowNorm):
     """y = γ · (x − mean) / √(variance + ε) + β over groups of an image's channels (Wu and He 2018)."""
 
     NAME: ClassVar = "group_norm"
+    ONNX: ClassVar = ("InstanceNormalization", "GroupNormalization")
 
     groups: int = param(..., "groups of channels; as many as channels: instance normalization", "the network", ge=1)
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape = node.shape()
+        if shape[0] != 1 or len(shape) < 3:
+            raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
+        parameters = {role: Parameter(node.parameter(n, role, 1)[0]) for n, role in enumerate(("scale", "bias"), 1)}
+        by_group = node.operator == "GroupNormalization"
+        groups = int(node.attributes["num_groups"]) if by_group else shape[1]
+        values = {"groups": groups, "epsilon": node.number("epsilon", 1e-5)}
+        if by_group and node.stored(node.inputs[1]) != (shape[1],):
+            raise UnsupportedNodeError(
+                f"scale is {node.stored(node.inputs[1])}: must be one for each of {shape[1]} channels"
+            )
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], shape, parameters)
 
     def parameters(self, shape: Shape) -> Shape:
         if shape[0] % self.groups:
@@ -166,12 +222,25 @@ class Softmax(LayerKind):
     """e^x over the sum of e^x of all channels (DNNMark, equation 11), of another axis, or of all values."""
 
     NAME: ClassVar = "softmax"
+    ONNX: ClassVar = ("Softmax",)
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
     over: Literal["channels", "all"] = param(
         "channels", "what each sum is over", "DNNMark; ONNX before opset 13 has all"
     )
     axis: int = param(0, "with over channels: the axis, without the batch; negative: from the end", "the channels")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape = node.shape()
+        axis = node.axis(-1 if node.opset >= 13 else 1)
+        # before opset 13, the axis is where the tensor is flattened to a matrix, whose rows are normalized
+        if node.opset < 13 and axis != len(shape) - 1 and (axis != 1 or shape[0] != 1):
+            raise UnsupportedNodeError(f"axis = {axis}: must be 1 or the last before opset 13")
+        if node.opset < 13 and (axis != len(shape) - 1 or len(shape) == 2):
+            return OnnxLayer(cls.NAME, {"over": "all"}, node.inputs[:1], shape)
+        source, (axis,) = node.of_image([axis])
+        return OnnxLayer(cls.NAME, {"over": "channels"} | ({"axis": axis} if axis else {}), (source,), shape)
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         axis_of(inputs[0], self.axis)

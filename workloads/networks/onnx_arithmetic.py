@@ -1,4 +1,4 @@
-"""ONNX operators that compute each value by itself, or two tensors' values: what they become (ai.onnx).
+"""ONNX operators of arithmetic that become different kinds of layers, as their operands are (ai.onnx).
 
 Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one.
 """
@@ -20,7 +20,6 @@ from workloads.networks.onnx_node import (
 )
 from workloads.networks.tensor import Shape
 
-LARGEST = 3.4028234e38  # of FP32: a bound that is none
 SUPPORTED_POWERS = (0.5, 1, 2, 3, -1)
 FLOATS = {1: "FLOAT", 10: "FLOAT16", 11: "DOUBLE", 16: "BFLOAT16"}  # of TensorProto.DataType: all computed in FP32
 
@@ -122,17 +121,6 @@ def _pow(node: Node) -> OnnxLayer | InputAlias:
     return OnnxLayer({0.5: "square_root", 2: "square", -1: "reciprocal"}[power], {}, (name,), shape)
 
 
-def _bound(node: Node, attribute: str, number: int, default: float) -> float:
-    if node.has(number):
-        return max(-LARGEST, min(LARGEST, float(node.values(number, attribute).reshape(-1)[0])))
-    return node.number(attribute, default)
-
-
-def _clip(node: Node) -> OnnxLayer:
-    values = {"least": _bound(node, "min", 1, -LARGEST), "most": _bound(node, "max", 2, LARGEST)}
-    return OnnxLayer("clip", values, node.inputs[:1], node.shape())
-
-
 def _cast(node: Node) -> InputAlias:
     to = int(node.attributes["to"])
     if to not in FLOATS:
@@ -140,44 +128,17 @@ def _cast(node: Node) -> InputAlias:
     return InputAlias(node.inputs[0], node.shape())
 
 
-def _plain(kind: str, **values: Any) -> Callable[[Node], OnnxLayer]:
-    return lambda node: OnnxLayer(kind, values, node.inputs[:1], node.shape())
-
-
-def _numbered(kind: str, **names: tuple[str, float]) -> Callable[[Node], OnnxLayer]:
-    """Read an operator whose numbers are attributes: for each of the kind's values, the attribute and its default."""
-
-    def read(node: Node) -> OnnxLayer:
-        values = {name: node.number(*given) for name, given in names.items()}
-        return OnnxLayer(kind, values, node.inputs[:1], node.shape())
-
-    return read
-
-
-def _gelu(node: Node) -> OnnxLayer:
-    return OnnxLayer("gelu", {"approximate": node.text("approximate", "none")}, node.inputs[:1], node.shape())
+def _neg(node: Node) -> OnnxLayer:
+    return OnnxLayer("affine", {"factor": -1.0}, node.inputs[:1], node.shape())
 
 
 ARITHMETIC: Mapping[str, Callable[[Node], Read]] = {
-    "Relu": _plain("relu"),
-    "Sigmoid": _plain("sigmoid"),
-    "Tanh": _plain("tanh"),
-    "Clip": _clip,
-    "LeakyRelu": _numbered("leaky_relu", slope=("alpha", 0.01)),
-    "HardSigmoid": _numbered("hard_sigmoid", slope=("alpha", 0.2), shift=("beta", 0.5)),
-    "HardSwish": _plain("hard_swish"),
-    "Gelu": _gelu,
-    "Erf": _plain("erf"),
-    "Exp": _plain("exponential"),
-    "Sqrt": _plain("square_root"),
-    "Reciprocal": _plain("reciprocal"),
-    "Neg": _plain("affine", factor=-1.0),
+    "Neg": _neg,
     "Pow": _pow,
     "Add": _binary("add"),
     "Sub": _binary("subtract"),
     "Mul": _binary("multiply"),
     "Div": _binary("divide"),
     "Sum": _binary("add"),
-    "Identity": _plain("bypass"),
     "Cast": _cast,
 }

@@ -453,6 +453,7 @@ class _GraphReader:
                 f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})"
             )
         node = Node(
+            operator=operator,
             inputs=inputs,
             outputs=outputs,
             attributes=Attributes(attributes),

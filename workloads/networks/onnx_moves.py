@@ -3,7 +3,7 @@
 Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 
 from workloads.networks.onnx_arithmetic import numpy_shape
@@ -20,16 +20,6 @@ from workloads.networks.onnx_node import (
     image_shape,
 )
 from workloads.networks.tensor import Shape
-
-
-def of_image(node: Node, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
-    """Return the first input and axes as its image has them: under its full shape where `axes` has the first."""
-    name, shape = node.inputs[0], node.shape()
-    if image_shape(shape) == shape:
-        return name, tuple(axes)
-    if 0 in axes:
-        return View(name, shape), tuple(axes)
-    return name, tuple(axis - 1 for axis in axes)
 
 
 def _concat(node: Node) -> OnnxLayer:
@@ -132,7 +122,7 @@ def _pad(node: Node) -> OnnxLayer | InputAlias:
     padded = tuple(b + size + a for b, size, a in zip(before, shape, after, strict=True))
     if padded == shape:
         return InputAlias(node.inputs[0], shape)
-    source, _ = of_image(node, [0] if before[0] or after[0] else [])
+    source, _ = node.of_image([0] if before[0] or after[0] else [])
     cut = len(shape) - len(image_shape(shape)) if isinstance(source, str) else 0
     values = {"before": before[cut:], "after": after[cut:]} | ({"value": value} if value else {})
     return OnnxLayer("pad", values, (source,), padded)
@@ -156,7 +146,7 @@ def _cut(node: Node, taken: Mapping[int, range], shape_out: Shape) -> OnnxLayer 
         return under(node.inputs[0], shape, shape_out)
     if any(not taken[axis] for axis in axes):
         raise UnsupportedNodeError(f"nothing is left of an input of {list(shape)}")
-    source, left = of_image(node, axes)
+    source, left = node.of_image(axes)
     held = shape if isinstance(source, View) else image_shape(shape)
     for axis, of in zip(axes, left, strict=True):
         source, held = _sliced(source, held, of, taken[axis])
@@ -235,7 +225,7 @@ def _reduce(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
             name = OnnxLayer("square", {}, (name,), shape)
         if not axes and operation != "l2":
             return under(node.inputs[0], shape, kept)
-        source, within = of_image(node, axes)
+        source, within = node.of_image(axes)
         source = source if operation != "l2" or not isinstance(source, str) else name
         if operation == "l2" and isinstance(source, View):
             raise UnsupportedNodeError(f"axes = {axes}: must leave out the first")

@@ -3,7 +3,7 @@
 Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
@@ -128,6 +128,8 @@ Read = OnnxLayer | InputAlias | tuple[OnnxLayer | InputAlias, ...]
 class Node:
     """A node with its attributes and the properties of its inputs."""
 
+    operator: str
+    """ONNX operator."""
     inputs: tuple[str, ...]
     """Names of the input tensors."""
     outputs: tuple[str, ...]
@@ -180,6 +182,15 @@ class Node:
         if len(shape) != MAPS or shape[0] != 1:
             raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × rows × columns")
         return shape
+
+    def of_image(self, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
+        """Return the first input and axes as its image has them: under its full shape where `axes` has the first."""
+        name, shape = self.inputs[0], self.shape()
+        if image_shape(shape) == shape:
+            return name, tuple(axes)
+        if 0 in axes:
+            return View(name, shape), tuple(axes)
+        return name, tuple(axis - 1 for axis in axes)
 
     def axis(self, default: int, number: int = 0) -> int:
         """Return the attribute `axis`, counted from the front."""

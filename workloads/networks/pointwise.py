@@ -5,11 +5,14 @@ from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.onnx_node import Node, OnnxLayer
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.operators.activation import INPUT_FUNCTIONS, ActivationForward
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.dropout import DropoutForward
 from workloads.operators.rotary import Rotary
+
+LARGEST = 3.4028234e38  # of FP32: a bound that is none
 
 
 class Activation(LayerKind):
@@ -33,6 +36,7 @@ class Relu(Activation):
     """max(0, x), in place as Caffe's networks have it."""
 
     NAME: ClassVar = "relu"
+    ONNX: ClassVar = ("Relu",)
     IS_RELU: ClassVar = True
     NEEDS_SIGN_ALONE: ClassVar = True
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
@@ -43,6 +47,7 @@ class Sigmoid(Activation):
     """1 / (1 + e^−x)."""
 
     NAME: ClassVar = "sigmoid"
+    ONNX: ClassVar = ("Sigmoid",)
     OPERATIONS: ClassVar = 4
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
@@ -51,6 +56,7 @@ class Tanh(Activation):
     """Hyperbolic tangent, tanh x."""
 
     NAME: ClassVar = "tanh"
+    ONNX: ClassVar = ("Tanh",)
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
@@ -64,13 +70,25 @@ class FunctionOfInput(Activation):
         return INPUT_FUNCTIONS[self.NAME].operations * elements(inputs[0])
 
 
+def _bound(node: Node, attribute: str, number: int, default: float) -> float:
+    if node.has(number):
+        return max(-LARGEST, min(LARGEST, float(node.values(number, attribute).reshape(-1)[0])))
+    return node.number(attribute, default)
+
+
 class Clip(FunctionOfInput):
     """The nearest value between two bounds: ReLU6 with 0 and 6. The gradient passes on strictly between them."""
 
     NAME: ClassVar = "clip"
+    ONNX: ClassVar = ("Clip",)
 
     least: float = param(0.0, "lower bound", "Sandler 2018: ReLU6")
     most: float = param(6.0, "upper bound", "Sandler 2018: ReLU6")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        values = {"least": _bound(node, "min", 1, -LARGEST), "most": _bound(node, "max", 2, LARGEST)}
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], node.shape())
 
     @property
     def numbers(self) -> tuple[float, float]:
@@ -81,6 +99,8 @@ class LeakyRelu(FunctionOfInput):
     """x where it is positive, else slope · x."""
 
     NAME: ClassVar = "leaky_relu"
+    ONNX: ClassVar = ("LeakyRelu",)
+    ONNX_NUMBERS: ClassVar = {"slope": ("alpha", 0.01)}
 
     slope: float = param(0.01, "slope below 0", "Maas 2013; ONNX's and PyTorch's default")
 
@@ -93,6 +113,8 @@ class HardSigmoid(FunctionOfInput):
     """slope · x + shift, held between 0 and 1."""
 
     NAME: ClassVar = "hard_sigmoid"
+    ONNX: ClassVar = ("HardSigmoid",)
+    ONNX_NUMBERS: ClassVar = {"slope": ("alpha", 0.2), "shift": ("beta", 0.5)}
 
     slope: float = param(1 / 6, "slope", "Howard 2019; ONNX's default is 0.2")
     shift: float = param(0.5, "value at 0", "Howard 2019")
@@ -106,6 +128,7 @@ class HardSwish(FunctionOfInput):
     """x times the hard sigmoid of x with slope 1/6 (Howard 2019)."""
 
     NAME: ClassVar = "hard_swish"
+    ONNX: ClassVar = ("HardSwish",)
 
 
 class Silu(FunctionOfInput):
@@ -118,8 +141,13 @@ class Gelu(FunctionOfInput):
     """x times the share of a normal distribution below x (Hendrycks and Gimpel 2016)."""
 
     NAME: ClassVar = "gelu"
+    ONNX: ClassVar = ("Gelu",)
 
     approximate: Literal["none", "tanh"] = param("none", "tanh: by a hyperbolic tangent, as GPT-2 has it", "PyTorch")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        return OnnxLayer(cls.NAME, {"approximate": node.text("approximate", "none")}, node.inputs[:1], node.shape())
 
     @property
     def function(self) -> str:
@@ -150,24 +178,28 @@ class SquareRoot(FunctionOfInput):
     """The square root of x, √x."""
 
     NAME: ClassVar = "square_root"
+    ONNX: ClassVar = ("Sqrt",)
 
 
 class Reciprocal(FunctionOfInput):
     """The reciprocal of x, 1 / x."""
 
     NAME: ClassVar = "reciprocal"
+    ONNX: ClassVar = ("Reciprocal",)
 
 
 class Exponential(FunctionOfInput):
     """The exponential of x, e^x."""
 
     NAME: ClassVar = "exponential"
+    ONNX: ClassVar = ("Exp",)
 
 
 class Erf(FunctionOfInput):
     """The error function erf x."""
 
     NAME: ClassVar = "erf"
+    ONNX: ClassVar = ("Erf",)
 
 
 class CausalMaskLayer(LayerKind):
@@ -215,11 +247,20 @@ class Dropout(LayerKind):
     """In training, a share of the values becomes zero and the others grow so that the mean stays; not in inference."""
 
     NAME: ClassVar = "dropout"
+    ONNX: ClassVar = ("Dropout",)
     KEEPS_SIGN: ClassVar = True
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)
 
     probability: float = param(0.5, "share of values that become zero", "Srivastava 2014", ge=0, lt=1)
     seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        ratio = node.number("ratio", 0.5)
+        if node.has(1):
+            ratio = float(node.array(node.parameter(1, "ratio", 0)[0]))
+        values = {"probability": ratio, "seed": int(node.attributes.get("seed", 0))}
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], node.shape())
 
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         return LayerTensors(saved={"mask": SavedTensor(inputs[0], "uint8")})

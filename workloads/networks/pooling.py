@@ -1,14 +1,16 @@
 """Pooling: the largest or the mean value under a window."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import model_validator
 
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
+from workloads.networks.onnx_node import Node, OnnxLayer, UnsupportedNodeError
 from workloads.networks.tensor import Shape, elements, format_shape
-from workloads.networks.windows import Pair, Sides, positions
+from workloads.networks.windows import Pair, Sides, onnx_padding, positions
 from workloads.operators.pooling import BYTE_WINDOW, Pooling, PoolingForward
 
 
@@ -24,6 +26,22 @@ class PoolingLayer(LayerKind):
     )
     ceil: bool = param(False, "a last window that hangs over the end counts (Caffe)", "cuDNN's rule is false")
     whole: bool = param(False, "one window over all rows and columns (global pooling)", "the usual one")
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        node.maps()
+        if node.operator.startswith("Global"):
+            return OnnxLayer(cls.NAME, {"whole": True}, node.inputs[:1], ())
+        if set(node.ints("dilations", [1])) != {1}:
+            raise UnsupportedNodeError(f"dilations = {node.ints('dilations', [])}: must be 1")
+        kernel = node.ints("kernel_shape", [])
+        values = {
+            "kernel": kernel,
+            "stride": node.ints("strides", [1, 1]),
+            "padding": onnx_padding(node, kernel),
+            "ceil": bool(node.attributes.get("ceil_mode", 0)),
+        }
+        return OnnxLayer(cls.NAME, values, node.inputs[:1], ())
 
     @model_validator(mode="after")
     def _has_a_window(self) -> "PoolingLayer":
@@ -75,6 +93,7 @@ class MaxPool(PoolingLayer):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
     NAME: ClassVar = "max_pool"
+    ONNX: ClassVar = ("MaxPool", "GlobalMaxPool")
     MODE: ClassVar = "max"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
@@ -91,12 +110,21 @@ class AveragePool(PoolingLayer):
     """The mean value under each window."""
 
     NAME: ClassVar = "average_pool"
+    ONNX: ClassVar = ("AveragePool", "GlobalAveragePool")
     MODE: ClassVar = "average"
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
 
     counts_padding: bool = param(
         False, "padding counts as values of the window", "cuDNN has both; PyTorch and Caffe count it"
     )
+
+    @classmethod
+    def from_onnx(cls, node: Node) -> OnnxLayer:
+        layer = super().from_onnx(node)
+        counted = (
+            {} if "whole" in layer.values else {"counts_padding": bool(node.attributes.get("count_include_pad", 0))}
+        )
+        return replace(layer, values={**layer.values, **counted})
 
     @property
     def includes_padding(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from workloads.networks.kind import ShapeError
+from workloads.networks.onnx_node import Node, UnsupportedNodeError
 from workloads.networks.tensor import Shape, format_shape
 
 MAX_WINDOW = 4096  # rows of a map in `workload.layer`, too
@@ -79,3 +80,25 @@ def format_padding(padding: tuple[int, int, int, int]) -> str:
     if len({*padding}) == 1:
         return str(top)
     return f"{top}×{left}" if (top, left) == (bottom, right) else format_shape(padding)
+
+
+def onnx_padding(node: Node, kernel: list[int]) -> list[int]:
+    """Return the zeros that a node adds at the top, left, bottom and right, in this order."""
+    how, given = node.text("auto_pad", "NOTSET"), node.ints("pads", [0, 0, 0, 0])
+    if how == "NOTSET":
+        return given
+    if how == "VALID":
+        return [0, 0, 0, 0]
+    if how not in ("SAME_UPPER", "SAME_LOWER"):
+        raise UnsupportedNodeError(
+            f"auto_pad = {how}: must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, on rows and columns"
+        )
+    before, after = [], []
+    strides, dilations = node.ints("strides", [1, 1]), node.ints("dilations", [1, 1])
+    for size, window, stride, dilation in zip(node.maps()[2:], kernel, strides, dilations, strict=True):
+        reach = (-(-size // stride) - 1) * stride + dilation * (window - 1) + 1
+        zeros = max(0, reach - size)  # so that there are as many windows as strides begun
+        less, more = zeros // 2, zeros - zeros // 2
+        before.append(less if how == "SAME_UPPER" else more)
+        after.append(more if how == "SAME_UPPER" else less)
+    return [*before, *after]
