@@ -3,19 +3,16 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, OperatorError, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, OperatorError, ReferenceValue
 from workloads.operators.tensor import Operand, Sample, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 @dataclass(frozen=True)
@@ -274,7 +271,7 @@ class ActivationForward(_Activation):
     def backward(self) -> "ActivationBackward":
         return ActivationBackward(self.function, self.shape, self.a, self.b)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         values = {**tensors, **self.arguments, "n": self.x.size}
         return (elementwise("activation", f"{self.function}_forward", values),)
 
@@ -319,7 +316,7 @@ class ActivationBackward(_Activation):
         function = INPUT_FUNCTIONS.get(self.function) or FUNCTIONS[self.function]
         return (function.slope_operations + 1) * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         values = {**tensors, **self.arguments, "n": self.x.size}
         if self.needs_dy_alone:
             values["x"] = tensors["dy"]  # the kernel has the parameter, and no load of it

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
@@ -51,7 +48,7 @@ class Add(ArrayPrimitive):
     def _steps(self) -> int:
         return -(-(self.count - 1) // (MOST_AT_ONCE - 1))
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         y, rest = tensors["y"], [tensors[f"x{k}"] for k in range(1, self.count)]
         launches, so_far = [], tensors["x0"]
         while rest:

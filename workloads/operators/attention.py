@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import e, log2, prod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from workloads.operators.batched_product import BatchedProductBackward, BatchedP
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, ReferenceValue
+from workloads.operators.primitive import Launches, Primitive, ReferenceValue
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 AXES = 4  # images × heads × positions × width
 WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has
@@ -109,7 +106,7 @@ class _Attention(Primitive):
     def _rows(self) -> Shape:
         return prod(self.scores[:-1]), self.scores[-1]
 
-    def _weights(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def _weights(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Return the launches that leave the weights in the workspace `weights`."""
         queries, keys = self.grouped
         given = {"x0": _under(tensors["x0"], queries), "x1": _under(tensors["x1"], keys)}
@@ -216,7 +213,7 @@ class ComposedAttention(AttentionForward):
     def passed_on_bytes(self) -> int:
         return 4 * prod(self.scores) * (3 + self.causal)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         queries, keys = self.grouped
         weights = _under(tensors["weights"], self.scores)
         mixing = {"x0": weights, "x1": _under(tensors["x2"], keys), "y": _under(tensors["y"], queries)}
@@ -256,7 +253,7 @@ class _FusedAttention(AttentionForward):
     def groups(self) -> int:
         """Workgroups of these queries."""
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         keys, queries, width = self.keys[2], self.queries[2], self.queries[3]
         values: dict[str, Any] = {"q": tensors["x0"], "k": tensors["x1"], "v": tensors["x2"], "y": tensors["y"]}
         values |= {"rows": self.rows, "keys": keys, "by_queries": divisor(queries)}
@@ -341,7 +338,7 @@ class AttentionBackward(_Attention):
     def operations(self) -> int:
         return 11 * prod(self.scores)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         queries, keys = self.grouped
         of_scores, of_mixture = self._gradients
         held = {name: tensors[name] for name in ("x0", "x1", "x2", "dy", "dx0", "dx1", "dx2")}

@@ -6,7 +6,7 @@ running ones in inference (Ioffe and Szegedy 2015).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, OperatorError, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, OperatorError, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MODES = ("spatial", "per_activation")
 
@@ -111,7 +108,7 @@ class BatchNormTraining(_BatchNorm):
     def backward(self) -> "BatchNormBackward":
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         channels, memory = self.channels, tensors["x"].memory
         of_slices = {name: tensors[name] for name in self.workspace}
         names = ("mean", "inverse_deviation", "running_mean", "running_variance")
@@ -174,7 +171,7 @@ class BatchNormInference(_BatchNorm):
     macs_each, operations_each = 1, 1
     name = "batch normalisation inference"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
         return (elementwise("batch_norm", self.kernel("inference"), values),)
 
@@ -210,7 +207,7 @@ class BatchNormBackward(_BatchNorm):
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         channels, memory = self.channels, tensors["x"].memory
         merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
         sums = {

@@ -10,7 +10,7 @@ import numpy as np
 from isa.kernarg import Pointer
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous, merged
-from workloads.operators.primitive import Primitive, ReferenceValue
+from workloads.operators.primitive import Launches, Primitive, ReferenceValue
 from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.tiles import Batch, products
@@ -152,7 +152,7 @@ class BatchedProductForward(_BatchedProduct):
     def backward(self) -> "BatchedProductBackward":
         return BatchedProductBackward(self.left, self.right, self.turned)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (self.product.launch(tensors["x0"], tensors["x1"], tensors["y"], gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -212,7 +212,7 @@ class BatchedProductBackward(_BatchedProduct):
         more = {name: prod(self._made(name)[0].shape) - operand.size for name, operand in self.gives.items()}
         return sum(more.values())
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         found: list[Launch] = []
         for name in self.gives:
             product, (a, b) = self._made(name)

@@ -2,19 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.channels import ChannelPrimitive
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class BiasForward(_Bias):
     def backward(self) -> "BiasBackward":
         return BiasBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -74,7 +71,7 @@ class BiasBackward(_Bias):
     def operations(self) -> int:
         return self.x.size - self.shape[1]
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         channels, memory = self.channels, tensors["dy"].memory
         dy, total = tensors["dy"], tensors["dbias"]
         sums = tensors.get("sums", total)

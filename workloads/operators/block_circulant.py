@@ -21,7 +21,7 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.circulant_rows import from_rows, gather, gathered, scatter, scattered, to_rows, transpose
 from workloads.operators.convolution import Convolution
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, normal
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -257,7 +257,7 @@ class BlockCirculantForward(BlockCirculant):
     def passed_on_bytes(self) -> int:
         return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         blocks, c, y = self.blocks, self.windows, tensors["y"]
         n, p, q = (blocks.sizes[index] for index in "bij")
         x = tensors["x_rows"] if c else tensors["x"]
@@ -346,7 +346,7 @@ class BlockCirculantBackwardWeights(_Gradient):
             return 4 * self.windows.met_x + self.y.size_bytes
         return super().read_bytes
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         made: list[Launch] = []
         frequencies = {"bi": self._dy(tensors, made)}
         if self.keeps:
@@ -390,7 +390,7 @@ class BlockCirculantBackwardData(_Gradient):
         zeros = 8 * self.blocks.bins * self.blocks.sizes["i"] * matrices.count_padding_blocks(self.blocks, self.flow)
         return super().read_bytes - zeros
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         made: list[Launch] = []
         if self.keeps:
             frequencies = {"bi": tensors["dy_transform"], "ij": tensors["weight_transform"]}

@@ -12,7 +12,7 @@ import numpy as np
 from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Bypass(ArrayPrimitive):
     same_gradient = ("x",)
     name = "bypass"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         x, y = tensors["x"], tensors["y"]
         return (copy_launch(x.memory, x.address, y.address, x.size_bytes),)
 

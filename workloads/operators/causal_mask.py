@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, ReferenceValue
+from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MASKED = -3.0e38  # a finite number whose exponential is 0 beside any score
 
 
 @dataclass(frozen=True)
-class CausalMask(Primitive):
+class CausalMask(MappingPrimitive):
     """y = x [N, ..., queries, keys] where the key is not after the query, else MASKED; backward dx = dy there, else 0.
 
     The last query sees the last key: with more keys than queries, those before come from earlier steps. y may take x's
@@ -35,15 +32,7 @@ class CausalMask(Primitive):
 
     @property
     def name(self) -> str:
-        return f"causal mask {'backward' if self.gradient else 'forward'}"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy" if self.gradient else "x": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx" if self.gradient else "y": Operand(self.shape)}
+        return f"causal mask {self.way}"
 
     @property
     def seen(self) -> np.ndarray:
@@ -63,8 +52,8 @@ class CausalMask(Primitive):
     def backward(self) -> "CausalMask":
         return CausalMask(self.shape, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        x, y = (tensors[name] for name in (*self.takes, *self.gives))
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+        x, y = tensors[self.operand], tensors[self.result]
         queries, keys = self.shape[-2:]
         values = {"x": x, "y": y, "by_keys": divisor(keys), "by_queries": divisor(queries), "before": keys - queries}
         n = Operand(self.shape).size
@@ -72,8 +61,5 @@ class CausalMask(Primitive):
         return (launch("causal_mask", "causal_mask", x.memory, (-(-n // GROUP),), values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        (name,) = self.takes
         masked = 0.0 if self.gradient else float(np.float32(MASKED))
-        return {
-            "dx" if self.gradient else "y": ReferenceValue(np.where(self.seen, inputs[name].astype(np.float64), masked))
-        }
+        return {self.result: ReferenceValue(np.where(self.seen, inputs[self.operand].astype(np.float64), masked))}

@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Concat(ArrayPrimitive):
         """The first channel of each part in the whole."""
         return [sum(self.channels[:k]) for k in range(len(self.channels))]
 
-    def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> "tuple[Launch, ...]":
+    def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> Launches:
         """Return a copy for each part, into the whole or out of it."""
         places = zip(parts, self.starts, strict=True)
         return tuple(_copy(whole, self.shape, part, start, split) for part, start in places)
@@ -86,7 +86,7 @@ class Concat(_Concat):
     def backward(self) -> "Split":
         return Split(self.shape, self.channels)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -104,7 +104,7 @@ class Split(_Concat):
     def gives(self) -> Mapping[str, Operand]:
         return {f"dx{k}": part for k, part in enumerate(self.parts)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return self.copies(tensors["dy"], [tensors[name] for name in self.gives], split=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -138,7 +138,7 @@ class Append(ArrayPrimitive):
     def kept_bytes(self) -> int:
         return self.x.size_bytes - self.read_bytes
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (_copy(tensors["y"], self.shape, tensors["x"], self.start),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -26,7 +26,7 @@ from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, g
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS, GemmKernel
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, OperatorCost
-from workloads.operators.primitive import ReferenceValue
+from workloads.operators.primitive import Launches, ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
@@ -248,7 +248,7 @@ class SparseForward(ConvolutionForward):
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""
         c, step = self.convolution, self._step
         made = [self._transposed_filters(tensors)]
@@ -261,7 +261,7 @@ class SparseForward(ConvolutionForward):
                 made.append(self._results(tensors, first, images, group))
         return tuple(made)
 
-    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> "tuple[Launch, ...]":
+    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> Launches:
         """Return what comes before a chunk of so many images, from `first` on, whatever their values."""
         return ()
 
@@ -282,7 +282,7 @@ class SparseForward(ConvolutionForward):
         grid = (-(-c.depth // EDGE), -(-windows // EDGE), 1)
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
-    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> Launches:
         shape, filters = self._shape(images), tensors["filters"]
         a = tensor_part(filters, group, self.convolution.groups)
         b = tensor_part(tensors["bundles" if self.fused else "columns"])

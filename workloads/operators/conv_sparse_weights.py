@@ -31,7 +31,7 @@ from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, g
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts, OperatorCost
-from workloads.operators.primitive import ReferenceValue
+from workloads.operators.primitive import Launches, ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
@@ -164,7 +164,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Return, for each chunk and group, im2col, dy's columns, the product; then the chunks' sum, transposed."""
         c, made, first = self.convolution, list["Launch"](), 0
         shape, chunks = self._shapes[0], _chunks(self.convolution)
@@ -200,7 +200,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         steps = (c.filters * c.positions, c.positions * shape.lda)
         return transpose(tensors, (dy, tensors["gradients"].pointer), sizes, leading, steps, images)
 
-    def _products(self, tensors: Mapping[str, Tensor], number: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def _products(self, tensors: Mapping[str, Tensor], number: int, group: int, gpu: GpuFacts) -> Launches:
         groups, shape = self.convolution.groups, self._shapes[number]
         a, parts = tensor_part(tensors["gradients"]), tensor_part(tensors["parts"])
         b = tensor_part(tensors["bundles" if self.fused else "columns"])

@@ -2,17 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, DivisionAxis, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, DivisionAxis, Launches, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Sample, Shape, Tensor
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 GROUP_ELEMENTS = GROUP * 8 * 4  # workloads/kernels/count_zeros.cl: LOADS
 
@@ -52,7 +48,7 @@ class CountZeros(ArrayPrimitive):
     def operations(self) -> int:
         return 2 * self.x.size - 1
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         x, zeros = tensors["x"], tensors["zeros"]
         counts = tensors.get("counts", zeros)
         values = {"x": x, "counts": counts, "n": self.x.size}

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import BYTE, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -86,7 +83,7 @@ class DropoutForward(_Dropout):
     def backward(self) -> "DropoutBackward":
         return DropoutBackward(self.shape, self.probability)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}
         values = {**tensors, **seeds, "threshold": self.threshold, "scale": self.scale, "n": self.x.size}
         return (elementwise("dropout", "dropout_forward", values),)
@@ -121,7 +118,7 @@ class DropoutBackward(_Dropout):
     def takes(self) -> Mapping[str, Operand]:
         return {"dy": self.x, "mask": self.mask}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

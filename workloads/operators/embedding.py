@@ -3,18 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class EmbeddingForward(_Embedding):
     def backward(self) -> "EmbeddingBackward":
         return EmbeddingBackward(self.shape, self.rows, self.width)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         n = self.y.size
         values = {**tensors, "rows": self.rows, "by_width": divisor(self.width), "n": n}
         return (launch("embedding", "embedding_forward", tensors["y"].memory, (-(-n // GROUP),), values),)
@@ -97,7 +93,7 @@ class EmbeddingBackward(_Embedding):
     def operations(self) -> int:
         return self.y.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         values = {**tensors, "count": prod(self.shape), "width": self.width}
         groups = (-(-self.width // GROUP), self.rows)
         return (launch("embedding", "embedding_backward", tensors["dy"].memory, groups, values),)

@@ -13,7 +13,7 @@ import numpy as np
 from workloads.operators.channels import WAVEFRONT, ChannelPrimitive
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ReferenceValue
+from workloads.operators.primitive import Launches, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -107,7 +107,7 @@ class LrnForward(_Lrn):
     def backward(self) -> "LrnBackward":
         return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (self.launch_kernel("forward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -132,7 +132,7 @@ class LrnBackward(_Lrn):
         """Operations of the power, a term's three products and inverse, the terms' sums, and the product with x."""
         return 8 * self.x.size + self.taps - self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (self.launch_kernel("backward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,9 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, sizes_words, steps_words
-from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, MappingPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class AxisMapping:
         return np.where((found >= 0) & (found < self.extent), found, -1)
 
 
-class Move(Primitive):
+class Move(MappingPrimitive):
     """An array with the elements of another at other positions.
 
     Axis 0, that of the images, does not change.
@@ -57,13 +53,6 @@ class Move(Primitive):
     """Value of positions without a source."""
     scale: float = 1.0
     """Factor of the elements."""
-    gradient: bool = False
-    """A backward pass, from dy to dx."""
-
-    @property
-    @abstractmethod
-    def read_shape(self) -> Shape:
-        """The shape of what is read."""
 
     def __post_init__(self) -> None:
         if len(self._axes) > AXES:
@@ -77,22 +66,9 @@ class Move(Primitive):
         """What each axis of the result reads."""
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape:  # type: ignore[override]
         """The result's shape."""
         return tuple(axis.size for axis in self.along)
-
-    @property
-    def way(self) -> str:
-        """The pass, as names end."""
-        return "backward" if self.gradient else "forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy" if self.gradient else "x": Operand(self.read_shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx" if self.gradient else "y": Operand(self.shape)}
 
     @property
     def read_bytes(self) -> int:
@@ -118,8 +94,8 @@ class Move(Primitive):
             found.append(axis)
         return found or [AxisMapping(1, 1, 0, 1, 1)]
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        source, target = (tensors[name] for name in (*self.takes, *self.gives))
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+        source, target = (tensors[name] for name in (*self.takes, self.result))
         axes = self._axes
         last = axes[-1]
         wide = (
@@ -150,7 +126,7 @@ class Move(Primitive):
         return (launch("move", kernel, target.memory, (-(-n // GROUP),), values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        x = inputs["dy" if self.gradient else "x"]
+        x = inputs[self.operand]
         images = (len(x), *self.shape[1:])  # all of them, or some
         along = (replace(self.along[0], size=len(x), extent=len(x)), *self.along[1:])
         places, inside = np.zeros(images, np.int64), np.ones(images, bool)
@@ -161,7 +137,7 @@ class Move(Primitive):
             inside &= (found >= 0).reshape(wide)
         y = np.where(inside, self.scale * x.reshape(-1).astype(np.float64)[places], self.fill)
         bound = 0.0 if self.scale == 1.0 else 2 * UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL
-        return {"dx" if self.gradient else "y": ReferenceValue(y, bound)}
+        return {self.result: ReferenceValue(y, bound)}
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 def _product(left: np.ndarray, right: np.ndarray) -> ReferenceValue:
@@ -38,7 +35,7 @@ class MultiplyForward(ArrayPrimitive):
     def backward(self) -> "MultiplyBackward":
         return MultiplyBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (elementwise("multiply", "multiply_forward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -58,7 +55,7 @@ class MultiplyBackward(ArrayPrimitive):
     def operations(self) -> int:
         return 2 * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (elementwise("multiply", "multiply_backward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

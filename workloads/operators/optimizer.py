@@ -6,18 +6,14 @@ the gradient (Kingma and Ba 2015, algorithm 1).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Primitive, ReferenceValue
+from workloads.operators.primitive import ArrayPrimitive, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 class _Update(ArrayPrimitive):
@@ -49,7 +45,7 @@ class Sgd(_Update):
     def macs(self) -> int:
         return (3 if self.momentum else 2) * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         values = {**tensors, "rate": self.rate, "decay": self.decay, "n": self.x.size}
         if not self.momentum:
             return (elementwise("optimizer", "sgd", values),)
@@ -94,7 +90,7 @@ class Adam(_Update):
     def takes(self) -> Mapping[str, Operand]:
         return {**dict.fromkeys(("w", "dw", "mean"), self.x), "square": Operand(self.shape, data=positive)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         betas = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "decay": self.decay}
         corrected = {"rate": self._rate, "square_scale": self._square_scale}
         return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": self.x.size}),)

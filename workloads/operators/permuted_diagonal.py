@@ -17,7 +17,7 @@ from workloads.circulant import CirculantBlocks
 from workloads.operators.bias import BiasForward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import inner_product_bound
 
@@ -132,7 +132,7 @@ class PermutedDiagonalForward(PermutedDiagonal):
     def passed_on_bytes(self) -> int:
         return self.y.size_bytes if self.bias else 0
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         y = tensors["y"]
         made: tuple[Launch, ...] = (self.product(tensors["weight"], tensors["x"], y, transposed=False),)
         if self.bias:
@@ -167,7 +167,7 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
     def gives(self) -> Mapping[str, Operand]:
         return {"dweight": self.weight}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         count = self.weight.size
         values: dict[str, Any] = {"x": tensors["x"], "dy": tensors["dy"], "dw": tensors["dweight"]}
         values |= {"by_row": divisor(self.blocks.sizes["j"] * self.block), "shift": self.block.bit_length() - 1}
@@ -196,7 +196,7 @@ class PermutedDiagonalBackwardData(PermutedDiagonal):
     def gives(self) -> Mapping[str, Operand]:
         return {"dx": self.x}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (self.product(tensors["weight"], tensors["dy"], tensors["dx"], transposed=True),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from workloads.operators.verify import ReferencePart
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
+
+Launches: TypeAlias = "tuple[Launch, ...]"
 
 # the kernels divide what is below 2^31, and the last workgroup's places go past the end
 MAX_ELEMENTS = (1 << 31) - (1 << 14)
@@ -136,7 +138,7 @@ class Primitive(ABC):
         return 0
 
     @abstractmethod
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Return the launches over checked tensors: operands, results and workspace by name."""
 
     @abstractmethod
@@ -194,6 +196,48 @@ class ArrayPrimitive(Primitive):
     @property
     def operations(self) -> int:
         return self.operations_each * self.x.size
+
+
+class MappingPrimitive(Primitive):
+    """A primitive with one operand, one result, and a gradient that is such a primitive again."""
+
+    shape: Shape
+    """Shape of operand and result, unless the primitive states otherwise."""
+    gradient: bool = False
+    """A backward pass, from dy to dx."""
+
+    @property
+    def read_shape(self) -> Shape:
+        """The shape of the operand."""
+        return self.shape
+
+    @property
+    def written_shape(self) -> Shape:
+        """The shape of the result."""
+        return self.shape
+
+    @property
+    def way(self) -> str:
+        """The pass, as names end."""
+        return "backward" if self.gradient else "forward"
+
+    @property
+    def operand(self) -> str:
+        """The name of the operand."""
+        return "dy" if self.gradient else "x"
+
+    @property
+    def result(self) -> str:
+        """The name of the result."""
+        return "dx" if self.gradient else "y"
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {self.operand: Operand(self.read_shape)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        return {self.result: Operand(self.written_shape)}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.move import AxisMapping, Move
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous
-from workloads.operators.primitive import Primitive, ReferenceValue
+from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -98,7 +98,7 @@ def scratch_of(steps: Sequence[ReductionStep]) -> dict[str, Operand]:
 
 def launches_of(
     steps: Sequence[ReductionStep], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
-) -> "tuple[Launch, ...]":
+) -> Launches:
     """Return the launches of the steps, the last one with the scale. scratch: as `scratch_of` names it."""
     found = []
     for k, step in enumerate(steps):
@@ -115,7 +115,7 @@ def longest_of(steps: Sequence[ReductionStep]) -> int:
 
 
 @dataclass(frozen=True)
-class Sum(Primitive):
+class Sum(MappingPrimitive):
     """y = scale times the sum of x [N, ...] over axes, which remain with size 1."""
 
     shape: Shape
@@ -133,7 +133,7 @@ class Sum(Primitive):
 
     @property
     def name(self) -> str:
-        return f"sum over axes {'backward' if self.gradient else 'forward'}"
+        return f"sum over axes {self.way}"
 
     @property
     def steps(self) -> tuple[ReductionStep, ...]:
@@ -141,17 +141,8 @@ class Sum(Primitive):
         return plan_steps(self.shape, self.axes)
 
     @property
-    def kept(self) -> Shape:
-        """The result's shape."""
+    def written_shape(self) -> Shape:
         return tuple(1 if axis in self.axes else size for axis, size in enumerate(self.shape))
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy" if self.gradient else "x": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx" if self.gradient else "y": Operand(self.kept)}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -159,18 +150,17 @@ class Sum(Primitive):
 
     @property
     def operations(self) -> int:
-        return prod(self.shape) - prod(self.kept)
+        return prod(self.shape) - prod(self.written_shape)
 
     def backward(self) -> "Repeat":
-        return Repeat(self.kept, self.shape, self.scale, True)
+        return Repeat(self.written_shape, self.shape, self.scale, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        source, target = (tensors["dy"], tensors["dx"]) if self.gradient else (tensors["x"], tensors["y"])
-        return launches_of(self.steps, source, target, tensors, self.scale)
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+        return launches_of(self.steps, tensors[self.operand], tensors[self.result], tensors, self.scale)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        x = inputs["dy" if self.gradient else "x"].astype(np.float64)
-        return {"dx" if self.gradient else "y": summed(x, self.axes, self.steps, self.scale)}
+        x = inputs[self.operand].astype(np.float64)
+        return {self.result: summed(x, self.axes, self.steps, self.scale)}
 
 
 def summed(x: np.ndarray, axes: tuple[int, ...], steps: Sequence[ReductionStep], scale: float = 1.0) -> ReferenceValue:

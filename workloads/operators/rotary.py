@@ -4,24 +4,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
+from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 SINE_ERROR = 2.0**-17  # of v_sin_f32 and v_cos_f32, absolute
 
 
 @dataclass(frozen=True)
-class Rotary(Primitive):
+class Rotary(MappingPrimitive):
     """x [N, ..., positions, width] with each pair rotated by (position + first) · base^(-2 d / width)."""
 
     shape: Shape
@@ -41,15 +38,7 @@ class Rotary(Primitive):
 
     @property
     def name(self) -> str:
-        return f"rotary embedding {'backward' if self.gradient else 'forward'}"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy" if self.gradient else "x": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx" if self.gradient else "y": Operand(self.shape)}
+        return f"rotary embedding {self.way}"
 
     @property
     def macs(self) -> int:
@@ -58,8 +47,8 @@ class Rotary(Primitive):
     def backward(self) -> "Rotary":
         return Rotary(self.shape, self.first, self.base, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        x, y = (tensors[name] for name in (*self.takes, *self.gives))
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+        x, y = tensors[self.operand], tensors[self.result]
         positions, half = self.shape[-2], self.shape[-1] // 2
         n = prod(self.shape) // 2
         values = {"x": x, "y": y, "by_half": divisor(half), "by_positions": divisor(positions), "n": n}
@@ -68,7 +57,7 @@ class Rotary(Primitive):
         return (launch("rotary", "rotary", x.memory, (-(-n // GROUP),), values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        (x,) = (array.astype(np.float64) for array in inputs.values())
+        x = inputs[self.operand].astype(np.float64)
         half = self.shape[-1] // 2
         places = np.arange(self.shape[-2])[:, None] + self.first
         shares = np.arange(half) / half * math.log2(self.base)
@@ -80,4 +69,4 @@ class Rotary(Primitive):
         off = angles * (8 + 2 * shares) * UNIT_ROUNDOFF + SINE_ERROR + 4 * UNIT_ROUNDOFF
         magnitude = np.abs(left) + np.abs(right)
         bound = np.concatenate([magnitude * off] * 2, axis=-1) + SMALLEST_NORMAL
-        return {"dx" if self.gradient else "y": ReferenceValue(y, bound)}
+        return {self.result: ReferenceValue(y, bound)}

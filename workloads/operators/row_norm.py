@@ -14,7 +14,7 @@ import numpy as np
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.reductions import (
     LANES_WANTED,
     LEAST_COLUMN,
@@ -162,7 +162,7 @@ class RowNormForward(_RowNorm):
             raise self.refuse("there is no backward pass without the rows' means and deviations")
         return RowNormBackward(self.shape, self.axes, self.groups, self.centred, self.biased, self.epsilon)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         y = tensors["y"]
         values = {
             **{name: tensors.get(name, y) for name in ("x", "scale", "bias", "y", "mean", "inverse_deviation")},
@@ -251,7 +251,7 @@ class RowNormBackward(_RowNorm):
     def operations(self) -> int:
         return 6 * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         memory = tensors["x"].memory
         read = {name: tensors[name] for name in ("x", "dy", "mean", "inverse_deviation")}
         targets = {name: tensors.get(f"d{name}") for name in ("scale", "bias")}
