@@ -2,9 +2,10 @@
 
 `tensor` says what a tensor is, `kind` what a kind of layer answers. One file for each family of kinds: `convolution`,
 `fully_connected`, `pooling`, `normalization`, `pointwise`, `joins`, with `weighted` for layers with weights and
-`windows` for what moves over rows and columns; `kinds` is their table. `dnnmark`, `gemm_list`, `onnx_file` (with `onnx_node`, `onnx_patterns`,
-`onnx_recurrent` and `onnx_nodes`, the table of operators: `onnx_products`, `onnx_arithmetic`, `onnx_moves`) and
-`torch_module` read what others wrote into a description (`described`); `graph` makes a checked network of it.
-`schedule` lists the steps of inference and of training, `binding` makes primitives of a step, `memory` says what lives when and where it lies, `figures`
-counts work and bytes by layer. Nothing here knows how long a step takes.
+`windows` for what moves over rows and columns; `kinds` is their table. `dnnmark`, `gemm_list`, `onnx_file` and
+`torch_module` read what others wrote into a description (`described`); `graph` makes a checked network of it. ONNX
+operators are read by the kinds that they are; `onnx_nodes` adds those that become several kinds (`onnx_products`,
+`onnx_arithmetic`, `onnx_moves`), `onnx_recurrent` and `onnx_patterns` the rest. `schedule` lists the steps of inference
+and of training, `binding` makes primitives of a step, `memory` says what lives when and where it lies, `figures` counts
+work and bytes by layer. Nothing here knows how long a step takes.
 """
