@@ -138,7 +138,7 @@ class RowNorm(LayerKind):
     def operator(self, layer: LayerPass) -> RowNormForward:
         axes, groups = getattr(self, "axes", 1), getattr(self, "groups", 0)
         shape, keep = layer.input_shape, layer.saves("mean")
-        return RowNormForward(shape, axes, groups, self.CENTRED, self.biased, self.epsilon, keep)
+        return RowNormForward(shape, axes, groups, self.CENTRED, self.biased, epsilon=self.epsilon, keep=keep)
 
 
 class LayerNorm(RowNorm):
