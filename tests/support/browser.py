@@ -39,6 +39,7 @@ class Browser:
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
         options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+        options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
         options += [f"--window-size={width},{height}", f"--user-data-dir={self._home}", "--hide-scrollbars"]
         # the browser reads its commands from descriptor 3 and answers on 4
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]

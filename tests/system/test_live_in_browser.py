@@ -45,11 +45,19 @@ def page() -> Iterator[browser.Browser]:
 def test_it_says_that_the_run_has_ended_and_shows_its_last_state(page: browser.Browser) -> None:
     assert page.evaluate(STATUS) == "the run has ended; this is its last state"
     assert page.evaluate("document.title").startswith("ended: ")
-    assert page.evaluate("document.getElementById('overall').textContent").startswith("1 of 1 variants")
+    launches = page.evaluate("[...document.querySelectorAll('#launches tr')].map((row) => row.textContent)")
+    assert len(launches) == 1 and launches[0].endswith("(ended)")
+    assert page.evaluate("document.getElementById('overall').textContent") == "", "one variant: no count of variants"
     assert page.evaluate("document.querySelectorAll('#charts path[d^=M]').length") == 9
     assert page.evaluate("document.querySelectorAll('#cus > div').length") == 36
     assert page.evaluate("document.querySelectorAll('#queues tr').length") > 10
     assert "live view: http" in page.evaluate("document.getElementById('messages').textContent")
+
+
+def test_a_counter_that_is_always_zero_has_zero_as_its_maximum(page: browser.Browser) -> None:
+    drawn = "(() => { const figure = chart(); plot(figure, 'rate', '%', [0, 1], [0, 0]); return figure.textContent })()"
+    assert page.evaluate(drawn) == "rate: 0 %; at most 0"
+    assert page.evaluate(drawn.replace("[0, 0]", "[null, null]")) == "rate: – %; at most –"
 
 
 def test_it_asks_nobody_but_its_server(page: browser.Browser) -> None:

@@ -1,13 +1,17 @@
 """Does the page work in a browser: without a message on its console, by keyboard, light and dark, and offline?"""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from gpusim.cli.main import invoke
+from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json
 from gpusim.results.report.page.page import page
 from gpusim.results.report.result import read
 from tests.support import browser
+from tests.support.reproduction import INDEX, made_up, written
 from tests.support.results import QUIET, changed, network_of, result_of
 
 pytest.importorskip("matplotlib")
@@ -15,7 +19,9 @@ pytestmark = [
     pytest.mark.skipif(browser.find() is None, reason=browser.NO_BROWSER),
     pytest.mark.compiled_tier,
 ]
-CYCLES = "Comparison of the results"
+# tables are found by their columns' heads
+POINTS = "[...document.querySelectorAll('table')].find(t => t.tHead?.rows[0].cells[0].textContent === 'run')"
+LAYERS = "[...document.querySelectorAll('table')].find(t => t.tHead?.rows[0].cells[0].textContent === 'layer')"
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +53,7 @@ def other() -> Iterator[browser.Browser]:
 
 
 def first_column(opened: browser.Browser) -> list[str]:
-    return opened.evaluate(
-        f"[...document.querySelectorAll('[aria-label=\"{CYCLES}\"] tbody th')].map((cell) => cell.textContent)"
-    )
+    return opened.evaluate(f"[...{POINTS}.tBodies[0].rows].map((row) => row.cells[0].textContent)")
 
 
 def test_the_console_is_silent_and_nothing_is_asked_for(opened: browser.Browser, file: Path) -> None:
@@ -73,22 +77,16 @@ def test_a_silent_console_is_no_deaf_one(other: browser.Browser, tmp_path: Path)
 
 
 def test_tables_are_sorted_by_their_heads(opened: browser.Browser) -> None:
-    press = f"document.querySelectorAll('[aria-label=\"{CYCLES}\"] thead button')[2].click()"
-    assert opened.evaluate(f"document.querySelectorAll('[aria-label=\"{CYCLES}\"] thead button')[2].textContent") == (
-        "kernel.cycles"
-    )
+    heads: list[str] = opened.evaluate(f"[...{POINTS}.tHead.rows[0].cells].map((head) => head.textContent)")
+    cycles = next(place for place, head in enumerate(heads) if head.startswith("kernel.cycles"))
+    press = f"{POINTS}.tHead.querySelectorAll('button')[{cycles}].click()"
     opened.evaluate(press)
     assert first_column(opened) == ["a.json", "c.json", "b.json"], "by number, not by text"
     opened.evaluate(press)
     assert first_column(opened) == ["b.json", "c.json", "a.json"]
-    heads = (
-        f"[...document.querySelectorAll('[aria-label=\"{CYCLES}\"] thead th')].map(h => h.getAttribute('aria-sort'))"
-    )
-    assert (
-        opened.evaluate(heads)[2] == "descending"
-        and opened.evaluate(heads).count(None) == len(opened.evaluate(heads)) - 1
-    )
-    opened.evaluate(f"document.querySelectorAll('[aria-label=\"{CYCLES}\"] thead button')[0].click()")
+    sort = opened.evaluate(f"[...{POINTS}.tHead.rows[0].cells].map((head) => head.getAttribute('aria-sort'))")
+    assert sort == ["descending" if place == cycles else None for place in range(len(heads))]
+    opened.evaluate(f"{POINTS}.tHead.querySelectorAll('button')[0].click()")
     assert first_column(opened) == ["a.json", "b.json", "c.json"]
 
 
@@ -170,4 +168,52 @@ def test_a_network_s_page_renders(other: browser.Browser, tmp_path: Path) -> Non
     path.write_text(page({"net.json": read(network_of(conv1=QUIET, fc=QUIET))}, {}), encoding="utf-8")
     other.open(path)
     assert other.errors == []
-    assert other.evaluate("document.querySelector('[aria-label=\"Layers and passes\"]').textContent").count("conv1")
+    assert other.evaluate(f"[...{LAYERS}.tBodies[0].rows].map((row) => row.cells[0].textContent)") == ["conv1", "fc"]
+
+
+def write_report(_: Path) -> list[str]:
+    for name, cycles in (("a.json", 9_000), ("b.json", 20_000)):
+        config = {**result_of(QUIET)["config"], "engine": {"sib_kib": cycles // 100}}
+        Path(name).write_text(json.dumps(result_of(changed(QUIET, {"kernel.cycles": cycles}), config=config)))
+    return ["report", "a.json", "b.json"]
+
+
+def write_sweep(_: Path) -> list[str]:
+    sets = ["global_size=[64]", "arguments.n.value=64", "gpu.l1.fill_latency_cycles=60,90,120"]
+    sets += [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
+    options = [word for text in sets for word in ("--set", text)]
+    assert invoke(["sweep", "vector_add", *options, "--jobs", "1", "--quiet"]) == 0
+    return ["report", "sweep:1"]
+
+
+def write_publication(folder: Path) -> list[str]:
+    file = written(folder, INDEX.replace("[speed, cache, train, place]", "[speed]"))
+    paths = ("best", "old", "soft", "engine", "theirs")
+    labels = [
+        f"{case} {batch} {data} {path}"
+        for case in ("one", "many")
+        for batch in (1, 2)
+        for data in ("half", "most", "any")
+        for path in paths
+    ]
+    runs = {label: made_up(1_000 + 10 * number, 0.5) for number, label in enumerate(labels)}
+    (folder / "test" / FILE).write_text(as_json(ReproductionResults("test", runs)))
+    return ["reproduce", str(file), "--draw"]
+
+
+@pytest.mark.parametrize("write", [write_report, write_sweep, write_publication])
+def test_pages_that_commands_write_open_without_an_error(
+    write: Callable[[Path], list[str]], other: browser.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a command writes: it loads nothing else, each of its pictures has a size, and nothing sticks out."""
+    monkeypatch.chdir(tmp_path)
+    assert invoke([*write(tmp_path), "--html", "page.html"]) == 0
+    other.requests.clear()
+    other.open(tmp_path / "page.html")
+    assert other.errors == []
+    assert set(other.requests) == {(tmp_path / "page.html").resolve().as_uri()}
+    sizes = other.evaluate(
+        "[...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => s.clientWidth)"
+    )
+    assert sizes and min(sizes) > 100
+    assert other.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -78,7 +78,7 @@ function showProgress(state) {
 
 function plot(figure, name, unit, seconds, values) {
   const known = values.filter((value) => value !== null);
-  const top = Math.max(...known, 1e-9), bottom = Math.min(...known, 0);
+  const most = known.length ? Math.max(...known) : null, top = Math.max(most, 1e-9), bottom = Math.min(...known, 0);
   const first = seconds[0] ?? 0, span = Math.max((seconds.at(-1) ?? 0) - first, 1e-9);
   const points = [];
   values.forEach((value, place) => {
@@ -89,8 +89,8 @@ function plot(figure, name, unit, seconds, values) {
   });
   const [drawn, words] = figure.children;
   drawn.firstChild.setAttribute("d", points.join(""));
-  drawn.setAttribute("aria-label", `${name}: now ${number(values.at(-1))} ${unit}, at most ${number(known.length ? top : null)}`);
-  words.replaceChildren(`${name}: `, node("b", {}, number(values.at(-1))), ` ${unit}; at most ${number(known.length ? top : null)}`);
+  drawn.setAttribute("aria-label", `${name}: now ${number(values.at(-1))} ${unit}, at most ${number(most)}`);
+  words.replaceChildren(`${name}: `, node("b", {}, number(values.at(-1))), ` ${unit}; at most ${number(most)}`);
 }
 function chart() {
   const drawn = shape("svg", {viewBox: "0 0 300 80", preserveAspectRatio: "none", role: "img"});
