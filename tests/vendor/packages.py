@@ -1,9 +1,9 @@
 """AMD's libraries and their own test programs, as Debian 13 packages them, unpacked into a folder.
 
 `python -m tests.vendor.packages FOLDER` fetches some 2.6 GB with apt-get (`FOLDER llama`: llama.cpp and what it needs,
-1.1 GB), whose settings and lists lie in the folder: neither the system's packages nor its lists are touched, and
-nothing is installed. What is unpacked there runs on an older system too, with the C library that comes with it:
-`gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
+1.1 GB) from the archive that the system's own package sources name. apt's settings and lists lie in the folder: neither
+the system's packages nor its lists are touched, and nothing is installed. What is unpacked there runs on older systems
+too, with the C library that comes with it: `gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
 """
 
 import os
@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 SUITE = "trixie"
-MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 LIBRARIES = (
     *("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "librocalution0"),
@@ -44,6 +43,7 @@ LLAMA: dict[str, tuple[str, ...]] = {
     ),
 }
 
+_TARGETS = ("Created-By: Packages", "Origin: Debian", "Label: Debian", "Component: main")
 _SETTINGS = """Dir::Etc::sourcelist "/dev/null";
 Dir::Etc::sourceparts "{apt}/sources";
 Dir::State::lists "{apt}/lists";
@@ -60,13 +60,22 @@ Signed-By: {keyring}
 """
 
 
+def archive() -> str:
+    """Return the address of Debian's archive in the system's package sources, whose lists `apt-get update` has read."""
+    command = ["apt-get", "indextargets", "--format", "$(REPO_URI)", *_TARGETS]
+    addresses = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    if not addresses:
+        raise SystemExit("the system's package sources have no archive of Debian (after apt-get update)")
+    return addresses[0]
+
+
 def fetch(folder: Path, packages: tuple[str, ...] = (*LIBRARIES, *TESTS, *RUNTIME), suite: str = SUITE) -> None:
     """Unpack `packages` of a suite into `folder`; those that are there already are left as they are."""
     apt, kept = folder / "apt", folder / "apt" / "unpacked"
     for name in ("sources", "lists/partial", "cache/archives/partial", "unpacked"):
         (apt / name).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
-    (apt / "sources" / "debian.sources").write_text(_SOURCE.format(mirror=MIRROR, suite=suite, keyring=KEYRING))
+    (apt / "sources" / "debian.sources").write_text(_SOURCE.format(mirror=archive(), suite=suite, keyring=KEYRING))
     settings = apt / "apt.conf"
     settings.write_text(_SETTINGS.format(apt=apt))
     environment = {**os.environ, "APT_CONFIG": str(settings)}
