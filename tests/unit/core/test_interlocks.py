@@ -141,7 +141,7 @@ def test_an_instruction_in_front_of_the_branch_hides_its_wait() -> None:
 
 
 @pytest.mark.parametrize(("cycles", "waits"), [(0, 0), (1, 4), (20, 20)])
-def test_the_branchs_wait_is_the_specifications(cycles: int, waits: int) -> None:
+def test_a_branch_waits_for_the_specified_cycles(cycles: int, waits: int) -> None:
     cu = ComputeUnitSpec(branch_condition_cycles=cycles)
     assert end(COMPARE, "s_cbranch_scc1 2", cu=cu) == 2 * TURN + waits
     assert end("v_cmp_lt_u32_e32 vcc, v0, v1", "s_cbranch_vccz 0", cu=cu) == 2 * TURN + waits

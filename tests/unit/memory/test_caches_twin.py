@@ -389,7 +389,7 @@ def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> Non
     }
 
 
-def test_the_line_that_goes_from_l1_is_the_policys() -> None:
+def test_the_evicted_l1_line_is_the_one_that_the_policy_chooses() -> None:
     # four lines of a set, the first of them used again, then a fifth: FIFO lets the first go, LRU and the tree do not
     accesses = [("load", 4 * k, 0) for k in (0, 1, 2, 3, 0, 4, 0)]
     hits = {

@@ -271,7 +271,7 @@ def test_the_tlbs_hold_what_reference_ones_hold(
 
 
 @pytest.mark.parametrize(("policy", "misses"), [("lru", 5), ("fifo", 6), ("plru", 5)])
-def test_the_page_that_goes_is_the_policys(policy: str, misses: int) -> None:
+def test_the_evicted_page_is_the_one_that_the_policy_chooses(policy: str, misses: int) -> None:
     # an L1 TLB of four pages; 0 is used again before 4 comes. FIFO lets it go for that; the others let 1 and 2 go
     script = Script()
     for page in (0, 1, 2, 3, 0, 4, 0):

@@ -302,7 +302,7 @@ def test_lines_of_a_bank_are_written_and_read_one_after_another():
 
 
 @pytest.mark.parametrize(("ways", "evicted"), [(0, 0), (1, 2), (2, 0)])
-def test_columns_of_a_set_take_one_anothers_entries(ways, evicted):
+def test_columns_of_a_set_evict_each_other(ways, evicted):
     """Four entries; columns 0 and 4 meet in a set if there are more sets than one, or all four ways are not enough."""
     matrix = np.ones((32, 8), np.float32)
     spec = EngineSpec(sib_kib=1, entry_sizes=((65536, 256),), sib_ways=ways)

@@ -127,7 +127,7 @@ class OurProducts:
 
 
 @pytest.mark.parametrize("direction", "FBW")
-def test_an_images_products_may_be_anothers(direction: str) -> None:
+def test_products_of_an_image_may_be_those_of_another(direction: str) -> None:
     from gpusim.jobs.networks.steps import execute
 
     made = {"F": Im2colForward, "B": Im2colBackwardData, "W": Im2colBackwardWeights}[direction]
