@@ -1,4 +1,6 @@
-"""Train two layers on two arms of a spiral by tinygrad: `train.py [STEPS]` prints the loss and what is right.
+"""Train two layers on two arms of a spiral by tinygrad: `train.py [STEPS [POINTS]]` prints the loss and what is right.
+
+POINTS: of each arm.
 
 DEV=HIP runs it on the GPU, DEV=PYTHON by tinygrad's own interpreter.
 """
@@ -7,8 +9,6 @@ import math
 import sys
 
 from tinygrad import Context, Tensor, nn
-
-POINTS = [(0.2 + 0.8 * i / 64, 5 * i / 64 + arm * math.pi, arm) for i in range(64) for arm in (0, 1)]
 
 
 class Net:
@@ -21,10 +21,11 @@ class Net:
         return self.out(self.hidden(x).tanh())
 
 
-def main(steps: int) -> None:
+def main(steps: int = 5, count: int = 64) -> None:
     """Train, and print a line for each step."""
     Tensor.manual_seed(3)
-    x, y = Tensor([[r * math.cos(a), r * math.sin(a)] for r, a, _ in POINTS]), Tensor([arm for *_, arm in POINTS])
+    points = [(0.2 + 0.8 * i / count, 5 * i / count + arm * math.pi, arm) for i in range(count) for arm in (0, 1)]
+    x, y = Tensor([[r * math.cos(a), r * math.sin(a)] for r, a, _ in points]), Tensor([arm for *_, arm in points])
     net = Net()
     optimizer = nn.optim.Adam(nn.state.get_parameters(net), lr=0.05)
     with Context(TRAINING=1):
@@ -34,8 +35,8 @@ def main(steps: int) -> None:
             loss.backward()
             optimizer.step()
             print(step, f"{loss.item():.5f}")
-    print("right", int((net(x).argmax(1) == y).sum().item()), "of", len(POINTS))
+    print("right", int((net(x).argmax(1) == y).sum().item()), "of", len(points))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(*map(int, sys.argv[1:]))
