@@ -111,7 +111,7 @@ def test_ci_does_what_the_readme_says() -> None:
 
 def test_every_locked_package_has_its_version_and_hashes() -> None:
     """So that pip checks what it downloads, and nothing that is not listed is installed."""
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-extras.lock"):
         lines = [line for line in _text(ROOT / name).splitlines() if line and line[0] not in "#-"]
         heads = [number for number, line in enumerate(lines) if not line.startswith(" ")]
         assert heads

@@ -1,9 +1,12 @@
-"""Rules of CONTRIBUTING that no linter has: where packages come from."""
+"""Rules of CONTRIBUTING that no linter has: sources of packages, hooks, subjects of commits."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.structure.imports import ROOT, TOPS
 
@@ -44,3 +47,38 @@ def test_no_address_of_an_archive_of_packages_is_typed() -> None:
 def test_an_address_of_an_archive_is_seen(address: str) -> None:
     assert archives(f"fetch('{address}')") == [address]
     assert archives("https://github.com/llvm/llvm-project and https://example.org/deb") == []
+
+
+def hooks() -> dict[str, str]:
+    """Return the commands of the hooks that run before a commit, by their names."""
+    configuration = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (local,) = configuration["repos"]
+    return {hook["id"]: hook["entry"] for hook in local["hooks"]}
+
+
+def test_hooks_do_what_ci_does() -> None:
+    """Each hook is a step of the test command, or a script of .ci that is there."""
+    steps = (ROOT / ".ci/test").read_text(encoding="utf-8").splitlines()
+    entries = hooks()
+    assert {"ruff-check", "ruff-format", "mypy", "typos", "subject", "generated"} == set(entries)
+    for entry in entries.values():
+        script = ROOT / entry.split()[0]
+        assert entry in steps or (script.parent == ROOT / ".ci" and os.access(script, os.X_OK)), entry
+
+
+@pytest.mark.parametrize(
+    ("subject", "fault"),
+    [
+        ("memory: the L2 has eight channels", ""),
+        ("isa, gpusim/report: one table", ""),
+        ("Merge branch 'x'", ""),
+        ("Words of what goes on changing", "does not begin with a package"),
+        ("memory:no space", "does not begin with a package"),
+        (f"memory: {'m' * 65}", "has 73 characters"),
+    ],
+)
+def test_a_commit_s_subject_begins_with_its_package(subject: str, fault: str, tmp_path: Path) -> None:
+    message = tmp_path / "message"
+    message.write_text(f"# a comment\n{subject}\n\nbody\n")
+    done = subprocess.run([ROOT / ".ci/subject", message], stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == bool(fault) and done.stdout.startswith(fault)

@@ -26,6 +26,7 @@ def named(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_what_is_written_is_that_of_the_table(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.units`"

@@ -27,6 +27,7 @@ def test_layers_are_full_size(name: str) -> None:
     assert gemm_shape(layer, config.workload.batch) == GemmShape(512, 128 * pixels, 4608)
 
 
+@pytest.mark.generated
 def test_mi6_is_what_the_specifications_say() -> None:
     text = (files.SHIPPED / "gpus" / "mi6.yaml").read_text(encoding="utf-8")
     body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("# "))

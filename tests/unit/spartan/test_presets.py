@@ -17,6 +17,7 @@ from tests.support.pages import renewed
 DONG = "dong2020"
 
 
+@pytest.mark.generated
 def test_the_default_is_written_out() -> None:
     assert engine_page.DEFAULT.read_text(encoding="utf-8") == engine_page.default_file(), "renew it with .ci/generate"
     assert load_engine("default") == EngineSpec()
@@ -26,6 +27,7 @@ def test_every_difference_is_in_the_table_with_its_reason() -> None:
     assert set(engine_page.reasons()) == set(engine_page.differences())
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize("name", engine_page.SECTIONS)
 def test_the_page_has_the_tables_of_engines_and_sweeps(name: str) -> None:
     page, make = engine_page.PAGE.read_text(encoding="utf-8"), engine_page.SECTIONS[name]
