@@ -282,23 +282,10 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "PrintOptio
         print(line)
 
 
-def _show_plain(text: str) -> None:
-    """Print a text that was written for a pipe; on a terminal, its lines with tabs as a table, the others below it."""
-    lines = text.splitlines()
-    rows = [line.split("\t") for line in lines if "\t" in line]
-    if not (rows and sys.stdout.isatty()):
-        sys.stdout.write(text)
-        return
-    Table(columns(*rows[0]), rows[1:], notes=[line for line in lines if "\t" not in line]).show(sys.stdout)
-
-
 def _show_result(stored: "StoredRun", wanted: "PrintOptions") -> None:
     """Print the run's result as the command that made it does."""
     from gpusim.results.report import terminal
 
-    if "plain" in stored.content:  # a network's of an earlier version
-        _show_plain(stored.content["plain"])
-        return
     document = stored.document()
     own = job_kind(stored.row["kind"]).show if stored.row["kind"] in job_kinds() else ""
     if own and not (wanted.sections or wanted.details):

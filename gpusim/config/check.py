@@ -39,13 +39,6 @@ _ALLOWED = {
     "too_long": "must have at most {max_length} elements",
     "too_short": "must have at least {min_length} elements",
 }
-_RENAMED = {  # keys of earlier versions, by the ends of their paths
-    "cu.dispatch_interval_cycles": "dispatch.wavefront_cycles",
-    "dram.bank_hash": "dram.bank_masks",
-    "dram.channel_hash_bits": "dram.channel_masks",
-    "l2.channel_hash_bits": "l2.channel_masks",
-    "l2.hash_channels": "l2.channel_masks",
-}
 _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's misspelling, and not for one elsewhere
 
 
@@ -129,9 +122,6 @@ def _meant(model: type[BaseModel], path: Steps, tree: ConfigTree, valid: list[st
     A valid key is also meant if it alone takes the value. Of a mapping, its first key is followed, since `--set
     gpu.engine.sib_kib=8` makes one.
     """
-    renamed = _RENAMED.get(".".join(path[-2:]))
-    if renamed is not None:
-        return ".".join((*path[:-2], renamed))
     value = tree.get(path)
     beside = nearest(path[-1], valid)
     if beside is not None and _likeness(path[-1], beside) >= _SURE:

@@ -170,20 +170,3 @@ def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
         "total": {"rows": len(trees), "launches": len(trees), "simulated_launches": len(trees)},
         "rows": [{**row, "kind": "convolution"} for row in rows_of(**trees)],
     }  # fmt: skip
-
-
-def older_network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as the first schema of networks had it."""
-    rows = [
-        {
-            **row, "ipc": 2.0, "l1_hit_rate": tree["l1"]["hit_rate"], "l2_hit_rate": tree["l2"]["hit_rate"],
-            "dram_bytes": 1e6,
-        }
-        for row, tree in zip(rows_of(**trees), trees.values(), strict=True)
-    ]  # fmt: skip
-    return {
-        "schema_version": 1, "network": "tiny", "phase": "train", "batch": 4, "data": "real", "partial": False,
-        "meanings": {}, "config": {"gpu": CONFIG["gpu"]}, "layers": rows,
-        "total": {"launches": len(rows), "simulated_launches": len(rows), "metrics": next(iter(trees.values()))},
-        "verification": {"passed": True, "compared": len(rows), "rows": len(rows)}, "remarks": ["a remark"],
-    }  # fmt: skip

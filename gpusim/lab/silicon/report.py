@@ -16,7 +16,6 @@ from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from gpusim.results import metrics
 
 SCHEMA_VERSION = metrics.SCHEMA_VERSION
-_OLDER_SCHEMA = 2  # which had the points alone
 one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 
@@ -214,9 +213,9 @@ def restored(document: Mapping[str, Any]) -> SavedComparison:
     """Read the rows, the fit and the state of a JSON object of a comparison; raises UserError for another one."""
     try:
         version = document["schema_version"]
-        if version not in (_OLDER_SCHEMA, SCHEMA_VERSION):
-            raise UserError(f"schema_version {version}: {_OLDER_SCHEMA} and {SCHEMA_VERSION} can be read")
-        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document.get("rows", ())]
+        if version != SCHEMA_VERSION:
+            raise UserError(f"schema_version {version}: {SCHEMA_VERSION} can be read")
+        points = [row["point"] for row in document.get("rows", ())]
         held = document.get("fit")
         fitted = None if held is None else _restored_fit(held)
         rows, stopped_by = [_restored_row(point) for point in points], document.get("stopped_by", "")
@@ -240,7 +239,6 @@ def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
     own_launch_us = None if launch_us == table_launch_us else launch_us
     point = replace(point, own_launch_us=own_launch_us)
     simulated = held["simulated_share"]
-    half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
         point=point,
         time_us=held["kernels_us"],
@@ -250,7 +248,7 @@ def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
         bound=held["bound"],
         utilization=held["bound_utilization"],
         simulated=simulated,
-        half_width_us=half_width_us,
+        half_width_us=held["kernels_half_width_us"],
         im2col_us=held.get("im2col_us"),
         by=held.get("by", ""),
     )

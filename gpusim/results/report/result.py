@@ -150,11 +150,11 @@ def read(document: Any, source: str = "the result") -> Result:
     """
     if not isinstance(document, Mapping) or "config" not in document:
         raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
+    version = document.get("schema_version")
+    if version != metrics.SCHEMA_VERSION:
+        known = metrics.SCHEMA_VERSION
+        raise UserError(f"{source}: has schema_version {version!r}; this version of gpusim reads {known} alone")
     try:
-        if document.get("schema_version") != metrics.SCHEMA_VERSION:
-            from gpusim.results.report.older import upgraded  # a start without older files does without it
-
-            document = upgraded(document, source)
         return _read(document)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None

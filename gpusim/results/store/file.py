@@ -1,8 +1,8 @@
 """Opening a store, and writing to it: one writer at a time, whole transactions, one clear line for all that fails.
 
-A script (`migrations/N.sql`) takes a file from version N - 1 of its tables to N and is never changed once released: a
-new version is a new script. A test holds a store made by each earlier version to the tables of a new one, and
-`docs/results.md`, which says what each table and column holds, to these.
+The first script (`migrations/4.sql`) makes the tables of gpusim 0.2.0, the first release. A later one, N.sql, takes a
+file from version N - 1 to N; none is changed once released. A test compares a store of each released version, migrated,
+with a new one, and `docs/results.md`, which says what each table and column holds, with both.
 """
 
 import sqlite3
@@ -38,15 +38,15 @@ class StoreError(UserError):
 
 
 @cache
-def scripts() -> tuple[str, ...]:
-    """Return the migration scripts in order; the first one makes a store of version 1 from an empty file."""
-    files = sorted(_SCRIPTS.glob("*.sql"), key=lambda file: int(file.stem))
-    return tuple(file.read_text(encoding="utf-8") for file in files)
+def scripts() -> dict[int, str]:
+    """Return the scripts in order, by the version that each makes; the first one makes it from an empty file."""
+    files = sorted((int(file.stem), file) for file in _SCRIPTS.glob("*.sql"))
+    return {number: file.read_text(encoding="utf-8") for number, file in files}
 
 
 def version() -> int:
     """Return the version of stores that this gpusim writes."""
-    return len(scripts())
+    return max(scripts())
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def writable(path: Path, wait_s: float = WAIT_S) -> sqlite3.Connection:
 def readable(path: Path) -> sqlite3.Connection:
     """Open a store of this version for reading only; raises StoreError.
 
-    A file of an earlier version is migrated; if it cannot be written, a copy in memory is.
+    A file of an earlier release is migrated; if it cannot be written, a copy in memory is.
     """
     with errors(path):
         if not path.exists():
@@ -154,7 +154,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreError for a file that is no store, or that a newer gpusim has written."""
+    """Raise StoreError for a file that is no store, or of a version that this gpusim does not know."""
     found = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
@@ -164,6 +164,11 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreError(
             f"{path}: was written by a newer gpusim (version {found} of the store's tables; this one, {__version__}, "
             f"knows {version()}): use that, or another store; {_UNCHANGED}"
+        )
+    elif 0 < found < min(scripts()):
+        raise StoreError(
+            f"{path}: was written before gpusim 0.2.0 (version {found} of the store's tables) and cannot be read: use"
+            f" another store; {_UNCHANGED}"
         )
 
 
@@ -185,11 +190,12 @@ def _migrate(connection: sqlite3.Connection) -> None:
     found = _version(connection)
     if found == version():
         return
-    for number, script in enumerate(scripts()[found:], found + 1):
-        for statement in script.split(";\n"):
-            connection.execute(statement)
-        row = (number, now(), __version__)
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", row)
+    for number, script in scripts().items():
+        if number > found:
+            for statement in script.split(";\n"):
+                connection.execute(statement)
+            row = (number, now(), __version__)
+            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", row)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {version()}")
 

@@ -114,8 +114,7 @@ def restored_facts(held: Mapping[str, Any]) -> RunFacts:
     """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
     facts = RunFacts.of(held["partial"], **held["sections"])
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
-    patterns = held.get("patterns", ())  # earlier versions have none
-    facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in patterns]
+    facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in held["patterns"]]
     facts.series = CountSeries(**held["series"]) if "series" in held else None
     facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
     facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
@@ -192,7 +191,7 @@ class StoredRun:
 
     @property
     def records(self) -> list[RunRecord]:
-        """The records of a job; empty for microbenchmarks and for networks that an earlier version stored."""
+        """The records of a job; empty for microbenchmarks."""
         return restored(self.content.get("records", []))
 
     def document(self) -> dict[str, Any]:
@@ -207,7 +206,7 @@ class StoredRun:
 
 def parse_records(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
     """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
-    return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
+    return restored(content["records"]), content["variants"], content["about"] or {"kind": kind}
 
 
 def stored_run(results: StoreReader, run: str) -> StoredRun:

@@ -313,17 +313,3 @@ def test_mappings_are_taken_as_files_are() -> None:
     for odd in ("l2.size_kib=1", 3, [3], {3: 4}, {"": 4}, {"l2.size_kib": object()}):
         with pytest.raises(UserError, match="sets"):
             load_gpu("mi6", odd)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("gpu.l2.channel_hash_bits", "gpu.l2.channel_masks"),
-        ("gpu.l2.hash_channels", "gpu.l2.channel_masks"),
-        ("gpu.dram.bank_hash", "gpu.dram.bank_masks"),
-        ("gpu.cu.dispatch_interval_cycles", "gpu.dispatch.wavefront_cycles"),
-    ],
-)
-def test_a_key_of_an_earlier_version_is_told_by_its_new_name(old: str, new: str) -> None:
-    with pytest.raises(UserError, match=f"did you mean '{new}'"):
-        load_gpu("mi6", {old: 1})

@@ -16,13 +16,17 @@ from gpusim.base.errors import UserError
 from gpusim.results.store import file
 from gpusim.results.store.reading import StoreReader
 
+SCRIPTS = file.scripts()
+LATER = {**SCRIPTS, max(SCRIPTS) + 1: "CREATE TABLE later (id INTEGER)"}
+
 
 def made(path: Path, version: int) -> None:
-    """A store of an earlier version, as the scripts up to that one make it."""
+    """A store of a version, as the scripts up to that one make it."""
     with sqlite3.connect(path) as db:
-        for number, script in enumerate(file.scripts()[:version], 1):
-            db.executescript(script)
-            db.execute("INSERT INTO migrations VALUES (?, '2026-01-01T00:00:00Z', '0.0')", [number])
+        for number, script in SCRIPTS.items():
+            if number <= version:
+                db.executescript(script)
+                db.execute("INSERT INTO migrations VALUES (?, '2026-01-01T00:00:00Z', '0.0')", [number])
         db.execute(f"PRAGMA application_id = {file.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {version}")
         db.execute('INSERT INTO configurations VALUES (\'c\', \'{"gpu":{"name":"g"}}\')')
@@ -45,25 +49,27 @@ def structure(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("version", range(1, file.version() + 1))
-def test_a_store_of_each_version_becomes_one_of_this(tmp_path: Path, version: int) -> None:
+@pytest.mark.parametrize("version", SCRIPTS)
+def test_a_store_of_each_version_becomes_one_of_the_next(
+    tmp_path: Path, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     made(old, version)
+    monkeypatch.setattr(file, "scripts", lambda: LATER)
     file.writable(new).close()
     file.writable(old).close()
     assert structure(old) == structure(new)
     with StoreReader(old) as results:
         assert results.wide("kernel.cycles").rows == [(1, None, "run", "old", "g", "done", "", 42)]
-        assert [row["version"] for row in results.rows("SELECT version FROM migrations")] == [
-            *range(1, file.version() + 1)
-        ]
+        assert [row["version"] for row in results.rows("SELECT version FROM migrations")] == list(LATER)
+        assert "later" in results.tables()
 
 
 def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "old.db"
-    made(old, 1)
+    made(old, max(SCRIPTS))
     before = old.read_bytes()
-    monkeypatch.setattr(file, "scripts", lambda: (*SCRIPTS, "CREATE TABLE later (id INTEGER)"))
+    monkeypatch.setattr(file, "scripts", lambda: LATER)
     monkeypatch.setattr("gpusim.results.store.reading.readable", lambda path: file.readable(path))
 
     def refused(path: Path, wait_s: float = 0) -> sqlite3.Connection:
@@ -74,9 +80,6 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
         assert "later" in results.tables()
         assert results.table("runs")[0]["title"] == "old"
     assert old.read_bytes() == before
-
-
-SCRIPTS = file.scripts()
 
 
 def not_sqlite(path: Path) -> None:
@@ -96,6 +99,13 @@ def newer(path: Path) -> None:
     db.close()
 
 
+def unreleased(path: Path) -> None:
+    file.writable(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {min(SCRIPTS) - 1}")
+    db.close()
+
+
 def damaged(path: Path) -> None:
     made(path, file.version())
     data = bytearray(path.read_bytes())
@@ -109,6 +119,7 @@ def damaged(path: Path) -> None:
         (not_sqlite, "is not an SQLite file"),
         (of_something_else, "an SQLite file of something else"),
         (newer, "written by a newer gpusim"),
+        (unreleased, r"was written before gpusim 0\.2\.0 \(version 3 of the store's tables\)"),
         (damaged, "is damaged"),
         (Path.mkdir, "is a folder"),
     ],

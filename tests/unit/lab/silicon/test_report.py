@@ -3,7 +3,6 @@
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,8 +74,8 @@ def test_the_picture_marks_what_was_not_run_whole() -> None:
 
 
 def test_an_earlier_result_marks_all_that_its_own_file_says_was_run_in_part() -> None:
-    """By the shares of the file itself: earlier versions knew no half-widths."""
-    held: list[dict[str, Any]] = json.loads(EARLIER.read_text(encoding="utf-8"))["points"]
+    """By the shares of the file itself."""
+    held = [row["point"] for row in json.loads(EARLIER.read_text(encoding="utf-8"))["rows"]]
     page = report.markdown(TABLE, report.restored(json.loads(EARLIER.read_text(encoding="utf-8"))))
     marks = [line.split(" | ")[-2] for line in page.splitlines() if line.count(" | ") == 9]
     marked = [mark.startswith("extrapolated from") for mark in marks if mark.startswith(("whole", "extrapolated from"))]
