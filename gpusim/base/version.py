@@ -1,3 +1,3 @@
-"""The version of gpusim: the one place."""
+"""The version of gpusim: the one place. `.dev0`: what comes after the last version of the changelog."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,7 +19,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "decisions").glob("*.md")),
 ]
-_FOLDERS = ("docs", "tests", "sim_configs", *TOPS)
+_FOLDERS = ("changelogs", "docs", "tests", "sim_configs", *TOPS)
 LINKING = sorted([*ROOT.glob("*.md"), *(page for folder in _FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 DECISIONS = [page for page in PAGES if page.parent.name == "decisions" and page.name != "README.md"]
 README_LINES = 80  # a stranger reads it whole
@@ -158,13 +160,43 @@ def test_a_command_that_is_gone_is_seen() -> None:
 def test_what_repeats_the_version_says_the_same() -> None:
     versions = [tuple(map(int, found[:3])) for found in _VERSION.findall(_text(CHANGELOG))]
     dates = [found[3] for found in _VERSION.findall(_text(CHANGELOG))]
-    assert len(versions) == _text(CHANGELOG).count("\n## ")
-    assert ".".join(map(str, versions[0])) == __version__
+    assert len(versions) == _text(CHANGELOG).count("\n## ") - 1, "all but Unreleased"
     assert versions == sorted(set(versions), reverse=True)
     assert dates == sorted(dates, reverse=True)
+    released = ".".join(map(str, versions[0]))
+    own = tuple(map(int, __version__.removesuffix(".dev0").split(".")))
+    assert own > versions[0] if __version__.endswith(".dev0") else own == versions[0]
     citation = _text(ROOT / "CITATION.cff")
-    assert f"\nversion: {__version__}\n" in citation
+    assert f"\nversion: {released}\n" in citation
     assert f'\ndate-released: "{dates[0]}"\n' in citation
+
+
+def test_a_change_is_one_line_of_the_changelog() -> None:
+    section = _text(CHANGELOG).partition("\n## Unreleased\n")[2]
+    lines = [line for line in section.partition("\n## ")[2].splitlines() if line and line[0] not in "#<"][1:]
+    assert [line for line in lines if not line.startswith("- ") or len(line) > 120] == []
+
+
+CHANGES = sorted(set((ROOT / "changelog.d").iterdir()) - {ROOT / "changelog.d" / "template.md"})
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=_id)
+def test_a_change_s_file_has_one_line_and_a_kind(change: Path) -> None:
+    assert re.fullmatch(r"[a-z0-9-]+\.(changed|added|fixed)\.md", change.name)
+    (line,) = _text(change).splitlines()
+    assert line[0].isalnum() or line[0] == "`"
+    assert line.endswith(".") and len(f"- {line}") <= 120
+
+
+def test_a_version_s_section_is_made_of_its_changes() -> None:
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "9.9.9", "--date", "2100-01-01"]
+    made = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert made.startswith("## 9.9.9, 2100-01-01\n\n")
+    parts = re.split(r"^### (\w+)\n", made, flags=re.MULTILINE)[1:]
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    for kind in ("changed", "added", "fixed"):
+        lines = re.findall(r"^- (.*)$", sections.get(kind.capitalize(), ""), re.MULTILINE)
+        assert sorted(lines) == sorted(_text(change).strip() for change in CHANGES if f".{kind}." in change.name)
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=_id)
