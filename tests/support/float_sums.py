@@ -12,16 +12,16 @@ PRODUCT = ("gpusim", "isa", "memory", "spartan", "workloads")
 _plain = builtins.sum
 
 
-def strict_sum(numbers: Iterable[Any], /, start: Any = 0) -> Any:
+def strict_sum(iterable: Iterable[Any], /, start: Any = 0) -> Any:  # PyTorch's compiler compares the names with sum's
     """Add numbers as `sum` does; AssertionError for a float that product code gives to it."""
     if sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] in PRODUCT:
-        numbers = list(numbers)
-        floats = [number for number in (*numbers, start) if isinstance(number, float)]
-        if floats and len(numbers) > 1:
+        iterable = list(iterable)
+        floats = [number for number in (*iterable, start) if isinstance(number, float)]
+        if floats and len(iterable) > 1:
             caller = sys._getframe(1)
             place = f"{caller.f_globals['__name__']}, line {caller.f_lineno}"
             raise AssertionError(f"{place}: sum() of floats; use gpusim.base.sums.plain_sum")
-    return _plain(numbers, start)
+    return _plain(iterable, start)
 
 
 def install() -> None:

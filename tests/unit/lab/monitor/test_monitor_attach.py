@@ -164,7 +164,7 @@ def test_the_three_trainings_are_timed(monkeypatch):
         models, "build", lambda *_: nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Conv2d(4, 10, 30), nn.Flatten())
     )
     said = []
-    plan = training_overhead.Plan("vggnet11", 20, 10, 2, device="cpu")
+    plan = training_overhead.OverheadPlan("vggnet11", 20, 10, 2, device="cpu")
     found = training_overhead.measure_overhead(plan, SMALL, said.append)
     assert len(said) == 15 and said[-1].startswith("monitored: 20/20 iterations")
     assert min(found.plain_s, found.exhaustive_s, found.monitored_s) > 0.0
@@ -174,8 +174,8 @@ def test_the_three_trainings_are_timed(monkeypatch):
 
 @pytest.mark.parametrize(
     ("values", "part"),
-    [({"model": "vgg"}, "did you mean 'vggnet11'"), ({"iterations": 2}, "at least 5"), ({"batch": 0}, "batch")],
+    [({"model": "vggnet"}, "did you mean 'vggnet11'"), ({"iterations": 2}, "at least 5"), ({"batch": 0}, "batch")],
 )
 def test_plans_that_cannot_be_are_refused(values, part):
     with pytest.raises(MonitorError, match=part):
-        training_overhead.Plan(**{"model": "vggnet11", **values})
+        training_overhead.OverheadPlan(**{"model": "vggnet11", **values})
