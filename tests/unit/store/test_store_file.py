@@ -7,7 +7,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -153,16 +156,29 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     assert StoreReader(tmp_path / "s.db").table("runs") == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_a_read_only_folder_is_one_line_and_can_be_read(tmp_path: Path) -> None:
-    made(tmp_path / "s.db", file.version())
-    tmp_path.chmod(0o500)
+@contextmanager
+def without_rights_of_root() -> Iterator[None]:
+    """Be another user, if it is root that runs the tests: root may write everything."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # nobody
     try:
-        with pytest.raises(file.StoreError, match=r"may not be read or written|read-only"):
-            file.writable(tmp_path / "s.db")
-        assert StoreReader(tmp_path / "s.db").table("runs")[0]["title"] == "old"
+        yield
     finally:
-        tmp_path.chmod(0o700)
+        if user == 0:
+            os.seteuid(0)
+
+
+def test_a_read_only_folder_is_one_line_and_can_be_read() -> None:
+    with tempfile.TemporaryDirectory() as name:  # tmp_path can be read by its owner alone
+        folder = Path(name)
+        made(folder / "s.db", file.version())
+        folder.chmod(0o555)
+        with without_rights_of_root():
+            with pytest.raises(file.StoreError, match=r"may not be read or written|read-only"):
+                file.writable(folder / "s.db")
+            assert StoreReader(folder / "s.db").table("runs")[0]["title"] == "old"
+        folder.chmod(0o700)
 
 
 def test_a_writer_waits_and_then_says_so(tmp_path: Path) -> None:
