@@ -238,11 +238,11 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_400,
+    "gpusim.base": 4_450,
     "gpusim.model": 7_800,
     "gpusim.config": 2_500,
     "gpusim.results": 11_550,
-    "gpusim.jobs": 11_900,
+    "gpusim.jobs": 12_550,
     "gpusim.study": 3_100,
     "gpusim.cli": 3_400,
     "gpusim.lab": 19_150,

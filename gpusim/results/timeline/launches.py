@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpusim.base.files import write_whole
 from gpusim.results.records.record import CommandTimes, stream_numbers
-from gpusim.results.report.rows import BACKWARD, PHASES
+from gpusim.results.report.words import BACKWARD, PHASES
 from gpusim.results.timeline.trace_file import TraceFile
 from isa.object.names import short
 

@@ -15,7 +15,7 @@ from gpusim.results import metrics
 from gpusim.results.report import terminal
 from gpusim.results.report.older import upgraded
 from gpusim.results.report.result import read
-from gpusim.results.report.rows import choice_lines, closing, rows_table, sparse_tables, summaries
+from gpusim.results.report.rows import views_of
 from gpusim.study.compare.sides import side
 from tests.support.results import QUIET, changed, network_of, older_network_of
 
@@ -75,11 +75,11 @@ def test_a_networks_rows_columns_and_totals_are_those_that_were_written() -> Non
     assert column.tree["total"]["launches"] == total["launches"]
     assert column.get("verification.passed") is True
     assert column.get("data.zero_fraction") is None, "`data` is a group of metrics, and was which values there are"
-    lines = closing(result)
+    lines = views_of(result).closing()
     assert lines[0].startswith(f"total: {total['time_us']:,.1f} us in {total['cycles']:,} cycles; ")
     assert lines[1].startswith(f"launches: {total['launches']}, of which {total['simulated_launches']} were simulated;")
     assert "real values; 18 of 18 rows compared with NumPy, all as expected" in lines
-    by_pass, dearest = summaries(result)  # it did not say the layers' kinds
+    by_pass, dearest = views_of(result).summaries()  # it did not say the layers' kinds
     assert {row[0]: row[3] for row in by_pass.rows} == {"forward": 10, "backward": 15, "update": 6}
     assert dearest.rows[0][0] == "fc forward"
 
@@ -90,11 +90,11 @@ def test_both_variants_of_a_network_stand_side_by_side() -> None:
     assert result.speed_up(result.columns[1]) == pytest.approx(document["normalized"]["total"]["speed_up"])
     for column in result.columns:
         assert column.number("kernel.cycles") == document[column.name]["total"]["cycles"]
-    (sparse,) = sparse_tables(result)
+    (sparse,) = views_of(result).further_tables()
     (row,) = [line.split("\t") for line in sparse.tabbed().splitlines() if line.startswith("conv2\t")]
     (told,) = document["normalized"]["layers"]
     assert row[0] == told["name"] and row[5] == f"{told['speed_up']:.2f}x" and row[6] == "implicit"
-    said = choice_lines(result)
+    said = views_of(result).remarks()
     (conv2,) = (line for line in said if line.startswith("dense: conv2 forward: "))
     assert conv2.endswith(
         "implicit by measurement; im2col_chunked 1.08 ×, winograd_2x2 1.13 ×, im2col 1.96 ×, winograd_4x4 2.24 ×"
@@ -109,13 +109,13 @@ def test_rows_of_the_first_networks_need_all_their_multiply_accumulates() -> Non
     for row in document["layers"]:
         del row["needed_macs"]
     assert [row.values["needed_macs"] for row in read(document).rows] == [10, 10]
-    assert closing(read(document))[0].startswith("total: ")
+    assert views_of(read(document)).closing()[0].startswith("total: ")
 
 
 def test_the_same_network_reads_alike_in_both_shapes() -> None:
     older, now = read(older_network_of(conv1=QUIET, fc=FASTER)), read(network_of(conv1=QUIET, fc=FASTER))
-    assert rows_table(older).tabbed() == rows_table(now).tabbed()
-    assert closing(older) == closing(now)
+    assert views_of(older).rows_table().tabbed() == views_of(now).rows_table().tabbed()
+    assert views_of(older).closing() == views_of(now).closing()
     assert [one.get("kernel.cycles") for one in older.columns] == [one.get("kernel.cycles") for one in now.columns]
     assert (older.title, older.kind, older.remarks) == (now.title, now.kind, now.remarks)
 
@@ -126,7 +126,10 @@ def test_a_network_that_was_stopped_before_its_first_row_is_read() -> None:
     document["layers"] = [{"name": "conv1", "pass": "forward", "macs": 1, "launches": 1, "simulated_launches": 0,
                            "verification": {"passed": None}, "cycles": None}]  # fmt: skip
     result = read(document)
-    assert summaries(result) == [] and closing(result)[-2] == "interrupted: 1 of 1 rows are not finished"
+    assert (
+        views_of(result).summaries() == []
+        and views_of(result).closing()[-2] == "interrupted: 1 of 1 rows are not finished"
+    )
     terminal.show(document, io.StringIO())
 
 
@@ -143,7 +146,7 @@ def test_a_programs_kernels_are_rows_and_their_sums_its_totals() -> None:
     assert column.tree["total"] == {
         "rows": 2, "launches": 2, "simulated_launches": 1, "cycles": 5287, "time_us": 5.287,
     }  # fmt: skip
-    assert rows_table(result).tabbed().splitlines()[1:] == [
+    assert views_of(result).rows_table().tabbed().splitlines()[1:] == [
         "1\t5,287\t5.3\t100.0%\tvector ALUs\t611\tsum", "1\t–\t–\t–\t–\t624\tscale",
     ]  # fmt: skip
     untimed = {**document, "kernels": [document["kernels"][1]]}

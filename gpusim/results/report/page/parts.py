@@ -13,7 +13,7 @@ from gpusim.results.report.guesses import guesses
 from gpusim.results.report.many import all_rows
 from gpusim.results.report.measures import nearest_bound, unit_name
 from gpusim.results.report.result import Result, RunMetrics, read
-from gpusim.results.report.rows import choice_lines, closing, summaries
+from gpusim.results.report.rows import views_of
 from gpusim.results.report.rule import PerformanceFinding, format_location
 from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.screen import top_findings, verified
@@ -99,11 +99,12 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
 
 def show_time_breakdown(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
     """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
-    tables = summaries(result)
+    views = views_of(result)
+    tables = views.summaries()
     if not tables:
         return None
     drawn = [picture.element(prefix) for picture in pictures]
-    told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    told = tag("ul", [tag("li", line) for line in (*views.closing(), *views.remarks())])
     shown = [table.html(sortable=False) for table in tables]
     return tag("section", tag("h3", "Where does the time go?"), drawn, shown, told)
 
@@ -112,7 +113,9 @@ def rows(result: Result) -> Element | None:
     """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
-    return tag("details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(result)])
+    return tag(
+        "details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(views_of(result))]
+    )
 
 
 def configuration(result: Result) -> Element:
