@@ -12,6 +12,7 @@ import typer
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.extensions import job_kind, job_kinds, load
 from gpusim.base.files import write_whole
+from gpusim.base.formats import FIXED_2
 from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
@@ -141,7 +142,7 @@ def show(
         "run": stored.label,
         "what": f"{row['kind']}: {row['title']}, on {row['gpu']}",
         "state": row["state"] + (f": {row['error']}" if row["error"] else ""),
-        "started": f"{row['started']}, {row['wall_s']:.2f} s, on {row['host']}",
+        "started": f"{row['started']}, {FIXED_2(row['wall_s'])} s, on {row['host']}",
         "command": f"{row['command']} (in {row['folder']})",
         "code": f"gpusim {row['gpusim']}, sources {row['sources']}",
     }

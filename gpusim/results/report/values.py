@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpusim.base.formats import COUNT, DIGITS_4, GROUPED_1
 from gpusim.base.progress import percent as percent
 from gpusim.base.progress import scaled
 from gpusim.results import metrics
@@ -30,8 +31,8 @@ def format_metric(path: str, value: Any) -> str:
             return percent(value)
         if path.endswith("instructions_per_s"):
             return scaled(value)
-        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return GROUPED_1(value) if abs(value) >= 100 else DIGITS_4(value)
+    return COUNT(value) if isinstance(value, int) else str(value)
 
 
 def unit_of(path: str, other: str = "") -> str:
@@ -86,9 +87,9 @@ def _histogram(buckets: list[int]) -> str:
     below = [sum(buckets[: b + 1]) for b in range(len(buckets))]
     median = next(b for b, count in enumerate(below) if 2 * count >= total)
     largest = next(b for b, count in enumerate(below) if count == total)
-    return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
+    return f"half < {COUNT(2 ** (median + 1))}, all < {COUNT(2 ** (largest + 1))}"
 
 
 def _range(values: list[int]) -> str:
     """Return the smallest and the largest of several units' values, in words."""
-    return f"{min(values):,} to {max(values):,}" if values else NOTHING
+    return f"{COUNT(min(values))} to {COUNT(max(values))}" if values else NOTHING

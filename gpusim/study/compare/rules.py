@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from gpusim.base.formats import DIGITS_3, DIGITS_4, GROUPED_0, PERCENT
 from gpusim.base.sums import plain_sum
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
@@ -219,9 +220,9 @@ def moved(
 
 def describe_change(rule: ComparisonRule, before: float, after: float, change: float) -> str:
     """Put such a change of a rule into words, with its figures."""
-    figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
+    figures = f"{_number(before)} → {_number(after)}" + (f", x{DIGITS_3(after / before)}" if before else "")
     if rule.share:
-        figures = f"{100 * before:.1f} % → {100 * after:.1f} %{_OF_FIRST * (rule.topic == 'stall')}"
+        figures = f"{PERCENT(before)} → {PERCENT(after)}{_OF_FIRST * (rule.topic == 'stall')}"
     return f"{rule.more if change > 0 else rule.less}: {figures}"
 
 
@@ -260,7 +261,7 @@ def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     text = f"bound by {second} instead of {first}"
     if first == second:
         text = f"{'nearer to' if nearer > near else 'farther from'} the bound {first}"
-    text += f": {100 * near:.1f} % → {100 * nearer:.1f} % of the cycles"
+    text += f": {PERCENT(near)} → {PERCENT(nearer)} of the cycles"
     paths = tuple(dict.fromkeys((f"roofline.{first}", f"roofline.{second}")))
     return [ComparisonFinding("roofline", text, nearer - near, near, nearer, paths)]
 
@@ -277,4 +278,4 @@ def nearest_roofline(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
+    return GROUPED_0(value) if abs(value) >= 100 else DIGITS_4(value)

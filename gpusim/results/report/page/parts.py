@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from gpusim.base.formats import COUNT, FIXED_1, GROUPED_DIGITS_3, GROUPED_DIGITS_4, PERCENT_0, RATIO
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
 from gpusim.results import metrics
@@ -52,7 +53,7 @@ def summary(result: Result) -> Element:
     ]
     if len(result.columns) > 1:
         factors = [result.speed_up(column) for column in result.columns]
-        rows.insert(2, ("speed-up", *(NOTHING if f is None else f"{f:.2f} ×" for f in factors)))
+        rows.insert(2, ("speed-up", *(NOTHING if f is None else f"{RATIO(f)}" for f in factors)))
     bounds = [nearest_bound(column) for column in result.columns]
     rows.append(
         ("nearest bound", *(f"{unit_name(name)} {percent(near)}" if name else NOTHING for name, near in bounds))
@@ -139,7 +140,7 @@ def _metrics(result: Result, section: ReportSection, rows: Sequence[tuple[str, .
 def _hotspots(column: RunMetrics, sources: Sources) -> Element:
     rows = []
     for spot in hotspot_rows(column):
-        reasons = ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in spot["reasons"].items())
+        reasons = ", ".join(f"{name.replace('_', ' ')} {PERCENT_0(share)}" for name, share in spot["reasons"].items())
         name = PurePath(spot["file"]).name if spot["file"] else None
         place = f"{name}:{spot['line']}" if name else NOTHING
         lines = sources.get(name or "", [])
@@ -148,7 +149,7 @@ def _hotspots(column: RunMetrics, sources: Sources) -> Element:
         rows.append(
             (
                 (f"{spot['address']:#07x}", spot["address"]), tag("code", spot["instruction"]),
-                (f"{spot['cycles']:,}", spot["cycles"]), (f"{share:,.4g}", share), reasons, place,
+                (COUNT(spot['cycles']), spot["cycles"]), (GROUPED_DIGITS_4(share), share), reasons, place,
                 tag("code", text) if text else "",
             )
         )  # fmt: skip
@@ -164,7 +165,7 @@ def _guesses(result: Result, column: RunMetrics) -> Element:
             one.value.path,
             str(one.value.value),
             one.value.kind,
-            (f"{100 * one.share:,.3g}", one.share),
+            (GROUPED_DIGITS_3(100 * one.share), one.share),
             one.of,
             one.value.source,
         )
@@ -193,10 +194,10 @@ def _lines(column: RunMetrics, sources: Sources) -> Element:
         if before is not None and before.file == row.file:
             for number in range(before.line + 1, min(row.line, len(text) + 1)):
                 rows.append((f"{name}:{number}", tag("code", text[number - 1]), *[""] * 6))
-        active = NOTHING if row.active_lanes is None else f"{row.active_lanes:.1f}"
+        active = NOTHING if row.active_lanes is None else FIXED_1(row.active_lanes)
         shown = tag("code", text[row.line - 1]) if 0 < row.line <= len(text) else ""
         counts = (row.lines, row.least_lines, row.bank_conflict_cycles, row.wait_cycles)
-        rows.append((f"{name}:{row.line}", shown, f"{row.vector_instructions:,}", active, *(f"{n:,}" for n in counts)))
+        rows.append((f"{name}:{row.line}", shown, COUNT(row.vector_instructions), active, *(COUNT(n) for n in counts)))
         before = row
     heads = ("line", "source", "vector instructions", "active lanes", "memory lines", "least", "bank conflicts, cycles")
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel

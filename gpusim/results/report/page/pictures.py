@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpusim.base.formats import DIGITS_3, GROUPED_DIGITS_3
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
@@ -82,7 +83,7 @@ def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
                 roofs[level] = max(roofs.get(level, 0.0), rate)
     if not points or not peak:
         return None
-    said = ", ".join(f"{name} at {level} {intensity:.3g}" for name, level, intensity, _ in points[:6])
+    said = ", ".join(f"{name} at {level} {DIGITS_3(intensity)}" for name, level, intensity, _ in points[:6])
     return Picture(
         name="roofline",
         title="Hierarchical roofline: vector instructions over transactions with L1, L2 and DRAM",
@@ -263,7 +264,7 @@ def _bars(
     return Picture(
         name=name,
         title=title,
-        alt=f"The largest is {largest[1]} with {largest[0]:,.3g} {axis} ({largest[2]}).",
+        alt=f"The largest is {largest[1]} with {GROUPED_DIGITS_3(largest[0])} {axis} ({largest[2]}).",
         heads=(axis, *series),
         rows=table,
         draw=lambda figure: charts.grouped_bars(figure, rows, series, axis),
