@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim.base.formats import COUNT, FIXED_0, FIXED_3, GROUPED_DIGITS_3, PERCENT, PERCENT_0
 from gpusim.base.sums import plain_sum
+from gpusim.base.table import MISSING
 from gpusim.results import metrics
 from gpusim.results.report.access import HEADS, access_rows, has_content
 from gpusim.results.report.guesses import guesses
@@ -15,7 +16,7 @@ from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rule import STALLS, format_location
 from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.sections import ReportSection, list_section_paths
-from gpusim.results.report.values import NOTHING, format_metric, get_value, percent, unit_of, with_half_width
+from gpusim.results.report.values import format_metric, get_value, unit_of, with_half_width
 from isa.execution.resident import WavefrontGroup, group_lines
 from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import short
@@ -47,7 +48,7 @@ def build_rows(result: Result, section: ReportSection) -> list[tuple[str, ...]]:
     rows = []
     for path in list_section_paths(section):
         cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
-        if all(cell == NOTHING for cell in cells):
+        if all(cell == MISSING for cell in cells):
             continue
         if several:
             factor = ratios.get(path)
@@ -91,7 +92,7 @@ def hotspot_rows(column: RunMetrics) -> list[dict[str, Any]]:
 
 def _share(column: RunMetrics, path: str) -> str:
     share = column.share(path)
-    return f" ({percent(share)})" if share is not None else ""
+    return f" ({PERCENT(share)})" if share is not None else ""
 
 
 def _body(result: Result, section: ReportSection, width: int) -> Iterator[Line]:
@@ -161,7 +162,7 @@ def _guesses(result: Result, column: RunMetrics, width: int) -> Iterator[Line]:
         yield from wrapped(f"{column.title}: at most this share of what stands behind it", width, 4, "bold", "  ")
     for guess in found:
         value = guess.value
-        text = f"{percent(guess.share):>8}  {value.path} = {value.value} ({value.kind})  {guess.of}"
+        text = f"{PERCENT(guess.share):>8}  {value.path} = {value.value} ({value.kind})  {guess.of}"
         yield from wrapped(text, width, 14, "", "    ")
 
 
@@ -174,9 +175,9 @@ def _series(column: RunMetrics, width: int) -> Iterator[Line]:
     rows = []
     for k, end in enumerate(found.ends):
         values = [values[k] for values in found.rates.values()]
-        rates = [NOTHING if value is None else GROUPED_DIGITS_3(value) for value in values]
+        rates = [MISSING if value is None else GROUPED_DIGITS_3(value) for value in values]
         reason = max(found.stalls, key=lambda name: found.stalls[name][k])
-        most = f"{reason} {FIXED_0(found.stalls[reason][k])} %" if found.stalls[reason][k] else NOTHING
+        most = f"{reason} {FIXED_0(found.stalls[reason][k])} %" if found.stalls[reason][k] else MISSING
         rows.append([COUNT(end), *rates, COUNT(found.resident[k]), most])
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     yield from wrapped(f"{column.title}: {'; '.join(heads)}", width, 4, "bold", "  ")

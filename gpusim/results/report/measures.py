@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from gpusim.base.formats import PERCENT
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.values import format_metric, percent
+from gpusim.results.report.values import format_metric
 
 _ADVICE_BY_BOUND = {
     "valu": "fewer or cheaper vector instructions: hoist, use v_mad and v_fma, larger tiles for each work-item",
@@ -73,7 +74,7 @@ def bound_figures(run: RunMetrics) -> Mapping[str, str]:
     largest = max((reason for reason in waits if reason != "issued"), key=lambda reason: waits[reason], default="")
     return {
         "bound": unit_name(name),
-        "near": percent(near),
+        "near": PERCENT(near),
         "advice": _ADVICE_BY_BOUND.get(name, ""),
         "wait": largest.replace("_", " "),
     }

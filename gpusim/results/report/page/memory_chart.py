@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gpusim.base.formats import GROUPED_0, GROUPED_DIGITS_3
+from gpusim.base.formats import GROUPED_0, GROUPED_DIGITS_3, PERCENT
 from gpusim.base.picture import Picture
+from gpusim.base.table import MISSING
 from gpusim.results.report.access import LINE_BYTES
 from gpusim.results.report.page.charts import COLOURS
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.values import NOTHING, percent
 
 _BOX = (1.35, 0.62)  # inches
 _STEP = 2.0  # from column to column
@@ -40,7 +40,7 @@ class ChartFlow(NamedTuple):
 
 def _rate(run: RunMetrics, path: str, what: str) -> str:
     rate = run.get(path)
-    return f"{what} {NOTHING if rate is None else percent(rate)}"
+    return f"{what} {MISSING if rate is None else PERCENT(rate)}"
 
 
 def units_and_flows(run: RunMetrics) -> tuple[list[ChartUnit], list[ChartFlow]]:

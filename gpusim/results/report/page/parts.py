@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from gpusim.base.formats import COUNT, FIXED_1, GROUPED_DIGITS_3, GROUPED_DIGITS_4, PERCENT_0, RATIO
+from gpusim.base.formats import COUNT, FIXED_1, GROUPED_DIGITS_3, GROUPED_DIGITS_4, PERCENT, PERCENT_0, RATIO
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
+from gpusim.base.table import MISSING
 from gpusim.results import metrics
 from gpusim.results.report.access import HEADS, LineRow, access_rows, line_rows, patterns
 from gpusim.results.report.details import build_heads, build_rows, hotspot_rows
@@ -19,7 +20,6 @@ from gpusim.results.report.rule import PerformanceFinding, format_location
 from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.screen import top_findings, verified
 from gpusim.results.report.sections import SECTIONS, ReportSection
-from gpusim.results.report.values import NOTHING, percent
 
 _SUMMARY = {
     "cycles": "kernel.cycles",
@@ -53,10 +53,10 @@ def summary(result: Result) -> Element:
     ]
     if len(result.columns) > 1:
         factors = [result.speed_up(column) for column in result.columns]
-        rows.insert(2, ("speed-up", *(NOTHING if f is None else f"{RATIO(f)}" for f in factors)))
+        rows.insert(2, ("speed-up", *(MISSING if f is None else f"{RATIO(f)}" for f in factors)))
     bounds = [nearest_bound(column) for column in result.columns]
     rows.append(
-        ("nearest bound", *(f"{unit_name(name)} {percent(near)}" if name else NOTHING for name, near in bounds))
+        ("nearest bound", *(f"{unit_name(name)} {PERCENT(near)}" if name else MISSING for name, near in bounds))
     )
     rows.append(("verified", *map(verified, result.columns)))
     remarks = [f"partial, {result.stopped_by}: all figures are of what was simulated by then"] * bool(result.stopped_by)
@@ -142,7 +142,7 @@ def _hotspots(column: RunMetrics, sources: Sources) -> Element:
     for spot in hotspot_rows(column):
         reasons = ", ".join(f"{name.replace('_', ' ')} {PERCENT_0(share)}" for name, share in spot["reasons"].items())
         name = PurePath(spot["file"]).name if spot["file"] else None
-        place = f"{name}:{spot['line']}" if name else NOTHING
+        place = f"{name}:{spot['line']}" if name else MISSING
         lines = sources.get(name or "", [])
         share = 100 * spot["share"]
         text = lines[spot["line"] - 1].strip() if name and 0 < spot["line"] <= len(lines) else ""
@@ -194,7 +194,7 @@ def _lines(column: RunMetrics, sources: Sources) -> Element:
         if before is not None and before.file == row.file:
             for number in range(before.line + 1, min(row.line, len(text) + 1)):
                 rows.append((f"{name}:{number}", tag("code", text[number - 1]), *[""] * 6))
-        active = NOTHING if row.active_lanes is None else FIXED_1(row.active_lanes)
+        active = MISSING if row.active_lanes is None else FIXED_1(row.active_lanes)
         shown = tag("code", text[row.line - 1]) if 0 < row.line <= len(text) else ""
         counts = (row.lines, row.least_lines, row.bank_conflict_cycles, row.wait_cycles)
         rows.append((f"{name}:{row.line}", shown, COUNT(row.vector_instructions), active, *(COUNT(n) for n in counts)))

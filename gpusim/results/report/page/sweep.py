@@ -7,10 +7,9 @@ from typing import Any
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.extensions import known_kind
+from gpusim.base.formats import clock, is_number
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
-from gpusim.base.progress import clock
-from gpusim.base.table import is_number
 from gpusim.results import metrics
 from gpusim.results.report.page.figures import draw_figure
 from gpusim.results.report.result import Result
