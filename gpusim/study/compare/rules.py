@@ -6,26 +6,18 @@ both can be ordered beside one another. Stall reasons are shares of the *first* 
 add up to that of all wavefront-cycles.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from gpusim.base.formats import DIGITS_3, DIGITS_4, GROUPED_0, PERCENT
 from gpusim.base.sums import plain_sum
+from gpusim.results.metrics.formula import evaluate_formula, parse_formula
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
 TIME = "kernel.time_us"
 _OF_FIRST = " of the first's wavefront-cycles"
 SHARE, AMOUNT = 0.02, 0.05  # changes from which a rule speaks
-_METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
-
-
-@cache
-def parse_measure(measure: str) -> tuple[tuple[str, ...], ...]:
-    """Return the metrics of a measure's sums, 'a.b + c.d / e.f': one sum, or numerator and denominator."""
-    return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
 @dataclass(frozen=True)
@@ -35,7 +27,7 @@ class ComparisonRule:
     topic: Topic
     """Topic of the quantity."""
     measure: str
-    """Formula over metric paths: a path, a sum, or one quotient of sums, such as 'a.b + a.c / d.e'."""
+    """Formula over metric paths (`gpusim.results.metrics.formula`)."""
     more: str
     """Text for an increase, without figures."""
     less: str
@@ -48,19 +40,11 @@ class ComparisonRule:
     @property
     def paths(self) -> list[str]:
         """The metrics that the rule needs."""
-        return [path for part in parse_measure(self.measure) for path in part]
+        return [path for part in parse_formula(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """Return the value of the measure; None where a metric does not apply, or the denominator is 0."""
-        sums = []
-        for part in parse_measure(self.measure):
-            values = [metrics.get(path) for path in part]
-            if any(not isinstance(value, int | float) for value in values):
-                return None
-            sums.append(float(plain_sum(v for v in values if v is not None)))
-        if len(sums) == 1:
-            return sums[0]
-        return sums[0] / sums[1] if sums[1] else None
+        return evaluate_formula(self.measure, metrics.get)
 
 
 @dataclass(frozen=True)
