@@ -143,14 +143,7 @@ def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
 
 def _check_options(asked: JobRequest, options: JobCommandOptions) -> None:
     """Raise UserError for an option of launches, where a kind of job has no such launches."""
-    given = {
-        "--timeline": options.timeline,
-        "--hotspots": options.hotspots or None,
-        "--checked": options.checked or None,
-        "--max-cycles": options.max_cycles,
-        "--every": options.every,
-    }
-    for option, value in given.items():
+    for option, value in options.of_launches().items():
         if asked.not_launched and value is not None:
             raise UserError(f"{option}: {asked.not_launched}")
 

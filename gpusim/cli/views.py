@@ -13,3 +13,17 @@ METRICS_IN_TWO = View(
     ]
 )
 CODE_FILES: list[Column] = [*columns("file"), *columns("kernels", "can be executed", "instructions", right=True)]
+
+SWEEPS = View(
+    [
+        column("id", "sweep"),
+        column("name"),
+        column(lambda row: row["title"].removesuffix(f": {', '.join(row['axes'])}"), "title"),
+        column(lambda row: ", ".join(path.rpartition(".")[2] for path in row["axes"]), "axes"),
+        column("points"),
+        column("known", "ended"),
+        column("failed"),
+        column("started"),
+    ]
+)
+CODE = column("sources", "code")
