@@ -54,7 +54,7 @@ class Attributes(Mapping[str, Any]):
 
 
 @dataclass(frozen=True)
-class View:
+class ReshapedTensor:
     """A tensor of the file under another shape of an image."""
 
     name: str
@@ -92,7 +92,7 @@ class Parameter:
     """Returns the part of the tensor that is used; None: the whole tensor."""
 
 
-Source = Union[str, View, StoredValues, LayerOutput, "OnnxLayer"]
+Source = Union[str, ReshapedTensor, StoredValues, LayerOutput, "OnnxLayer"]
 
 
 @dataclass(frozen=True)
