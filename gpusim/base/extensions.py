@@ -34,6 +34,17 @@ class JobKind:
     """Returns the tables that a result of the kind has beside its rows, from a `Result`; an empty list for others."""
     show: str = ""
     """Prints a stored result of the kind: `show(document, stream)`."""
+    views: str = ""
+    """Makes the tables and lines of a result's rows: a subclass of `gpusim.results.report.rows.ResultViews`."""
+    timelines: tuple[str, ...] = ("cycles", "launches")
+    """What a timeline of the kind can show, the usual first."""
+    no_cycles: str = ""
+    """Reason why a timeline cannot show cycles."""
+    estimate: str = ""
+    """Estimates by bounds from the factory's arguments what a job costs; empty: its launches are looked at."""
+
+
+_OTHER = JobKind(factory="")
 
 
 @cache
@@ -54,6 +65,11 @@ def job_kind(name: str) -> JobKind:
     if name not in kinds:
         raise UserError(f"kind: {unknown_name('kind of job', name, kinds)}")
     return kinds[name]
+
+
+def known_kind(name: str) -> JobKind:
+    """Return the kind of that name; one without anything of its own for others, such as a launch from a script."""
+    return job_kinds().get(name, _OTHER)
 
 
 def extension_sources() -> tuple[str, ...]:

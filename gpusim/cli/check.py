@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from gpusim.base.formats import COUNT
 from gpusim.cli.options import JsonOption, QuietOption, SetOption
 
 
@@ -48,6 +49,8 @@ def check(
         for finding in found["findings"]:
             print(finding["text"])
         said = ", ".join(f"{count} {kind}" for kind, count in found["counts"].items()) or "nothing found"
-        executed = f"{found['workgroups']:,} workgroups, {found['wavefront_instructions']:,} wavefront instructions"
+        executed = (
+            f"{COUNT(found['workgroups'])} workgroups, {COUNT(found['wavefront_instructions'])} wavefront instructions"
+        )
         print(f"{short(found['kernel'])}: {said}; {executed}")
     return EXIT_NOT_AS_EXPECTED if found["findings"] else 0

@@ -66,12 +66,11 @@ def figure_files(names: Sequence[str], options: FigureOptions, store: str | None
         return {}
     from gpusim.results.report.page.figures import draw_figure
     from gpusim.results.report.sweeps.series import FigureChoice
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import open_store
     from gpusim.results.store.sweep_points import swept
     from gpusim.results.store.sweeps import sweep_meant
 
-    with StoreReader(store_to_read(store)) as results:
+    with open_store(store) as results:
         number = sweep_meant(results, names[0]) if len(names) == 1 else None
         if number is None:
             raise UserError(f"--figure: is of one sweep, as in: gpusim report sweep:1 --figure {options.figure}")

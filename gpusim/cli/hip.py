@@ -134,15 +134,7 @@ def hip(
 def _check(asked: HipOptions, options: JobCommandOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
     if asked.timing == "off" or asked.check:
-        timed = {
-            "--kernels": asked.kernels,
-            "--timeline": options.timeline,
-            "--sample": sampling.sample or None,
-            "--hotspots": options.hotspots or None,
-            "--checked": options.checked or None,
-            "--max-cycles": options.max_cycles,
-            "--every": options.every,
-        }
+        timed = {"--kernels": asked.kernels, "--sample": sampling.sample or None, **options.of_launches()}
         for option, value in timed.items():
             if value is not None:
                 said = option if value is True else f"{option} {value}"

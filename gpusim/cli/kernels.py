@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT
 from gpusim.base.interrupt import interrupt_python
-from gpusim.base.table import Column, Table, columns
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel
@@ -111,8 +111,10 @@ def _check_files(files: list[Path], markdown: bool) -> int:
         for line in () if markdown else _lines(verdicts[-1]):
             print(line, flush=True)
     if markdown:
-        heads = [Column("file"), *columns("kernels", "can be executed", "instructions", right=True)]
-        print(Table(heads, [row for verdict in verdicts for row in _rows(verdict)]).markdown(), end="")
+        from gpusim.base.table import Table
+        from gpusim.cli.views import CODE_FILES
+
+        print(Table(CODE_FILES, [row for verdict in verdicts for row in _rows(verdict)]).markdown(), end="")
     good = all(v.executable == v.kernels and not v.refused and not v.marks for v in verdicts)
     return 0 if good else EXIT_DIFFERENT
 
@@ -175,7 +177,7 @@ def _is_binary(path: Path) -> bool:
 def _rows(verdict: FileSupport) -> Iterator[tuple[str, ...]]:
     from isa.encoding.miscompiled import FAULTS
 
-    counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
+    counts = (COUNT(count).replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
     yield f"`{verdict.file.name}`", *((verdict.refused, "", "") if verdict.refused else counts)
     for reason, count in verdict.reasons.most_common():
         yield f"– {reason}", str(count), "", ""

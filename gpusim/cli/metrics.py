@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from gpusim.base.table import Column, Table, TableCell, columns
-
 
 def metrics(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/metrics.md.")] = False,
 ) -> None:
     """List every reported metric with unit and definition."""
+    from gpusim.cli import views
     from gpusim.results.metrics import METRICS
 
     if markdown:
@@ -19,9 +18,7 @@ def metrics(
 
         sys.stdout.write(page())
         return
-    if not sys.stdout.isatty():
-        rows = [[m.path, m.unit, m.definition] for m in METRICS]
-        sys.stdout.write(Table(columns("path", "unit", "definition"), rows).tabbed(heads=False))
-        return
-    cells = [[TableCell(m.path, f"{m.path}\n  {m.unit}".rstrip()), m.definition] for m in METRICS]
-    Table([Column("path, unit", whole=True), Column("definition")], cells).show(sys.stdout)
+    if sys.stdout.isatty():
+        views.METRICS_IN_TWO.table(METRICS).show(sys.stdout)
+    else:
+        sys.stdout.write(views.METRICS.table(METRICS).tabbed(heads=False))

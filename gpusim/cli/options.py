@@ -156,6 +156,16 @@ class JobCommandOptions:
         ),
     ] = None
 
+    def of_launches(self) -> dict[str, Any]:
+        """Return the values of options that observe or limit launches, by option; None where one is not given."""
+        return {
+            "--timeline": self.timeline,
+            "--hotspots": self.hotspots or None,
+            "--checked": self.checked or None,
+            "--max-cycles": self.max_cycles,
+            "--every": self.every,
+        }
+
 
 @dataclass(frozen=True)
 class StoreOptions:

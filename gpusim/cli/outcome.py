@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import yaml
 
 from gpusim.base.errors import UserError
+from gpusim.base.extensions import known_kind
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
-OF_MANY = ("net", "hip")  # kinds of many launches, whose timeline is of launches and not of cycles
 
 
 def overrides(options: JobCommandOptions) -> list[str]:
@@ -143,21 +143,15 @@ def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
 
 def _check_options(asked: JobRequest, options: JobCommandOptions) -> None:
     """Raise UserError for an option of launches, where a kind of job has no such launches."""
-    given = {
-        "--timeline": options.timeline,
-        "--hotspots": options.hotspots or None,
-        "--checked": options.checked or None,
-        "--max-cycles": options.max_cycles,
-        "--every": options.every,
-    }
-    for option, value in given.items():
+    for option, value in options.of_launches().items():
         if asked.not_launched and value is not None:
             raise UserError(f"{option}: {asked.not_launched}")
 
 
 def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
     """Say what a timeline shows, 'cycles' or 'launches'; raises UserError for what a kind of job has not."""
-    usual = "launches" if kind in OF_MANY and options.window is None else "cycles"
+    known = known_kind(kind)
+    usual = known.timelines[0] if options.window is None else "cycles"
     wanted = options.timeline_of or usual
     if options.timeline is None:
         if options.timeline_of is not None:
@@ -165,12 +159,9 @@ def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
         return usual
     if wanted == "launches" and options.window is not None:
         raise UserError(f"--window {options.window}: says which cycles are shown; of launches all are")
-    if wanted == "cycles" and kind == "net":
-        said = "--timeline-of cycles" if options.window is None else f"--window {options.window}"
-        raise UserError(
-            f"{said}: a network's launches are simulated in several processes, and equal ones once: its"
-            " timeline is of launches; gpusim run draws a layer's cycles"
-        )
+    if wanted not in known.timelines:
+        option = f"--timeline-of {wanted}" if options.window is None else f"--window {options.window}"
+        raise UserError(f"{option}: {known.no_cycles}")
     return wanted
 
 

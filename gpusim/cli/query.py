@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from gpusim.base.outputs import check_outputs, put
-from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, JsonOption, StoreFile
 
 
@@ -24,7 +23,7 @@ def query(
     check_outputs({"--json": json_file, "--csv": csv_file}, [path])
     with StoreReader(path) as results:
         found = results.query(sql)
-    table = Table(columns(*found.columns), found.rows)
+    table = found.table()
     if json_file is not None:
         put(json_file, table.json())
     if csv_file is not None:

@@ -140,13 +140,12 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
     """
     from gpusim.results.report.page.page import select_detailed
     from gpusim.results.report.result import read
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import StoreReader, open_store
     from gpusim.results.store.records import stored_run
     from gpusim.results.store.sweeps import sweep_meant
 
     if len(names) == 1 and not _is_file(names[0]):
-        with StoreReader(store_to_read(store)) as stored_results:
+        with open_store(store) as stored_results:
             number = sweep_meant(stored_results, names[0])
             if number is not None:
                 return _read_sweep(stored_results, number)
@@ -165,7 +164,7 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
             if _is_file(name):
                 take(Path(name).name if short.count(Path(name).name) == 1 else name, name, _json(Path(name)))
                 continue
-            results = results or stack.enter_context(StoreReader(store_to_read(store)))
+            results = results or stack.enter_context(open_store(store))
             sweep = sweep_meant(results, name)
             if sweep is None:
                 stored = stored_run(results, name)

@@ -12,9 +12,9 @@ import typer
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.extensions import job_kind, job_kinds, load
 from gpusim.base.files import write_whole
+from gpusim.base.formats import FIXED_2
 from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
-from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, several
 
 if TYPE_CHECKING:
@@ -66,19 +66,18 @@ class ListOptions:
 
 def list_(options: ListOptions) -> None:
     """List runs: number, name, what was run, on what, how it ended, its time, when."""
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import open_store
 
     where, values = _conditions(options)
     source = f"FROM runs JOIN configurations ON hash = configuration WHERE {' AND '.join(where) or '1'}"
-    with StoreReader(store_to_read(options.store)) as results:
+    with open_store(options.store) as results:
         ((count,),) = results.rows(f"SELECT count(*) {source}", values).rows
         limit = options.last or count
         sql = f"SELECT {LISTED}, {_TIMES}, started {source} ORDER BY runs.id DESC LIMIT ?"
         found = results.rows(sql, [*values, limit])
         if not count:
             _check_paths(results, options.having)
-    Table(columns(*found.columns), found.rows[::-1]).show(sys.stdout)
+    found[::-1].table().show(sys.stdout)
     if count > limit:
         print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
     elif not count:
@@ -87,22 +86,14 @@ def list_(options: ListOptions) -> None:
 
 def sweeps(store: StoreFile = None) -> None:
     """List sweeps: number, name, title, axes, how many points it has, how many have ended and failed, when."""
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.cli.views import CODE, SWEEPS
+    from gpusim.results.store.reading import open_store
 
-    with StoreReader(store_to_read(store)) as results:
+    with open_store(store) as results:
         found = results.rows(_SWEEPS)
-    codes = {row["sources"] for row in found}
-    heads = ["sweep", "name", "title", "axes", "points", "ended", "failed", "started", "code"]
-    rows = []
-    for row in found:
-        axes = list(json.loads(row["specification"]).get("axes", {}))
-        title = row["title"].removesuffix(f": {', '.join(axes)}")
-        short = ", ".join(path.rpartition(".")[2] for path in axes)
-        counts = (row["points"], row["known"], row["failed"])
-        rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
-    shown = len(heads) if len(codes) > 1 else -1
-    Table(columns(*heads[:shown]), [row[:shown] for row in rows]).show(sys.stdout)
+    rows = [{**row, "axes": list(json.loads(row["specification"]).get("axes", {}))} for row in found]
+    several = len({row["sources"] for row in rows}) > 1
+    (SWEEPS.with_columns(CODE) if several else SWEEPS).table(rows).show(sys.stdout)
     if not rows:
         print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
 
@@ -117,8 +108,7 @@ def show(
 ) -> None:
     """Show a run's result or a sweep's points again, as the command did."""
     from gpusim.results.report.terminal import PrintOptions
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import open_store
     from gpusim.results.store.sweeps import sweep_meant
 
     wanted = PrintOptions(sections, details)
@@ -127,7 +117,7 @@ def show(
     from gpusim.results.report.document import as_json
     from gpusim.results.store.records import stored_run
 
-    with StoreReader(store_to_read(store)) as results:
+    with open_store(store) as results:
         sweep = sweep_meant(results, run)
         if sweep is not None:
             _show_sweep(results.sweep(sweep), json_file, wanted)
@@ -141,7 +131,7 @@ def show(
         "run": stored.label,
         "what": f"{row['kind']}: {row['title']}, on {row['gpu']}",
         "state": row["state"] + (f": {row['error']}" if row["error"] else ""),
-        "started": f"{row['started']}, {row['wall_s']:.2f} s, on {row['host']}",
+        "started": f"{row['started']}, {FIXED_2(row['wall_s'])} s, on {row['host']}",
         "command": f"{row['command']} (in {row['folder']})",
         "code": f"gpusim {row['gpusim']}, sources {row['sources']}",
     }
@@ -214,7 +204,7 @@ def export(options: ExportOptions) -> None:
     check_outputs(outputs, [path])
     with StoreReader(path) as results:
         found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
-    table = Table(columns(*found.columns), found.rows)
+    table = found.table()
     if options.parquet is not None:
         write_whole(options.parquet, table.parquet())
     if options.csv_file is not None:
@@ -270,7 +260,7 @@ def _path_and_value(text: str) -> tuple[str, Any]:
 
 def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "PrintOptions") -> None:
     """Print the sweep's points, as `gpusim sweep` does, and which is the best."""
-    table = Table(columns(*sweep.columns), sweep.rows)
+    table = sweep.table()
     if wanted.sections or wanted.details:
         raise UserError(f"{sweep.label}: sections are of a run; gpusim compare and report tell more of a sweep")
     if json_file is not None:

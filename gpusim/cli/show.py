@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpusim.base.formats import DIGITS_4, FIXED_0, FIXED_1, GENERAL
 from gpusim.cli.options import ConfigArgument, SetOption
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
 
     graph = topology.build(gpu, engine)
     topology.check_reach(graph)
-    lines = [f"{gpu.name}: {gpu.cus} compute units at {gpu.clock_ghz:g} GHz, {gpu.memory_mib} MiB of memory"]
+    lines = [f"{gpu.name}: {gpu.cus} compute units at {GENERAL(gpu.clock_ghz)} GHz, {gpu.memory_mib} MiB of memory"]
     for kind in ("cu", "l1", "crossbar", "l2", "engine", "dram"):
         units = topology.list_units(graph, kind)
         if not units:
@@ -68,9 +69,9 @@ def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
         what = "" if kind == "cu" else graph.nodes[units[0]]["what"]
         line = f"  {kind:<9} x {len(units):<4} {what}".rstrip()
         if below:
-            line += f" -> {', '.join(below)} ({', '.join(f'{w:.4g}' for w in sorted(width))} bytes/cycle each)"
+            line += f" -> {', '.join(below)} ({', '.join(f'{DIGITS_4(w)}' for w in sorted(width))} bytes/cycle each)"
         lines.append(line)
     most = topology.bandwidth_bytes_per_cycle(graph)
-    lines.append(f"  DRAM to compute units: at most {most:.1f} bytes/cycle = {most * gpu.clock_ghz:.0f} GB/s")
+    lines.append(f"  DRAM to compute units: at most {FIXED_1(most)} bytes/cycle = {FIXED_0(most * gpu.clock_ghz)} GB/s")
     lines.append("  every compute unit reaches every DRAM channel")
     return lines

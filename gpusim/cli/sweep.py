@@ -240,7 +240,7 @@ def _together(costs: "Sequence[RunCost]") -> "RunCost":
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
     if options.by_layer is None:
         found, said = _table(number, spec, options)
-        table = Table(columns(*found.columns), found.rows)
+        table = found.table()
     else:
         table, said = _by_layer(number, spec, options, options.by_layer / 100), []
     if options.csv_file is not None:
@@ -252,12 +252,11 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
 
 def _by_layer(number: int, spec: "SweepSpec", options: SweepOptions, loss: float) -> Table:
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import open_store
     from gpusim.study.sweep.by_layer import check, load_layer_passes, table
 
     axis = check(spec)
-    with StoreReader(store_to_read(options.storing)) as results:
+    with open_store(options.storing) as results:
         return table(load_layer_passes(results, number, axis), axis, loss)
 
 
@@ -266,10 +265,9 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Quer
 
     With objectives, both say what these come to and which points are on the front.
     """
-    from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
+    from gpusim.results.store.reading import open_store
 
-    with StoreReader(store_to_read(options.storing)) as results:
+    with open_store(options.storing) as results:
         known = results.known_metrics()
         told = _answers(results, number)
         metrics = [metric for metric in options.metrics if metric in known]

@@ -7,6 +7,17 @@ KINDS = {
     "gemm": JobKind(factory="gpusim.jobs.gemm.gemm_job"),
     "convolution": JobKind(factory="gpusim.jobs.convolution.ConvolutionJob"),
     "exec": JobKind(factory="gpusim.jobs.exec.ExecJob"),
-    "net": JobKind(factory="gpusim.jobs.networks.job.NetworkJob"),
-    "hip": JobKind(factory="gpusim.jobs.hip.job.HipJob"),
+    "net": JobKind(
+        factory="gpusim.jobs.networks.job.NetworkJob",
+        views="gpusim.jobs.networks.result_views.NetworkViews",
+        timelines=("launches",),
+        no_cycles="a network's launches are simulated in several processes, and equal ones once: its timeline is of"
+        " launches; gpusim run draws a layer's cycles",
+        estimate="gpusim.jobs.estimates.whole_runs.estimated_network",
+    ),
+    "hip": JobKind(
+        factory="gpusim.jobs.hip.job.HipJob",
+        views="gpusim.jobs.hip.views.ProgramViews",
+        timelines=("launches", "cycles"),
+    ),
 }

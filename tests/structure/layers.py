@@ -238,13 +238,13 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_250,
+    "gpusim.base": 4_520,
     "gpusim.model": 7_800,
     "gpusim.config": 2_500,
-    "gpusim.results": 11_550,
-    "gpusim.jobs": 11_250,
+    "gpusim.results": 11_230,
+    "gpusim.jobs": 12_500,
     "gpusim.study": 3_100,
-    "gpusim.cli": 3_400,
+    "gpusim.cli": 3_450,
     "gpusim.lab": 19_150,
     "isa": 20_550,
     "memory": 8_650,

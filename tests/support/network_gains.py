@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpusim.results.report.gains import gains_tables
+from gpusim.jobs.networks.gains import gains_tables
 from gpusim.results.report.result import read
-from gpusim.results.report.rows import choice_lines
+from gpusim.results.report.rows import views_of
 
 
 def page(results: list[dict[str, Any]]) -> str:
@@ -27,7 +27,7 @@ def page(results: list[dict[str, Any]]) -> str:
         (table,) = gains_tables(found)
         layers = result["config"]["network"]["layers"]
         parts += [f"## {found.title}{f', layers {layers}' if layers else ''}\n", table.markdown()]
-        chosen = [line.removeprefix("without: ") for line in choice_lines(found) if line.startswith("without: ")]
+        chosen = [line.removeprefix("without: ") for line in views_of(found).remarks() if line.startswith("without: ")]
         parts += ["\n".join(["By the algorithms that are the fastest apart:\n", *(f"- {line}" for line in chosen), ""])]
     return "\n".join(parts)
 

@@ -12,7 +12,7 @@ from gpusim.jobs.networks import choice
 from gpusim.jobs.networks.choice import PASSES
 from gpusim.results.report.many import as_markdown
 from gpusim.results.report.result import choice_text, read
-from gpusim.results.report.rows import choice_lines
+from gpusim.results.report.rows import views_of
 from tests.support.network_runs import GPU, Ran, piped, run_job
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass
@@ -117,7 +117,7 @@ def test_it_is_said(found: Ran) -> None:
     measured = {"implicit": 100, "im2col": 250, "winograd_2x2": 300}
     text = "implicit by measurement; im2col 2.50 ×, winograd_2x2 3.00 ×, direct at least 4.00 ×, x not measured"
     assert choice_text({"kernel": "implicit", "cycles": measured, "at_least": {"direct": 400, "x": 99}}) == text
-    head, *said = choice_lines(read(tree))
+    head, *said = views_of(read(tree)).remarks()
     assert head == "convolution by the fastest algorithm, and how many times as long others take:"
     assert len(said) == len(chosen) and said[0].startswith(f"square forward: {one_of(chosen).get('kernel')} by ")
     assert all(f"{line}\n" in piped(tree) and f"- {line}\n" in as_markdown(tree) for line in [head, *said])
@@ -130,7 +130,7 @@ def one_of(chosen: dict[Any, Any]) -> dict[str, Any]:
 
 
 def test_nothing_is_said_where_nothing_was_chosen() -> None:
-    assert choice_lines(read(record_of("implicit", layers="square", train=False).tree)) == []
+    assert views_of(read(record_of("implicit", layers="square", train=False).tree)).remarks() == []
 
 
 def test_an_algorithm_that_does_not_fit_the_memory_is_left_out() -> None:

@@ -41,7 +41,7 @@ from gpusim.results.metrics import describe
 from gpusim.results.metrics.metric import collect_formula_inputs
 from gpusim.results.records.record import RunRecord
 from gpusim.results.report.document import as_json, document
-from gpusim.results.report.rows import LEGEND
+from gpusim.results.report.words import LEGEND
 from gpusim.results.store.file import StoreError
 from gpusim.results.store.keeper import RunClock, StoreWriter
 from gpusim.results.store.outcome import build_outcome

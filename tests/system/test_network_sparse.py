@@ -15,7 +15,7 @@ from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.results.report.many import as_markdown
 from gpusim.results.report.page.parts import fragment
 from gpusim.results.report.result import read
-from gpusim.results.report.rows import sparse_tables
+from gpusim.results.report.rows import views_of
 from spartan.engine_spec import EngineSpec
 from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer
@@ -95,7 +95,7 @@ def test_a_speed_up_is_against_the_fastest_dense_algorithm(
     assert result.speed_up(result.columns[0]) == 1, "the dense one is what all are compared with"
     assert result.speed_up(result.columns[1]) == cycles[0] / cycles[1], "wherever it is shown"
     assert lenet["normalized"]["kernel.cycles"] == cycles[1] / cycles[0], "as of any run"
-    (table,) = sparse_tables(result)
+    (table,) = views_of(result).further_tables()
     (row,) = table.rows
     shown_there = dict(zip((column.head for column in table.columns), row, strict=True))
     assert shown_there["speed-up"].value == ratio and shown_there["dense by"] == chosen["kernel"]

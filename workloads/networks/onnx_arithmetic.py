@@ -13,9 +13,9 @@ from workloads.networks.onnx_node import (
     OnnxLayer,
     Parameter,
     Read,
+    ReshapedTensor,
     Source,
     UnsupportedNodeError,
-    View,
     image_shape,
 )
 from workloads.networks.tensor import Shape
@@ -48,7 +48,7 @@ def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -
     viewed: list[Source] = []
     for source, one in zip(sources, shapes, strict=True):
         full = ((1,) * (len(shape) - len(one)) + one)[cut:]
-        viewed.append(View(source, full) if isinstance(source, str) and full != image_shape(one) else source)
+        viewed.append(ReshapedTensor(source, full) if isinstance(source, str) and full != image_shape(one) else source)
     return OnnxLayer("combine", {"operation": operation}, tuple(viewed), shape)
 
 
@@ -65,7 +65,7 @@ def with_stored(
         held = held[1:]
     input_shape = ((1,) * (len(whole) - len(shape)) + shape)[cut:]
     if isinstance(source, str) and input_shape != image_shape(shape):
-        source = View(source, input_shape)
+        source = ReshapedTensor(source, input_shape)
     values: dict[str, Any] = {"operation": operation, "stored": list(held)}
     values |= {} if node.trained(name) else {"trained": False}
     values |= {"stored_first": True} if first else {}

@@ -27,10 +27,10 @@ from workloads.networks.onnx_node import (
     Node,
     OnnxLayer,
     Parameter,
+    ReshapedTensor,
     Source,
     StoredValues,
     UnsupportedNodeError,
-    View,
     image_shape,
 )
 from workloads.networks.onnx_nodes import READERS
@@ -546,7 +546,7 @@ class _GraphReader:
             parameter = Parameter(source.name, shape=source.shape)
             self.parameters[free, "weight"] = parameter, source.shape
             return self._add(free, "stored", (), {"shape": list(source.shape)}, {"weight": source.shape})
-        tensor, shape = (source.name, source.shape) if isinstance(source, View) else (source, None)
+        tensor, shape = (source.name, source.shape) if isinstance(source, ReshapedTensor) else (source, None)
         if tensor not in self.at:
             raise UnsupportedNodeError(f"input '{tensor}' is neither an input of the network nor another node's output")
         layer = self.at[tensor]

@@ -13,10 +13,10 @@ from workloads.networks.onnx_node import (
     OnnxLayer,
     Parameter,
     Read,
+    ReshapedTensor,
     Source,
     StoredValues,
     UnsupportedNodeError,
-    View,
     image_shape,
 )
 from workloads.networks.tensor import Shape
@@ -35,7 +35,7 @@ def _concat(node: Node) -> OnnxLayer:
         if node.stored(name) is not None:
             sources.append(StoredValues(name, shape[cut:]))
         else:
-            sources.append(name if shape[cut:] == image_shape(shape) else View(name, shape[cut:]))
+            sources.append(name if shape[cut:] == image_shape(shape) else ReshapedTensor(name, shape[cut:]))
     whole = (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])
     return OnnxLayer("concat", {"axis": axis - cut} if axis - cut else {}, tuple(sources), whole)
 
@@ -102,7 +102,7 @@ def _transpose(node: Node) -> OnnxLayer | InputAlias:
         return under(node.inputs[0], shape, turned)
     if order[0] == 0 and image_shape(shape) != shape:
         return OnnxLayer("permute", {"order": [axis - 1 for axis in order[1:]]}, node.inputs[:1], turned)
-    return OnnxLayer("permute", {"order": order}, (View(node.inputs[0], shape),), turned)
+    return OnnxLayer("permute", {"order": order}, (ReshapedTensor(node.inputs[0], shape),), turned)
 
 
 def _pad(node: Node) -> OnnxLayer | InputAlias:
@@ -147,7 +147,7 @@ def _cut(node: Node, taken: Mapping[int, range], shape_out: Shape) -> OnnxLayer 
     if any(not taken[axis] for axis in axes):
         raise UnsupportedNodeError(f"nothing is left of an input of {list(shape)}")
     source, left = node.of_image(axes)
-    held = shape if isinstance(source, View) else image_shape(shape)
+    held = shape if isinstance(source, ReshapedTensor) else image_shape(shape)
     for axis, of in zip(axes, left, strict=True):
         source, held = _sliced(source, held, of, taken[axis])
     if not isinstance(source, OnnxLayer):
@@ -227,7 +227,7 @@ def _reduce(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
             return under(node.inputs[0], shape, kept)
         source, within = node.of_image(axes)
         source = source if operation != "l2" or not isinstance(source, str) else name
-        if operation == "l2" and isinstance(source, View):
+        if operation == "l2" and isinstance(source, ReshapedTensor):
             raise UnsupportedNodeError(f"axes = {axes}: must leave out the first")
         values = {"operation": "mean" if operation == "mean" else "sum", "axes": list(within), "keep": True}
         found = OnnxLayer("reduce", values, (source,), kept) if axes else OnnxLayer("square", {}, node.inputs[:1], kept)
@@ -246,7 +246,7 @@ def _expand(node: Node) -> OnnxLayer | InputAlias:
     if full == whole:
         return under(node.inputs[0], shape, whole)
     cut = 1 if len(whole) > 1 and whole[0] == 1 else 0
-    return OnnxLayer("repeat", {"shape": list(whole[cut:])}, (View(node.inputs[0], full[cut:]),), whole)
+    return OnnxLayer("repeat", {"shape": list(whole[cut:])}, (ReshapedTensor(node.inputs[0], full[cut:]),), whole)
 
 
 MOVES: Mapping[str, Callable[[Node], Read]] = {

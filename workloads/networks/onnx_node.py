@@ -54,7 +54,7 @@ class Attributes(Mapping[str, Any]):
 
 
 @dataclass(frozen=True)
-class View:
+class ReshapedTensor:
     """A tensor of the file under another shape of an image."""
 
     name: str
@@ -92,7 +92,7 @@ class Parameter:
     """Returns the part of the tensor that is used; None: the whole tensor."""
 
 
-Source = Union[str, View, StoredValues, LayerOutput, "OnnxLayer"]
+Source = Union[str, ReshapedTensor, StoredValues, LayerOutput, "OnnxLayer"]
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Node:
         if image_shape(shape) == shape:
             return name, tuple(axes)
         if 0 in axes:
-            return View(name, shape), tuple(axes)
+            return ReshapedTensor(name, shape), tuple(axes)
         return name, tuple(axis - 1 for axis in axes)
 
     def axis(self, default: int, number: int = 0) -> int:

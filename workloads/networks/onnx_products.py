@@ -13,10 +13,10 @@ from workloads.networks.onnx_node import (
     OnnxLayer,
     Parameter,
     Read,
+    ReshapedTensor,
     Source,
     StoredValues,
     UnsupportedNodeError,
-    View,
     image_shape,
 )
 from workloads.networks.tensor import Shape
@@ -29,7 +29,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     if len(shape) != 2:
         raise UnsupportedNodeError(f"A has {len(shape)} axes: must have 2")
-    a: Source = View(node.inputs[0], shape) if turned_a else node.inputs[0]
+    a: Source = ReshapedTensor(node.inputs[0], shape) if turned_a else node.inputs[0]
     if turned_a:
         shape = shape[::-1]
         a = OnnxLayer("permute", {"order": [1, 0]}, (a,), shape)
@@ -38,7 +38,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
     if weight is None:
         b = node.shape(1)
         columns = b[0] if turned_b else b[1]
-        operands = (_viewed(a, node.inputs[0], shape), View(node.inputs[1], b))
+        operands = (_viewed(a, node.inputs[0], shape), ReshapedTensor(node.inputs[1], b))
         found = OnnxLayer("matmul", {"turned": turned_b}, operands, (shape[0], columns))
         found = found if alpha == 1.0 else OnnxLayer("affine", {"factor": alpha}, (found,), found.shape)
         bias = None
@@ -63,7 +63,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
 
 
 def _viewed(source: Source, name: str, shape: Shape) -> Source:
-    return View(name, shape) if isinstance(source, str) else source
+    return ReshapedTensor(name, shape) if isinstance(source, str) else source
 
 
 def _each(shape: Shape) -> dict[str, bool]:
@@ -93,7 +93,7 @@ def _matmul(node: Node) -> OnnxLayer:
     for number, shape in enumerate(full):
         name = node.inputs[number]
         stored_here = (left, right)[number] is not None
-        sources.append(StoredValues(name, shape[cut:]) if stored_here else View(name, shape[cut:]))
+        sources.append(StoredValues(name, shape[cut:]) if stored_here else ReshapedTensor(name, shape[cut:]))
     before = tuple(max(a, b) for a, b in zip(full[0][:-2], full[1][:-2], strict=True))
     return OnnxLayer("matmul", {}, tuple(sources), (*before, full[0][-2], full[1][-1]))
 
@@ -122,7 +122,7 @@ def _of_equation(node: Node, turned: bool) -> OnnxLayer:
     left, right = node.shape(0), node.shape(1)
     columns = right[-2] if turned else right[-1]
     cut = 1 if len(left) > 2 and left[0] == right[0] == 1 else 0
-    operands = (View(node.inputs[0], left[cut:]), View(node.inputs[1], right[cut:]))
+    operands = (ReshapedTensor(node.inputs[0], left[cut:]), ReshapedTensor(node.inputs[1], right[cut:]))
     return OnnxLayer("matmul", {"turned": True} if turned else {}, operands, (*left[:-1], columns))
 
 

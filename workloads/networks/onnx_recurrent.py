@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.networks.onnx_node import LayerOutput, Node, OnnxLayer, Parameter, Source, UnsupportedNodeError, View
+from workloads.networks.onnx_node import (
+    LayerOutput,
+    Node,
+    OnnxLayer,
+    Parameter,
+    ReshapedTensor,
+    Source,
+    UnsupportedNodeError,
+)
 from workloads.networks.tensor import Shape
 
 if TYPE_CHECKING:
@@ -63,7 +71,7 @@ class _Cell:
     def of_inputs(self) -> str:
         """Add the product of all steps' inputs with their weights."""
         features = self.node.shape()[2]
-        source = View(self.node.inputs[0], (self.steps, features))
+        source = ReshapedTensor(self.node.inputs[0], (self.steps, features))
         return self._product("inputs", source, WEIGHTS, slice(0, GATES[self.operator] * self.hidden), 0, "", True)
 
     def _product(
@@ -84,7 +92,7 @@ class _Cell:
         """Return the state before the first step: the node's input of that number, or zeros."""
         what = {STATE: "state", CELL: "cell"}[number]
         if self.node.has(number) and (shape := self.node.computed(self.node.inputs[number])) is not None:
-            whole = View(self.node.inputs[number], (shape[0] * self.hidden,))
+            whole = ReshapedTensor(self.node.inputs[number], (shape[0] * self.hidden,))
             begin = self.direction * self.hidden
             return self.layer(f"first_{what}", "slice", whole, axis=0, start=begin, end=begin + self.hidden)
         some = self.layer(f"no_{what}.some", "slice", LayerOutput(inputs), axis=0, start=0, end=1)

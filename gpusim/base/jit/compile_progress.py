@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpusim.base.formats import clock
 from gpusim.base.jit import cache_folders
 from gpusim.base.processors import share_left
-from gpusim.base.progress import clock, current_reporter
+from gpusim.base.progress import current_reporter
 
 BYTES_PER_S = 8000.0  # measured: two processes on two cores at 2.7 GHz with nothing else to do
 _INTERVAL_S = 5.0

@@ -1,22 +1,20 @@
 """What a launch from a script returns: every metric by attribute, and the same object as the JSON of `gpusim run`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
-from gpusim.base.picture import Picture
-from gpusim.jobs.api.frames import metrics_frame, picture_of
-from gpusim.jobs.api.sections import member
+from gpusim.jobs.api.sections import MetricResult
 from gpusim.model.core.facts import Hotspot
 from gpusim.results import metrics
 from gpusim.results.records.record import CommandTimes, RunRecord
-from gpusim.results.report import terminal
 from gpusim.results.report.document import document
 from isa.execution.resident import WavefrontGroup
 
 
-class LaunchResult(Mapping[str, Any]):
+class LaunchResult(MetricResult):
     """Metrics of one launch (`gpusim metrics` lists them) by section: `result.l2.hit_rate`, `result["l2"]["hit_rate"]`.
 
     A section is None where it does not apply. record: the counts themselves; partial: the observer stopped the launch
@@ -24,8 +22,13 @@ class LaunchResult(Mapping[str, Any]):
     """
 
     def __init__(self, config: dict[str, Any], record: RunRecord) -> None:
+        self._path = ""
         self.config = config
         self.record = record
+
+    @cached_property
+    def _values(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return metrics.to_tree(self.record)  # when it is first read: thousands of launches may go by unread
 
     @property
     def partial(self) -> bool:
@@ -46,48 +49,10 @@ class LaunchResult(Mapping[str, Any]):
         """Return the JSON object of the launch, laid out as that of `gpusim run`."""
         return document(self.config, [self.record])
 
-    def frame(self) -> Any:
-        """Return a `pandas.DataFrame`: metrics by path, a column for each variant; raise UserError without pandas."""
-        return metrics_frame(self.to_dict())
-
-    def figure(self, name: str) -> Picture:
-        """Return a picture of the report by its name, such as "stalls" or "roofline"; raise UserError for another."""
-        return picture_of(self.to_dict(), name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "record" not in self.__dict__:
-            raise AttributeError(name)
-        return member("", self._tree, name)
-
-    def __getitem__(self, name: str) -> Any:
-        return member("", self._tree, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tree)
-
-    def __len__(self) -> int:
-        return len(self._tree)
-
     def __eq__(self, other: object) -> bool:
         return self is other  # two launches are two, whatever they measured
 
     __hash__ = object.__hash__
-
-    @property
-    def _tree(self) -> dict[str, Any]:
-        return metrics.to_tree(self.record)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._tree]
-
-    def __repr__(self) -> str:
-        return terminal.as_text(self.to_dict())
-
-    def _repr_html_(self) -> str:
-        """Return the result as HTML for notebooks."""
-        from gpusim.results.report.page.parts import fragment
-
-        return fragment(self.to_dict())
 
 
 class QueueResult(LaunchResult):

@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.picture import Picture
+from gpusim.jobs.api.frames import metrics_frame, picture_of
+from gpusim.results.report import terminal
 
 
 class MetricNameError(UserError, AttributeError, KeyError):
@@ -20,12 +23,16 @@ class MetricGroup(Mapping[str, Any]):
         self._values = values
 
     def __getitem__(self, name: str) -> Any:
-        return member(self._path, self._values, name)
+        path = f"{self._path}.{name}" if self._path else str(name)
+        if name not in self._values:
+            raise MetricNameError(unknown_name("metric", path, self._values))
+        value = self._values[name]
+        return MetricGroup(path, value) if isinstance(value, Mapping) else value
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what Python itself asks for, such as when copying
+        if name.startswith("_"):  # what Python itself asks for, such as when copying
             raise AttributeError(name)
-        return member(self.__dict__.get("_path", ""), self.__dict__.get("_values", {}), name)
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -42,9 +49,29 @@ class MetricGroup(Mapping[str, Any]):
         return f"{self._path}\n  " + "\n  ".join(lines)
 
 
-def member(path: str, values: Mapping[str, Any], name: str) -> Any:
-    """Return a value of a section, or the section under it; raise MetricNameError."""
-    if name not in values:
-        raise MetricNameError(unknown_name("metric", f"{path}.{name}" if path else str(name), values))
-    value = values[name]
-    return MetricGroup(f"{path}.{name}" if path else name, value) if isinstance(value, Mapping) else value
+class MetricResult(MetricGroup):
+    """The metrics of a run or a launch, which are shown as its command shows them, and drawn as on its page."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__("", values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object as plain data."""
+        return dict(self._values)
+
+    def frame(self) -> Any:
+        """Return a `pandas.DataFrame`: metrics by path, a column for each variant; raise UserError without pandas."""
+        return metrics_frame(self.to_dict())
+
+    def figure(self, name: str) -> Picture:
+        """Return a picture of the report by its name, such as "stalls" or "roofline"; raise UserError for another."""
+        return picture_of(self.to_dict(), name)
+
+    def __repr__(self) -> str:
+        return terminal.as_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        """Return the result as HTML for notebooks."""
+        from gpusim.results.report.page.parts import fragment
+
+        return fragment(self.to_dict())

@@ -4,21 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
-from gpusim.jobs.api.frames import metrics_frame, picture_of
-from gpusim.jobs.api.sections import MetricGroup
+from gpusim.jobs.api.sections import MetricResult
 from gpusim.jobs.running import runner
 from gpusim.jobs.running.job import Job
 from gpusim.model.core.recording import Watcher
 from gpusim.results.records.record import RunRecord
-from gpusim.results.report import terminal
 from gpusim.results.report.document import document
-from gpusim.results.report.page.parts import fragment
 from isa.execution.resident import note_resident
 
 
-class RunResult(MetricGroup):
+class RunResult(MetricResult):
     """The result of a run: the object that `gpusim run --json` writes, with its sections as attributes and mappings.
 
     `result.dram.reads`, `result["dram"]["reads"]`, `dict(result.dram)`; of engine="both" `result.dense`,
@@ -26,7 +22,7 @@ class RunResult(MetricGroup):
     """
 
     def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord]) -> None:
-        super().__init__("", values)
+        super().__init__(values)
         self.records = list(records)
 
     @property
@@ -34,25 +30,6 @@ class RunResult(MetricGroup):
         """Whether every result was as expected; None where nothing was compared."""
         compared = [r.verification.passed for r in self.records if r.verification is not None]
         return all(compared) if compared else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object as plain data."""
-        return dict(self._values)
-
-    def frame(self) -> Any:
-        """Return a `pandas.DataFrame`: metrics by path, a column for each variant; raise UserError without pandas."""
-        return metrics_frame(self.to_dict())
-
-    def figure(self, name: str) -> Picture:
-        """Return a picture of the report by its name, such as "stalls" or "roofline"; raise UserError for another."""
-        return picture_of(self.to_dict(), name)
-
-    def __repr__(self) -> str:
-        return terminal.as_text(self._values)
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that notebooks show."""
-        return fragment(self._values)
 
 
 def ran(job: Job, reporter: Reporter, timeline: Watcher | None = None) -> tuple[dict[str, Any], list[RunRecord]]:

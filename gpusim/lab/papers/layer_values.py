@@ -15,7 +15,8 @@ from gpusim.lab.papers.specs.layer_figure import LayersFigure, MeasureSpec
 from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.lab.papers.values import FigureValue, times
 from gpusim.results import metrics
-from gpusim.study.compare.rules import nearest_roofline, parse_measure
+from gpusim.results.metrics.formula import parse_formula
+from gpusim.study.compare.rules import nearest_roofline
 
 _SUFFIXES = {"backward_data": "_d", "backward_weights": "_w", "backward_bias": "_bias", "update": "_u"}
 _BOUNDS = {"valu": "vector ALUs", "salu": "scalar ALU", "lds": "LDS", "l1": "L1", "l2": "L2", "dram": "DRAM"}
@@ -114,7 +115,7 @@ def _measured(spec: MeasureSpec, row: LayerRow) -> LayerMeasurement | None:
     Half-widths of a sum add up, as its metrics may move together; that of a quotient is taken as if they did not.
     """
     sums = []
-    for paths in parse_measure(spec.of):
+    for paths in parse_formula(spec.of):
         numbers = [row.row.number(path) for path in paths]
         if any(number is None for number in numbers):
             return None
@@ -192,8 +193,8 @@ def metric_paths(reproduction: Reproduction) -> list[str]:
     found: dict[str, None] = {}
     for name, figure in measured_figures(reproduction):
         for measure, spec in figure.measures.items():
-            paths = [path for paths in parse_measure(spec.of) for path in paths]
-            if not paths or any(not part for part in parse_measure(spec.of)):
+            paths = [path for paths in parse_formula(spec.of) for path in paths]
+            if not paths or any(not part for part in parse_formula(spec.of)):
                 raise UserError(f"{name}: measures.{measure}.of: '{spec.of}' names no metric, such as l2.hit_rate")
             for path in paths:
                 _check(name, measure, path)

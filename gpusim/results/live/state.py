@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
 
+from gpusim.base.formats import DIGITS_5
 from gpusim.results.live.snapshot import RATES, STALL_REASONS, STATES
 
 SCHEMA = 1
@@ -181,4 +182,4 @@ def _detailed(work: str, launch: LaunchState, counter: str | None) -> dict[str, 
 
 
 def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.5g}")
+    return None if value is None else float(DIGITS_5(value))

@@ -6,10 +6,11 @@ A result's JSON object has the counts of each instruction (`access_patterns`, ma
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gpusim.base.formats import COUNT, FIXED_1, PERCENT
 from gpusim.base.sums import plain_sum
+from gpusim.base.table import MISSING
 from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.rule import format_location
-from gpusim.results.report.values import NOTHING, percent
 from isa.architecture import LANES
 from isa.trace import LINE_BYTES
 
@@ -88,7 +89,7 @@ def _of(spot: Spot, name: str) -> float:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    return FIXED_1(value).removesuffix(".0")
 
 
 def _at(spot: Spot) -> str:
@@ -112,7 +113,7 @@ def line_figures(run: RunMetrics) -> Mapping[str, str]:
         "each": f"{_number(_of(spot, 'lines'))} lines per {verb}",
         "least": _number(_of(spot, "least_lines")),
         "factor": _number(spot["lines"] / max(spot.get("least_lines", 0), 1)),
-        "stride": f", neighbours {stride:,} bytes apart" if stride else "",
+        "stride": f", neighbours {COUNT(stride)} bytes apart" if stride else "",
         "at": _at(spot),
     }
 
@@ -124,7 +125,7 @@ def set_figures(run: RunMetrics) -> Mapping[str, str]:
         return {}
     stride = stride_bytes(spot)
     power = " (a power of two)" if stride and stride & (stride - 1) == 0 else ""
-    return {"stride": f"a stride of {stride:,} bytes{power}" if stride else "their addresses", "at": _at(spot)}
+    return {"stride": f"a stride of {COUNT(stride)} bytes{power}" if stride else "their addresses", "at": _at(spot)}
 
 
 def channel_figures(run: RunMetrics) -> Mapping[str, str]:
@@ -172,7 +173,7 @@ def describe_longest_wait(run: RunMetrics) -> Mapping[str, str]:
     if not whole:
         return {"for": ""}
     spot = max(spots, key=lambda one: one["wait_cycles"])
-    return {"for": f", {percent(spot['wait_cycles'] / whole)} of it for {_at(spot)}"}
+    return {"for": f", {PERCENT(spot['wait_cycles'] / whole)} of it for {_at(spot)}"}
 
 
 class AccessRow(NamedTuple):
@@ -201,20 +202,20 @@ def _cells(spot: Spot, waited: float) -> Iterator[str]:
     examined = spot.get("examined", 0)
     stride = stride_bytes(spot)
     yield spot["instruction"]
-    yield f"{spot['issued']:,}"
-    yield _number(_of(spot, "lines")) if lines else NOTHING
-    yield _number(_of(spot, "least_lines")) if least else NOTHING
-    yield percent(useful_share(spot)) if lines and least else NOTHING
-    yield _number(_of(spot, "lanes")) if "lanes" in spot else NOTHING
+    yield COUNT(spot["issued"])
+    yield _number(_of(spot, "lines")) if lines else MISSING
+    yield _number(_of(spot, "least_lines")) if least else MISSING
+    yield PERCENT(useful_share(spot)) if lines and least else MISSING
+    yield _number(_of(spot, "lanes")) if "lanes" in spot else MISSING
     yield f"{_hit_rate(spot, 'l1')}, {_hit_rate(spot, 'l2')}"
-    yield _number(spot.get("dram_rows", 0) / examined) if examined else NOTHING
-    yield f"{stride:,} bytes" if stride else NOTHING
+    yield _number(spot.get("dram_rows", 0) / examined) if examined else MISSING
+    yield f"{COUNT(stride)} bytes" if stride else MISSING
     yield (
         f"{_number(_of(spot, 'bank_cycles'))} ({_number(_of(spot, 'least_bank_cycles'))})"
         if spot.get("bank_cycles")
-        else NOTHING
+        else MISSING
     )
-    yield percent(spot.get("wait_cycles", 0) / waited) if waited else NOTHING
+    yield PERCENT(spot.get("wait_cycles", 0) / waited) if waited else MISSING
 
 
 def useful_share(spot: Spot) -> float:
@@ -224,12 +225,12 @@ def useful_share(spot: Spot) -> float:
 
 def _hit_rate(spot: Spot, cache: str) -> str:
     counts = [spot.get(f"{cache}_{what}", 0) for what in ("hits", "merges", "misses")]
-    return percent(counts[0] / sum(counts)) if any(counts) else NOTHING
+    return PERCENT(counts[0] / sum(counts)) if any(counts) else MISSING
 
 
 def has_content(cell: str) -> bool:
     """Tell whether a cell of a row says anything."""
-    return cell.strip(f"{NOTHING}, ") != ""
+    return cell.strip(f"{MISSING}, ") != ""
 
 
 class LineRow(NamedTuple):

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_3, GROUPED_DIGITS_3, PERCENT, PERCENT_0
 from gpusim.base.sums import plain_sum
+from gpusim.base.table import MISSING
 from gpusim.results import metrics
 from gpusim.results.report.access import HEADS, access_rows, has_content
 from gpusim.results.report.guesses import guesses
@@ -14,7 +16,7 @@ from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rule import STALLS, format_location
 from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.sections import ReportSection, list_section_paths
-from gpusim.results.report.values import NOTHING, format_metric, get_value, percent, unit_of, with_half_width
+from gpusim.results.report.values import format_metric, get_value, unit_of, with_half_width
 from isa.execution.resident import WavefrontGroup, group_lines
 from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import short
@@ -46,11 +48,11 @@ def build_rows(result: Result, section: ReportSection) -> list[tuple[str, ...]]:
     rows = []
     for path in list_section_paths(section):
         cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
-        if all(cell == NOTHING for cell in cells):
+        if all(cell == MISSING for cell in cells):
             continue
         if several:
             factor = ratios.get(path)
-            cells.append("" if factor is None else f"{factor:.3f} ×")
+            cells.append("" if factor is None else f"{FIXED_3(factor)} ×")
         rows.append((path, *cells, unit_of(path)))
     return rows
 
@@ -90,7 +92,7 @@ def hotspot_rows(column: RunMetrics) -> list[dict[str, Any]]:
 
 def _share(column: RunMetrics, path: str) -> str:
     share = column.share(path)
-    return f" ({percent(share)})" if share is not None else ""
+    return f" ({PERCENT(share)})" if share is not None else ""
 
 
 def _body(result: Result, section: ReportSection, width: int) -> Iterator[Line]:
@@ -137,9 +139,9 @@ def _launches(column: RunMetrics, width: int) -> Iterator[Line]:
         yield from wrapped(f"{column.title}: launches, their cycles, share of all", width, 4, "bold", "  ")
     for number, launch in enumerate(launches, 1):
         cycles = get_value(launch, "kernel.cycles") or 0
-        share = f"{100 * cycles / whole:5.1f} %" if whole else ""
+        share = f"{PERCENT(cycles / whole):>7}" if whole else ""
         name = format_metric("kernel.name", get_value(launch, "kernel.name"))
-        yield from wrapped(f"{cycles:>15,} cycles  {share}  {name}", width, 40, "", f"  {number:>6}")
+        yield from wrapped(f"{COUNT(cycles):>15} cycles  {share}  {name}", width, 40, "", f"  {number:>6}")
 
 
 def _accesses(column: RunMetrics, width: int) -> Iterator[Line]:
@@ -160,7 +162,7 @@ def _guesses(result: Result, column: RunMetrics, width: int) -> Iterator[Line]:
         yield from wrapped(f"{column.title}: at most this share of what stands behind it", width, 4, "bold", "  ")
     for guess in found:
         value = guess.value
-        text = f"{percent(guess.share):>8}  {value.path} = {value.value} ({value.kind})  {guess.of}"
+        text = f"{PERCENT(guess.share):>8}  {value.path} = {value.value} ({value.kind})  {guess.of}"
         yield from wrapped(text, width, 14, "", "    ")
 
 
@@ -172,10 +174,11 @@ def _series(column: RunMetrics, width: int) -> Iterator[Line]:
     heads = ["to cycle", *(f"{rate.name}, {rate.unit}" for rate in found.rates), "wavefronts", "most cycles"]
     rows = []
     for k, end in enumerate(found.ends):
-        rates = [NOTHING if values[k] is None else f"{values[k]:,.3g}" for values in found.rates.values()]
+        values = [values[k] for values in found.rates.values()]
+        rates = [MISSING if value is None else GROUPED_DIGITS_3(value) for value in values]
         reason = max(found.stalls, key=lambda name: found.stalls[name][k])
-        most = f"{reason} {found.stalls[reason][k]:.0f} %" if found.stalls[reason][k] else NOTHING
-        rows.append([f"{end:,}", *rates, f"{found.resident[k]:,}", most])
+        most = f"{reason} {FIXED_0(found.stalls[reason][k])} %" if found.stalls[reason][k] else MISSING
+        rows.append([COUNT(end), *rates, COUNT(found.resident[k]), most])
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     yield from wrapped(f"{column.title}: {'; '.join(heads)}", width, 4, "bold", "  ")
     for row in rows:
@@ -193,10 +196,11 @@ def _hotspots(column: RunMetrics, width: int) -> Iterator[Line]:
             rows = rows[:_LISTED]
         yield from wrapped(title, width, 4, "bold", "  ")
     for row in rows:
-        reasons = ", ".join(f"{name} {100 * share:.0f} %" for name, share in row["reasons"].items())
+        reasons = ", ".join(f"{name} {PERCENT_0(share)}" for name, share in row["reasons"].items())
         place = f" [{PurePath(row['file']).name}:{row['line']}]" if row["file"] else ""
-        text = f"{row['cycles']:>15,}  {100 * row['share']:5.1f} %  {row['address']:#07x}  {row['instruction']}{place}"
-        yield from wrapped(f"{text}  {reasons}", width, 37)
+        spent = f"{COUNT(row['cycles']):>15}  {PERCENT(row['share']):>7}"
+        text = f"{spent}  {row['address']:#07x}  {row['instruction']}{place}  {reasons}"
+        yield from wrapped(text, width, 37)
 
 
 def _resident(column: RunMetrics, width: int) -> Iterator[Line]:
@@ -205,9 +209,11 @@ def _resident(column: RunMetrics, width: int) -> Iterator[Line]:
     if not groups:
         return
     launch = RunMetrics("", (column.tree.get("launches") or [column.tree])[-1])
-    ended = f"{launch.number('kernel.workgroups'):,} of {launch.number('kernel.workgroups_total'):,} workgroups"
-    when = f" in cycle {launch.number('kernel.cycles'):,}" if launch.get("kernel.cycles") is not None else ""
-    yield from wrapped(f"{launch.kernel}: stopped{when}, {ended} had ended; resident:", width, 4, "bold", "  ")
+    ended = " of ".join(COUNT(launch.number(f"kernel.{name}")) for name in ("workgroups", "workgroups_total"))
+    when = f" in cycle {COUNT(launch.number('kernel.cycles'))}" if launch.get("kernel.cycles") is not None else ""
+    yield from wrapped(
+        f"{launch.kernel}: stopped{when}, {ended} workgroups had ended; resident:", width, 4, "bold", "  "
+    )
     places = [SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None for held in groups]
     resident = [
         WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], place)

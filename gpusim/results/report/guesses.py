@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.access import patterns
-from gpusim.results.report.measures import l2_stalls, make_ratio_measure, uneven
+from gpusim.results.report.measures import formula, l2_stalls, uneven
 from gpusim.results.report.result import Result, RunMetrics
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _begun(run: RunMetrics, cycles: Any) -> float:
 
 
 def _l1_full(run: RunMetrics) -> float | None:
-    return make_ratio_measure("l1.full_stall_cycles", "cu.cycles")(run)
+    return formula("l1.full_stall_cycles / cu.cycles")(run)
 
 
 def _sparse(run: RunMetrics) -> float:
@@ -220,7 +220,7 @@ LEANS: tuple[AssumptionShare, ...] = (
     AssumptionShare(
         ("l1.write_allocate",),
         "lines at L1: stores",
-        _of(make_ratio_measure("l1.write_transactions", "l1.transactions")),
+        _of(formula("l1.write_transactions / l1.transactions")),
     ),
     AssumptionShare(
         ("l1.full_set",),
@@ -244,7 +244,7 @@ LEANS: tuple[AssumptionShare, ...] = (
     AssumptionShare(
         ("translation.*",),
         "the cycles: look-ups wait for a translation",
-        _of(make_ratio_measure("translation.stall_cycles", "cu.cycles"), _cycle("translation")),
+        _of(formula("translation.stall_cycles / cu.cycles"), _cycle("translation")),
     ),
     AssumptionShare(
         ("crossbar.ideal_*",),

@@ -8,8 +8,8 @@ from gpusim.base.extensions import job_kinds, load
 from gpusim.base.table import Table
 from gpusim.results.report.layout import fitted, plain, width_of, wrapped, write
 from gpusim.results.report.result import Result, read
-from gpusim.results.report.rows import choice_lines, rows_table, sparse_tables, summaries
-from gpusim.results.report.screen import screen
+from gpusim.results.report.rows import ResultViews, views_of
+from gpusim.results.report.screen import format_findings, screen
 
 
 def as_markdown(document: Mapping[str, Any]) -> str:
@@ -17,34 +17,39 @@ def as_markdown(document: Mapping[str, Any]) -> str:
     result = read(document)
     if not result.rows:
         raise UserError("--markdown: is of networks and programs; a run's page is made by gpusim report")
+    views = views_of(result)
     partial = f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then\n"
     parts = [f"{result.title}\n", *([partial] if result.stopped_by else [])]
-    parts += [table.markdown() for table in (*summaries(result), *all_rows(result))]
-    parts += ["".join(f"- {line}\n" for line in choice_lines(result))]
+    parts += [table.markdown() for table in (*views.summaries(), *all_rows(views))]
+    parts += ["".join(f"- {line}\n" for line in views.remarks())]
     return "\n".join(part for part in parts if part)
 
 
-def all_rows(result: Result) -> list[Table]:
-    """Return the tables that go row by row: those of kinds of jobs, all rows, layers that skip zeros."""
-    of_kinds = (table for kind in job_kinds().values() if kind.tables for table in load(kind.tables)(result))
-    return [*of_kinds, rows_table(result), *sparse_tables(result)]
+def all_rows(views: ResultViews) -> list[Table]:
+    """Return the tables that go row by row: those of kinds of jobs, all rows, some rows."""
+    of_kinds = (table for kind in job_kinds().values() if kind.tables for table in load(kind.tables)(views.result))
+    return [*of_kinds, views.rows_table(), *views.further_tables()]
 
 
 def show_rows(result: Result, stream: TextIO) -> None:
-    """Print where the time goes first, then what holds for the whole, then row by row."""
-    width = width_of(stream)
-    if result.kind == "hip":
-        tables = [rows_table(result), *summaries(result)]
-    else:
+    """Print where the time goes first, then what holds for the whole, then row by row, then what was found."""
+    width, views = width_of(stream), views_of(result)
+    if views.has_screen:
         write(wrapped(result.title, width, 2, "bold"), stream)
-        for table in summaries(result):
+        for table in views.summaries():
             _show_table(table, stream)
         write([plain(""), *screen(result, width)[1:]], stream)
-        tables = all_rows(result)
+        tables = all_rows(views)
+    else:
+        tables = [views.rows_table(), *views.summaries()]
     for table in tables:
         _show_table(table, stream)
-    for line in choice_lines(result):
+    for line in views.remarks():
         print(fitted(line, 2, stream), file=stream)
+    for finding in result.document.get("findings") or ():
+        print(finding["text"], file=stream)
+    if not views.has_screen:  # which has them
+        write(format_findings(result, width), stream)
 
 
 def _show_table(table: Table, stream: TextIO) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
+from gpusim.base.formats import PERCENT
 from gpusim.base.sums import plain_sum
+from gpusim.results.metrics.formula import evaluate_formula
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.values import format_metric, percent
+from gpusim.results.report.values import format_metric
 
 _ADVICE_BY_BOUND = {
     "valu": "fewer or cheaper vector instructions: hoist, use v_mad and v_fma, larger tiles for each work-item",
@@ -42,13 +44,9 @@ def unit_name(bound: str) -> str:
     return _UNITS.get(bound, bound)
 
 
-def make_ratio_measure(part: str, whole: str) -> Callable[[RunMetrics], float | None]:
-    """Return a measure: the ratio of the metric `part` to the metric `whole`, None where the latter is 0 or unknown."""
-
-    def share(run: RunMetrics) -> float | None:
-        return run.number(part) / run.number(whole) if run.number(whole) else None
-
-    return share
+def formula(text: str) -> Callable[[RunMetrics], float | None]:
+    """Return the measure that a formula over metrics describes (`gpusim.results.metrics.formula`)."""
+    return lambda run: evaluate_formula(text, run.get)
 
 
 def missing(path: str, unless: Callable[[RunMetrics], bool]) -> Callable[[RunMetrics], float | None]:
@@ -73,7 +71,7 @@ def bound_figures(run: RunMetrics) -> Mapping[str, str]:
     largest = max((reason for reason in waits if reason != "issued"), key=lambda reason: waits[reason], default="")
     return {
         "bound": unit_name(name),
-        "near": percent(near),
+        "near": PERCENT(near),
         "advice": _ADVICE_BY_BOUND.get(name, ""),
         "wait": largest.replace("_", " "),
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT, DIGITS_3, DIGITS_4, GENERAL, PERCENT_DIGITS_3, PERCENT_GENERAL, RATIO, SHARE_1
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
 from gpusim.results.report.values import format_metric, get_value, quantity
@@ -183,13 +184,13 @@ def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
     """Describe a KernelChoice's object: what was chosen, how, and what others take beside the run kernel's cycles."""
     chosen, measured = choice["kernel"], choice["cycles"]
     if choice.get("estimated"):
-        said = [f"{name} {n:,} cycles" for name, n in choice["estimated"].items()]
-        return f"{chosen} by estimate at {choice['zeros']:.1%} zeros; {', '.join(said)}"
+        said = [f"{name} {COUNT(n)} cycles" for name, n in choice["estimated"].items()]
+        return f"{chosen} by estimate at {SHARE_1(choice['zeros'])} zeros; {', '.join(said)}"
     own = measured.get(chosen) or cycles
-    others = [f"{name} {n / own:.2f} ×" for name, n in measured.items() if name != chosen and own]
+    others = [f"{name} {RATIO(n / own)}" for name, n in measured.items() if name != chosen and own]
     for name, n in choice["at_least"].items() if own else ():
         unknown = measured and n < own
-        others.append(f"{name} not measured" if unknown else f"{name} at least {max(n / own, 1):.2f} ×")
+        others.append(f"{name} not measured" if unknown else f"{name} at least {RATIO(max(n / own, 1))}")
     return "; ".join([f"{chosen} by {'measurement' if measured else 'estimate'}", *filter(None, [", ".join(others)])])
 
 
@@ -200,10 +201,12 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     from gpusim.model.core.sampled import DRAWS
 
     if sampling["method"] == DRAWS:
-        return f"{sampling['reason']}; half-widths (±) at {100 * sampling['confidence']:g} %"
-    share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"
-    sure = f"half-widths (±) at {100 * sampling['confidence']:g} %"
-    return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
+        return f"{sampling['reason']}; half-widths (±) at {PERCENT_GENERAL(sampling['confidence'])}"
+    return (
+        f"sampled by {sampling['method']}: {PERCENT_DIGITS_3(sampling['fraction'])} of the instructions simulated,"
+        f" {DIGITS_3(sampling['speed_up'])} times fewer; {DIGITS_4(sampling['rounds'])} rounds; half-widths (±) at"
+        f" {PERCENT_GENERAL(sampling['confidence'])}; {sampling['reason']}"
+    )
 
 
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "ResultRow":
@@ -220,7 +223,7 @@ def machine(gpu: Mapping[str, Any]) -> str:
     if not {"shader_arrays", "cus_per_array", "clock_ghz"} <= set(gpu):
         return str(gpu.get("name", "an unknown GPU"))
     units = gpu["shader_arrays"] * gpu["cus_per_array"]
-    return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {gpu['clock_ghz']:g} GHz)"
+    return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {GENERAL(gpu['clock_ghz'])} GHz)"
 
 
 def describe_workload(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
@@ -241,7 +244,7 @@ def describe_workload(config: Mapping[str, Any], document: Mapping[str, Any] | N
         filters = f"{layer['output_channels']} filters of {layer['filter_size']} × {layer['filter_size']}"
         return f"{layer['name']}: {maps}, {filters}, batch {workload['batch']}"
     if workload is not None:
-        shape = [f"{key} {value:,}" for key, value in workload.items() if isinstance(value, int) and key != "seed"]
+        shape = [f"{key} {COUNT(value)}" for key, value in workload.items() if isinstance(value, int) and key != "seed"]
         return f"{workload.get('name', workload.get('kind', 'run'))}: {', '.join(shape)}"
     if "queue" in config:
         return f"a queue of {len(config['queue'])} commands"
@@ -258,4 +261,4 @@ def _sizes(given: int | Sequence[int]) -> str:
     sizes = [given] if isinstance(given, int) else list(given)
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()
-    return " × ".join(f"{size:,}" for size in sizes)
+    return " × ".join(COUNT(size) for size in sizes)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from gpusim.base.formats import PERCENT
 from gpusim.results.metrics import METRICS
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.values import percent
 
 # names of the stall reasons, as hot spots have them
 STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.path.startswith("stalls."))
@@ -58,7 +58,7 @@ def findings(rules: Iterable[PerformanceRule], measured: RunMetrics) -> list[Per
         share = rule.measure(measured)
         if share is None or share <= rule.above:
             continue
-        figures = {"measure": percent(share), **(rule.figures(measured) if rule.figures else {})}
+        figures = {"measure": PERCENT(share), **(rule.figures(measured) if rule.figures else {})}
         text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
         found.append(PerformanceFinding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
     return sorted(found, key=lambda finding: -finding.rank)
@@ -78,7 +78,7 @@ def _place(reason: str, measured: RunMetrics) -> str:
     if not spots or not whole:
         return ""
     spot = max(spots, key=lambda spot: spot[reason])
-    return f"; {percent(spot[reason] / whole)} of that at {format_location(spot)}, {spot['instruction']}"
+    return f"; {PERCENT(spot[reason] / whole)} of that at {format_location(spot)}, {spot['instruction']}"
 
 
 def _filled(text: str, figures: Mapping[str, str], measured: RunMetrics) -> str:

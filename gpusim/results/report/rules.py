@@ -230,7 +230,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "l1_stalled",
         "memory",
-        measures.make_ratio_measure("l1.full_stall_cycles", "cu.cycles"),
+        measures.formula("l1.full_stall_cycles / cu.cycles"),
         0.2,
         "L1's look-up waits for an MSHR, a queue or a return entry in {measure} of the cycles",
         "fewer outstanding lines: coalesced, wider accesses",
@@ -254,7 +254,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "translation",
         "memory",
-        measures.make_ratio_measure("translation.stall_cycles", "cu.cycles"),
+        measures.formula("translation.stall_cycles / cu.cycles"),
         0.1,
         "first-level caches wait for address translation in {measure} of the cycles (L1 TLB {translation.l1_hit_rate})",
         "touch fewer pages at a time: other layout or larger gpu.translation.page_kib",
@@ -279,7 +279,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "engine_hasty",
         "engine",
-        measures.make_ratio_measure("engine.hasty", "engine.requests"),
+        measures.formula("engine.hasty / engine.requests"),
         0.2,
         "the engine searches {measure} of its requests line after line (hasty mode, warm-up)",
         "a larger SIB (engine.sib_kib) keeps columns' information; longer kernels pay less for warm-up",
@@ -288,7 +288,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "engine_waste",
         "engine",
-        measures.make_ratio_measure("engine.lines_wasted", "engine.lines_fetched"),
+        measures.formula("engine.lines_wasted / engine.lines_fetched"),
         0.25,
         "{measure} of the sparse lines that the engine read went into no compacted line",
         "a larger engine.prefetch_buffer_kib, or a shorter engine.prefetch_length",
@@ -297,7 +297,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "engine_blocked",
         "engine",
-        measures.make_ratio_measure("engine.lookup_blocked_cycles", "kernel.cycles"),
+        measures.formula("engine.lookup_blocked_cycles / kernel.cycles"),
         0.2,
         "requests wait for a SIB entry or a lane of the prefetch buffer in {measure} of the cycles",
         "a larger engine.sib_kib or engine.prefetch_buffer_kib",
@@ -313,7 +313,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         "energy_dram",
         "energy",
-        measures.make_ratio_measure("energy.dram_uj", "energy.total_uj"),
+        measures.formula("energy.dram_uj / energy.total_uj"),
         0.75,
         "DRAM takes {measure} of the counted energy ({energy.dram_uj}, {energy.dram_pj_per_bit})",
         "move fewer bytes, in longer runs within an open row",

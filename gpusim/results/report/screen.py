@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpusim.base.formats import DIGITS_2, GROUPED_0, GROUPED_1, PERCENT, PERCENT_0, RATIO
 from gpusim.base.sums import plain_sum
+from gpusim.base.table import MISSING
 from gpusim.results.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rule import PerformanceFinding
 from gpusim.results.report.rules import apply_rules
-from gpusim.results.report.values import NOTHING, percent
 
 _LABEL = 23  # columns of the rows' names
 _SHARE = 9  # characters of ' 100.0 % '
@@ -58,7 +59,7 @@ class _Page:
         line = [(f"  {label}".ljust(_LABEL), "")]
         for share in shares:
             drawn = bar(share or 0.0, room) if room else ""
-            text = (percent(share) if share is not None else NOTHING).rjust(_SHARE - 1)
+            text = (PERCENT(share) if share is not None else MISSING).rjust(_SHARE - 1)
             line += [(drawn, "cyan"), (text.ljust(self.cell - room), "")]
         return line
 
@@ -70,7 +71,7 @@ def verified(column: RunMetrics) -> str:
         return "not compared"
     error, bound = column.get("verification.max_error"), column.get("verification.bound")
     said = "passed" if passed else "WRONG"
-    return said if error is None else f"{said}, error {error:.2g} {'≤' if passed else '>'} {bound:.2g}"
+    return said if error is None else f"{said}, error {DIGITS_2(error)} {'≤' if passed else '>'} {DIGITS_2(bound)}"
 
 
 def modes(column: RunMetrics) -> dict[str, float]:
@@ -110,12 +111,12 @@ def _times(column: RunMetrics) -> str:
 
 def _issued(column: RunMetrics) -> str:
     rate, share = column.text("kernel.ipc"), column.get("profile.issue_slot_utilization")
-    return rate if share is None else f"{rate}, in {percent(share)} of the CUs' cycles"
+    return rate if share is None else f"{rate}, in {PERCENT(share)} of the CUs' cycles"
 
 
 def _speed_up(result: Result, column: RunMetrics) -> str:
     factor = result.speed_up(column)
-    return NOTHING if factor is None else f"{factor:.2f} ×"
+    return MISSING if factor is None else f"{RATIO(factor)}"
 
 
 def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> Iterator[Line]:
@@ -149,13 +150,13 @@ def _memory(page: _Page) -> Iterator[Line]:
 
 def _latencies(column: RunMetrics) -> str:
     values = [column.get(f"{unit}.read_latency_cycles") for unit in ("l1", "l2", "dram")]
-    return f"{', '.join(NOTHING if value is None else f'{value:,.0f}' for value in values)} cycles"
+    return f"{', '.join(MISSING if value is None else f'{GROUPED_0(value)}' for value in values)} cycles"
 
 
 def _dram(column: RunMetrics) -> str:
     moved = [column.get(f"profile.dram_{way}_throughput") for way in ("read", "write")]
     rate = (
-        f"{plain_sum(value for value in moved if value):,.1f} GB/s, "
+        f"{GROUPED_1(plain_sum(value for value in moved if value))} GB/s, "
         if any(value is not None for value in moved)
         else ""
     )
@@ -170,19 +171,19 @@ def _engine(page: _Page) -> Iterator[Line]:
 
 def _modes(column: RunMetrics) -> str:
     shares = sorted(modes(column).items(), key=lambda item: -item[1])
-    return ", ".join(f"{mode} {100 * share:.0f} %" for mode, share in shares if share >= _LEAST_SHARE) or NOTHING
+    return ", ".join(f"{mode} {PERCENT_0(share)}" for mode, share in shares if share >= _LEAST_SHARE) or MISSING
 
 
 def _wasted(column: RunMetrics) -> str:
     fetched = column.number("engine.lines_fetched")
     if not fetched:
-        return NOTHING
-    return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines read"
+        return MISSING
+    return f"{PERCENT(column.number('engine.lines_wasted') / fetched)} of {GROUPED_0(fetched)} lines read"
 
 
 def _energy(column: RunMetrics) -> str:
     total = column.number("energy.total_uj")
-    share = f", DRAM {percent(column.number('energy.dram_uj') / total)}" if total else ""
+    share = f", DRAM {PERCENT(column.number('energy.dram_uj') / total)}" if total else ""
     return f"{column.text('energy.total_uj')}{share}"
 
 

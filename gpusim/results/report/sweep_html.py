@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpusim.base.formats import COUNT, DIGITS_4, GROUPED_0
 from gpusim.base.html import Element, table, tag, written
 from gpusim.results.report.sweeps.answers import describe_best_designs, matters
 
@@ -50,5 +51,5 @@ def format_value(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return GROUPED_0(value) if abs(value) >= 1000 else DIGITS_4(value)
+    return COUNT(value) if isinstance(value, int) else str(value)

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
+from gpusim.base.extensions import known_kind
 from gpusim.results.report.details import details
 from gpusim.results.report.layout import Line, plain, width_of, write
 from gpusim.results.report.result import Result, read
-from gpusim.results.report.screen import format_findings, hint, screen
+from gpusim.results.report.screen import hint, screen
 from gpusim.results.report.sections import SECTIONS, ReportSection, chosen
 
 _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line: to be searched
@@ -38,17 +39,16 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: PrintOp
     """
     stream = out or sys.stdout
     result = read(document)
-    if result.kind == "hip" and not result.rows:
-        print("no kernel was launched", file=stream)
-        return
+    if not result.rows and known_kind(result.kind).views:
+        from gpusim.results.report.rows import views_of
+
+        if text := views_of(result).without_rows:
+            print(text, file=stream)
+            return
     if result.rows and not (wanted.sections and not wanted.details):
         from gpusim.results.report.many import show_rows  # a run without rows starts sooner without it
 
         show_rows(result, stream)
-        for finding in document.get("findings") or ():
-            print(finding["text"], file=stream)
-        if result.kind == "hip":  # a network's screen has them
-            write(format_findings(result, width_of(stream)), stream)
         if wanted.details or any(column.tree.get("hotspots") for column in result.columns):
             below = PrintOptions((), wanted.details) if wanted.details else PrintOptions(("source",))
             write([plain(""), *_lines(result, stream, below)], stream)

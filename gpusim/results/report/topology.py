@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GENERAL
 from isa.trace import LINE_BYTES
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
             graph.add_edge("engine", dram, bytes_per_cycle=dram_bytes_per_cycle)
     for channel in range(gpu.l2.channels):
         l2 = f"l2.{channel}"
-        graph.add_node(l2, kind="l2", what=f"{l2_kib / gpu.l2.channels:g} KiB, {l2_ways}-way")
+        graph.add_node(l2, kind="l2", what=f"{GENERAL(l2_kib / gpu.l2.channels)} KiB, {l2_ways}-way")
         graph.add_edge("crossbar", l2, bytes_per_cycle=LINE_BYTES)
         for dram in drams:
             graph.add_edge(l2, dram, bytes_per_cycle=dram_bytes_per_cycle)

@@ -4,19 +4,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gpusim.base.progress import percent as percent
-from gpusim.base.progress import scaled
+from gpusim.base.formats import COUNT, DIGITS_4, GROUPED_1, PERCENT, scaled
+from gpusim.base.table import MISSING
 from gpusim.results import metrics
 from isa.object.names import short
 
-NOTHING = "–"
 _FRACTION = "fraction"  # a unit that values show themselves: as per cent
 
 
 def format_metric(path: str, value: Any) -> str:
     """Format a metric's value for a reader: fractions in per cent, all others without their unit."""
     if value is None:
-        return NOTHING
+        return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
@@ -27,11 +26,11 @@ def format_metric(path: str, value: Any) -> str:
         if not math.isfinite(value):
             return str(value)
         if _unit(path) == _FRACTION:
-            return percent(value)
+            return PERCENT(value)
         if path.endswith("instructions_per_s"):
             return scaled(value)
-        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return GROUPED_1(value) if abs(value) >= 100 else DIGITS_4(value)
+    return COUNT(value) if isinstance(value, int) else str(value)
 
 
 def unit_of(path: str, other: str = "") -> str:
@@ -82,13 +81,13 @@ def _histogram(buckets: list[int]) -> str:
     """Return median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1), in words."""
     total = sum(buckets)
     if not total:
-        return NOTHING
+        return MISSING
     below = [sum(buckets[: b + 1]) for b in range(len(buckets))]
     median = next(b for b, count in enumerate(below) if 2 * count >= total)
     largest = next(b for b, count in enumerate(below) if count == total)
-    return f"half < {2 ** (median + 1):,}, all < {2 ** (largest + 1):,}"
+    return f"half < {COUNT(2 ** (median + 1))}, all < {COUNT(2 ** (largest + 1))}"
 
 
 def _range(values: list[int]) -> str:
     """Return the smallest and the largest of several units' values, in words."""
-    return f"{min(values):,} to {max(values):,}" if values else NOTHING
+    return f"{COUNT(min(values))} to {COUNT(max(values))}" if values else MISSING

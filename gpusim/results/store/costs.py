@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.axis_roles import role_of
+from gpusim.base.formats import FIXED_0, FIXED_2
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table
 from gpusim.results.metrics import leaves
 from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.views import COSTS
 
 NEAREST = 3  # like runs that an estimate is the mean of
 FEWEST = 4  # stored runs from which on an error is said
@@ -88,11 +90,11 @@ class SimilarRuns:
         known = plain_sum(len(self._groups[work]) for work in self._asked)
         if not known:
             return []
-        lines = [f"estimated from {known:.0f} like run{'s' * (known != 1)} of the store; nothing was run"]
+        lines = [f"estimated from {FIXED_0(known)} like run{'s' * (known != 1)} of the store; nothing was run"]
         error = self.error()
         if error is not None:
             lines.append(
-                f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median"
+                f"of those, each by the others, processor time is off by a factor of {FIXED_2(error)} in the median"
             )
         return lines
 
@@ -152,9 +154,4 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
 
 def cost_table(rows: Sequence[tuple[str, RunCost | None]], notes: Sequence[str]) -> Table:
     """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
-    heads = [Column("what"), Column("processor s", "{:,.1f}".format), Column("cycles", "{:,.0f}".format)]
-    heads.append(Column("memory MB", "{:,.0f}".format))
-    cells = [
-        (name, *((None,) * 3 if cost is None else (cost.cpu_s, cost.cycles, cost.memory_mb))) for name, cost in rows
-    ]
-    return Table(heads, cells, "costs", "estimated costs", notes=list(notes))
+    return COSTS.table(({"what": what, "cost": cost} for what, cost in rows), notes=list(notes))

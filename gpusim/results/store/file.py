@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GENERAL
 from gpusim.base.version import __version__
 
 APPLICATION_ID = 0x67707573  # "gpus", in the file's header: what tells a store from other SQLite files
@@ -58,7 +59,7 @@ def errors(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", None) or ""
         said = next((text for begin, text in _SAID.items() if name.startswith(begin)), str(error))
         if name.startswith("SQLITE_BUSY"):
-            said += f" that writes to it; waited {WAIT_S:g} s"
+            said += f" that writes to it; waited {GENERAL(WAIT_S)} s"
         raise StoreError(f"{path}: {said}") from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from None

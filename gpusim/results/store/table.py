@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Table, columns
 
 Subject = tuple[int, int, str]  # a run's variant that values belong to: number, run, name of the variant
 Column = dict[int, tuple[int | None, Any, float | None]]  # a metric's rows by subject: that, value, half-width
@@ -37,6 +38,10 @@ class QueryTable(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} rows of {', '.join(self.columns)}>"
+
+    def table(self) -> Table:
+        """Return the rows as a table to be shown or written."""
+        return Table(columns(*self.columns), self.rows)
 
     def pandas(self) -> Any:
         """Return a `pandas.DataFrame`; raises UserError where pandas is not installed."""

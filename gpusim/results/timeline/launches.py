@@ -12,8 +12,9 @@ from operator import attrgetter
 from pathlib import Path
 
 from gpusim.base.files import write_whole
+from gpusim.base.formats import COUNT
 from gpusim.results.records.record import CommandTimes, stream_numbers
-from gpusim.results.report.rows import BACKWARD, PHASES
+from gpusim.results.report.words import BACKWARD, PHASES
 from gpusim.results.timeline.trace_file import TraceFile
 from isa.object.names import short
 
@@ -33,8 +34,8 @@ def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -
     content = out.take()
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     return [
-        f"{path}: timeline of {sum(map(len, drawn.values())):,} launches and copies, {path.stat().st_size:,} bytes;"
-        " open it at https://ui.perfetto.dev"
+        f"{path}: timeline of {COUNT(sum(map(len, drawn.values())))} launches and copies,"
+        f" {COUNT(path.stat().st_size)} bytes; open it at https://ui.perfetto.dev"
     ]
 
 

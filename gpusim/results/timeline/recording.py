@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import GENERAL
 from gpusim.base.jit import address_of
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.loop import RUNNING, run_cycles
@@ -81,7 +82,7 @@ class TimelineRecording:
         self.ended: int | None = None  # cycle in which the window ended
 
         root = out.track(
-            title, description=f"{gpu.name} at {gpu.clock_ghz:g} GHz; one cycle is drawn as one microsecond"
+            title, description=f"{gpu.name} at {GENERAL(gpu.clock_ghz)} GHz; one cycle is drawn as one microsecond"
         )
         self._root = root
         engine_on = bool(m.run.engine_on)

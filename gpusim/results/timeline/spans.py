@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpusim.base.files import write_whole
+from gpusim.base.formats import COUNT
 from gpusim.results.timeline.trace_file import TraceFile, TrackGroup
 
 
@@ -45,4 +46,4 @@ def write_spans(path: Path, slices: Iterable[TraceSlice]) -> str:
         count += 1
     content = out.take()
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-    return f"{path}: timeline of {count:,} slices, {path.stat().st_size:,} bytes; open it at https://ui.perfetto.dev"
+    return f"{path}: timeline of {COUNT(count)} slices, {COUNT(path.stat().st_size)} bytes; open it at https://ui.perfetto.dev"

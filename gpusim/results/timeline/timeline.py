@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import IO, Any, cast
 
 from gpusim.base.files import AtomicFile
+from gpusim.base.formats import COUNT, FIXED_1
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.timeline.recording import TimelineRecording
 from gpusim.results.timeline.trace_file import TraceFile
@@ -82,16 +83,18 @@ class Timeline:
         """Return lines on what was written and what the user should know of it; empty if no file was written."""
         if self._bytes is None:
             return []
-        size = f"{self._bytes / MB:.1f} MB" if self._bytes >= MB / 10 else f"{self._bytes:,} bytes"
-        lines = [f"{self.path}: timeline of {self._out.slices:,} slices, {size}; open it at https://ui.perfetto.dev"]
+        size = f"{FIXED_1(self._bytes / MB)} MB" if self._bytes >= MB / 10 else f"{COUNT(self._bytes)} bytes"
+        lines = [
+            f"{self.path}: timeline of {COUNT(self._out.slices)} slices, {size}; open it at https://ui.perfetto.dev"
+        ]
         full = self._out.slices >= self._max_slices
         for title, recording in self._launches:
             if recording.ended is None:
-                lines.append(f"{title} ended in cycle {recording.cycles:,}, before the timeline's window began")
+                lines.append(f"{title} ended in cycle {COUNT(recording.cycles)}, before the timeline's window began")
             elif full and recording.ended < min(recording.cycles, self._window.end):
                 lines.append(
-                    f"{title} is shown up to cycle {recording.ended:,} of {recording.cycles:,}: the timeline is full "
-                    f"at {self._max_slices:,} slices; --window first:end chooses other cycles"
+                    f"{title} is shown up to cycle {COUNT(recording.ended)} of {COUNT(recording.cycles)}: the timeline"
+                    f" is full at {COUNT(self._max_slices)} slices; --window first:end chooses other cycles"
                 )
         return lines
 

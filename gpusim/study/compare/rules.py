@@ -6,25 +6,18 @@ both can be ordered beside one another. Stall reasons are shares of the *first* 
 add up to that of all wavefront-cycles.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
+from gpusim.base.formats import DIGITS_3, DIGITS_4, GROUPED_0, PERCENT
 from gpusim.base.sums import plain_sum
+from gpusim.results.metrics.formula import evaluate_formula, parse_formula
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
 TIME = "kernel.time_us"
 _OF_FIRST = " of the first's wavefront-cycles"
 SHARE, AMOUNT = 0.02, 0.05  # changes from which a rule speaks
-_METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
-
-
-@cache
-def parse_measure(measure: str) -> tuple[tuple[str, ...], ...]:
-    """Return the metrics of a measure's sums, 'a.b + c.d / e.f': one sum, or numerator and denominator."""
-    return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
 @dataclass(frozen=True)
@@ -34,7 +27,7 @@ class ComparisonRule:
     topic: Topic
     """Topic of the quantity."""
     measure: str
-    """Formula over metric paths: a path, a sum, or one quotient of sums, such as 'a.b + a.c / d.e'."""
+    """Formula over metric paths (`gpusim.results.metrics.formula`)."""
     more: str
     """Text for an increase, without figures."""
     less: str
@@ -47,19 +40,11 @@ class ComparisonRule:
     @property
     def paths(self) -> list[str]:
         """The metrics that the rule needs."""
-        return [path for part in parse_measure(self.measure) for path in part]
+        return [path for part in parse_formula(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """Return the value of the measure; None where a metric does not apply, or the denominator is 0."""
-        sums = []
-        for part in parse_measure(self.measure):
-            values = [metrics.get(path) for path in part]
-            if any(not isinstance(value, int | float) for value in values):
-                return None
-            sums.append(float(plain_sum(v for v in values if v is not None)))
-        if len(sums) == 1:
-            return sums[0]
-        return sums[0] / sums[1] if sums[1] else None
+        return evaluate_formula(self.measure, metrics.get)
 
 
 @dataclass(frozen=True)
@@ -219,9 +204,9 @@ def moved(
 
 def describe_change(rule: ComparisonRule, before: float, after: float, change: float) -> str:
     """Put such a change of a rule into words, with its figures."""
-    figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
+    figures = f"{_number(before)} → {_number(after)}" + (f", x{DIGITS_3(after / before)}" if before else "")
     if rule.share:
-        figures = f"{100 * before:.1f} % → {100 * after:.1f} %{_OF_FIRST * (rule.topic == 'stall')}"
+        figures = f"{PERCENT(before)} → {PERCENT(after)}{_OF_FIRST * (rule.topic == 'stall')}"
     return f"{rule.more if change > 0 else rule.less}: {figures}"
 
 
@@ -260,7 +245,7 @@ def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
     text = f"bound by {second} instead of {first}"
     if first == second:
         text = f"{'nearer to' if nearer > near else 'farther from'} the bound {first}"
-    text += f": {100 * near:.1f} % → {100 * nearer:.1f} % of the cycles"
+    text += f": {PERCENT(near)} → {PERCENT(nearer)} of the cycles"
     paths = tuple(dict.fromkeys((f"roofline.{first}", f"roofline.{second}")))
     return [ComparisonFinding("roofline", text, nearer - near, near, nearer, paths)]
 
@@ -277,4 +262,4 @@ def nearest_roofline(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"
+    return GROUPED_0(value) if abs(value) >= 100 else DIGITS_4(value)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import PERCENT
 from gpusim.base.intervals import Estimate, differ
 from gpusim.results.metrics import leaves
 from gpusim.results.store.reading import StoreReader
@@ -270,7 +271,7 @@ def _rooflines(pairs: _Pairs) -> list[QuantityChange]:
     for (first, second), count in others.most_common():
         near = [(a[1], b[1]) for a, b in known if (a[0], b[0]) == (first, second)]
         before, after = (statistics.fmean(values) for values in zip(*near, strict=True))
-        text = f"bound by {second} instead of {first}: {100 * before:.1f} % → {100 * after:.1f} % of the cycles"
+        text = f"bound by {second} instead of {first}: {PERCENT(before)} → {PERCENT(after)} of the cycles"
         found.append(QuantityChange("roofline", text, after - before, count, len(known), None))
     return found
 

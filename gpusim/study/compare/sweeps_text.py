@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from gpusim.base.formats import FIXED_3, SIGNED_2
 from gpusim.base.intervals import Estimate
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.table import Table
 from gpusim.results.report.layout import fitted
 from gpusim.results.report.values import format_metric
 from gpusim.study.compare.rules import TIME
 from gpusim.study.compare.sweeps import MeanRatio, PointComparison, QuantityChange, SweepComparison
-from gpusim.study.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, more, show_configuration
+from gpusim.study.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, more, show_configuration
+from gpusim.study.compare.views import WHY, letter, side_columns
 
 SAME = "not distinguishable"
 MOST_ALONE = 4  # points named that not all sweeps have
@@ -37,8 +39,8 @@ def show(found: SweepComparison, out: TextIO, everything: bool = False) -> None:
 
 
 def _mean(mean: MeanRatio, found: SweepComparison) -> str:
-    width = f" ± {mean.half_width:.3f}" if mean.half_width else ""
-    text = f"time x{mean.ratio:.3f}{width} (geometric mean)"
+    width = f" ± {FIXED_3(mean.half_width)}" if mean.half_width else ""
+    text = f"time x{FIXED_3(mean.ratio)}{width} (geometric mean)"
     if mean.same == len(found.points):
         return f"{text}; {SAME}: no point's times differ" + (" by more than their intervals" if width else "")
     counted = ((mean.faster, "faster"), (mean.slower, "slower"), (mean.same, SAME))
@@ -65,7 +67,7 @@ def _show_moved(head: str, moved: Sequence[QuantityChange], out: TextIO, everyth
     listed = moved if everything else moved[:MOST_FINDINGS]
     for one in listed:
         where = f"in {one.points} of {one.of} points" if one.points < one.of else "in all points"
-        goes = "" if one.correlation is None else f", correlation with the time {one.correlation:+.2f}"
+        goes = "" if one.correlation is None else f", correlation with the time {SIGNED_2(one.correlation)}"
         although = "although " if one.against else ""
         _print(f"  {one.topic:<9} {although}{one.text}; {where}{goes}", out)
     for line in more(listed, moved):
@@ -76,14 +78,13 @@ def _show_points(found: SweepComparison, letters: Sequence[str], out: TextIO, ev
     listed = found.points if everything else found.points[:MOST_PARTS]
     print("\ntime us, largest change first", file=out)
     variants = ["variant"] if any(point.variant for point in found.points) else []
-    heads = columns(*found.axes, *variants)
-    heads += [*columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
+    heads = side_columns((*found.axes, *variants), letters, WHY)
     rows = [
         (
             *map(_plain, point.values.values()),
             *([point.variant] if variants else []),
             *map(_time, point.times),
-            f"{point.ratios[-1]:.3f}",
+            FIXED_3(point.ratios[-1]),
             _why(point),
         )
         for point in listed

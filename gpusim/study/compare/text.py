@@ -4,10 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.formats import FIXED_3
+from gpusim.base.table import Table, columns
 from gpusim.results.report.values import format_metric, unit_of
 from gpusim.study.compare.comparison import Comparison, PartComparison
 from gpusim.study.compare.rules import TIME
+from gpusim.study.compare.views import WHY, letter, side_columns
 
 MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
 
@@ -53,8 +55,7 @@ def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everythi
     for part in listed:
         why = part.why[-1][0].sentence if part.why[-1] else ""
         rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
-    heads = [Column("part"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
-    Table(heads, rows, notes=more(rows, found.parts)).show(out)
+    Table(side_columns(["part"], letters, WHY), rows, notes=more(rows, found.parts)).show(out)
 
 
 def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
@@ -75,17 +76,16 @@ def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], 
     changes = part.changes if everything else part.changes[:MOST_CHANGES]
     print("largest changes", file=out)
     units = {path: unit for one in found.sides for path, unit in one.units.items()}
-    heads = [Column("metric"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("unit")]
     rows = [
         (
             c.path,
             *(format_metric(c.path, v) for v in c.values),
-            "from 0" if c.ratio is None else f"{c.ratio:.3f}",
+            "from 0" if c.ratio is None else FIXED_3(c.ratio),
             unit_of(c.path, units.get(c.path, "")),
         )
         for c in changes
     ]
-    Table(heads, rows, notes=more(changes, part.changes)).show(out)
+    Table(side_columns(["metric"], letters, "unit"), rows, notes=more(changes, part.changes)).show(out)
 
 
 def document(found: Comparison) -> dict[str, Any]:
@@ -107,18 +107,13 @@ def document(found: Comparison) -> dict[str, Any]:
     }
 
 
-def letter(number: int) -> str:
-    """Return the letter of a side, from A in order; 'S26' and so on after Z."""
-    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"S{number}"
-
-
 def _time(value: float | None) -> str:
     return "–" if value is None else format_metric(TIME, float(value))
 
 
 def _ratio(part: PartComparison) -> str:
     first, last = part.times_us[0], part.times_us[-1]
-    return f"{last / first:.3f}" if first and last is not None else "–"
+    return FIXED_3(last / first) if first and last is not None else "–"
 
 
 def _short(value: Any) -> str:

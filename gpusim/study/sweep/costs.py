@@ -6,10 +6,11 @@ from pathlib import Path
 
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
+from gpusim.base.extensions import known_kind, load
 from gpusim.base.sums import plain_sum
 from gpusim.config.sweep import SweepSpec
 from gpusim.jobs.estimates.checked import load_checked
-from gpusim.jobs.estimates.whole_runs import NOTE, estimated_job, estimated_network
+from gpusim.jobs.estimates.whole_runs import NOTE, estimated_job
 from gpusim.results.store.costs import RunCost, SimilarRuns
 from gpusim.results.store.keeper import StoreWriter
 from gpusim.results.store.reading import StoreReader
@@ -126,8 +127,8 @@ def _spread(numbers: Sequence[int]) -> list[int]:
 
 def _cost(spec: SweepSpec, task: PointTask) -> RunCost:
     make, arguments = task.make, task.arguments  # type: ignore[attr-defined]
-    if spec.kind == "net":
-        return estimated_network(*arguments).cost
-    found = estimated_job(make(*arguments))
+    own = known_kind(spec.kind).estimate
+    found = load(own)(*arguments) if own else estimated_job(make(*arguments))
     assert found is not None, f"{spec.kind}: is no list of launches"
-    return found.cost
+    cost: RunCost = found.cost
+    return cost

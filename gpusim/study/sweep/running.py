@@ -13,8 +13,9 @@ from typing import Any
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.follow import overall
+from gpusim.base.formats import clock
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.progress import Reporter
 from gpusim.config.sweep import SweepSpec
 from gpusim.results.store.keeper import (
     MatchingRun,

@@ -6,21 +6,13 @@ from typing import Any
 import pytest
 
 from gpusim.base.table import Table, value_of
+from gpusim.jobs.networks.result_views import DEAREST
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.results.metrics import SCHEMA_VERSION
 from gpusim.results.report import many, terminal
 from gpusim.results.report.result import Result, read
-from gpusim.results.report.rows import (
-    DEAREST,
-    LEGEND,
-    PASSES,
-    REASONS,
-    choice_lines,
-    closing,
-    rows_table,
-    sparse_tables,
-    summaries,
-)
+from gpusim.results.report.rows import views_of
+from gpusim.results.report.words import LEGEND, PASSES, REASONS
 from tests.support.results import CONFIG, QUIET, changed
 from tests.support.streams import Terminal, without_styles
 from workloads.networks.kind import Pass
@@ -69,7 +61,7 @@ def texts(table: Table) -> list[list[str]]:
 
 def shown(held: dict[str, Any], columns: int | None = None) -> dict[str, str]:
     """Heads and texts of the only row; columns: on a terminal that wide."""
-    table = rows_table(network(held))
+    table = views_of(network(held)).rows_table()
     narrow = columns is not None
     return dict(zip(table._heads(narrow), table._texts(table.rows[0], narrow), strict=True))
 
@@ -112,7 +104,7 @@ def test_every_pass_and_every_reason_has_its_words() -> None:
     assert set(PASSES) == set(map(str, Pass))
     assert set(REASONS) == set(STALL_REASONS) - {"issued"}
     assert all(short in LEGEND for _, short in REASONS.values())
-    heads = [column.short or column.head for column in rows_table(network(row())).columns]
+    heads = [column.short or column.head for column in views_of(network(row())).rows_table().columns]
     assert len(set(heads)) == len(heads)
 
 
@@ -140,7 +132,7 @@ TRAINED = (
 
 
 def test_time_is_summed_by_pass_and_by_kind_the_longest_first() -> None:
-    by_pass, by_kind = summaries(network(*TRAINED))
+    by_pass, by_kind = views_of(network(*TRAINED)).summaries()
     assert texts(by_pass) == [
         ["backward", "4,000.0", "66.7%", "21"], ["forward", "1,600.0", "26.7%", "21"], ["update", "400.0", "6.7%", "7"],
     ]  # fmt: skip
@@ -155,22 +147,22 @@ def test_time_is_summed_by_pass_and_by_kind_the_longest_first() -> None:
 
 
 def test_rows_that_are_not_finished_are_in_no_sum() -> None:
-    by_pass, _ = summaries(network(TRAINED[0], row("late", "forward", None)))
+    by_pass, _ = views_of(network(TRAINED[0], row("late", "forward", None))).summaries()
     assert texts(by_pass) == [["forward", "1,000.0", "100.0%", "7"]]
-    assert summaries(network(row("late", "forward", None))) == []
+    assert views_of(network(row("late", "forward", None))).summaries() == []
 
 
 def test_the_dearest_rows_are_listed_where_there_are_more() -> None:
     many = [row(f"l{n}", "forward", float(n + 1)) for n in range(DEAREST + 5)]
-    assert len(summaries(network(*many[:DEAREST]))) == 2
-    *_, dearest = summaries(network(*many))
+    assert len(views_of(network(*many[:DEAREST])).summaries()) == 2
+    *_, dearest = views_of(network(*many)).summaries()
     assert [one[0] for one in texts(dearest)] == [f"l{n} forward" for n in range(DEAREST + 4, 4, -1)]
     assert texts(dearest)[0][1:] == ["15.0", "0.2%", "DRAM 50%", "memory dependency 60.0%"]
     assert dearest.title == "the 10 dearest rows of 15"
 
 
 def test_closing_lines_are_of_the_whole_run() -> None:
-    lines = closing(network(*TRAINED, remarks=["a remark"]))
+    lines = views_of(network(*TRAINED, remarks=["a remark"])).closing()
     macs = 2e-3 * 7e6 / 6000
     assert lines == [
         f"total: 6,000.0 us in 6,000,000 cycles; {macs:,.0f} GFLOP/s in multiply-accumulates"
@@ -184,7 +176,7 @@ def test_closing_lines_are_of_the_whole_run() -> None:
 
 
 def test_rates_are_of_what_was_computed_in_the_time() -> None:
-    (line, *_) = closing(network(row(time_us=1.0)))
+    (line, *_) = views_of(network(row(time_us=1.0))).closing()
     assert "; 2,000 GFLOP/s in multiply-accumulates (1,000 in those that are needed)" in line
 
 
@@ -194,7 +186,7 @@ def test_closing_lines_of_a_sampled_and_of_a_stopped_run() -> None:
                 "confidence": 0.95, "instructions": 4e9,
                 "left_out": {"equal": 3e9, "windows": 4e8, "iterations": 1e8}}  # fmt: skip
     document = changed(held.document, {"kernel.time_us_half_width": 25.0})
-    lines = closing(read({**document, "sampling": sampling, "partial": True, "stopped_by": "out of time"}))
+    lines = views_of(read({**document, "sampling": sampling, "partial": True, "stopped_by": "out of time"})).closing()
     assert (
         "sampled: 12.5 % of the instructions simulated, 8 times fewer; total ± 25.0 us (2.5 %) at 95 % confidence"
     ) in lines
@@ -204,14 +196,14 @@ def test_closing_lines_of_a_sampled_and_of_a_stopped_run() -> None:
     ) in lines
     assert "real values; WRONG: b forward" in lines and "out of time: 1 of 2 rows are not finished" in lines
     assert any("real values; 1 of 1 rows compared with NumPy, all as expected" in line
-               for line in closing(network(row(verification={"passed": True}))))  # fmt: skip
-    none = closing(network(row(verification={"passed": None}), values="synthetic"))
+               for line in views_of(network(row(verification={"passed": True}))).closing())  # fmt: skip
+    none = views_of(network(row(verification={"passed": None}), values="synthetic")).closing()
     assert "made-up values; no result is compared" in none
 
 
 def test_why_a_layer_stays_dense_is_said_once_for_all() -> None:
     rows = [row("a", "forward", why_dense="too few"), row("b", "forward", why_dense="too few"), row("c", "forward")]
-    (line,) = (line for line in closing(network(*rows)) if line.startswith("dense, "))
+    (line,) = (line for line in views_of(network(*rows)).closing() if line.startswith("dense, "))
     assert line == "dense, too few: a forward, b forward"
 
 
@@ -225,21 +217,21 @@ def both() -> Result:
 
 
 def test_layers_that_skip_zeros_stand_beside_the_dense_ones() -> None:
-    (table,) = sparse_tables(both())
+    (table,) = views_of(both()).further_tables()
     heads = ["layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by", "requests", "lines", "wasted"]
     assert [column.head for column in table.columns] == heads
     assert texts(table) == [["a", "25.0%", "50.0%", "200", "600", "3.00x", "implicit", "1k", "300", "25%"]]
     assert table.notes[-1] == "all rows: 2.000x"
-    assert sparse_tables(network(*TRAINED)) == []
-    assert [one[0] for one in texts(rows_table(both()))] == ["a", "b"], "of the variant that ran last alone"
+    assert views_of(network(*TRAINED)).further_tables() == []
+    assert [one[0] for one in texts(views_of(both()).rows_table())] == ["a", "b"], "of the variant that ran last alone"
 
 
 def test_how_algorithms_were_chosen_is_said_row_by_row() -> None:
     choice = {"kernel": "implicit", "cycles": {"implicit": 100, "im2col": 150}, "at_least": {"direct": 300}}
-    head, line = choice_lines(network(row("a", "forward", choice=choice), row("b", "forward")))
+    head, line = views_of(network(row("a", "forward", choice=choice), row("b", "forward"))).remarks()
     assert head.startswith("convolution by the fastest algorithm")
     assert line == "a forward: implicit by measurement; im2col 1.50 ×, direct at least 3.00 ×"
-    assert choice_lines(network(*TRAINED)) == []
+    assert views_of(network(*TRAINED)).remarks() == []
 
 
 def program(*rows: dict[str, Any], **more: Any) -> Result:
@@ -261,22 +253,22 @@ STREAM = {"stream": "0", "kernels": 2, "kernel_us": 30.0, "copies": 1, "copied_b
 def test_a_programs_kernels_have_their_launches_and_its_streams_what_they_did() -> None:
     result = program({"name": "_Z3sumPKdPdi", **TIMED}, {"name": "k", "timed": 0, "cycles": None},
                      streams=[STREAM, {**STREAM, "stream": "1", "ended_us": 80.0, "copies": 0}])  # fmt: skip
-    assert texts(rows_table(result)) == [
+    assert texts(views_of(result).rows_table()) == [
         ["4 (2 timed)", "1,000 ± 12", "1.0 ± 1.2%", "75.0%", "vector ALUs 50%", "1,000", "sum"],
         ["4", "–", "–", "–", "–", "1,000", "k"],
     ]
-    (streams,) = summaries(result)
+    (streams,) = views_of(result).summaries()
     assert streams.title == "by stream, of 80.0 us"
     assert texts(streams) == [
         ["0", "2", "30.0", "1", "2.50", "10.0", "50.0%"], ["1", "2", "30.0", "0", "2.50", "10.0", "50.0%"],
     ]  # fmt: skip
-    assert summaries(program({"name": "k", **TIMED})) == []
+    assert views_of(program({"name": "k", **TIMED})).summaries() == []
 
 
 def test_a_program_says_how_it_was_sampled_and_that_it_was_stopped() -> None:
     sampling = {"fraction": 0.125, "speed_up": 8.0, "method": "m", "rounds": 1.0, "reason": "r", "confidence": 0.95}
     stopped = program({"name": "k", **TIMED}, sampling=sampling, partial=True, stopped_by="cycle limit")
-    assert closing(stopped) == [
+    assert views_of(stopped).closing() == [
         "PARTIAL, cycle limit: all figures are of what was simulated by then",
         "sampled: 12.5% of the timed instructions simulated; half-widths (±) at 95 %",
     ]

@@ -14,7 +14,7 @@ from gpusim.results import metrics
 from gpusim.results.records.record import CommandTimes, RunRecord, stream_numbers
 from gpusim.results.report.document import as_json, document
 from gpusim.results.report.result import read
-from gpusim.results.report.rows import rows_table, summaries
+from gpusim.results.report.rows import views_of
 
 ASKED = HipJob(HostProgram(["./program", "x"]), GpuSpec(), keep=True)
 
@@ -141,13 +141,13 @@ def test_what_streams_did_is_summed_up() -> None:
 def test_a_program_is_shown_by_its_kernels_and_streams() -> None:
     result = read(document_of(record_of(launched(facts("a", 100), facts("a", 100), facts("c", None, 5)))))
     assert result.title.startswith("program ./program x on ")
-    table = rows_table(result)
+    table = views_of(result).rows_table()
     heads = [column.head for column in table.columns]
     assert heads == ["launches", "cycles", "time us", "share", "bound", "instructions", "kernel"]
     assert table.tabbed().splitlines()[1:3] == [
         "2\t200\t0.1\t100.0%\tvector ALUs 50%\t200\ta", "1\t–\t–\t–\t–\t5\tc",
     ]  # fmt: skip
-    (streams,) = summaries(result)
+    (streams,) = views_of(result).summaries()
     assert streams.tabbed().splitlines()[1].split("\t") == ["0", "3", "0.1", "0", "0.00", "0.0", "100.0%"]
 
 

@@ -8,7 +8,8 @@ from gpusim.base.table import MISSING, value_of
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.results.metrics import SCHEMA_VERSION
 from gpusim.results.report.result import read
-from gpusim.results.report.rows import LEGEND, PASSES, REASONS, rows_table
+from gpusim.results.report.rows import views_of
+from gpusim.results.report.words import LEGEND, PASSES, REASONS
 from workloads.networks.kind import Pass
 
 TIMED = {
@@ -43,7 +44,7 @@ def tree(*rows: dict[str, Any], partial: bool = False) -> dict[str, Any]:
 
 def cells(row: dict[str, Any], narrow: bool) -> dict[str, str]:
     """The texts of a row by its heads, as a terminal shows them."""
-    table = rows_table(read(tree(row)))
+    table = views_of(read(tree(row))).rows_table()
     return dict(zip(table._heads(narrow), table._texts(table.rows[0], narrow), strict=True))
 
 
@@ -68,7 +69,7 @@ def test_an_estimate_has_its_half_width() -> None:
 
 
 def test_programs_get_the_figures_themselves() -> None:
-    table = rows_table(read(tree(ROW)))
+    table = views_of(read(tree(ROW))).rows_table()
     assert list(map(value_of, table.rows[0])) == [
         *("conv1", "backward_data", 1234.56, 0.2, 1.25, "dram"),
         *("memory 60%, idle 30%", 0.875, None, 1_234_560_000, 7, False),
@@ -100,10 +101,12 @@ def test_all_launches_simulated_are_one_number_and_no_cycles_no_share() -> None:
 
 def test_wrong_results_are_named_and_unfinished_rows_counted() -> None:
     right = {**ROW, "name": "conv2", "verification": {"passed": True}}
-    notes = rows_table(read(tree(ROW, right))).notes
+    notes = views_of(read(tree(ROW, right))).rows_table().notes
     assert "real values; WRONG: conv1 back data" in notes and "a remark" in notes
     assert not any("all as expected" in note or "not finished" in note for note in notes)
-    notes = rows_table(read(tree(right, UNFINISHED | {"verification": {"passed": None}}, partial=True))).notes
+    notes = (
+        views_of(read(tree(right, UNFINISHED | {"verification": {"passed": None}}, partial=True))).rows_table().notes
+    )
     assert "cycle limit: 1 of 2 rows are not finished" in notes
     assert "real values; 1 of 2 rows compared with NumPy, all as expected" in notes
 
@@ -111,6 +114,6 @@ def test_wrong_results_are_named_and_unfinished_rows_counted() -> None:
 def test_every_pass_and_every_reason_has_its_words() -> None:
     assert set(PASSES) == set(map(str, Pass))
     assert set(REASONS) == set(STALL_REASONS) - {"issued"}
-    table = rows_table(read(tree(ROW)))
+    table = views_of(read(tree(ROW))).rows_table()
     assert table.legend == LEGEND and all(short in LEGEND for _, short in REASONS.values())
     assert len({column.short or column.head for column in table.columns}) == len(table.columns)

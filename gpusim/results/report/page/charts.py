@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from gpusim.base.formats import COUNT, GROUPED_1, GROUPED_DIGITS_3, GROUPED_DIGITS_10
 from gpusim.base.html import clean
 
 # Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out
@@ -37,7 +38,9 @@ def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequenc
         places = [row + (number + 0.5) * height - 0.4 for row in range(len(names))]
         drawn = [value or 0.0 for value in values]
         bars = axes.barh(places, drawn, height * 0.95, label=label(name), color=COLOURS[number % len(COLOURS)])
-        axes.bar_label(bars, ["–" if value is None else f"{value:,.3g}" for value in values], padding=3, fontsize=7)
+        axes.bar_label(
+            bars, ["–" if value is None else GROUPED_DIGITS_3(value) for value in values], padding=3, fontsize=7
+        )
     _rows(axes, names, axis)
     axes.margins(x=0.12)
     if len(series) > 1:
@@ -62,7 +65,7 @@ def histogram(figure: Any, series: Mapping[str, Sequence[int]], axis: str) -> No
     for number, (name, counts) in enumerate(series.items()):
         axes.stairs(counts, range(len(counts) + 1), fill=len(series) == 1, label=label(name), color=COLOURS[number])
     most = max((len(counts) for counts in series.values()), default=0)
-    axes.set_xticks(range(0, most + 1, 2), [f"{2**bucket:,}" for bucket in range(0, most + 1, 2)], rotation=45)
+    axes.set_xticks(range(0, most + 1, 2), [COUNT(2**bucket) for bucket in range(0, most + 1, 2)], rotation=45)
     axes.set_xlabel(axis)
     axes.set_ylabel("requests")
     if len(series) > 1:
@@ -80,8 +83,12 @@ def roofline(
     for number, (level, rate) in enumerate(roofs.items()):
         knee = peak[1] / rate
         colour = COLOURS[number % len(COLOURS)]
-        axes.plot([low, knee], [low * rate, peak[1]], color=colour, linewidth=1.2, label=f"{level}: {rate:,.1f} a ns")
-    axes.plot([low, high], [peak[1], peak[1]], color="#8F8F8F", linewidth=1.2, label=f"{peak[0]}: {peak[1]:,.1f} a ns")
+        axes.plot(
+            [low, knee], [low * rate, peak[1]], color=colour, linewidth=1.2, label=f"{level}: {GROUPED_1(rate)} a ns"
+        )
+    axes.plot(
+        [low, high], [peak[1], peak[1]], color="#8F8F8F", linewidth=1.2, label=f"{peak[0]}: {GROUPED_1(peak[1])} a ns"
+    )
     names, levels = list(dict.fromkeys(p[0] for p in points)), list(roofs)
     for name, level, intensity, rate in points:
         mark = MARKS[names.index(name) % len(MARKS)] if len(names) <= len(MARKS) else "o"
@@ -92,7 +99,7 @@ def roofline(
     axes.set_xscale("log", base=10)
     axes.set_yscale("log", base=10)
     for one in (axes.xaxis, axes.yaxis):
-        one.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        one.set_major_formatter(lambda value, _: GROUPED_DIGITS_10(value))
     axes.set_xlim(low, high)
     axes.set_xlabel(axes_names[0])
     axes.set_ylabel(axes_names[1])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GROUPED_DIGITS_4
 from gpusim.base.picture import Picture
 from gpusim.results.report.page import sweep_charts
 from gpusim.results.report.page.charts import literal
@@ -141,7 +142,9 @@ def _ends(series: FigureData) -> str:
         return "no mean: no combination is common to all values"
     ends = (min(drawn, key=lambda one: one[0]), max(drawn, key=lambda one: one[0]))
     places = [", ".join(filter(None, (line.panel, line.name, format_axis_value(mark.x)))) for _, line, mark in ends]
-    return "from " + " to ".join(f"{end[0]:,.4g} at {place}" for end, place in zip(ends, places, strict=True))
+    return "from " + " to ".join(
+        f"{GROUPED_DIGITS_4(end[0])} at {place}" for end, place in zip(ends, places, strict=True)
+    )
 
 
 def _sentence(text: str) -> str:

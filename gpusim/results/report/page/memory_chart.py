@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from gpusim.base.formats import GROUPED_0, GROUPED_DIGITS_3, PERCENT
 from gpusim.base.picture import Picture
+from gpusim.base.table import MISSING
 from gpusim.results.report.access import LINE_BYTES
 from gpusim.results.report.page.charts import COLOURS
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.values import NOTHING, percent
 
 _BOX = (1.35, 0.62)  # inches
 _STEP = 2.0  # from column to column
@@ -39,17 +40,17 @@ class ChartFlow(NamedTuple):
 
 def _rate(run: RunMetrics, path: str, what: str) -> str:
     rate = run.get(path)
-    return f"{what} {NOTHING if rate is None else percent(rate)}"
+    return f"{what} {MISSING if rate is None else PERCENT(rate)}"
 
 
 def units_and_flows(run: RunMetrics) -> tuple[list[ChartUnit], list[ChartFlow]]:
     """Return the chart's units, and the flows between them that carry anything."""
     units = [
-        ChartUnit("Compute units", f"{run.number('kernel.vmem_instructions'):,.0f} VMEM", 0, 0),
+        ChartUnit("Compute units", f"{GROUPED_0(run.number('kernel.vmem_instructions'))} VMEM", 0, 0),
         ChartUnit("L1", _rate(run, "l1.hit_rate", "hits"), 1, 0),
         ChartUnit("L2", _rate(run, "l2.hit_rate", "hits"), 2, 0),
         ChartUnit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), 3, 0),
-        ChartUnit("LDS", f"{run.number('kernel.lds_instructions'):,.0f} instructions", 0, 1),
+        ChartUnit("LDS", f"{GROUPED_0(run.number('kernel.lds_instructions'))} instructions", 0, 1),
         ChartUnit("Scalar cache", _rate(run, "scalar_cache.hit_rate", "hits"), 2, 1),
     ]
     of_l1 = {way: run.number(f"l1.{way}_transactions") * LINE_BYTES for way in ("read", "write")}
@@ -66,7 +67,7 @@ def units_and_flows(run: RunMetrics) -> tuple[list[ChartUnit], list[ChartFlow]]:
         ChartFlow("L2", "Scalar cache", scalar, True),
     ]
     if run.tree.get("engine"):
-        units.append(ChartUnit("Engine", f"{run.number('engine.requests'):,.0f} requests", 3, 1))
+        units.append(ChartUnit("Engine", f"{GROUPED_0(run.number('engine.requests'))} requests", 3, 1))
         flows.append(ChartFlow("Engine", "L2", run.number("l2.sparse_fills") * LINE_BYTES, True))
     return units, [flow for flow in flows if flow.size_bytes]
 
@@ -97,7 +98,7 @@ def _amount(size: float) -> str:
         if size < 1024 or unit == "GiB":
             break
         size /= 1024
-    return f"{size:,.3g} {unit}"
+    return f"{GROUPED_DIGITS_3(size)} {unit}"
 
 
 def _draw(figure: Any, units: Sequence[ChartUnit], flows: Sequence[ChartFlow]) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from gpusim.base.formats import COUNT, FIXED_1, GROUPED_DIGITS_3, GROUPED_DIGITS_4, PERCENT, PERCENT_0, RATIO
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
+from gpusim.base.table import MISSING
 from gpusim.results import metrics
 from gpusim.results.report.access import HEADS, LineRow, access_rows, line_rows, patterns
 from gpusim.results.report.details import build_heads, build_rows, hotspot_rows
@@ -13,12 +15,11 @@ from gpusim.results.report.guesses import guesses
 from gpusim.results.report.many import all_rows
 from gpusim.results.report.measures import nearest_bound, unit_name
 from gpusim.results.report.result import Result, RunMetrics, read
-from gpusim.results.report.rows import choice_lines, closing, summaries
+from gpusim.results.report.rows import views_of
 from gpusim.results.report.rule import PerformanceFinding, format_location
 from gpusim.results.report.rules import apply_rules
 from gpusim.results.report.screen import top_findings, verified
 from gpusim.results.report.sections import SECTIONS, ReportSection
-from gpusim.results.report.values import NOTHING, percent
 
 _SUMMARY = {
     "cycles": "kernel.cycles",
@@ -52,10 +53,10 @@ def summary(result: Result) -> Element:
     ]
     if len(result.columns) > 1:
         factors = [result.speed_up(column) for column in result.columns]
-        rows.insert(2, ("speed-up", *(NOTHING if f is None else f"{f:.2f} ×" for f in factors)))
+        rows.insert(2, ("speed-up", *(MISSING if f is None else f"{RATIO(f)}" for f in factors)))
     bounds = [nearest_bound(column) for column in result.columns]
     rows.append(
-        ("nearest bound", *(f"{unit_name(name)} {percent(near)}" if name else NOTHING for name, near in bounds))
+        ("nearest bound", *(f"{unit_name(name)} {PERCENT(near)}" if name else MISSING for name, near in bounds))
     )
     rows.append(("verified", *map(verified, result.columns)))
     remarks = [f"partial, {result.stopped_by}: all figures are of what was simulated by then"] * bool(result.stopped_by)
@@ -99,11 +100,12 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
 
 def show_time_breakdown(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
     """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
-    tables = summaries(result)
+    views = views_of(result)
+    tables = views.summaries()
     if not tables:
         return None
     drawn = [picture.element(prefix) for picture in pictures]
-    told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    told = tag("ul", [tag("li", line) for line in (*views.closing(), *views.remarks())])
     shown = [table.html(sortable=False) for table in tables]
     return tag("section", tag("h3", "Where does the time go?"), drawn, shown, told)
 
@@ -112,7 +114,9 @@ def rows(result: Result) -> Element | None:
     """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
-    return tag("details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(result)])
+    return tag(
+        "details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(views_of(result))]
+    )
 
 
 def configuration(result: Result) -> Element:
@@ -136,16 +140,16 @@ def _metrics(result: Result, section: ReportSection, rows: Sequence[tuple[str, .
 def _hotspots(column: RunMetrics, sources: Sources) -> Element:
     rows = []
     for spot in hotspot_rows(column):
-        reasons = ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in spot["reasons"].items())
+        reasons = ", ".join(f"{name.replace('_', ' ')} {PERCENT_0(share)}" for name, share in spot["reasons"].items())
         name = PurePath(spot["file"]).name if spot["file"] else None
-        place = f"{name}:{spot['line']}" if name else NOTHING
+        place = f"{name}:{spot['line']}" if name else MISSING
         lines = sources.get(name or "", [])
         share = 100 * spot["share"]
         text = lines[spot["line"] - 1].strip() if name and 0 < spot["line"] <= len(lines) else ""
         rows.append(
             (
                 (f"{spot['address']:#07x}", spot["address"]), tag("code", spot["instruction"]),
-                (f"{spot['cycles']:,}", spot["cycles"]), (f"{share:,.4g}", share), reasons, place,
+                (COUNT(spot['cycles']), spot["cycles"]), (GROUPED_DIGITS_4(share), share), reasons, place,
                 tag("code", text) if text else "",
             )
         )  # fmt: skip
@@ -161,7 +165,7 @@ def _guesses(result: Result, column: RunMetrics) -> Element:
             one.value.path,
             str(one.value.value),
             one.value.kind,
-            (f"{100 * one.share:,.3g}", one.share),
+            (GROUPED_DIGITS_3(100 * one.share), one.share),
             one.of,
             one.value.source,
         )
@@ -190,10 +194,10 @@ def _lines(column: RunMetrics, sources: Sources) -> Element:
         if before is not None and before.file == row.file:
             for number in range(before.line + 1, min(row.line, len(text) + 1)):
                 rows.append((f"{name}:{number}", tag("code", text[number - 1]), *[""] * 6))
-        active = NOTHING if row.active_lanes is None else f"{row.active_lanes:.1f}"
+        active = MISSING if row.active_lanes is None else FIXED_1(row.active_lanes)
         shown = tag("code", text[row.line - 1]) if 0 < row.line <= len(text) else ""
         counts = (row.lines, row.least_lines, row.bank_conflict_cycles, row.wait_cycles)
-        rows.append((f"{name}:{row.line}", shown, f"{row.vector_instructions:,}", active, *(f"{n:,}" for n in counts)))
+        rows.append((f"{name}:{row.line}", shown, COUNT(row.vector_instructions), active, *(COUNT(n) for n in counts)))
         before = row
     heads = ("line", "source", "vector instructions", "active lanes", "memory lines", "least", "bank conflicts, cycles")
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel

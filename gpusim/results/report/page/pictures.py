@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpusim.base.formats import DIGITS_3, GROUPED_DIGITS_3, PERCENT
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
@@ -14,7 +15,6 @@ from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rows import DEAREST
 from gpusim.results.report.rule import STALLS
 from gpusim.results.report.screen import modes
-from gpusim.results.report.values import percent
 
 _CACHES = {
     "L1": "l1.hit_rate",
@@ -82,7 +82,7 @@ def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
                 roofs[level] = max(roofs.get(level, 0.0), rate)
     if not points or not peak:
         return None
-    said = ", ".join(f"{name} at {level} {intensity:.3g}" for name, level, intensity, _ in points[:6])
+    said = ", ".join(f"{name} at {level} {DIGITS_3(intensity)}" for name, level, intensity, _ in points[:6])
     return Picture(
         name="roofline",
         title="Hierarchical roofline: vector instructions over transactions with L1, L2 and DRAM",
@@ -232,7 +232,7 @@ def _guesses(result: Result, n: int) -> Picture | None:
     return Picture(
         name=_numbered("guesses", result, n),
         title=title,
-        alt=f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
+        alt=f"Most hangs on {most.value.path} ({most.value.kind}): {PERCENT(most.share)} of {most.of}.",
         heads=("value", "is", "kind", axis, "of"),
         rows=table,
         draw=lambda figure: charts.stacked_bars(figure, rows, parts, axis),
@@ -263,7 +263,7 @@ def _bars(
     return Picture(
         name=name,
         title=title,
-        alt=f"The largest is {largest[1]} with {largest[0]:,.3g} {axis} ({largest[2]}).",
+        alt=f"The largest is {largest[1]} with {GROUPED_DIGITS_3(largest[0])} {axis} ({largest[2]}).",
         heads=(axis, *series),
         rows=table,
         draw=lambda figure: charts.grouped_bars(figure, rows, series, axis),
@@ -275,7 +275,7 @@ def _stack(name: str, title: str, rows: Sequence[str], parts: dict[str, list[flo
     table = [(row, *(values[number] for values in parts.values())) for number, row in enumerate(rows)]
     means = sorted(((plain_sum(values) / len(values), part) for part, values in parts.items()), reverse=True)[:3]
     whole = plain_sum(map(plain_sum, parts.values())) / len(rows) or 1.0
-    said = ", ".join(f"{part} {percent(mean / whole)}" for mean, part in means)
+    said = ", ".join(f"{part} {PERCENT(mean / whole)}" for mean, part in means)
     return Picture(
         name=name,
         title=title,

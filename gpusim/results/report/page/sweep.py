@@ -6,10 +6,10 @@ from typing import Any
 
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
+from gpusim.base.extensions import known_kind
+from gpusim.base.formats import clock, is_number
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
-from gpusim.base.progress import clock
-from gpusim.base.table import is_number
 from gpusim.results import metrics
 from gpusim.results.report.page.figures import draw_figure
 from gpusim.results.report.result import Result
@@ -41,7 +41,7 @@ def build_sweep_data(results: Mapping[str, Result]) -> SweepData:
     nearly everything.
     """
     flat = {name: dict(metrics.leaves(result.config)) for name, result in results.items()}
-    kinds = {(result.kind == "net", *result.config) for result in results.values()}
+    kinds = {(known_kind(result.kind).views, *result.config) for result in results.values()}
     paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
     axes: dict[str, list[Any]] = {}
     partitions: set[tuple[int, ...]] = set()

@@ -5,8 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpusim.base.progress import scaled
-from gpusim.base.table import amount, is_number
+from gpusim.base.formats import amount, is_number, scaled
 from gpusim.results.report.page.charts import COLOURS, MARKS, label
 from gpusim.results.report.sweeps.front import FrontPoint
 from gpusim.results.report.sweeps.points import MEAN, format_axis_value

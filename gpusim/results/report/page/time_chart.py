@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gpusim.base.formats import COUNT, GROUPED_0, GROUPED_DIGITS_3
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.over_time import IntervalReport, compute_interval_rates
@@ -25,12 +26,12 @@ def time_chart(column: RunMetrics, name: str) -> Picture | None:
     heads = ("to cycle", *rates, "resident wavefronts", *(f"{name.replace('_', ' ')}, %" for name in reasons))
     rows = list(zip(found.ends, *rates.values(), found.resident, *reasons.values(), strict=True))
     most = {name: max((v for v in values if v is not None), default=0.0) for name, values in rates.items()}
-    said = "; ".join(f"{name}: at most {value:,.3g}" for name, value in most.items())
+    said = "; ".join(f"{name}: at most {GROUPED_DIGITS_3(value)}" for name, value in most.items())
     title = f"Counters over time, {column.name}" if column.name else "Counters over time"
     return Picture(
         name=name,
         title=title,
-        alt=f"{len(found.ends)} intervals up to cycle {found.ends[-1] if found.ends else 0:,}. {said}.",
+        alt=f"{len(found.ends)} intervals up to cycle {COUNT(found.ends[-1] if found.ends else 0)}. {said}.",
         heads=heads,
         rows=rows,
         draw=lambda figure: _draw(figure, found, reasons),
@@ -72,6 +73,6 @@ def _draw(figure: Any, found: IntervalReport, reasons: dict[str, Sequence[float]
     axes.set_ylabel("wavefronts'\ncycles, %", rotation=0, ha="right", va="center", fontsize=7)
     axes.set_ylim(0, 100)
     axes.set_xlabel("cycle")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_major_formatter(lambda value, _: GROUPED_0(value))
     axes.tick_params(labelsize=7)
     figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=7)

@@ -5,8 +5,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.axis_roles import MEANINGS
+from gpusim.base.formats import GROUPED_DIGITS_6, SHARE_0, SHARE_1
 from gpusim.base.intervals import differ
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table
 from gpusim.results.report.sweeps.effects import HARDLY, Effect, Effects, compute_effects, describe_unaffected_workloads
 from gpusim.results.report.sweeps.front import RankedDesign, binding, partial_values, ranked
 from gpusim.results.report.sweeps.points import (
@@ -20,6 +21,7 @@ from gpusim.results.report.sweeps.points import (
     names,
     unit_of,
 )
+from gpusim.results.report.sweeps.views import MATTERS
 
 MOST_NAMED = 4  # designs, or workloads, that a sentence names
 MOST_PAIRS = 3  # of axes whose joint effect is said
@@ -101,8 +103,9 @@ def _smallest(best: Design, same: Sequence[Design]) -> list[str]:
         return []
     small = min([best, *same], key=lambda one: one.memory_kib)
     if small.memory_kib < best.memory_kib:
-        return [f"of these the smallest memories, {small.memory_kib:,.6g} KiB, are at {names(small.values)}"]
-    return [f"its memories take {best.memory_kib:,.6g} KiB" + (", the least of these" if same else "")]
+        size = GROUPED_DIGITS_6(small.memory_kib)
+        return [f"of these the smallest memories, {size} KiB, are at {names(small.values)}"]
+    return [f"its memories take {GROUPED_DIGITS_6(best.memory_kib)} KiB" + (", the least of these" if same else "")]
 
 
 def _workloads(swept: SweepData) -> str:
@@ -114,16 +117,17 @@ def effect_lines(swept: SweepData, effects: Effects) -> list[str]:
     """Say of each axis whether it matters, and of pairs that matter together."""
     lines = [f"{one.axis}: {_effect(swept, one, effects)}" for one in effects.axes]
     for (a, b), share in itertools.islice(effects.together.items(), MOST_PAIRS):
-        lines.append(f"{a} with {b}: what one does depends on the other, {share:.0%} of the variation")
+        lines.append(f"{a} with {b}: what one does depends on the other, {SHARE_0(share)} of the variation")
     if effects.fit is not None and not effects.exact:
         lines.append(
-            f"shares are by a fitted model of {len(effects.axes)} axes that explains {effects.fit:.0%} of the variation"
+            f"shares are by a fitted model of {len(effects.axes)} axes that explains {SHARE_0(effects.fit)} of the"
+            " variation"
         )
     return lines
 
 
 def _effect(swept: SweepData, effect: Effect, effects: Effects) -> str:
-    share = "" if effect.share is None else f"{effect.share:.0%} of the variation" + _within(swept)
+    share = "" if effect.share is None else f"{SHARE_0(effect.share)} of the variation" + _within(swept)
     if not effect.pairs:
         return f"no two points differ in it alone; {share}" if share else "no two points differ in it alone"
     if effect.has_none:
@@ -131,7 +135,11 @@ def _effect(swept: SweepData, effect: Effect, effects: Effects) -> str:
         pairs = f"{effect.pairs} comparison{'s' * (effect.pairs != 1)}"
         return f"no effect here on {effects.metric}: {equal}, all else equal ({pairs})"
     verb = "hardly any effect: changes" if effect.most < HARDLY else "changes"
-    most = "from 0" if math.isinf(effect.most) else f"by up to {effect.most:.1%}, on average {effect.typical:.1%}"
+    most = (
+        "from 0"
+        if math.isinf(effect.most)
+        else f"by up to {SHARE_1(effect.most)}, on average {SHARE_1(effect.typical)}"
+    )
     none = describe_unaffected_workloads(swept, effect)
     return f"{verb} {effects.metric} {most}" + (f"; {share}" if share else "") + (f"; none at {none}" if none else "")
 
@@ -144,21 +152,10 @@ def matters(swept: SweepData, metric: str = "") -> Table:
     """Return a table with a row for each axis of design: how much it changes a metric, and what it explains."""
     swept = merged_repeats(swept)
     effects = compute_effects(swept, metric or swept.metric)
-    heads = [Column("axis"), Column("values"), *(Column(head) for head in ("changes it by at most", "on average"))]
-    heads += [Column("of the variation"), Column("verdict")]
-    rows = []
-    for one in effects.axes:
-        verdict = "no effect here" if one.has_none else "hardly any" if one.most < HARDLY and one.pairs else "matters"
-        compared = [_share(one.most), _share(one.typical)] if one.pairs else [None, None]
-        share = None if one.share is None else f"{one.share:.0%}"
-        rows.append((one.axis, ", ".join(map(format_axis_value, swept.axes[one.axis])), *compared, share, verdict))
+    rows = [{"effect": one, "values": ", ".join(map(format_axis_value, swept.axes[one.axis]))} for one in effects.axes]
     exact = "of the whole grid" if effects.exact else "by a fitted model"
     title = f"What matters for {format_axis_name(effects.metric)}: changes with all else equal, shares {exact}"
-    return Table(heads, rows, "matters", title)
-
-
-def _share(value: float) -> str:
-    return "from 0" if math.isinf(value) else f"{value:.1%}"
+    return MATTERS.table(rows, title)
 
 
 def find_front(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:

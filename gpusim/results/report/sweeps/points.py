@@ -7,11 +7,11 @@ from typing import Any
 
 from gpusim.base.axis_roles import Role
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import amount, is_number
 from gpusim.base.intervals import Estimate
 from gpusim.base.sizes import sizes
 from gpusim.base.student import interval
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import amount, is_number
 from gpusim.results import metrics
 
 VARIANT = "variant"  # the axis of a run's variants, dense and sparse, where there are several

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import is_number
 from gpusim.base.intervals import Estimate
-from gpusim.base.table import is_number
 from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.points import (
     MEAN,

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 
+from gpusim.base.formats import GROUPED_1, SHARE_1, SHARE_CHANGE
 from gpusim.base.intervals import differ
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table
+from gpusim.jobs.networks.gains_views import FUSION, L1_BYPASS
 from gpusim.results.report.result import Result, ResultRow, RunMetrics
 
 Place = tuple[str, str]  # a layer and its pass
 MOST_LOSSES = 5
 SOURCE = "Dong 2020, section 5.2.4, on a GTX 1080:"
-
-_percent = "{:+.1%}".format
-_time = "{:,.1f}".format
 
 
 def gains_tables(result: Result) -> list[Table]:
@@ -75,18 +74,23 @@ def _fusion(result: Result) -> Table:
             continue
         apart, together = _us([without[place], *others]), _us([row])
         launches = sum(one.values["launches"] for one in (without[place], *others)) - row.values["launches"]
+        gain = apart - together
         found.append(
-            (_joined(row), apart, _us(others), together, apart - together, (apart - together) / whole, launches)
+            {
+                "layers": _joined(row),
+                "apart_us": apart,
+                "joined_us": _us(others),
+                "fused_us": together,
+                "gain_us": gain,
+                "of_all": gain / whole,
+                "launches_less": launches,
+            }
         )
-    found.sort(key=lambda one: -one[4])
-    columns = [
-        Column("layers"), Column("apart us", _time), Column("of it joined", _time), Column("fused us", _time),
-        Column("gain us", _time), Column("of all", _percent), Column("launches less", "{:d}".format),
-    ]  # fmt: skip
+    found.sort(key=lambda gain: -gain["gain_us"])
     fused = {(name, place[1]) for place, row in _timed(result, after).items() for name in _fused(row)}
     gone = [row for place, row in without.items() if row.values.get("kind") == "relu" or place in fused]
     notes = [*_fusion_notes(result, gone, whole), *describe_fusion(result)] if whole else []
-    return Table(columns, found, "gains", "gain by fusion: ReLUs and pooling as the last step of kernels", notes)
+    return FUSION.table(found, notes=notes)
 
 
 def _fusion_notes(result: Result, gone: list[ResultRow], whole: float) -> Iterator[str]:
@@ -94,14 +98,14 @@ def _fusion_notes(result: Result, gone: list[ResultRow], whole: float) -> Iterat
     kernels = (before.number("kernel.time_us") - after.number("kernel.time_us")) / whole
     launching = (_launching(before) - _launching(after)) / whole
     yield (
-        f"all: {kernels + launching:.1%} of {whole:,.1f} us on the host, of which kernels {kernels:.1%}, launching"
-        f" {launching:.1%}"
+        f"all: {SHARE_1(kernels + launching)} of {GROUPED_1(whole)} us on the host,"
+        f" of which kernels {SHARE_1(kernels)}, launching {SHARE_1(launching)}"
     )
     each = _launching(before) / before.tree["total"]["launches"]
     time_us, launches = _us(gone) / whole, each * sum(row.values["launches"] for row in gone) / whole
     yield (
-        f"upper bound, every ReLU and fused pooling at no cost: {time_us + launches:.1%}, of which kernels"
-        f" {time_us:.1%}, launching {launches:.1%}"
+        f"upper bound, every ReLU and fused pooling at no cost: {SHARE_1(time_us + launches)}, of which kernels"
+        f" {SHARE_1(time_us)}, launching {SHARE_1(launches)}"
     )
     yield f"{SOURCE} every activation's kernel left out is 4 % in the mean, of which kernels 3 %, launching 1 %"
 
@@ -122,15 +126,19 @@ def _l1_bypass(result: Result) -> Table:
     found = []
     for place in (*gaining, *reversed(losing[:MOST_LOSSES])):
         row, time_us = through[place], through[place].values["time_us"]
-        hits = row.measured.get("l1.hit_rate")
-        cells = (time_us, past[place].values["time_us"], gains[place], gains[place] / time_us if time_us else 0.0)
-        found.append((" ".join(place).replace("_", " "), *cells, gains[place] / whole if whole else 0.0, hits))
-    columns = [
-        Column("row"), Column("through L1 us", _time), Column("past L1 us", _time), Column("gain us", _time),
-        Column("of the row", _percent), Column("of all", _percent), Column("L1 hits", "{:.0%}".format),
-    ]  # fmt: skip
+        found.append(
+            {
+                "row": " ".join(place).replace("_", " "),
+                "through_us": time_us,
+                "past_us": past[place].values["time_us"],
+                "gain_us": gains[place],
+                "of_row": gains[place] / time_us if time_us else 0.0,
+                "of_all": gains[place] / whole if whole else 0.0,
+                "hit_rate": row.measured.get("l1.hit_rate"),
+            }
+        )
     notes = _l1_notes(through, past, gaining, len(losing), places) if whole else []
-    return Table(columns, found, "gains", "gain by loads that go past L1", list(notes))
+    return L1_BYPASS.table(found, notes=list(notes))
 
 
 def _l1_notes(
@@ -144,8 +152,9 @@ def _l1_notes(
     best = whole - plain_sum(through[p].values["time_us"] - past[p].values["time_us"] for p in gaining)
     yield f"{len(gaining)} of {len(places)} rows are faster past L1, {losing} slower, of which the slowest are listed"
     yield (
-        f"all rows through L1 {whole:,.1f} us, past it {other:,.1f} us ({(whole - other) / whole:+.1%}), each the"
-        f" faster way {best:,.1f} us ({(whole - best) / whole:+.1%})"
+        f"all rows through L1 {GROUPED_1(whole)} us, past it {GROUPED_1(other)} us"
+        f" ({SHARE_CHANGE((whole - other) / whole)}), each the faster way {GROUPED_1(best)} us"
+        f" ({SHARE_CHANGE((whole - best) / whole)})"
     )
     if gaining:
         chosen: dict[str, list[str]] = {}
