@@ -11,7 +11,7 @@ from gpusim.config.files import opened
 from gpusim.config.run import load_run
 from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, fit_memory, load_checked
 from gpusim.jobs.estimates.launch_work import launch_work
-from gpusim.jobs.estimates.whole_runs import estimated_job
+from gpusim.jobs.estimates.run_costs import estimate_job
 from gpusim.jobs.host.command_processor import LaunchCommand, execute
 from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running.job import CommandTask
@@ -46,8 +46,8 @@ def test_the_shipped_estimates_are_what_the_code_says() -> None:
     """The record would be old otherwise; the cheapest of its products stands for all."""
     (run,) = [one for one in load_checked().runs if one.what.endswith("workload.batch=4")]
     config = load_run(opened("layerC"), ["run.engine=off", "workload.batch=4", "run.verify=false"])
-    found = estimated_job(make_run_job(config))
-    assert found is not None and found.cycles == pytest.approx(run.estimated["cycles"])
+    found = estimate_job(make_run_job(config))
+    assert found.cycles == pytest.approx(run.estimated["cycles"])
     assert found.device_mb == pytest.approx(run.device_mb)
 
 
@@ -63,9 +63,7 @@ def test_what_the_engine_answers_decides_how_much_is_counted() -> None:
 
 def test_fewer_cycles_or_a_part_cost_less() -> None:
     def cost(*sets: str) -> float:
-        found = estimated_job(make_run_job(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets])))
-        assert found is not None
-        return found.cpu_s
+        return estimate_job(make_run_job(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets]))).cpu_s
 
     whole = cost()
     assert cost("run.max_cycles=1000") < whole / 5

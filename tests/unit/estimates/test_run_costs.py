@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.results.store.costs import SimilarRuns
+from gpusim.jobs.estimates.run_costs import SimilarRuns
 from gpusim.results.store.reading import StoreReader
 from tests.support.sweeps import nested, stored_sweep
 
