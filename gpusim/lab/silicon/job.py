@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import GpusimError, UserError
+from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
@@ -16,7 +17,8 @@ from gpusim.lab.silicon.fit import ParameterFit, fit
 from gpusim.lab.silicon.kept import PointCache
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
-from gpusim.lab.silicon.predict import Conditions, Prediction, predicted
+from gpusim.lab.silicon.predict import predicted
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
@@ -135,7 +137,7 @@ def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Poi
     sampled = sum(job.conditions.get_sampling(p) is not None and p in checked.cost_s for p in job.points)
     seconds = plain_sum(checked.cost_s.values())
     reporter.say(
-        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {seconds:,.0f} processor seconds"
+        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {GROUPED_0(seconds)} processor seconds"
         f"{' for each set of values' if job.wanted.fits else ''}"
     )
     return checked
@@ -163,8 +165,8 @@ def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence
     """Return the points that take part in a search; raises UserError where none is small enough."""
     most = table.fit.most_gflop
     chosen = [p for p in points if most is None or p.gflop <= most]
-    if not chosen:
-        raise UserError(f"fit.most_gflop: {most:g}: every point chosen has more work")
+    if not chosen and most is not None:
+        raise UserError(f"fit.most_gflop: {GENERAL(most)}: every point chosen has more work")
     return chosen
 
 
@@ -223,7 +225,7 @@ class _PointRunner:
             self._kept.put(outcome, under[key])
             self._reporter.say(
                 f"{len(self._done)}/{len(under)} points, {clock(time.monotonic() - start)}: {point.label}, "
-                f"{outcome.time_us:.1f} us, measured {point.time_us:.1f} us"
+                f"{FIXED_1(outcome.time_us)} us, measured {FIXED_1(point.time_us)} us"
             )
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpusim.lab.silicon.measured import MeasuredPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
-from gpusim.lab.silicon.predict import Conditions, Prediction
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 from gpusim.results.store.pieces import ResultCache
 from gpusim.results.store.records import plain_facts, restored_facts
 from gpusim.results.store.work import hash_of_files, identity_of, sources_hash
