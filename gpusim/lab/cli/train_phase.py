@@ -57,8 +57,8 @@ def train_phase(
 ) -> None:
     """Say what bounds a training and what would help: six stages on storage, host, links and GPUs."""
     from gpusim.lab.training.measure import measure
-    from gpusim.lab.training.report import document, show
     from gpusim.lab.training.spec import load_training
+    from gpusim.lab.training.views import document, show
     from gpusim.results.report.document import as_json
     from gpusim.results.store.project import store_to_read
 
