@@ -141,7 +141,7 @@ def layers(
 def _estimate(
     network: "Network", settings: "NetworkSettings", batch: int, train: bool, file: Path | None, json_file: Path | None
 ) -> None:
-    from gpusim.jobs.estimates import text
+    from gpusim.jobs.estimates import views
     from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
     from gpusim.jobs.estimates.network import estimate
     from gpusim.results.report.document import as_json
@@ -149,8 +149,8 @@ def _estimate(
     found = estimate(network, settings, batch, train, fitted=load_fitted(file or SHIPPED))
     cost, out = found.cost(), sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
     if json_file is not None:
-        put(json_file, as_json(text.document(found, cost)))
-    table = text.table(found, cost)
+        put(json_file, as_json(views.document(found, cost)))
+    table = views.table(found, cost)
     if not out.isatty():
         out.write(f"{table.title}\n")  # a pipe's reader too is to know that it is an estimate
     table.show(out)

@@ -119,7 +119,8 @@ def _show_found(
 
 def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
-    from gpusim.jobs.estimates.run_costs import CostEstimator, cost_table, job_remarks
+    from gpusim.jobs.estimates.run_costs import CostEstimator, job_remarks
+    from gpusim.jobs.estimates.views import cost_table
     from gpusim.results.store.project import store_to_read
 
     path = store_to_write(storing.store) or store_to_read(None)

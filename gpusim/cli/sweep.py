@@ -212,7 +212,8 @@ def _list(spec: "SweepSpec") -> None:
 def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     """Print what the missing points would cost, by value of each workload, and together."""
     from gpusim.base.axis_roles import roles_of
-    from gpusim.jobs.estimates.run_costs import RunCost, cost_table
+    from gpusim.jobs.estimates.run_costs import RunCost
+    from gpusim.jobs.estimates.views import cost_table
     from gpusim.study.sweep.costs import estimated
 
     found = estimated(spec, document.path, store)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.axis_roles import role_of
+from gpusim.base.formats import FIXED_0, FIXED_2
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.cost import Rates
@@ -246,11 +246,11 @@ class SimilarRuns:
         known = plain_sum(len(self._groups[work]) for work in self._asked)
         if not known:
             return []
-        lines = [f"estimated from {known:.0f} like run{'s' * (known != 1)} of the store; nothing was run"]
+        lines = [f"estimated from {FIXED_0(known)} like run{'s' * (known != 1)} of the store; nothing was run"]
         error = self.error()
         if error is not None:
             lines.append(
-                f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median"
+                f"of those, each by the others, processor time is off by a factor of {FIXED_2(error)} in the median"
             )
         return lines
 
@@ -306,11 +306,3 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
         numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and x > 0 for x in (a, b))
         total += 0.1 + abs(math.log(a / b)) if numbers else 1.0  # type: ignore[operator]
     return total
-
-
-def cost_table(rows: Sequence[tuple[str, RunCost]], notes: Sequence[str]) -> Table:
-    """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
-    heads = [Column("what"), Column("processor s", "{:,.1f}".format), Column("cycles", "{:,.0f}".format)]
-    heads.append(Column("memory MB", "{:,.0f}".format))
-    cells = [(name, cost.cpu_s, cost.cycles, cost.memory_mb) for name, cost in rows]
-    return Table(heads, cells, "costs", "estimated costs", notes=list(notes))

@@ -12,6 +12,7 @@ from gpusim.config.run import load_run
 from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, fit_memory, load_checked
 from gpusim.jobs.estimates.launch_work import launch_work
 from gpusim.jobs.estimates.run_costs import estimate_job
+from gpusim.jobs.estimates.views import checked_table
 from gpusim.jobs.host.command_processor import LaunchCommand, execute
 from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running.job import CommandTask
@@ -28,7 +29,7 @@ def test_the_record_is_of_the_cases_and_the_page_of_the_record() -> None:
     assert json.loads(SHIPPED.read_text()) == json.loads(json.dumps(record.document()))
     assert [run.what for run in record.runs] == [case.what for case in CASES]
     page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
-    assert record.table().markdown().strip() in page, "gpusim check-estimates --markdown prints it"
+    assert checked_table(record).markdown().strip() in page, "gpusim check-estimates --markdown prints it"
     assert all(run.factor("cycles") < 2 for run in record.runs), "an estimate that is no estimate"
     pairs = [(run.device_mb, run.taken["memory_mb"]) for run in record.runs]
     assert fit_memory(pairs) == pytest.approx((record.base_mb, record.per_device_mb))
