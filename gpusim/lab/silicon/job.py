@@ -1,8 +1,10 @@
 """Points measured on a real card as a job: a row is a point, with its measured time next to the model's."""
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,18 @@ from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Vari
 from gpusim.lab.silicon.compare import CorrelationPoint
 from gpusim.lab.silicon.cost import PointCosts, check
 from gpusim.lab.silicon.fit import ParameterFit, fit
-from gpusim.lab.silicon.kept import PointCache
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
+from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.predict import predicted
 from gpusim.lab.silicon.prediction import Conditions, Prediction
 from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
-from gpusim.results.store.work import RunDescription
+from gpusim.results.store.pieces import ResultCache
+from gpusim.results.store.records import plain_facts, restored_facts
+from gpusim.results.store.work import RunDescription, hash_of_files, identity_of, sources_hash
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,50 @@ def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence
     if not chosen and most is not None:
         raise UserError(f"fit.most_gflop: {GENERAL(most)}: every point chosen has more work")
     return chosen
+
+
+class PointCache:
+    """Points in a store, each under all that decides its time: the sources, kernels, GPU and conditions.
+
+    store: None: nothing is known or kept; fresh: what earlier runs left does not count; files: the kernels' code
+    objects; multiply_accumulate: as of the table's kernels.
+    """
+
+    def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], multiply_accumulate: bool) -> None:
+        self._pieces = ResultCache(store, fresh) if store is not None else None
+        self._under = (hash_of_files(files), multiply_accumulate)
+
+    def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
+        """Return what an earlier run found of a point; None without it."""
+        held = self._pieces.get(self._key(point, conditions)) if self._pieces is not None else None
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            facts = restored_facts(held["facts"]) if held is not None else None
+            return Prediction(point, **held["values"], facts=facts) if held is not None else None
+        return None
+
+    def put(self, prediction: Prediction, conditions: Conditions) -> None:
+        """Keep a point that was run."""
+        if self._pieces is None or prediction.facts is None:
+            return
+        values = asdict(replace(prediction, facts=None))
+        del values["point"], values["facts"]
+        content = {"values": values, "facts": plain_facts(prediction.facts)}
+        self._pieces.put(self._key(prediction.point, conditions), prediction.point.kernel, content)
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._pieces is not None:
+            self._pieces.close()
+
+    def _key(self, point: MeasuredPoint, conditions: Conditions) -> str:
+        sampling = conditions.get_sampling(point)
+        sampled = None if sampling is None else sampling.model_dump_json()
+        gpu = json.dumps(conditions.gpu.model_dump(mode="json"), sort_keys=True)
+        values = (conditions.alpha, conditions.beta, conditions.staggered, conditions.general.model_dump_json())
+        how: tuple[object, ...] = (gpu, *values, conditions.calls(point), sampled)
+        if isinstance(point, ConvolutionPoint):
+            how = (*how, conditions.convolution)
+        return identity_of("correlate", sources_hash(), self._under, point.of_model, how)
 
 
 class _PointRunner:
