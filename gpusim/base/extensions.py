@@ -40,8 +40,6 @@ class JobKind:
     """What a timeline of the kind can show, the usual first."""
     no_cycles: str = ""
     """Reason why a timeline cannot show cycles."""
-    estimate: str = ""
-    """Estimates by bounds from the factory's arguments what a job costs; empty: its launches are looked at."""
 
 
 _OTHER = JobKind(factory="")

@@ -8,7 +8,6 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.options import DrawOptions, JobCommandOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
-    from gpusim.jobs.estimates.whole_runs import ByBounds
     from gpusim.jobs.running.job import Job
 
 
@@ -40,10 +39,5 @@ def exec_(
 
     inputs = [*document.files, *execution.inputs(path)]
 
-    def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import estimate_job_by_bounds
-
-        return estimate_job_by_bounds(make(Reporter(quiet=True)))
-
-    asked = JobRequest(make, describe_exec(execution, path), inputs, execution.outputs, by_bounds=by_bounds)
+    asked = JobRequest(make, describe_exec(execution, path), inputs, execution.outputs, is_countable=True)
     return run_job(asked, options, storing, live)

@@ -174,7 +174,7 @@ def _list(
 def _estimate(
     source: NetworkSource, gpu: str, batch: int | None, train: bool, asked: EstimateOptions, outputs: LayerOutputs
 ) -> None:
-    from gpusim.jobs.estimates import text
+    from gpusim.jobs.estimates import views
     from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
     from gpusim.jobs.estimates.network import estimate
 
@@ -183,8 +183,8 @@ def _estimate(
     images = batch if batch is not None else network.batch or 1
     found = estimate(network, settings, images, train, fitted=load_fitted(asked.fitted or SHIPPED))
     cost, out = found.cost(), outputs.stream
-    outputs.write(text.document(found, cost))
-    table = text.table(found, cost)
+    outputs.write(views.document(found, cost))
+    table = views.table(found, cost)
     if not out.isatty():
         out.write(f"{table.title}\n")  # a pipe's reader too is to know that it is an estimate
     table.show(out)

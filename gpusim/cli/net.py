@@ -27,7 +27,6 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
-    from gpusim.jobs.estimates.whole_runs import ByBounds
     from gpusim.jobs.networks.run import NetworkRunRequest
     from gpusim.jobs.running.job import Job
 
@@ -152,13 +151,8 @@ def net(
         *([asked.inputs] if asked.inputs is not None else []),
     ]
 
-    def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import estimate_network_by_bounds
-
-        return estimate_network_by_bounds(network, settings, wanted)
-
     outputs = {"--outputs": asked.outputs}
-    job = JobRequest(make, work, read, outputs, asked.markdown, write_outputs, by_bounds=by_bounds)
+    job = JobRequest(make, work, read, outputs, asked.markdown, write_outputs, is_countable=True)
     return run_job(job, options, storing, live)
 
 

@@ -26,7 +26,6 @@ from gpusim.results.store.work import RunDescription
 from gpusim.results.timeline.window import TimelineWindow, parse_window
 
 if TYPE_CHECKING:
-    from gpusim.jobs.estimates.whole_runs import ByBounds
     from gpusim.jobs.running.job import Job
     from gpusim.results.records.record import RunRecord
     from gpusim.results.store.file import StoreError
@@ -73,8 +72,8 @@ class JobRequest:
     """Prints the JSON object in a format of the job's kind; None: as a result screen."""
     not_launched: str = ""
     """Reason why launch options do not apply; empty where they do."""
-    by_bounds: "Callable[[], ByBounds] | None" = None
-    """Estimates the cost from bounds alone; None: an estimate needs similar stored runs."""
+    is_countable: bool = False
+    """Its launches are known before it runs, for an estimate; otherwise an estimate needs similar stored runs."""
 
 
 def run_job(asked: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:
@@ -120,25 +119,22 @@ def _show_found(
 
 def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
-    from gpusim.results.store.costs import SimilarRuns, cost_table
+    from gpusim.jobs.estimates.run_costs import CostEstimator, job_remarks
+    from gpusim.jobs.estimates.views import cost_table
     from gpusim.results.store.project import store_to_read
-    from gpusim.results.store.reading import StoreReader
 
     path = store_to_write(storing.store) or store_to_read(None)
-    cost, notes = None, list[str]()
-    if path.exists():
-        with StoreReader(path) as results:
-            like = SimilarRuns(results, asked.work.kind)
-            cost, notes = like.of(asked.work.configuration), like.notes()
+    estimator, remarks = CostEstimator(path, asked.work.kind), list[str]()
+    cost = estimator.from_similar(asked.work)
     rows = [] if cost is None else [(f"{asked.work.title}, by like runs", cost)]
-    if asked.by_bounds is not None:
-        found, more = asked.by_bounds()
-        rows.append((f"{asked.work.title}, by bounds", found))
-        notes += more
+    if asked.is_countable:
+        job = asked.make(Reporter(quiet=True))
+        rows.append((f"{asked.work.title}, by bounds", estimator.from_launches(job)))
+        remarks = job_remarks(job)
     elif cost is None:
         why = f"what {asked.work.kind} launches is known once it runs"
         raise UserError(f"--estimate: {path} has no like run, and {why}: run it once, with --store {path}")
-    cost_table(rows, notes).show(sys.stdout)
+    cost_table(rows, estimator.notes(*remarks)).show(sys.stdout)
 
 
 def _check_options(asked: JobRequest, options: JobCommandOptions) -> None:

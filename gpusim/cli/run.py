@@ -17,7 +17,6 @@ from gpusim.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gpusim.jobs.estimates.whole_runs import ByBounds
     from gpusim.jobs.running.job import Job
 
 
@@ -50,11 +49,5 @@ def run(
 
         return make_run_job(held)
 
-    def by_bounds() -> "ByBounds":
-        from gpusim.jobs.estimates.whole_runs import estimate_job_by_bounds
-        from gpusim.jobs.kinds import make_run_job
-
-        return estimate_job_by_bounds(make_run_job(held))
-
-    asked = JobRequest(make, describe_run(held), [*document.files, *held.inputs], by_bounds=by_bounds)
+    asked = JobRequest(make, describe_run(held), [*document.files, *held.inputs], is_countable=True)
     return run_job(asked, options, storing, live)

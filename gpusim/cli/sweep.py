@@ -27,7 +27,6 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import SweepSpec
-    from gpusim.results.store.costs import RunCost
     from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.table import QueryTable
 
@@ -213,7 +212,8 @@ def _list(spec: "SweepSpec") -> None:
 def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     """Print what the missing points would cost, by value of each workload, and together."""
     from gpusim.base.axis_roles import roles_of
-    from gpusim.results.store.costs import cost_table
+    from gpusim.jobs.estimates.run_costs import RunCost
+    from gpusim.jobs.estimates.views import cost_table
     from gpusim.study.sweep.costs import estimated
 
     found = estimated(spec, document.path, store)
@@ -222,19 +222,11 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     for point, cost in found.missing:
         name = ", ".join(str(value) for path, value in point.items() if roles[path] == "workload")
         groups.setdefault(f"points of {name}" if name else "points", []).append(cost)
-    rows = [(f"{len(costs)} {name}", _together(costs)) for name, costs in groups.items()]
+    rows = [(f"{len(costs)} {name}", RunCost.total(costs)) for name, costs in groups.items()]
     if len(rows) > 1:
-        rows.append(("together", _together([cost for costs in groups.values() for cost in costs])))
+        rows.append(("together", RunCost.total([cost for costs in groups.values() for cost in costs])))
     cost_table(rows, found.notes).show(sys.stdout)
     print(f"{found.there} of {found.points} points are in the store and cost nothing")
-
-
-def _together(costs: "Sequence[RunCost]") -> "RunCost":
-    from math import fsum
-
-    from gpusim.results.store.costs import RunCost
-
-    return RunCost(fsum(c.cpu_s for c in costs), fsum(c.cycles for c in costs), max(c.memory_mb for c in costs))
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:

@@ -13,7 +13,6 @@ KINDS = {
         timelines=("launches",),
         no_cycles="a network's launches are simulated in several processes, and equal ones once: its timeline is of"
         " launches; gpusim run draws a layer's cycles",
-        estimate="gpusim.jobs.estimates.whole_runs.estimated_network",
     ),
     "hip": JobKind(
         factory="gpusim.jobs.hip.job.HipJob",

@@ -8,7 +8,7 @@ KINDS = {
     "monitored": JobKind(
         factory="gpusim.lab.monitor.job.MonitoredJob",
         command="gpusim.lab.cli.net_modes.run_monitored",
-        tables="gpusim.lab.monitor.job_tables.closed_loop_tables",
+        tables="gpusim.lab.monitor.views.closed_loop_tables",
     ),
     "dnnmark": JobKind(
         factory="gpusim.lab.papers.dnnmark.BenchmarksJob",

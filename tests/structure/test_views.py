@@ -8,7 +8,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # packages and modules, below the repository's root, whose columns and formats are all in modules of these names
-CHECKED = ("gpusim/base/picture.py", "gpusim/results", "gpusim/cli", "gpusim/study/compare")
+CHECKED = (
+    "gpusim/base/picture.py",
+    "gpusim/cli",
+    "gpusim/jobs/estimates",
+    "gpusim/lab/capture",
+    "gpusim/lab/checks",
+    "gpusim/lab/microbench",
+    "gpusim/lab/monitor",
+    "gpusim/lab/silicon",
+    "gpusim/lab/training",
+    "gpusim/results",
+    "gpusim/study/compare",
+)
 EXEMPT = ("views", "formats")
 # makes a number a text for people: a type of float, thousands separators, a sign; widths and hexadecimal do not
 NUMBER_SPEC = re.compile(r"[+ ]?(\d|\{[^}]*\})*(,(\.(\d|\{[^}]*\})+)?[a-z%]?|(\.(\d|\{[^}]*\})+)?[efgn%])")

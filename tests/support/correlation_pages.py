@@ -13,13 +13,14 @@ from gpusim.lab.microbench.bandwidth import DRAM_BYTES, dram_stream
 from gpusim.lab.microbench.bench import Bench
 from gpusim.lab.microbench.launches import full_load
 from gpusim.lab.microbench.references import published
-from gpusim.lab.microbench.table import deviation_text
-from gpusim.lab.silicon import report
+from gpusim.lab.microbench.views import deviation_text
+from gpusim.lab.silicon import report, views
 from gpusim.lab.silicon.compare import KINDS, CorrelationPoint, classify_kernel, groups
 from gpusim.lab.silicon.kernels import KernelSource, kernel_files
 from gpusim.lab.silicon.measured import ProductPoint, load_measured, read_points
 from gpusim.lab.silicon.picture import draw_tables
-from gpusim.lab.silicon.predict import Conditions, predict
+from gpusim.lab.silicon.predict import predict
+from gpusim.lab.silicon.prediction import Conditions
 from tests.support.pages import table
 
 # cycles at commit 3648221: GPU, layer: dense, with the engine
@@ -349,4 +350,4 @@ SECTIONS = {"held to silicon": summary}
 def result(name: str, contents: str) -> str:
     """The page of a result kept as JSON. name: its table's, or that with SEARCH behind it."""
     measured, _ = load_measured(name.removesuffix(SEARCH))
-    return report.markdown(measured, report.restored(json.loads(contents)))
+    return views.markdown(measured, report.restored(json.loads(contents)))

@@ -6,8 +6,8 @@ from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.monitor.curves import SYNTHETIC, load_curves
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
 from gpusim.lab.monitor.replay import replay
-from gpusim.lab.monitor.report import percent
 from gpusim.lab.monitor.training_speedup import TABLE_6_7
+from gpusim.lab.monitor.views import percent
 from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from tests.support.rooflines import measure

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.config import files
-from gpusim.lab.training import report
+from gpusim.lab.training import views
 from gpusim.lab.training.measure import TrainingMeasurement, measure
 from gpusim.lab.training.spec import FOLDER, load_training
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -61,7 +61,7 @@ def storages() -> str:
 
 def screen() -> str:
     """The first screen of the source's training with one disk."""
-    lines = report.screen(_published()[published.DISK], PIPE_WIDTH)
+    lines = views.screen(_published()[published.DISK], PIPE_WIDTH)
     return "\n".join(["```", *("".join(text for text, _ in line).rstrip() for line in lines), "```"])
 
 
@@ -90,7 +90,7 @@ def _published() -> dict[str, TrainingMeasurement]:
 def scaling() -> str:
     """AlexNet over 1 to 64 GPUs, images in their memory from the start."""
     found = alexnet(gpus=GPUS, **{"dataset.resident": True})
-    return "\n".join(one.markdown() for one in report.tables(found)[2:]).rstrip("\n")
+    return "\n".join(one.markdown() for one in views.tables(found)[2:]).rstrip("\n")
 
 
 SECTIONS = {"screen": screen, "storages": storages, "figure 4": figure_4, "claims": claims, "scaling": scaling}

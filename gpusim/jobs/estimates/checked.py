@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import UserError
-from gpusim.base.table import Column, Table
+from gpusim.base.formats import FIXED_2
 
 SHIPPED = Path(__file__).parent / "checked.json"
 FORMAT = 1
 MEASURES = ("cycles", "cpu_s", "memory_mb")
-_NAMES = ("cycles", "processor time", "memory")
+NAMES = ("cycles", "processor time", "memory")
 
 
 @dataclass(frozen=True)
@@ -65,24 +65,11 @@ class EstimateValidation:
     def notes(self) -> list[str]:
         """Return how far off such estimates were, as lines below a table."""
         lines = []
-        for measure, name in zip(MEASURES, _NAMES, strict=True):
+        for measure, name in zip(MEASURES, NAMES, strict=True):
             off = [run.factor(measure) for run in self.runs]
-            said = f"a factor of {median(off):.2f} in the median, {max(off):.2f} at most"
+            said = f"a factor of {FIXED_2(median(off))} in the median, {FIXED_2(max(off))} at most"
             lines.append(f"{name} by bounds: off by {said}, of {len(off)} shipped runs")
         return lines
-
-    def table(self) -> Table:
-        """Return the table of all runs."""
-        heads = [Column("run"), Column("engine", lambda on: "yes" if on else "")]
-        for name, write in zip(_NAMES, ("{:,.0f}", "{:,.2f} s", "{:,.0f} MB"), strict=True):
-            heads += [
-                Column(f"{name}: estimated", write.format, right=True), Column("taken", write.format, right=True)
-            ]  # fmt: skip
-        rows = [
-            (run.what, run.engine, *(held[m] for m in MEASURES for held in (run.estimated, run.taken)))
-            for run in self.runs
-        ]
-        return Table(heads, rows, "checked", "estimates by bounds beside what runs took", notes=self.notes())
 
     def document(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -8,7 +8,7 @@ taken to be as those looked at.
 from collections.abc import Iterator, Sequence
 from ctypes import c_int64
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +29,8 @@ from gpusim.model.core.cu.spec import ComputeUnitSpec
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.encoding.instruction import Instruction
 from isa.execution.context_pool import ContextPool
-from isa.execution.control_slice import BLOCKS
-from isa.execution.counting import executed_kinds, kinds_counted
+from isa.execution.control_slice import BLOCKS, ControlSliceError
+from isa.execution.counting import executed_kinds, kinds_counted, slice_of
 from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
 from isa.execution.faults import ExecutionFault
@@ -49,6 +49,10 @@ from isa.trace import (
     taken_records,
 )
 from spartan.shadows import shadows_of
+from workloads.operators.gemm_kernels import GEMM_KERNELS
+from workloads.operators.launching import kernel_of
+from workloads.operators.operator import GpuFacts
+from workloads.shapes import GemmShape
 
 LOOKED_AT = 5  # workgroups, spread over the grid
 PROBED_INSTRUCTIONS = 20_000  # some iterations of a long loop
@@ -129,6 +133,24 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
         longest=float(found[:, ALL].max() / max(each[ALL], 1.0)),
         counted=counted,
     )
+
+
+def may_be_sampled(kernel: str, shape: GemmShape, gpu: GpuFacts) -> bool:
+    """Tell whether a kernel's work for a shape is known before it runs; where it is not, sampled launches run whole."""
+    row = GEMM_KERNELS[kernel]
+    variant = row.splitting.split(shape, gpu, None).variant
+    return _is_sliced(
+        row.code_object.format(variant=variant), (row.function or row.code_object).format(variant=variant)
+    )
+
+
+@cache
+def _is_sliced(source: str, function: str) -> bool:
+    try:
+        slice_of(kernel_of(source, function))
+    except ControlSliceError:
+        return False
+    return True
 
 
 def beyond_l1_cycles(gpu: GpuSpec) -> int:

@@ -7,16 +7,15 @@ from typing import NamedTuple
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.estimates.algorithms import estimated_algorithms
 from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
-from gpusim.jobs.estimates.model import LaunchEstimate
-from gpusim.jobs.networks.choice import chosen_kinds
+from gpusim.jobs.estimates.model import Correction, LaunchEstimate
+from gpusim.jobs.networks.choice import PASSES, Place, chosen_kinds
 from gpusim.jobs.networks.execution import MOST_ERROR
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import NetworkRunRequest, is_real
+from gpusim.jobs.networks.run import NetworkRunRequest, is_real, selected_layers
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
@@ -175,7 +174,7 @@ def estimate(
     fitted, looked = fitted or load_fitted(), LaunchWorkCache(settings.gpu)
     chosen: Mapping[tuple[str, Pass], str] = {}
     if chosen_kinds(settings):
-        chosen = estimated_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
+        chosen = _fastest_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
     planned, placed = placed_launches(network, settings, batch, train, layers, chosen, looked)
     found = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]
     return NetworkEstimate(
@@ -188,6 +187,49 @@ def estimate(
         fitted=fitted,
         algorithms=chosen,
     )
+
+
+def _fastest_algorithms(
+    network: Network,
+    settings: NetworkSettings,
+    batch: int,
+    train: bool,
+    layers: str | frozenset[str] | None,
+    correction: Correction,
+    looked: LaunchWorkCache,
+) -> Mapping[Place, str]:
+    """Return the algorithm of each pass of a layer whose algorithm no setting names, without those whose workspace the
+    GPU's memory does not hold.
+
+    Raises UserError where none can be estimated.
+    """
+    selected = selected_layers(network, layers)
+    best: dict[Place, tuple[float, str]] = {}
+    refused: UserError | None = None
+    for kind, names in chosen_kinds(settings).items():
+        asked = frozenset(
+            layer.name
+            for layer in network.layers
+            if layer.kind_name == kind and (selected is None or layer.name in selected)
+        )
+        for name in names if asked else ():
+            places = {(layer, what): name for layer in asked for what in PASSES}
+            try:
+                _, placed = placed_launches(network, settings, batch, train, asked, places, looked)
+            except UserError as error:
+                refused = error
+                continue
+            cycles: dict[Place, float] = {}
+            for one in placed:
+                if one.what in PASSES:
+                    found = correction.cycles(one.asked, one.kernel, settings.gpu).cycles
+                    cycles[one.layer, one.what] = cycles.get((one.layer, one.what), 0.0) + found
+            for place, found in cycles.items():
+                if place not in best or found < best[place][0]:
+                    best[place] = found, name
+    if refused is not None and not best:
+        raise refused
+    return {place: name for place, (_, name) in best.items()}
 
 
 def estimate_cost(

@@ -21,6 +21,7 @@ import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError, unknown_name
 from gpusim.base.files import folder, write_whole
+from gpusim.base.formats import FIXED_4, GENERAL
 from gpusim.lab.capture.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
 from gpusim.lab.capture.photographs import load_photographs
 from gpusim.lab.capture.texts import load_texts
@@ -143,7 +144,7 @@ class Recipe:
             rate, decay, norm = TEXTS_RATE, TEXTS_DECAY, 1.0
             return cls(epochs, batch, seed, rate, weight_decay=decay, warmup_epochs=1, gradient_norm=norm, l1=l1)
         if l1:
-            raise CaptureError(f"l1 of {l1:g} in {model}: allowed are {', '.join(TEXTS)}")
+            raise CaptureError(f"l1 of {GENERAL(l1)} in {model}: allowed are {', '.join(TEXTS)}")
         if model in ("alexnet", "vgg16"):
             return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
         return cls(epochs, batch, seed)
@@ -485,6 +486,6 @@ def _write_history(path: Path, history: list[EpochRecord]) -> None:
     for record in history:
         shares = (record.sparsity[module] for module in modules)
         measured = [record.train_loss, record.train_accuracy, record.test_accuracy, *shares]
-        cells = ["" if value is None else f"{value:.4f}" for value in measured]
+        cells = ["" if value is None else FIXED_4(value) for value in measured]
         rows.append([str(record.epoch), str(record.epoch * record.steps), *cells])
     write_whole(path, "".join(",".join(row) + "\n" for row in rows))

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import SHARE_0
 from gpusim.lab.capture.capture import require_torch, training_device
 from workloads.shapes import GemmShape
 
@@ -83,7 +84,7 @@ def _times(torch: Any, where: Any, weights: Any, sparse_t: Any, share: float) ->
     weights_t = weights.t().contiguous()
     expected, found = weights @ sparse_t.t(), (compressed @ weights_t).t()
     if not torch.allclose(expected, found, rtol=1e-3, atol=1e-2):
-        raise UserError(f"the libraries' products differ at {share:.0%} zeros")
+        raise UserError(f"the libraries' products differ at {SHARE_0(share)} zeros")
     conversions = {"PyTorch": _clocked(torch, where, sparse_t.to_sparse_csr)}
     cupy = _cupy(where)
     if cupy is not None:

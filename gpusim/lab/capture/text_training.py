@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from gpusim.base.formats import GENERAL
 from gpusim.lab.capture.capture import CaptureError, EpochRecord, Recipe, describe_device, keep_input, zero_share
 from gpusim.lab.capture.language_model import CONTEXT, LanguageModel
 from gpusim.lab.capture.texts import TextError, TextSet
@@ -67,11 +68,12 @@ class TextTraining:
 
     def described(self, last: EpochRecord) -> dict[str, Any]:
         """Describe how the activations were made, for the file's metadata."""
+        decay = f"{GENERAL(self.recipe.momentum)}, {GENERAL(_SECOND_DECAY)}"
         return {
             "made_by": "gpusim capture",
             "model": "transformer",
             "recipe": asdict(self.recipe),
-            "optimizer": f"AdamW ({self.recipe.momentum:g}, {_SECOND_DECAY:g}), linear warm-up, cosine decay to zero",
+            "optimizer": f"AdamW ({decay}), linear warm-up, cosine decay to zero",
             "precision": "FP32 (TF32 off), stored as FP16",
             "step": f"last {self.recorded_steps} training steps of epoch {last.epoch}, {last.steps} steps an epoch",
             "order": f"texts of {CONTEXT} tokens one after the other, each from its last token to its first",

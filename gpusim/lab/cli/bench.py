@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT, FIXED_2, GENERAL, PERCENT, PERCENT_0, SIGNED_1
 from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import check_outputs
 from gpusim.base.progress import Reporter, scaled
@@ -62,14 +63,14 @@ def bench(
     if repeat < 1:
         raise UserError(f"--repeat: {repeat} is not at least 1")
     if fail_below is not None and not 0.0 <= fail_below < 100.0:
-        raise UserError(f"--fail-below: {fail_below:g} is not a percentage from 0 to below 100")
+        raise UserError(f"--fail-below: {GENERAL(fail_below)} is not a percentage from 0 to below 100")
     cases = chosen_cases(only or [])
     kept = history or Path(platformdirs.user_data_dir("gpusim", appauthor=False)) / "bench.jsonl"
     earlier = read_history(kept)
     config = load(sets)
     reporter = Reporter()
     compile_s = warm_up(config)
-    print(f"start: {compile_s:.2f} s compiling or loading the core")
+    print(f"start: {FIXED_2(compile_s)} s compiling or loading the core")
     if perf_map:
         print(f"functions of the core: {write_core_map()}")
     problems = []
@@ -80,7 +81,7 @@ def bench(
         if result.largest_bound != case.bound and not sets:
             problems.append(f"{case.name} is a case of the bound '{case.bound}', but bound by {result.largest_bound}")
         if before and fail_below is not None and change_percent(before[-1], result) < -fail_below:
-            problems.append(f"{case.name} has become slower by more than {fail_below:g} %")
+            problems.append(f"{case.name} has become slower by more than {GENERAL(fail_below)} %")
         append_history(kept, result)
     print(f"added to {kept}")
     for problem in problems:
@@ -95,18 +96,19 @@ def lines(r: "BenchResult", before: list[dict]) -> list[str]:
     """
     from gpusim.lab.checks.bench.bench import change_percent
 
-    share = 100 * r.functional_cpu_s / r.cpu_s
+    share = r.functional_cpu_s / r.cpu_s
     bounds = sorted(r.roofline.items(), key=lambda item: -item[1])
     out = [
-        f"{r.case} ({r.bound}): {r.instructions:,} wavefront instructions, {r.l1_lines:,} L1 line transactions, "
-        f"{r.cycles:,} cycles",
+        f"{r.case} ({r.bound}): {COUNT(r.instructions)} wavefront instructions, {COUNT(r.l1_lines)} L1 line"
+        f" transactions, {COUNT(r.cycles)} cycles",
         f"  speed     {scaled(r.instructions_per_s)} instructions, {scaled(r.l1_lines_per_s)} L1 lines, "
         f"{scaled(r.cycles_per_s)} cycles per CPU second",
-        f"  time      {r.cpu_s:.2f} s CPU ({r.wall_s:.2f} s real), of which functional execution {share:.0f} % "
-        f"({scaled(r.functional_instructions_per_s)} instructions/s alone); {r.setup_s:.2f} s data and code object",
-        "  roofline  " + ", ".join(f"{name} {100 * cycles / r.cycles:.1f} %" for name, cycles in bounds),
+        f"  time      {FIXED_2(r.cpu_s)} s CPU ({FIXED_2(r.wall_s)} s real), of which functional execution"
+        f" {PERCENT_0(share)} ({scaled(r.functional_instructions_per_s)} instructions/s alone);"
+        f" {FIXED_2(r.setup_s)} s data and code object",
+        "  roofline  " + ", ".join(f"{name} {PERCENT(cycles / r.cycles)}" for name, cycles in bounds),
     ]
     if before:
         change = change_percent(before[-1], r)
-        out.append(f"  against   {before[-1]['date']}: {change:+.1f} % speed ({len(before)} earlier)")
+        out.append(f"  against   {before[-1]['date']}: {SIGNED_1(change)} % speed ({len(before)} earlier)")
     return out

@@ -7,6 +7,7 @@ import typer
 
 from gpusim.base.errors import MissingExtraError
 from gpusim.base.files import folder
+from gpusim.base.formats import FIXED_4, PERCENT
 from gpusim.base.interrupt import interrupt_python
 
 _MODELS = "vggnet11, resnet10, cifarnet, cifar7; alexnet, vgg16, resnet18; transformer."
@@ -50,12 +51,12 @@ def capture(
         raise MissingExtraError("gpusim capture", "capture") from None
 
     def report(epoch: EpochRecord) -> None:
-        test = "" if epoch.test_accuracy is None else f", test accuracy {100 * epoch.test_accuracy:.1f} %"
-        accuracy = f"training accuracy {100 * epoch.train_accuracy:.1f} %"
-        print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
+        test = "" if epoch.test_accuracy is None else f", test accuracy {PERCENT(epoch.test_accuracy)}"
+        accuracy = f"training accuracy {PERCENT(epoch.train_accuracy)}"
+        print(f"epoch {epoch.epoch}/{epochs}: loss {FIXED_4(epoch.train_loss)}, {accuracy}{test}", flush=True)
 
     circulant = None if block is None else CirculantWeights(block, adjacent)
     recipe = Recipe.of(model, epochs, batch, seed, l1)
     for layer in captured(model, data, folder(out), recipe, device, captured_images, report, circulant):
         shape = "x".join(map(str, layer.shape))
-        print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")
+        print(f"{layer.path}: {layer.point.source_layer}, {shape}, {PERCENT(layer.sparsity)} zeros")

@@ -60,7 +60,7 @@ def check_sampling(
         check_format(picture)
         require_matplotlib("check-sampling")
     from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
-    from gpusim.lab.checks.sampling import report
+    from gpusim.lab.checks.sampling import views
     from gpusim.lab.checks.sampling.cases import select_cases
     from gpusim.lab.checks.sampling.measure import known, measure, renewed
 
@@ -78,12 +78,12 @@ def check_sampling(
     if update is not None:
         outcomes = renewed(before, outcomes)
     if json_file is not None:
-        put(json_file, as_json(report.document(outcomes, spec)))
+        put(json_file, as_json(views.document(outcomes, spec)))
     if picture is not None:
-        write_whole(picture, report.picture(outcomes).file(picture.suffix.lower()))
+        write_whole(picture, views.picture(outcomes).file(picture.suffix.lower()))
     printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
     if markdown:
-        printed.write(report.markdown(outcomes))
+        printed.write(views.markdown(outcomes))
     elif not quiet:
-        print("\n".join(report.lines(report.summary(outcomes))), file=printed)
+        print("\n".join(views.lines(views.summary(outcomes))), file=printed)
     return EXIT_INTERRUPTED if interrupt.asked else 0

@@ -35,10 +35,10 @@ SECTIONS: Sections = {
             "gpusim.lab.cli.correlate.correlate", "Set the model beside points measured on a card."
         ),
         "fit-estimates": CommandEntry(
-            "gpusim.lab.cli.fit_estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
+            "gpusim.lab.cli.estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
         ),
         "check-estimates": CommandEntry(
-            "gpusim.lab.cli.check_estimates.check_estimates", "Hold estimates of runs to shipped runs."
+            "gpusim.lab.cli.estimates.check_estimates", "Hold estimates of runs to shipped runs."
         ),
         "check-sampling": CommandEntry(
             "gpusim.lab.cli.check_sampling.check_sampling", "Hold sampled launches to whole ones."

@@ -204,17 +204,18 @@ def _draw(table: "MeasuredTable", result: Mapping[str, Any], file: Path | None) 
 
 def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_page: bool) -> None:
     """Print a comparison, given as its JSON object."""
-    from gpusim.lab.silicon import report
+    from gpusim.lab.silicon import views
+    from gpusim.lab.silicon.report import restored
 
-    found = report.restored(result)
+    found = restored(result)
     if not found.rows:
         print("no point was finished", file=out)
         if found.not_run:
-            report.not_run_table(found.not_run).show(out)
+            views.NOT_RUN.table(found.not_run).show(out)
     elif as_page:
-        out.write(report.markdown(table, found))
+        out.write(views.markdown(table, found))
     else:
-        report.show(table, found, out)
+        views.show(table, found, out)
 
 
 def _earlier(path: Path) -> "SavedComparison":

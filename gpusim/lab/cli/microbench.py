@@ -44,8 +44,8 @@ def microbench(
         require_matplotlib("microbench")
     from gpusim.jobs.kinds import make_job  # imports the compiled core: up to a second
     from gpusim.lab.microbench.job import MicrobenchJob, measured_again, select_groups
-    from gpusim.lab.microbench.table import markdown as as_markdown
-    from gpusim.lab.microbench.table import show
+    from gpusim.lab.microbench.views import markdown as as_markdown
+    from gpusim.lab.microbench.views import show
 
     def draw(result: Mapping[str, Any]) -> None:
         if picture is not None:

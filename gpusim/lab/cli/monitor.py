@@ -105,7 +105,7 @@ def load_settings(sets: "Sets") -> "MonitorSpec":
 
 
 def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> None:
-    from gpusim.lab.monitor import report
+    from gpusim.lab.monitor import views
     from gpusim.lab.monitor.curves import SYNTHETIC, load_curves
     from gpusim.lab.monitor.replay import replay
 
@@ -121,11 +121,11 @@ def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> Non
         from gpusim.lab.monitor.picture import picture
 
         write_whole(options.picture, picture(result).file(options.picture.suffix.lower()))
-    _shown(report.replay_document(result), report.replay_table(result), options)
+    _shown(views.replay_document(result), views.replay_table(result), options)
 
 
 def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingOptions) -> None:
-    from gpusim.lab.monitor import report
+    from gpusim.lab.monitor import views
     from gpusim.lab.monitor.attach import CountLocation
     from gpusim.lab.monitor.training_overhead import OverheadPlan, measure_overhead
 
@@ -140,11 +140,7 @@ def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingO
     )
     interrupt_python()
     found = measure_overhead(plan, settings, Reporter(options.quiet).say)
-    _shown(
-        report.overhead_document(found, settings),
-        report.overhead_table(found, settings),
-        options,
-    )
+    _shown(views.overhead_document(found, settings), views.overhead_table(found, settings), options)
 
 
 def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT, DIGITS_6, GROUPED_1
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.progress import Reporter
-from gpusim.base.table import Column, Table
+from gpusim.base.view import View, column
 from gpusim.cli.options import (
     GpuOption,
     JobsOption,
@@ -80,7 +81,7 @@ def train(source: NetworkSource, asked: TrainOptions) -> None:
     reporter = Reporter(quiet=asked.quiet)
 
     def told(number: int, loss: float) -> None:
-        reporter.say(f"iteration {number} of {asked.iterations}: loss {loss:.6g}")
+        reporter.say(f"iteration {number} of {asked.iterations}: loss {DIGITS_6(loss)}")
 
     found = run(network, settings, wanted, asked.iterations, reporter, arrays, str(asked.inputs), told)
     if asked.json_file is not None:
@@ -89,16 +90,13 @@ def train(source: NetworkSource, asked: TrainOptions) -> None:
         return
     compared = "each result compared with NumPy, all as expected" if found.verified else "no result is compared"
     notes = [f"{network.name} on {found.gpu}, batch {batch}: {compared}"]
-    if found.iteration_us is not None:
-        notes.append(
-            f"an iteration: {found.iteration_us:,.1f} us in {found.iteration_cycles:,} cycles of its kernels; all:"
-            f" {found.iteration_us * asked.iterations:,.1f} us"
-        )
-    table = Table(
-        [Column("iteration"), Column("loss", "{:.6g}".format)],
-        [[number, loss] for number, loss in enumerate(found.losses, 1)],
-        notes=notes,
-    )
+    if found.iteration_us is not None and found.iteration_cycles is not None:
+        times_us = (found.iteration_us, found.iteration_us * asked.iterations)
+        one, every = (f"{GROUPED_1(time_us)} us" for time_us in times_us)
+        notes.append(f"an iteration: {one} in {COUNT(found.iteration_cycles)} cycles of its kernels; all: {every}")
+    losses = View([column("iteration"), column("loss", write=DIGITS_6)])
+    rows = [{"iteration": number, "loss": loss} for number, loss in enumerate(found.losses, 1)]
+    table = losses.table(rows, notes=notes)
     if asked.markdown:
         out.write(table.markdown())
     else:

@@ -12,7 +12,11 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.cli.options import JsonOption, MarkdownOption, QuietOption, SetOption, StoreFile, TimelineOption
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpusim.lab.training.measure import TrainingMeasurement
+    from gpusim.lab.training.stages import PipelineTrace
+    from gpusim.results.timeline.spans import TraceSlice
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ def train_phase(
 ) -> None:
     """Say what bounds a training and what would help: six stages on storage, host, links and GPUs."""
     from gpusim.lab.training.measure import measure
-    from gpusim.lab.training.report import document, show
     from gpusim.lab.training.spec import load_training
+    from gpusim.lab.training.views import document, show
     from gpusim.results.report.document import as_json
     from gpusim.results.store.project import store_to_read
 
@@ -92,12 +96,25 @@ def _numbers(text: str) -> str:
 def _traces(found: "TrainingMeasurement", timeline: Path | None, chakra: Path | None) -> list[str]:
     lines = []
     if timeline is not None:
-        from gpusim.lab.training.spans import spans
-        from gpusim.results.timeline.spans import TraceSlice, write_spans
+        from gpusim.results.timeline.spans import write_spans
 
-        lines.append(write_spans(timeline, [TraceSlice(*one) for one in spans(found.pace.trained)]))
+        lines.append(write_spans(timeline, list(_slices(found.pace.trained))))
     if chakra is not None:
         from gpusim.lab.training.chakra import write_traces
 
         lines.append(write_traces(chakra, found.pace.line))
     return lines
+
+
+def _slices(trained: "PipelineTrace") -> "Iterator[TraceSlice]":
+    """Yield a slice of the timeline for each batch in each stage, and for each thing that a resource did."""
+    from gpusim.lab.training.stages import STAGES
+    from gpusim.results.timeline.spans import TraceSlice
+
+    for stage in STAGES:
+        times = trained.stages[stage]
+        for iteration, (begin_us, end_us) in enumerate(zip(times.began_us, times.ended_us, strict=False)):
+            yield TraceSlice("stages", stage, f"batch {iteration}", begin_us, end_us, {"iteration": iteration})
+    for span in trained.spans:
+        notes: dict[str, int | str] = {"iteration": span.iteration, "stage": span.stage}
+        yield TraceSlice("resources", span.resource, span.part, span.begin_us, span.end_us, notes)

@@ -7,7 +7,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.lab.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
 from gpusim.lab.microbench.bench import Bench, Curve, MicrobenchReading, MicrobenchResults
-from gpusim.lab.microbench.table import serialize_results, show
+from gpusim.lab.microbench.views import serialize_results, show
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord

@@ -3,10 +3,11 @@
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GENERAL
 from gpusim.base.picture import Picture
 from gpusim.lab.microbench.bench import Curve, MicrobenchResults
 from gpusim.lab.microbench.references import published
-from gpusim.lab.microbench.table import FAR_OFF
+from gpusim.lab.microbench.views import FAR_OFF
 from gpusim.model.core.gpu_spec import GpuSpec
 
 PANEL_INCHES = (6.4, 4.2)
@@ -105,5 +106,5 @@ def _binary(size: float) -> str:
     """Format a size with a binary unit, as in 4096 → '4K'."""
     for letter, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size >= unit:
-            return f"{size / unit:g}{letter}"
-    return f"{size:g}"
+            return f"{GENERAL(size / unit)}{letter}"
+    return GENERAL(size)

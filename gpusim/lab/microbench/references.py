@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpusim.base.formats import DIGITS_4, FIXED_0, FIXED_1, GENERAL
+
 
 @dataclass(frozen=True)
 class PublishedFigure:
@@ -36,10 +38,12 @@ class PublishedFigure:
     def text(self) -> str:
         """'4', '300 to 600', 'at least 32'."""
         if self.low == self.high:
-            return f"{self.low:.4g}"
-        if math.isinf(self.high):
-            return f"at least {self.low:.4g}"
-        return f"{self.low:.4g} to {self.high:.4g}"
+            return DIGITS_4(self.low)
+        return (
+            f"at least {DIGITS_4(self.low)}"
+            if math.isinf(self.high)
+            else f"{DIGITS_4(self.low)} to {DIGITS_4(self.high)}"
+        )
 
     def deviation(self, value: float) -> float:
         """Return how far `value` lies outside, as a share of the nearer end; 0 inside."""
@@ -106,7 +110,7 @@ def _of_memory() -> Iterable[PublishedFigure]:
         (_VEGA56, of_56, 409.6, 330.015, 311.379, _VEGA10),
     ):
         for name, gb_s in (("copy", copy), ("triad", triad)):
-            text = f"{source}: {gb_s:.1f} of {peak:.4g} GB/s"
+            text = f"{source}: {FIXED_1(gb_s)} of {DIGITS_4(peak)} GB/s"
             yield _row(f"bandwidth.dram_{name}_share", round(100 * gb_s / peak, 1), pins, part, text, architectures)
 
 
@@ -122,7 +126,7 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
     ):
         for part, tera, ghz, architectures in ((_MI25, mi25, 1.5, _VEGA10), (_MI60, mi60, 1.8, _VEGA20)):
             if tera:
-                text = f"AMD, data sheet: {tera:g} {unit} of 64 CUs at {1000 * ghz:.0f} MHz, peak"
+                text = f"AMD, data sheet: {GENERAL(tera)} {unit} of 64 CUs at {FIXED_0(1000 * ghz)} MHz, peak"
                 value = round(1000 * tera / 64 / ghz, 1)
                 yield _row(f"issue.{name}_operations", value, operations, part, text, architectures)
     for name, what, pro, other in (
@@ -133,7 +137,7 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
     ):
         for part, issue, giga, ghz in ((_PRO_VII, 109, pro, 1.7), (_VII, 103, other, 1.801)):
             if giga:
-                text = f"clpeak, issue {issue}, `{what}`: {giga:.0f} G/s of 60 CUs at {1000 * ghz:.0f} MHz"
+                text = f"clpeak, issue {issue}, `{what}`: {FIXED_0(giga)} G/s of 60 CUs at {FIXED_0(1000 * ghz)} MHz"
                 yield _row(f"issue.{name}_operations", round(giga / 60 / ghz, 2), operations, part, text, _VEGA20)
     cycles = "cycles/instruction"
     fast = "LLVM AMDGPU.td, gfx900 and gfx906: FeatureFastFMAF32"
@@ -172,11 +176,13 @@ def _rows() -> Iterable[PublishedFigure]:
         ("int32_mad", 1427.61, 1032.21, 842.52),
     ):
         for part, giga, cus, ghz in ((_NANO, nano, 64, 1.0), (_RX570, rx570, 32, 1.268), (_R9_380X, tonga, 32, 1.04)):
-            text = f"{_CLPEAK}: {giga:.0f} G/s of {cus} CUs at {1000 * ghz:.0f} MHz"
+            text = f"{_CLPEAK}: {FIXED_0(giga)} G/s of {cus} CUs at {FIXED_0(1000 * ghz)} MHz"
             yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 2), operations, part, text, _GFX8)
     yield from _of_later_arithmetic()
     for name, value in (("fp32_add", 4), ("fp32_mac", 4), ("int32_add", 4), ("int32_mul", 16), ("transcendental", 16)):
-        yield _row(f"issue.{name}_cycles", value, cycles, _GCN, f"{_CLRX}; rate {4 / value:g} in {_AMD}, table 2.3")
+        yield _row(
+            f"issue.{name}_cycles", value, cycles, _GCN, f"{_CLRX}; rate {GENERAL(4 / value)} in {_AMD}, table 2.3"
+        )
     for name, value in (("fp64_add", 32), ("fp64_fma", 64)):
         yield _row(
             f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3", _SLOW_DP

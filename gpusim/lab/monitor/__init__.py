@@ -7,7 +7,7 @@ It runs on the host beside a training, so nothing of it is part of the machine. 
   printed form settled;
 - `scheduler`: the scheduler and its sparsity list: which maps are due, what a measurement changes;
 - `curves`: recorded sparsity of maps over iterations, and made-up ones; `replay`: the scheduler driven by them;
-  `picture`: as figures 6.14 and 6.15;
+  `picture`: as figures 6.14 and 6.15; `views`: tables and JSON;
 - `closed_loop`: a training under what the monitor believes, layer by layer, from simulated times of passes;
 - `overhead`: table 6.6, and what it implies; `training_speedup`: equation 6.1 and table 6.7;
 - `attach`: the sparsity calculator, and the monitor on a PyTorch module in training, where it decides between dense and

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import unknown_name
+from gpusim.base.formats import FIXED_3, GENERAL
 from gpusim.base.sums import plain_sum
 from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.monitor.curves import Curves
@@ -60,8 +61,8 @@ class SparsePass:
         least, most = float(zeros.min()), float(zeros.max())
         if least < self.zeros[0] or most > self.zeros[-1]:
             raise MonitorError(
-                f"{self.layer} {self.what}: zeros from {least:.3f} to {most:.3f}; times are known from"
-                f" {self.zeros[0]:g} to {self.zeros[-1]:g}"
+                f"{self.layer} {self.what}: zeros from {FIXED_3(least)} to {FIXED_3(most)}; times are known from"
+                f" {GENERAL(self.zeros[0])} to {GENERAL(self.zeros[-1])}"
             )
         return np.interp(zeros, self.zeros, self.sparse_us)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import SHARE_0
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks.choice import Place, choose, chosen_kinds
@@ -99,7 +100,7 @@ class MonitoredJob(Job):
         times: dict[Place, list[float]] = {place: [] for place in places}
         for number in range(LEVELS):
             zeros = {layer: held[number] for layer, held in levels.items()}
-            context.reporter.say(f"zeros of {', '.join(f'{layer} {held:.0%}' for layer, held in zeros.items())}")
+            context.reporter.say(f"zeros of {', '.join(f'{layer} {SHARE_0(held)}' for layer, held in zeros.items())}")
             settings = self.settings.model_copy(update={"layer_sparsity": zeros})
             wanted = replace(self.wanted, engine="on", places=places)
             found = run_iteration(

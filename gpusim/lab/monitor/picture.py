@@ -6,7 +6,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
 from gpusim.lab.monitor.algorithms import MonitorState
 from gpusim.lab.monitor.replay import Replay
-from gpusim.lab.monitor.report import percent
+from gpusim.lab.monitor.views import percent
 
 PANEL_INCHES = (6.4, 2.6)
 COLUMNS = 2

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import unknown_name
+from gpusim.base.formats import FIXED_3
 from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.capture.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
 from gpusim.lab.monitor.attach import AttachedMonitor, CountLocation, LayerLog, dense_forward
@@ -166,7 +167,7 @@ def measure_overhead(
         for name, (training, iterations) in trainings.items():
             training.run((part + 1) * iterations // plan.parts - part * iterations // plan.parts)
             done = (part + 1) * iterations // plan.parts
-            report(f"{name}: {done}/{iterations} iterations, {1e3 * training.seconds / done:.3f} ms each")
+            report(f"{name}: {done}/{iterations} iterations, {FIXED_3(1e3 * training.seconds / done)} ms each")
     plain, exhaustive, monitored = (training.seconds / count for training, count in trainings.values())
     monitor = trainings["monitored"][0].monitor
     assert monitor is not None

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpusim.base.formats import GENERAL
+
 TOLERANCE = 1e-6  # of shares that must add up to 1
 
 
@@ -97,4 +99,4 @@ def _check_shares(name: str, shares: Sequence[float]) -> None:
     for share in shares:
         _check_share(name, share)
     if abs(math.fsum(shares) - 1.0) > TOLERANCE:
-        raise ValueError(f"{name}: {list(shares)} add up to {math.fsum(shares):g}; must be 1")
+        raise ValueError(f"{name}: {list(shares)} add up to {GENERAL(math.fsum(shares))}; must be 1")

@@ -1,17 +1,14 @@
 """What a publication's points would cost: those that a store lacks, by like runs, or by the plan's own estimates."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpusim.jobs.estimates.checked import load_checked
-from gpusim.jobs.estimates.whole_runs import NOTE
+from gpusim.jobs.estimates.run_costs import CostEstimator, RunCost, bounds_notes
 from gpusim.lab.papers.plan import PlannedNetwork, ReproductionPlan, together
 from gpusim.lab.papers.running import stored
-from gpusim.results.store.costs import RunCost, SimilarRuns
 from gpusim.results.store.keeper import StoreWriter
-from gpusim.results.store.reading import StoreReader
 
 RATES_NOTES = (
     "products without a like run: processor time by the publication's rates, cycles by the closed forms that",
@@ -41,26 +38,15 @@ class PlanCosts:
 
 def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
     """Estimate the points of a plan that a store lacks. Raises StoreError."""
-    missing, parts, notes = dict[str, RunCost](), dict[str, Mapping[Hashable, float]](), list[str]()
-    by_rates = by_bounds = False
-    with ExitStack() as stack:
-        keeper, like = None, dict[str, SimilarRuns]()
-        if store.exists():
-            keeper, results = stack.enter_context(StoreWriter(store)), stack.enter_context(StoreReader(store))
-            like = {kind: SimilarRuns(results, kind) for kind in ("run", "net")}
+    missing, parts = dict[str, RunCost](), dict[str, Mapping[Hashable, float]]()
+    estimator, notes = CostEstimator(store, "run", "net"), dict[str, list[str]]()
+    with StoreWriter(store) if store.exists() else nullcontext() as keeper:
         for key, planned in plan.points.items():
             if keeper is not None and stored(keeper, planned) is not None:
                 continue
-            known = like[planned.work.kind].of(planned.work.configuration) if like else None
-            if known is None:
-                network = isinstance(planned, PlannedNetwork)
-                by_rates, by_bounds = by_rates or not network, by_bounds or network
-            missing[key] = known or planned.cost
-            parts[key] = planned.parts if known is None else {key: known.cpu_s}
-        for held in like.values():
-            notes += held.notes()
-    if by_rates:
-        notes += RATES_NOTES
-    if by_bounds:
-        notes += [NOTE, *load_checked().notes()]
-    return PlanCosts(missing, parts, notes)
+            similar = estimator.from_similar(planned.work)
+            missing[key] = similar or planned.cost
+            parts[key] = planned.parts if similar is None else {key: similar.cpu_s}
+            if similar is None:
+                notes[planned.work.kind] = bounds_notes() if isinstance(planned, PlannedNetwork) else list(RATES_NOTES)
+    return PlanCosts(missing, parts, [*estimator.notes(), *notes.get("run", ()), *notes.get("net", ())])

@@ -12,8 +12,8 @@ from gpusim.config.network_run import OWN_PRODUCTS, NetworkSettings
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode
 from gpusim.jobs.estimates.checked import load_checked
-from gpusim.jobs.estimates.sampled_products import may_be_sampled
-from gpusim.jobs.estimates.whole_runs import RunEstimate, estimated_network
+from gpusim.jobs.estimates.launch_work import may_be_sampled
+from gpusim.jobs.estimates.run_costs import RunCost, RunEstimate, estimate_network_run
 from gpusim.jobs.networks.job import NetworkJob, describe_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.jobs.running.operators import gpu_facts
@@ -28,7 +28,6 @@ from gpusim.lab.papers.points import ReproductionPoint, list_points, shape_of
 from gpusim.lab.papers.specs.figure import Figure, RunsFigure
 from gpusim.lab.papers.specs.layer_figure import NetworkFigure
 from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.results.store.costs import RunCost
 from gpusim.results.store.work import RunDescription, describe_run
 from gpusim.study.sweep.tasks import JobTask, run_task
 from workloads.networks.graph import Network
@@ -157,7 +156,7 @@ class PlannedNetwork:
     @cached_property
     def _estimated(self) -> RunEstimate:
         ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
-        return estimated_network(self.network, ours, self.wanted)
+        return estimate_network_run(self.network, ours, self.wanted)
 
     @property
     def cost(self) -> RunCost:

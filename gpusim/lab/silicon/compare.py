@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpusim.base.formats import GENERAL
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
-from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from workloads.operators.convolution import Convolution
 from workloads.vendor.tensile import takes_pointers
 
@@ -99,8 +100,8 @@ GROUPS: dict[str, Callable[[CorrelationPoint], bool]] = {
     "run whole": _found(WHOLE),
     SAMPLED: _found(SAMPLED),
     EXTRAPOLATED: _found(EXTRAPOLATED),
-    f"{LARGE_GFLOP:g} GFLOP and more": is_large,
-    f"less than {LARGE_GFLOP:g} GFLOP": lambda row: not is_large(row),
+    f"{GENERAL(LARGE_GFLOP)} GFLOP and more": is_large,
+    f"less than {GENERAL(LARGE_GFLOP)} GFLOP": lambda row: not is_large(row),
     f"rows a multiple of {STRIDE_KIB} KiB apart": has_even_stride,
     "other rows": lambda row: not has_even_stride(row),
     **{which: _transposed(which) for which in ("NN", "NT", "TN", "TT")},

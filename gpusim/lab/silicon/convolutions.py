@@ -18,6 +18,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.lab.silicon.measured_convolutions import IN_ONE, IN_TURN, SIDE_BY_SIDE, ConvolutionPoint
+from gpusim.lab.silicon.prediction import MEMORY_MIB, Conditions, Prediction, run_warm
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.kernarg import Pointer
@@ -29,7 +30,6 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.tiles import Multiplier
 
 if TYPE_CHECKING:
-    from gpusim.lab.silicon.predict import Conditions, Prediction
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
     from isa.object.code_object import Kernel
@@ -113,10 +113,9 @@ class SolverLaunches:
         return plain_sum(facts.time_us for facts in moved) + self.times * of_product + gaps_us
 
 
-def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> SolverLaunches:
+def timed(point: ConvolutionPoint, conditions: Conditions, kernels: "Mapping[str, Kernel]") -> SolverLaunches:
     """Lay a solver's operands into memory and return its launches; raises UserError."""
     from gpusim.jobs.running.operators import gpu_facts
-    from gpusim.lab.silicon.predict import MEMORY_MIB
     from isa.device_memory import DeviceMemory
     from workloads.operators.primitive import build
     from workloads.vendor.tensile import TensileKernel, TensileProblem
@@ -163,10 +162,8 @@ def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu:
     return SolverLaunches((), launches[:each], launches[-each:], times=images, gap_us=gpu.kernel_launch_us)
 
 
-def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> "Prediction":
+def predict_same(point: ConvolutionPoint, conditions: Conditions, kernels: "Mapping[str, Kernel]") -> Prediction:
     """Run the solver that was measured."""
-    from gpusim.lab.silicon.predict import Prediction, run_warm
-
     made = timed(point, conditions, kernels)
     found = run_warm(made.in_order, point.kernel, conditions.gpu, conditions.get_sampling(point))
     moved, product = made.calls(found)
@@ -177,13 +174,12 @@ def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Ma
     return replace(one, time_us=made.time_us(moved, product), half_width_us=width_us)
 
 
-def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Prediction":
+def predict_own(point: ConvolutionPoint, conditions: Conditions) -> Prediction:
     """Run a pass by our fastest algorithm, with the measured batch."""
     from gpusim.config.network import load_network
     from gpusim.config.network_run import AUTO, NetworkSettings
     from gpusim.jobs.networks.choice import choose
     from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
-    from gpusim.lab.silicon.predict import Prediction
 
     network = load_network(_network(point.convolution))
     settings = NetworkSettings(

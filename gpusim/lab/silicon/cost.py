@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import GpusimError
+from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import LaunchOverhead, MeasuredPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
-from gpusim.lab.silicon.predict import Conditions, build_launches, build_problem
+from gpusim.lab.silicon.predict import build_launches, build_problem
+from gpusim.lab.silicon.prediction import Conditions
 from gpusim.model.core.occupancy import occupancy
 from isa.encoding.control_flow import decode_kernel
 
@@ -48,8 +50,8 @@ def no_measurement(point: MeasuredPoint, launches: LaunchOverhead) -> str:
     if point.time_us > least_us:
         return ""
     return (
-        f"measured are {point.time_us:.1f} us, and a measurement holds {least_us:g} us beside its kernels: not the "
-        "time of one product (that of a batch, whose size is not said, divided by it?)"
+        f"measured are {FIXED_1(point.time_us)} us, and a measurement holds {GENERAL(least_us)} us beside its kernels:"
+        " not the time of one product (that of a batch, whose size is not said, divided by it?)"
     )
 
 
@@ -74,7 +76,9 @@ def check(
             found.refused[point] = str(error)
             continue
         if budget_s is not None and seconds > budget_s:
-            found.refused[point] = f"about {seconds:,.0f} processor seconds, more than --budget {budget_s:g}"
+            found.refused[point] = (
+                f"about {GROUPED_0(seconds)} processor seconds, more than --budget {GENERAL(budget_s)}"
+            )
         else:
             found.cost_s[point] = seconds
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.base.sums import plain_sum
 from gpusim.lab.silicon.measured import FitSpec, LaunchOverhead
-from gpusim.lab.silicon.predict import Prediction
+from gpusim.lab.silicon.prediction import Prediction
 
 RESAMPLES = 1000
 LAUNCH_STEPS = 161  # of the range of launch_us

@@ -1,27 +1,33 @@
 """Points measured on a real card as a job: a row is a point, with its measured time next to the model's."""
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import GpusimError, UserError
+from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.lab.silicon.compare import CorrelationPoint
 from gpusim.lab.silicon.cost import PointCosts, check
 from gpusim.lab.silicon.fit import ParameterFit, fit
-from gpusim.lab.silicon.kept import PointCache
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
-from gpusim.lab.silicon.predict import Conditions, Prediction, predicted
+from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
+from gpusim.lab.silicon.predict import predicted
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
-from gpusim.results.store.work import RunDescription
+from gpusim.results.store.pieces import ResultCache
+from gpusim.results.store.records import plain_facts, restored_facts
+from gpusim.results.store.work import RunDescription, hash_of_files, identity_of, sources_hash
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Poi
     sampled = sum(job.conditions.get_sampling(p) is not None and p in checked.cost_s for p in job.points)
     seconds = plain_sum(checked.cost_s.values())
     reporter.say(
-        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {seconds:,.0f} processor seconds"
+        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {GROUPED_0(seconds)} processor seconds"
         f"{' for each set of values' if job.wanted.fits else ''}"
     )
     return checked
@@ -163,9 +169,53 @@ def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence
     """Return the points that take part in a search; raises UserError where none is small enough."""
     most = table.fit.most_gflop
     chosen = [p for p in points if most is None or p.gflop <= most]
-    if not chosen:
-        raise UserError(f"fit.most_gflop: {most:g}: every point chosen has more work")
+    if not chosen and most is not None:
+        raise UserError(f"fit.most_gflop: {GENERAL(most)}: every point chosen has more work")
     return chosen
+
+
+class PointCache:
+    """Points in a store, each under all that decides its time: the sources, kernels, GPU and conditions.
+
+    store: None: nothing is known or kept; fresh: what earlier runs left does not count; files: the kernels' code
+    objects; multiply_accumulate: as of the table's kernels.
+    """
+
+    def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], multiply_accumulate: bool) -> None:
+        self._pieces = ResultCache(store, fresh) if store is not None else None
+        self._under = (hash_of_files(files), multiply_accumulate)
+
+    def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
+        """Return what an earlier run found of a point; None without it."""
+        held = self._pieces.get(self._key(point, conditions)) if self._pieces is not None else None
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            facts = restored_facts(held["facts"]) if held is not None else None
+            return Prediction(point, **held["values"], facts=facts) if held is not None else None
+        return None
+
+    def put(self, prediction: Prediction, conditions: Conditions) -> None:
+        """Keep a point that was run."""
+        if self._pieces is None or prediction.facts is None:
+            return
+        values = asdict(replace(prediction, facts=None))
+        del values["point"], values["facts"]
+        content = {"values": values, "facts": plain_facts(prediction.facts)}
+        self._pieces.put(self._key(prediction.point, conditions), prediction.point.kernel, content)
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._pieces is not None:
+            self._pieces.close()
+
+    def _key(self, point: MeasuredPoint, conditions: Conditions) -> str:
+        sampling = conditions.get_sampling(point)
+        sampled = None if sampling is None else sampling.model_dump_json()
+        gpu = json.dumps(conditions.gpu.model_dump(mode="json"), sort_keys=True)
+        values = (conditions.alpha, conditions.beta, conditions.staggered, conditions.general.model_dump_json())
+        how: tuple[object, ...] = (gpu, *values, conditions.calls(point), sampled)
+        if isinstance(point, ConvolutionPoint):
+            how = (*how, conditions.convolution)
+        return identity_of("correlate", sources_hash(), self._under, point.of_model, how)
 
 
 class _PointRunner:
@@ -223,7 +273,7 @@ class _PointRunner:
             self._kept.put(outcome, under[key])
             self._reporter.say(
                 f"{len(self._done)}/{len(under)} points, {clock(time.monotonic() - start)}: {point.label}, "
-                f"{outcome.time_us:.1f} us, measured {point.time_us:.1f} us"
+                f"{FIXED_1(outcome.time_us)} us, measured {FIXED_1(point.time_us)} us"
             )
 
     def close(self) -> None:

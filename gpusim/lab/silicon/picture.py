@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpusim.base.formats import GENERAL
 from gpusim.base.picture import Picture
 from gpusim.lab.silicon.compare import CorrelationPoint, has_even_stride
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
-from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE
+from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE
 
 MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v", "F": "o", "B": "s", "W": "^"}  # by transposes or pass
 IN_PART = {SAMPLED: ("+", "sampled, with its half-width"), EXTRAPOLATED: ("x", "extrapolated, half-width unknown")}
 BAND = 2.0  # the dashed lines: modelled twice as fast, and half as fast
+_BANDS = f"modelled {GENERAL(BAND)} times as fast as measured, and 1/{GENERAL(BAND)} as fast."
 
 
 def picture(rows: Sequence[CorrelationPoint], title: str) -> Picture:
@@ -28,10 +30,7 @@ def picture(rows: Sequence[CorrelationPoint], title: str) -> Picture:
         for r in rows
     ]
     whole = sum(r.prediction.how == WHOLE for r in rows)
-    said = (
-        f"{len(rows)} points, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
-        f" and 1/{BAND:g} as fast."
-    )
+    said = f"{len(rows)} points, {whole} of them run whole; dashed lines: {_BANDS}"
     size = (6.4, 6.0)
     return Picture(
         name="correlation",
@@ -53,10 +52,7 @@ def draw_tables(tables: Mapping[str, Sequence[CorrelationPoint]]) -> Picture:
         for title, rows in tables.items()
         for r in rows
     ]
-    said = (
-        f"{len(numbers)} products of {len(tables)} tables, measured against modelled; dashed lines: modelled {BAND:g} "
-        f"times as fast as measured, and 1/{BAND:g} as fast."
-    )
+    said = f"{len(numbers)} products of {len(tables)} tables, measured against modelled; dashed lines: {_BANDS}"
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")

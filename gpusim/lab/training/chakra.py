@@ -13,6 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
+from gpusim.base.formats import COUNT
 from gpusim.lab.training.stages import Bucket, LayerStep, TrainingPipeline, buckets
 
 VERSION = "1.0.0"  # of the schema
@@ -61,7 +62,7 @@ def write_traces(folder: Path, training: TrainingPipeline) -> str:
     for gpu in range(training.gpus):
         write_whole(folder / f"training.{gpu}.et", content)
     files = f"training.{{0..{training.gpus - 1}}}.et" if training.gpus > 1 else "training.0.et"
-    return f"{folder / files}: Chakra execution traces of an iteration, {len(content):,} bytes each"
+    return f"{folder / files}: Chakra execution traces of an iteration, {COUNT(len(content))} bytes each"
 
 
 def trace(training: TrainingPipeline) -> bytes:

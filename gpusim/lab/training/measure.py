@@ -148,6 +148,16 @@ class TrainingMeasurement:
         return self.asked.spec.gpus[0]
 
     @property
+    def title(self) -> str:
+        """The training's title, or its network's name."""
+        return self.asked.spec.title or self.network.name
+
+    @property
+    def images_per_s(self) -> float:
+        """Images of all GPUs in a second."""
+        return self.gpus * self.asked.spec.batch / self.pace.iteration_us * 1e6
+
+    @property
     def bound(self) -> str:
         """What bounds the training: what helps most when there is twice as much of it; empty where nothing does.
 

@@ -1,7 +1,6 @@
 """The timed units, in the order in which they run within a cycle: the table that wheel, machine and run loop follow.
 
-`python -m gpusim.model.core.units` writes three files from it (`gpusim.model.core.write_units`), which a test holds to
-the table:
+`python -m gpusim.model.core.write_units` writes three files from it, which a test holds to the table:
 
 - `memory/unit_classes.py`: the units' classes in the wake-up wheel, by which units wake one another;
 - `gpusim/model/core/unit_states.py`: their states, parts of the machine record, and how each is set up from a GPU;
@@ -161,9 +160,3 @@ UNITS = (
         "gpu.dispatch, gpu.shader_arrays, gpu.cus_per_array)",
     ),
 )
-
-
-if __name__ == "__main__":
-    from gpusim.model.core.write_units import write
-
-    write(UNITS)

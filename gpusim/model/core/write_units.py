@@ -1,4 +1,4 @@
-"""Writes the files that follow from the table of timed units: `python -m gpusim.model.core.units`.
+"""Writes the files that follow from the table of timed units: `python -m gpusim.model.core.write_units`.
 
 They are kept as files so that they can be read, stepped through, type-checked and cached. The run loop holds a loop for
 each class of units: one loop that tells classes apart would mispredict its branch at every other visit.
@@ -9,13 +9,13 @@ Nothing of what the table names is imported here, so that the files can be writt
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpusim.model.core.units import Unit
+from gpusim.model.core.units import UNITS, Unit
 
 _ROOT = Path(__file__).parents[3]
 _WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
 _MASK_BITS = 64  # units that `due` tells of at a time
 _LINE = 120
-_DOCSTRING = "Written from the table in `gpusim.model.core.units`, by running that module: change that, not this."
+_DOCSTRING = "Written by `gpusim.model.core.write_units` from the table in `units` beside it: change that, not this."
 
 Units = tuple[Unit, ...]
 
@@ -174,3 +174,7 @@ def write(units: Units) -> None:
     """Write the files of a table of units."""
     for path, text in WRITTEN.items():
         path.write_text(text(units), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(UNITS)

@@ -1,22 +1,19 @@
 """What a sweep's points would cost before any runs: those that the store lacks, by like runs or by bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
-from gpusim.base.extensions import known_kind, load
 from gpusim.base.sums import plain_sum
 from gpusim.config.sweep import SweepSpec
-from gpusim.jobs.estimates.checked import load_checked
-from gpusim.jobs.estimates.whole_runs import NOTE, estimated_job
-from gpusim.results.store.costs import RunCost, SimilarRuns
+from gpusim.jobs.estimates.run_costs import CostEstimator, RunCost
 from gpusim.results.store.keeper import StoreWriter
-from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.work import RunDescription
 from gpusim.study.sweep.points import Point, list_points, random_points
-from gpusim.study.sweep.tasks import PointTask, check_paths, prepared
+from gpusim.study.sweep.tasks import JobTask, check_paths, prepared
 
 MOST_LOOKED_AT = 6  # points of a workload whose launches are looked at; the others are taken to be as these
 
@@ -43,34 +40,25 @@ def estimated(spec: SweepSpec, file: Path, store: Path) -> SweepEstimate:
     """
     check_paths(spec)
     points = list(_drawn(spec)) if spec.method == "search" else list_points(spec)
-    lacking: list[tuple[Point, PointTask, RunCost | None]] = []
-    there, notes = 0, list[str]()
-    if store.exists():
-        with StoreReader(store) as results, StoreWriter(store) as keeper:
-            like = SimilarRuns(results, spec.kind)
-            for point, work, task in _possible(spec, points, file):
-                if keeper.found(work) is not None:
-                    there += 1
-                else:
-                    lacking.append((point, task, like.of(work.configuration)))
-            notes = like.notes()
-    else:
-        lacking = [(point, task, None) for point, _, task in _possible(spec, points, file)]
-    unknown = {number: (point, task) for number, (point, task, cost) in enumerate(lacking) if cost is None}
-    found = _by_bounds(spec, unknown)
-    if unknown:
-        notes += [NOTE, *load_checked().notes()]
-    costs = [(point, cost or found.get(number)) for number, (point, _, cost) in enumerate(lacking)]
-    missing = [(point, cost) for point, cost in costs if cost is not None]
-    impossible = len(points) - there - len(missing)
+    estimator, there = CostEstimator(store, spec.kind), 0
+    missing: list[tuple[Point, JobTask, RunCost | None]] = []
+    with StoreWriter(store) if store.exists() else nullcontext() as keeper:
+        for point, work, task in _possible(spec, points, file):
+            if keeper is not None and keeper.found(work) is not None:
+                there += 1
+            else:
+                missing.append((point, task, estimator.from_similar(work)))
+    unknown = {number: (point, task) for number, (point, task, cost) in enumerate(missing) if cost is None}
+    by_bounds = _by_bounds(spec, unknown, estimator)
+    costs = [(point, cost or by_bounds.get(number)) for number, (point, _, cost) in enumerate(missing)]
+    known = [(point, cost) for point, cost in costs if cost is not None]
+    impossible, notes = len(points) - there - len(known), estimator.notes()
     if impossible:
         notes.append(f"{impossible} points cannot be made, and cost nothing: the sweep keeps them as failed")
-    return SweepEstimate(len(points), there, missing, notes)
+    return SweepEstimate(len(points), there, known, notes)
 
 
-def _possible(
-    spec: SweepSpec, points: Sequence[Point], file: Path
-) -> Iterator[tuple[Point, RunDescription, PointTask]]:
+def _possible(spec: SweepSpec, points: Sequence[Point], file: Path) -> Iterator[tuple[Point, RunDescription, JobTask]]:
     """Yield point, work and task of each point of which there is a configuration."""
     for point in points:
         try:
@@ -86,36 +74,28 @@ def _drawn(spec: SweepSpec) -> list[Point]:
     return [next(found) for _ in range(spec.points)]
 
 
-def _by_bounds(spec: SweepSpec, points: Mapping[int, tuple[Point, PointTask]]) -> dict[int, RunCost]:
+def _by_bounds(
+    spec: SweepSpec, points: Mapping[int, tuple[Point, JobTask]], estimator: CostEstimator
+) -> dict[int, RunCost]:
     """Estimate points by bounds: some of each workload and environment, and the others as these in the mean."""
     roles = roles_of(spec.axes, spec.roles)
     groups: dict[str, list[int]] = {}
     for number, (point, _) in points.items():
-        held = [point[path] for path, role in roles.items() if role in ("workload", "environment")]
-        groups.setdefault(repr(held), []).append(number)
+        shared = [point[path] for path, role in roles.items() if role in ("workload", "environment")]
+        groups.setdefault(repr(shared), []).append(number)
     found: dict[int, RunCost] = {}
     for numbers in groups.values():
-        asked = {number: points[number][1] for number in _spread(numbers)}
-        looked = _looked_at(spec, asked)
-        if not looked:
-            continue
-        mean = RunCost(
-            plain_sum(one.cpu_s for one in looked.values()) / len(looked),
-            plain_sum(one.cycles for one in looked.values()) / len(looked),
-            max(one.memory_mb for one in looked.values()),
-        )
-        found |= {number: looked.get(number, mean) for number in numbers if number in looked or number not in asked}
-    return found
-
-
-def _looked_at(spec: SweepSpec, tasks: Mapping[int, PointTask]) -> dict[int, RunCost]:
-    """Estimate points' tasks; one that can be no job, of which the sweep itself will say why, is left out."""
-    found: dict[int, RunCost] = {}
-    for number, task in tasks.items():
-        try:
-            found[number] = _cost(spec, task)
-        except UserError:
-            continue
+        chosen, counted = _spread(numbers), dict[int, RunCost]()
+        for number in chosen:
+            with suppress(UserError):  # it can be no job: the sweep itself will say why
+                counted[number] = estimator.from_launches(points[number][1].job())
+        if counted:
+            mean = RunCost(
+                plain_sum(cost.cpu_s for cost in counted.values()) / len(counted),
+                plain_sum(cost.cycles for cost in counted.values()) / len(counted),
+                max(cost.memory_mb for cost in counted.values()),
+            )
+            found |= dict.fromkeys(set(numbers) - set(chosen), mean) | counted
     return found
 
 
@@ -123,12 +103,3 @@ def _spread(numbers: Sequence[int]) -> list[int]:
     """Return some of the numbers, evenly spread, the first and the last among them."""
     most = min(MOST_LOOKED_AT, len(numbers))
     return [numbers[round(k * (len(numbers) - 1) / max(most - 1, 1))] for k in range(most)]
-
-
-def _cost(spec: SweepSpec, task: PointTask) -> RunCost:
-    make, arguments = task.make, task.arguments  # type: ignore[attr-defined]
-    own = known_kind(spec.kind).estimate
-    found = load(own)(*arguments) if own else estimated_job(make(*arguments))
-    assert found is not None, f"{spec.kind}: is no list of launches"
-    cost: RunCost = found.cost
-    return cost

@@ -83,9 +83,13 @@ class JobTask:
     files: Sequence[Path]
     """Files that the job reads."""
 
+    def job(self) -> Job:
+        """Make the job."""
+        return self.make(*self.arguments)
+
     def run(self) -> RunOutcome:
         """Run the job quietly, to its end or not at all; who sent the task decides about Ctrl-C."""
-        job = self.make(*self.arguments)
+        job = self.job()
         records = runner.run(job, Reporter(quiet=True), Interrupt())
         return build_outcome(records, [variant.name for variant in job.variants], exit_code(records), job.about)
 
@@ -95,7 +99,7 @@ def run_task(config: RunConfig, work: RunDescription) -> JobTask:
     return JobTask(make_run_job, (config,), work.inputs)
 
 
-def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[RunDescription, PointTask]:
+def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[RunDescription, JobTask]:
     """Return work and task of a point; raise UserError where there can be no such point. beside: the sweep's file."""
     sets = sorted({**spec.sets, **values}.items(), key=lambda item: item[0].count("."))  # a section before its values
     return _KINDS[spec.kind](spec.varied, sets, beside)
@@ -137,14 +141,14 @@ def _assigned(sets: Sequence[tuple[str, Any]], beside: Sequence[str]) -> tuple[d
     return said, laid
 
 
-def _run(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
+def _run(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, JobTask]:
     said, laid = _assigned(sets, _BESIDE["run"])
     config = load_run(_opened(said.get(CONFIG, varied), "", beside), laid)
     work = describe_run(config)
     return work, run_task(config, work)
 
 
-def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
+def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, JobTask]:
     said, laid = _assigned(sets, _BESIDE["exec"])
     config, path = load_exec(_opened(said.get(CONFIG, varied), EXAMPLE_FOLDER, beside), laid)
     if config.outputs:
@@ -157,7 +161,7 @@ def _exec_job(config: ExecConfig, path: Path) -> ExecJob:
     return ExecJob(config, path, Reporter(quiet=True))
 
 
-def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, PointTask]:
+def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[RunDescription, JobTask]:
     from gpusim.config.network_run import load_settings
     from gpusim.study.sweep.network_tasks import build_network_task
 
@@ -175,7 +179,7 @@ def _opened(name: Any, folder: str, beside: Path) -> files.Document:
     return files.Document(path, files.read(path), [path])
 
 
-_KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[RunDescription, PointTask]]] = {
+_KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[RunDescription, JobTask]]] = {
     "run": _run,
     "exec": _exec,
     "net": _net,

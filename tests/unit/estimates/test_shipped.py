@@ -14,7 +14,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
 from gpusim.jobs.estimates.network import estimate, estimate_cost
-from gpusim.jobs.estimates.text import document, error_tables, notes, table
+from gpusim.jobs.estimates.views import document, error_tables, notes, table
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.run import NetworkRunRequest
 from gpusim.lab.checks.estimates.fitting import FitPoint, known_launches

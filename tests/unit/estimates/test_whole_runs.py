@@ -11,7 +11,8 @@ from gpusim.config.files import opened
 from gpusim.config.run import load_run
 from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, fit_memory, load_checked
 from gpusim.jobs.estimates.launch_work import launch_work
-from gpusim.jobs.estimates.whole_runs import estimated_job
+from gpusim.jobs.estimates.run_costs import estimate_job
+from gpusim.jobs.estimates.views import checked_table
 from gpusim.jobs.host.command_processor import LaunchCommand, execute
 from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.running.job import CommandTask
@@ -28,7 +29,7 @@ def test_the_record_is_of_the_cases_and_the_page_of_the_record() -> None:
     assert json.loads(SHIPPED.read_text()) == json.loads(json.dumps(record.document()))
     assert [run.what for run in record.runs] == [case.what for case in CASES]
     page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
-    assert record.table().markdown().strip() in page, "gpusim check-estimates --markdown prints it"
+    assert checked_table(record).markdown().strip() in page, "gpusim check-estimates --markdown prints it"
     assert all(run.factor("cycles") < 2 for run in record.runs), "an estimate that is no estimate"
     pairs = [(run.device_mb, run.taken["memory_mb"]) for run in record.runs]
     assert fit_memory(pairs) == pytest.approx((record.base_mb, record.per_device_mb))
@@ -46,8 +47,8 @@ def test_the_shipped_estimates_are_what_the_code_says() -> None:
     """The record would be old otherwise; the cheapest of its products stands for all."""
     (run,) = [one for one in load_checked().runs if one.what.endswith("workload.batch=4")]
     config = load_run(opened("layerC"), ["run.engine=off", "workload.batch=4", "run.verify=false"])
-    found = estimated_job(make_run_job(config))
-    assert found is not None and found.cycles == pytest.approx(run.estimated["cycles"])
+    found = estimate_job(make_run_job(config))
+    assert found.cycles == pytest.approx(run.estimated["cycles"])
     assert found.device_mb == pytest.approx(run.device_mb)
 
 
@@ -63,9 +64,7 @@ def test_what_the_engine_answers_decides_how_much_is_counted() -> None:
 
 def test_fewer_cycles_or_a_part_cost_less() -> None:
     def cost(*sets: str) -> float:
-        found = estimated_job(make_run_job(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets])))
-        assert found is not None
-        return found.cpu_s
+        return estimate_job(make_run_job(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets]))).cpu_s
 
     whole = cost()
     assert cost("run.max_cycles=1000") < whole / 5

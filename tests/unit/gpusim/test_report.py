@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, ProgressRate, Reporter, clock, scaled
 from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
-from gpusim.lab.microbench import table as microbench_table
+from gpusim.lab.microbench import views
 from gpusim.lab.microbench.bench import MicrobenchResults
 from gpusim.lab.microbench.references import PUBLISHED as REFERENCES
 from gpusim.results.metrics import METRICS
@@ -171,7 +171,7 @@ def test_tables_of_metrics_and_microbenchmarks_fit_80_columns(monkeypatch: pytes
     for name in dict.fromkeys(row.figure for row in REFERENCES):
         results.add(name, f"what {name} is in a line of the usual length for a figure", 123456.789, "bytes/cycle")
     results.add_curve("stride 64", "loads", ("bytes", "cycles"), [(1 << k, 10.0**k) for k in range(7)])
-    microbench_table.show(results, "MI6", "gfx803", out)
+    views.show(results, "MI6", "gfx803", out)
     assert too_wide(out) == []
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.lab.checks.sampling.cases import CASES, GPUS, select_cases
-from gpusim.lab.checks.sampling.few import FEW
+from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, select_cases
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, known, one_line, policy, renewed
-from gpusim.lab.checks.sampling.report import MANY_ROUNDS, document, lines, markdown, picture, summary
+from gpusim.lab.checks.sampling.views import MANY_ROUNDS, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.report.document import as_json

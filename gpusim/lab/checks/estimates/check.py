@@ -17,7 +17,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
 from gpusim.config.run import load_run
 from gpusim.jobs.estimates.checked import CheckedRun, EstimateValidation, fit_memory
-from gpusim.jobs.estimates.whole_runs import RunEstimate, estimated_job, estimated_network
+from gpusim.jobs.estimates.run_costs import estimate_job
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import make_run_job
 from gpusim.jobs.networks.job import NetworkJob
@@ -53,20 +53,16 @@ class CheckedCase:
             more += [f"--gpu {self.gpu}", "--phase train"][: 1 + self.train]
         return " ".join([self.kind, self.name, *more])
 
-    def made(self) -> tuple[Job, RunEstimate]:
-        """Make the job and its estimate."""
+    def job(self) -> Job:
+        """Make the job."""
         if self.kind == "net":
             network, settings = load_network(self.name), load_settings(opened(self.gpu, GPU_FOLDER), self.sets)
             wanted = NetworkRunRequest(1, self.train, data="synthetic", verify=False)
-            return NetworkJob(network, settings, wanted), estimated_network(network, settings, wanted)
+            return NetworkJob(network, settings, wanted)
         if self.kind == "exec":
             config, path = load_exec(opened(self.name, EXAMPLE_FOLDER), self.sets)
-            job: Job = ExecJob(config, path, Reporter(quiet=True))
-        else:
-            job = make_run_job(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
-        found = estimated_job(job)
-        assert found is not None, f"{self.what}: is no list of launches"
-        return job, found
+            return ExecJob(config, path, Reporter(quiet=True))
+        return make_run_job(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
 
 
 def _runs() -> Iterator[CheckedCase]:
@@ -90,9 +86,9 @@ CASES = tuple(_runs())
 
 def measured(case: CheckedCase) -> CheckedRun:
     """Estimate a case, and run it in this process, which should do nothing else: its memory is measured."""
-    job, found = case.made()
+    found = estimate_job(case.job())
     estimated = {"cycles": found.cycles, "cpu_s": found.cpu_s, "memory_mb": 0.0}
-    job = case.made()[0]  # estimating has read its operands
+    job = case.job()  # another one: estimating has read the operands of the first
     records = runner.run(job, Reporter(quiet=True), Interrupt())
     held = [dict(metrics.leaves(metrics.to_tree(record))) for record in records]
     taken = {

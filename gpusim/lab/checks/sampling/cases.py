@@ -1,14 +1,15 @@
 """The suite: launches of all kinds, of sizes whose whole simulation takes some seconds to some minutes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import SHARE_0
 from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
-from gpusim.lab.checks.sampling.few import few_cases
 from gpusim.lab.checks.sampling.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
 from workloads.operators.activation import ActivationForward
@@ -25,10 +26,15 @@ from workloads.operators.primitive import Primitive, build
 from workloads.operators.softmax import SoftmaxForward
 
 DENSE = "sgemm"  # the fastest dense kernel of large products
+FEW = "few rounds"  # the kind of products with few tiles and a long sum, as gradients of weights are
 
 
-def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> SamplingLaunch:
-    """Prepare a matrix product; sparse: the kernel that takes the sparse operand, '': the dense one."""
+def product(
+    gpu: str, m: int, n: int, k: int, sparsity: float = 0.0, sparse: str = "", number: int = -1
+) -> SamplingLaunch:
+    """Prepare a matrix product's launch of that number; sparse: the kernel that takes the sparse operand, '': the dense
+    one.
+    """
     config = load_run(
         {
             "gpu": gpu,
@@ -39,10 +45,8 @@ def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str =
     )
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
     operator = job.operator(sparse or DENSE)
-    *before, launch = operator.launches
-    return SamplingLaunch(
-        launch, job.gpu, job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None, tuple(before)
-    )
+    engine = job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None
+    return SamplingLaunch(operator.launches[number], job.gpu, engine, tuple(operator.launches[:number]))
 
 
 def _primitive(primitive: Primitive, gpu: str, number: int) -> SamplingLaunch:
@@ -97,23 +101,35 @@ _SPARSE = (
     ("cifarnet conv3", 64, 8 * 8 * 1536, 800, 0.5),
 )
 _MAPS = (128, 64, 112, 112)
+# layer, filters, taps, positions that are summed over: gradients of weights, and fully connected layers
+_FEW = (
+    ("vgg16 conv3_1 weights", 256, 1152, 9408),
+    ("vgg16 conv5_3 weights", 512, 1152, 4704),
+    ("resnet18 conv2 weights", 64, 576, 50_176),
+    ("resnet18 conv5 weights", 512, 2304, 2352),
+    ("vgg16 fc7", 4096, 128, 4096),
+)
 _LARGE = (64, 64, 224, 224)  # half of what VGG-16 has of them in a batch of 128
 _MAX = Pooling("max", (3, 3), (2, 2))
 _CONVOLUTION = Convolution((256, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
 
 
-def _cases(gpu: str) -> list[SamplingCase]:
-    made = [
-        SamplingCase(f"{gpu} {name}", "dense product", f"{m} x {n} x {k}", lambda m=m, n=n, k=k: _gemm(m, n, k, gpu))  # type: ignore[misc]
-        for name, m, n, k in _DENSE
+def _dense_cases(gpu: str, kind: str, sizes: Sequence[tuple[str, int, int, int]], number: int) -> list[SamplingCase]:
+    return [
+        SamplingCase(f"{gpu} {name}", kind, f"{m} x {n} x {k}", partial(product, gpu, m, n, k, number=number))
+        for name, m, n, k in sizes
     ]
+
+
+def _cases(gpu: str) -> list[SamplingCase]:
+    made = _dense_cases(gpu, "dense product", _DENSE, -1)
     for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("software", "sparse, software")):
         made += [
             SamplingCase(
                 f"{gpu} {name} {kind.partition(', ')[2]}",
                 kind,
-                f"{m} x {n} x {k}, {zeros:.0%} zeros",
-                lambda m=m, n=n, k=k, zeros=zeros, kernel=kernel: _gemm(m, n, k, gpu, zeros, kernel),  # type: ignore[misc]
+                f"{m} x {n} x {k}, {SHARE_0(zeros)} zeros",
+                partial(product, gpu, m, n, k, zeros, kernel),
             )
             for name, m, n, k, zeros in _SPARSE
         ]
@@ -153,7 +169,7 @@ def _cases(gpu: str) -> list[SamplingCase]:
             ("lds_links", "irregular", 1 << 22),
         )
     ]
-    return made + few_cases(gpu) + uneven_cases(gpu)
+    return made + _dense_cases(gpu, FEW, _FEW, 0) + uneven_cases(gpu)
 
 
 GPUS = ("mi6", "r9nano")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.children import ProcessPool
+from gpusim.base.formats import FIXED_0, PERCENT, PERCENT_2, PERCENT_CHANGE_2
 from gpusim.base.progress import Reporter
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.cases import CASES
@@ -102,7 +103,7 @@ def policy() -> str:
 
 
 def known(text: str) -> list[SamplingCaseResult]:
-    """Load the outcomes of a document that `gpusim.lab.checks.sampling.report` made; raise ValueError for another
+    """Load the outcomes of a document that `gpusim.lab.checks.sampling.views` made; raise ValueError for another
     text.
     """
     try:
@@ -163,7 +164,7 @@ def measure(
 def one_line(outcome: SamplingCaseResult) -> str:
     """Return the outcome of a case as a line of text."""
     return (
-        f"{outcome.name}: {100 * outcome.error:+.2f} % ± {100 * outcome.half_width:.2f} %,"
-        f" {100 * outcome.fraction:.1f} % of {outcome.rounds:.0f} rounds simulated"
+        f"{outcome.name}: {PERCENT_CHANGE_2(outcome.error)} ± {PERCENT_2(outcome.half_width)},"
+        f" {PERCENT(outcome.fraction)} of {FIXED_0(outcome.rounds)} rounds simulated"
         + ("" if outcome.covered else ", NOT within")
     )

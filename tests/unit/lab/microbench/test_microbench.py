@@ -24,7 +24,7 @@ from gpusim.lab.microbench import (
     mapping,
     occupancy,
     picture,
-    table,
+    views,
 )
 from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, stream, timed_loop
@@ -204,9 +204,9 @@ def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(
     measured_on: dict[str, MicrobenchResults],
 ) -> None:
     for architecture, names in measured_on.items():
-        lines = table.rows(names.figures, architecture)
-        assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
-        assert all(bool(line[6] and line[7]) != (line[4] in (table.NOTHING, table.ELSEWHERE)) for line in lines)
+        lines = views.rows(names.figures, architecture)
+        assert all(len(line) == len(views.COLUMNS) and line[3] for line in lines)
+        assert all(bool(line[6] and line[7]) != (line[4] in (views.NOTHING, views.ELSEWHERE)) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -266,14 +266,14 @@ def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, te
     row = PublishedFigure("f", 8 if share == 0 else 10, 12, "", "", "")
     found = row.deviation(value)
     assert found == pytest.approx(share)
-    assert table.deviation_text(found) == text
+    assert views.deviation_text(found) == text
 
 
 @pytest.mark.parametrize("name", ["mi6", "r9nano", "mi25", "mi60"])
 def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, MicrobenchResults], name: str) -> None:
     text = (Path(__file__).parents[4] / "docs" / "microbenchmarks" / f"{name}.md").read_text(encoding="utf-8")
     architecture = load_gpu(name).architecture
-    for line in table.rows(measured_on[architecture].figures, architecture):
+    for line in views.rows(measured_on[architecture].figures, architecture):
         assert f"| {line[1]} |" in text
         assert all(f"| {part} |" in text for part in line[6:] if part)
 

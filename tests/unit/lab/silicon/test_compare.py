@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpusim.lab.silicon.compare import CorrelationPoint, groups, has_even_stride, rank_correlation, summary
 from gpusim.lab.silicon.measured import ProductPoint
-from gpusim.lab.silicon.predict import Prediction
+from gpusim.lab.silicon.prediction import Prediction
 
 
 def compared(

@@ -14,7 +14,7 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.networks import choice
-from gpusim.lab.silicon import report
+from gpusim.lab.silicon import report, views
 from gpusim.lab.silicon.compare import CorrelationPoint, groups, totals
 from gpusim.lab.silicon.convolutions import SolverLaunches, TensileMultiplier, predict_own, timed
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_table
@@ -30,7 +30,7 @@ from gpusim.lab.silicon.measured_convolutions import (
     build_pass_product,
     read_convolutions,
 )
-from gpusim.lab.silicon.predict import Conditions, Prediction
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
 from isa.object.kernel_metadata import KernelArgument
@@ -259,8 +259,8 @@ def test_a_result_is_read_again(tmp_path: Path) -> None:
     document = report.document(table, report.SavedComparison(rows, None, False, "", []))
     again = report.restored(json.loads(json.dumps(document)))
     assert [replace(row.prediction.point) for row in again.rows] == [row.prediction.point for row in rows]
-    assert report.markdown(table, again) == report.markdown(table, report.SavedComparison(rows, None, False, "", []))
-    assert "| net | all | 2 | 3000.0 | 2800.0 |" in report.markdown(table, again)
+    assert views.markdown(table, again) == views.markdown(table, report.SavedComparison(rows, None, False, "", []))
+    assert "| net | all | 2 | 3000.0 | 2800.0 |" in views.markdown(table, again)
 
 
 def test_an_interrupt_that_the_choice_has_taken_ends_the_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from gpusim.lab.silicon.fit import fit
 from gpusim.lab.silicon.measured import FitSpec, ProductPoint
-from gpusim.lab.silicon.predict import Prediction
-from gpusim.lab.silicon.report import fit_table
+from gpusim.lab.silicon.prediction import Prediction
+from gpusim.lab.silicon.views import fit_table
 
 LAUNCH_US = 12.5
 POINTS = 40

@@ -13,10 +13,10 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.jobs.running.runner import run
 from gpusim.lab.cli import correlate
-from gpusim.lab.silicon import cost, predict, report
+from gpusim.lab.silicon import cost, predict, report, views
 from gpusim.lab.silicon.job import CorrelationOptions, MeasuredJob
 from gpusim.lab.silicon.measured import FitSpec, ProductPoint, load_measured
-from gpusim.lab.silicon.predict import Conditions, Prediction
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.exit_code import exit_code
@@ -79,7 +79,7 @@ def test_one_bad_point_stops_no_other(model: Model) -> None:
     ]
     assert exit_code([record]) == 1
     assert (result["partial"], result["stopped_by"]) == (True, "2 of 5 points were not run")
-    page = report.markdown(TABLE, report.restored(result))
+    page = views.markdown(TABLE, report.restored(result))
     assert f"| {POINTS[2].label} | deadlock in cycle 7 |" in page
 
 

@@ -11,7 +11,8 @@ from gpusim.config.gpu import load_gpu
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 from gpusim.lab.silicon.kernels import kernel_files
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_points
-from gpusim.lab.silicon.predict import Conditions, build_problem, replaced
+from gpusim.lab.silicon.predict import build_problem
+from gpusim.lab.silicon.prediction import Conditions, replaced
 from workloads.vendor.tensile import TensileError, TensileKernel
 
 HEAD = "transposes,m,n,k,measured_gflops,kernel\n"

@@ -11,7 +11,7 @@ from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 from gpusim.lab.silicon import cost, predict
 from gpusim.lab.silicon.measured import LIKE, load_measured, read_points
-from gpusim.lab.silicon.predict import Prediction
+from gpusim.lab.silicon.prediction import Conditions, Prediction
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "correlation.md"
 HEAD = "m,n,k,transpose,us\n"
@@ -85,7 +85,7 @@ def test_a_point_without_any_kernel_says_so(tmp_path: Path) -> None:
     table, _ = load_measured(file, ["gpu=mi6"])
     (point,) = read_points(file)
     with pytest.raises(UserError, match="no TT product to take a kernel from: name one in a column 'kernel'"):
-        predict.build_problem(point, predict.Conditions.of(table, 25.0, None))
+        predict.build_problem(point, Conditions.of(table, 25.0, None))
 
 
 @pytest.mark.parametrize(

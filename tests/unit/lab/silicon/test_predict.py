@@ -18,7 +18,8 @@ from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.lab.silicon import predict as module
 from gpusim.lab.silicon.kernels import KernelSource
 from gpusim.lab.silicon.measured import ProductPoint, load_measured
-from gpusim.lab.silicon.predict import SAMPLED, WHOLE, Conditions, Prediction, build_problem, predicted
+from gpusim.lab.silicon.predict import build_problem, predicted
+from gpusim.lab.silicon.prediction import SAMPLED, WHOLE, Conditions, Prediction
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import Replicates, Sampling, UncertaintyComponent

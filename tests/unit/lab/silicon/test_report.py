@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.lab.silicon import report
+from gpusim.lab.silicon import report, views
 from gpusim.lab.silicon.compare import CorrelationPoint, groups
 from gpusim.lab.silicon.measured import ProductPoint, load_measured
 from gpusim.lab.silicon.picture import picture
-from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 
 TABLE, _ = load_measured("rocblas-r9nano")
 EARLIER = Path(__file__).resolve().parents[4] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
@@ -31,8 +31,8 @@ def cells(page: str, k: int) -> list[str]:
 
 
 def test_the_page_marks_each_row_and_has_its_bar() -> None:
-    page = report.markdown(TABLE, FOUND)
-    place = {name: at for at, name in enumerate(column.name for column in report.point_table(ROWS).columns)}
+    page = views.markdown(TABLE, FOUND)
+    place = {name: at for at, name in enumerate(column.name for column in views.point_table(ROWS).columns)}
     bars = {k: (cells(page, k)[place["± us"]], cells(page, k)[place["run"]]) for k in (1, 2, 3)}
     assert bars == {1: ("–", "whole"), 2: ("7.5", "sampled from 25.0 %"), 3: ("unknown", "extrapolated from 10.0 %")}
     assert "Of these run whole: 1; sampled, each with its half-width (±): 1; extrapolated from two shorter" in page
@@ -40,7 +40,7 @@ def test_the_page_marks_each_row_and_has_its_bar() -> None:
 
 def test_the_terminal_says_the_same() -> None:
     out = io.StringIO()
-    report.show(TABLE, FOUND, out)
+    views.show(TABLE, FOUND, out)
     assert "\t7.5\t" in out.getvalue() and "\tunknown\t" in out.getvalue()
     assert "sampled from 25.0 %" in out.getvalue() and "extrapolated from 10.0 %" in out.getvalue()
 
@@ -76,7 +76,7 @@ def test_the_picture_marks_what_was_not_run_whole() -> None:
 def test_an_earlier_result_marks_all_that_its_own_file_says_was_run_in_part() -> None:
     """By the shares of the file itself."""
     held = [row["point"] for row in json.loads(EARLIER.read_text(encoding="utf-8"))["rows"]]
-    page = report.markdown(TABLE, report.restored(json.loads(EARLIER.read_text(encoding="utf-8"))))
+    page = views.markdown(TABLE, report.restored(json.loads(EARLIER.read_text(encoding="utf-8"))))
     marks = [line.split(" | ")[-2] for line in page.splitlines() if line.count(" | ") == 9]
     marked = [mark.startswith("extrapolated from") for mark in marks if mark.startswith(("whole", "extrapolated from"))]
     assert marked == [one["simulated_share"] < 1 for one in held]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
+from gpusim.base.formats import DIGITS_4, FIXED_0, PERCENT_CHANGE_0
 from gpusim.base.table import Column, Table, TableCell, columns
 from gpusim.lab.microbench.bench import Curve, MicrobenchReading, MicrobenchResults
 from gpusim.lab.microbench.references import published
@@ -12,6 +13,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 
 FAR_OFF = 0.2  # a deviation from which the table says so
 COLUMNS = ("figure", "what", "model", "unit", "published", "deviation", "part", "source")
+BESIDE = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
 NOTHING = "none found"
 ELSEWHERE = "in another unit"  # the same quantity has a published figure in another row
 
@@ -36,12 +38,12 @@ def _quantity(figure: MicrobenchReading) -> str:
 
 def number(value: float) -> str:
     """Four digits: '188', '0.06250', '2850'."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return (FIXED_0 if abs(value) >= 1000 else DIGITS_4)(value)
 
 
 def deviation_text(share: float) -> str:
     """Format a deviation as in '0 %', '-19 %' or '+25 %, far off'."""
-    text = "0 %" if abs(share) < 0.005 else f"{100 * share:+.0f} %"
+    text = "0 %" if abs(share) < 0.005 else PERCENT_CHANGE_0(share)
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
 
@@ -68,8 +70,7 @@ def _beside(figures: Sequence[MicrobenchReading], gpu: str, architecture: str) -
         beside = (f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else "")
         lines.append([TableCell(text, text, style=style) for text in (*measured, *beside)])
         before = name
-    heads = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
-    return Table(heads, lines, title=f"{gpu}: measured on the model, beside published figures")
+    return Table(BESIDE, lines, title=f"{gpu}: measured on the model, beside published figures")
 
 
 def _curves(results: MicrobenchResults) -> Iterator[tuple[Curve, Table]]:
@@ -78,7 +79,7 @@ def _curves(results: MicrobenchResults) -> Iterator[tuple[Curve, Table]]:
         members = [curve for curve in results.curves if curve.group == group]
         by_x = [dict(curve.points) for curve in members]
         xs = sorted({x for points in by_x for x in points})
-        heads = [Column(members[0].x, "{:.0f}".format), *(Column(curve.name, number) for curve in members)]
+        heads = [Column(members[0].x, FIXED_0), *(Column(curve.name, number) for curve in members)]
         yield members[0], Table(heads, [(x, *(points.get(x) for points in by_x)) for x in xs], group)
 
 

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.results.store.costs import SimilarRuns
+from gpusim.config.files import opened
+from gpusim.config.run import load_run
+from gpusim.jobs.estimates.run_costs import NOTE, CostEstimator, RunCost, SimilarRuns, estimate_job
+from gpusim.jobs.kinds import make_run_job
 from gpusim.results.store.reading import StoreReader
+from gpusim.results.store.work import describe_run
 from tests.support.sweeps import nested, stored_sweep
 
 SIB, BATCH = "engine.sib_kib", "workload.batch"
@@ -57,3 +61,18 @@ def test_the_commands_say_what_it_would_cost_and_run_nothing(
     assert "3 points" in out and "estimated from 2 like runs" in out and "0 of 3 points are in the store" in out
     with StoreReader("gpusim.db") as results:
         assert len(results.table("runs")) == 2 and len(results.table("sweeps")) == 1
+
+
+def test_the_notes_name_what_estimates_follow_from(tmp_path: Path) -> None:
+    config = load_run(opened("layerC"), ["run.engine=off", "workload.batch=2", "run.verify=false"])
+    estimator, job = CostEstimator(tmp_path / "none.db", "run"), make_run_job(config)
+    assert estimator.from_similar(describe_run(config)) is None and estimator.notes() == []
+    cost = estimator.from_launches(job)
+    assert cost.cycles == estimate_job(job).cycles > 0
+    assert estimator.notes("a remark")[:2] == [NOTE, "a remark"] and list(tmp_path.iterdir()) == []
+
+
+def test_costs_of_runs_one_after_another_add_up_but_for_their_memory() -> None:
+    costs = [RunCost(1.0, 10.0, 300.0), RunCost(2.0, 20.0, 100.0)]
+    assert RunCost.total(costs) == RunCost(3.0, 30.0, 300.0)
+    assert RunCost.total([]) == RunCost(0.0, 0.0, 0.0)

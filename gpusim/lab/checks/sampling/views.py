@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from gpusim.base.formats import DIGITS_3, FIXED_1, PERCENT, PERCENT_0, PERCENT_2, PERCENT_CHANGE_2
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table, TableCell
+from gpusim.base.table import Table, TableCell
 from gpusim.base.version import __version__
-from gpusim.lab.checks.sampling.few import FEW
+from gpusim.base.view import View, column
+from gpusim.lab.checks.sampling.cases import FEW
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.uneven import UNEVEN
 from gpusim.model.sampling.spec import SamplingSpec
@@ -22,6 +23,22 @@ _PARTS = (  # title, kind; '': all others
     ("Few rounds of long workgroups", FEW),
     ("Work that differs along the grid", UNEVEN),
 )
+
+
+def _part(times_fewer: float) -> str:
+    return f"1/{FIXED_1(times_fewer)}"
+
+
+LAUNCHES = View([
+    column("name", "launch"), column(lambda one: f"{one.kind}: {one.what}", "kind"), column("rounds", write=FIXED_1),
+    column("error", write=PERCENT_CHANGE_2), column("half_width", "half-width", PERCENT_2),
+    column(lambda one: TableCell(one.covered, "yes" if one.covered else "**no**"), "within"),
+    column("fraction", "simulated", PERCENT), column("reason", "how"),
+])  # fmt: skip
+SAVINGS = View([
+    column("rounds"), column("launches"), column("instructions", write=_part), column("with_one_lap", write=_part),
+    column("processor_time", write=_part),
+])  # fmt: skip
 _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
 
 
@@ -74,12 +91,12 @@ def lines(found: SuiteSummary) -> list[str]:
         return [f"none of {found.cases} launches was sampled: all ran whole"]
     return [
         f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
-        f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"
-        f" largest {100 * found.largest_error:.2f} %",
-        f"truth within the bar: cycles in {100 * found.coverage:.0f} % of the sampled launches,"
-        f" all metrics in {100 * found.metrics_coverage:.0f} %",
-        f"instructions: {found.speed_up:.3g} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
-        f" at most {found.largest_speed_up:.3g} times",
+        f"cycles: mean absolute error {PERCENT_2(found.mean_error)}, bias {PERCENT_CHANGE_2(found.bias)},"
+        f" largest {PERCENT_2(found.largest_error)}",
+        f"truth within the bar: cycles in {PERCENT_0(found.coverage)} of the sampled launches,"
+        f" all metrics in {PERCENT_0(found.metrics_coverage)}",
+        f"instructions: {DIGITS_3(found.speed_up)} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
+        f" at most {DIGITS_3(found.largest_speed_up)} times",
     ]
 
 
@@ -112,20 +129,8 @@ def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:
 
 def cases_table(outcomes: Sequence[SamplingCaseResult], several: bool) -> Table:
     """Make a row for each launch. several: with the version of sampling that measured it."""
-    heads = [Column("launch"), Column("kind"), Column("rounds", "{:.1f}".format)]
-    heads += [
-        Column("error", lambda share: f"{100 * share:+.2f} %"),
-        Column("half-width", lambda share: f"{100 * share:.2f} %"),
-    ]
-    heads += [Column("within"), Column("simulated", percent), Column("how")]
-    rows = [
-        (
-            one.name, f"{one.kind}: {one.what}", one.rounds, one.error, one.half_width,
-            TableCell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
-        )
-        for one in outcomes
-    ]  # fmt: skip
-    return Table([*heads, Column("version")], rows) if several else Table(heads, [row[:-1] for row in rows])
+    view = LAUNCHES.with_columns(column(lambda one: _version(one.policy), "version")) if several else LAUNCHES
+    return view.table(outcomes)
 
 
 def _version(policy: str) -> str:
@@ -134,18 +139,18 @@ def _version(policy: str) -> str:
 
 def savings(outcomes: Sequence[SamplingCaseResult]) -> Table:
     """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
-    heads = [Column("rounds"), Column("launches")]
-    heads += [Column(name, "1/{:.1f}".format) for name in ("instructions", "with one lap", "processor time")]
     rows = []
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
         these = [one for one in outcomes if low <= one.rounds < high]
         if these:
-            fewer = median(1 / one.fraction for one in these)
-            most = median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these)
-            faster = median(one.whole_s / one.sampled_s for one in these)
-            band = f"{low} to {high}" if high < float("inf") else f"{low} and more"
-            rows.append((band, len(these), fewer, most, faster))
-    return Table(heads, rows)
+            rows.append({
+                "rounds": f"{low} to {high}" if high < float("inf") else f"{low} and more",
+                "launches": len(these),
+                "instructions": median(1 / one.fraction for one in these),
+                "with_one_lap": median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these),
+                "processor_time": median(one.whole_s / one.sampled_s for one in these),
+            })  # fmt: skip
+    return SAVINGS.table(rows)
 
 
 def picture(outcomes: Sequence[SamplingCaseResult]) -> Picture:

@@ -1,13 +1,29 @@
 """Estimates as tables and as plain data; the first line says that they are estimates."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from gpusim.base.progress import percent, scaled
+from gpusim.base.formats import (
+    COUNT,
+    FIXED_0,
+    FIXED_1,
+    FIXED_2,
+    GENERAL,
+    GROUPED_0,
+    GROUPED_1,
+    GROUPED_2,
+    PERCENT,
+    NumberFormat,
+    scaled,
+)
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table
+from gpusim.base.view import View, column
+from gpusim.jobs.estimates.checked import MEASURES, NAMES, EstimateValidation
 from gpusim.jobs.estimates.errors import BAND, ErrorSummary
 from gpusim.jobs.estimates.fitted import EstimateFit
 from gpusim.jobs.estimates.network import NetworkEstimate, SimulationCost
+from gpusim.jobs.estimates.run_costs import RunCost
 
 SCHEMA_VERSION = 1
 MEANINGS = {
@@ -24,37 +40,54 @@ MEANINGS = {
 }
 
 
+LAYERS = View([
+    column("layer"), column(lambda row: str(row["what"]), "pass"), column("launches"),
+    column("us", "estimated", GROUPED_1, "µs", right=True), column("share", write=PERCENT, right=True),
+    column("bound", "bound by"),
+])  # fmt: skip
+ERRORS = [
+    column("number"), column("mean", write=PERCENT, right=True), column("median", write=PERCENT, right=True),
+    column("worst", write=PERCENT, right=True),
+    column(
+        lambda row: f"{FIXED_2(row['low'])} to {FIXED_2(row['high'])}",
+        f"simulated / estimated, percentiles {GENERAL(BAND[0])} to {GENERAL(BAND[1])}", right=True,
+    ),
+]  # fmt: skip
+COSTS = View([
+    column("what"), column("cpu_s", "processor s", GROUPED_1), column("cycles", write=GROUPED_0),
+    column("memory_mb", "memory MB", GROUPED_0),
+], "costs", "estimated costs")  # fmt: skip
+_WRITTEN = dict(zip(MEASURES, (GROUPED_0, NumberFormat(",.2f", " s"), NumberFormat(",.0f", " MB")), strict=True))
+CHECKED = View([
+    column("what", "run"), column("engine", write=lambda on: "yes" if on else ""),
+    *(
+        column(f"{of}.{measure}", title, _WRITTEN[measure], right=True)
+        for measure, name in zip(MEASURES, NAMES, strict=True)
+        for of, title in (("estimated", f"{name}: estimated"), ("taken", "taken"))
+    ),
+], "checked", "estimates by bounds beside what runs took")  # fmt: skip
+
+
 def table(found: NetworkEstimate, cost: SimulationCost) -> Table:
     """Return the table by layer and pass, with the total, what it is worth and what simulating would cost below."""
-    to_us, rows = found.gpu.clock_ghz * 1e3, found.rows
-    heads = [
-        Column("layer"),
-        Column("pass"),
-        Column("launches"),
-        Column("estimated", lambda us: f"{us:,.1f}", unit="µs", right=True),
-        Column("share", percent, right=True),
-        Column("bound by"),
-    ]
-    lines = [
-        (row.layer, str(row.what), row.launches, row.cycles / to_us, row.cycles / found.cycles, row.bound)
-        for row in rows
-    ]
+    to_us = found.gpu.clock_ghz * 1e3
+    rows = [{**vars(row), "us": row.cycles / to_us, "share": row.cycles / found.cycles} for row in found.rows]
     phase = "training" if found.train else "inference"
     title = f"estimate, nothing was simulated: {found.network.name}, {phase}, batch {found.batch}, {found.gpu.name}"
-    return Table(heads, lines, title=title, notes=notes(found, cost))
+    return LAYERS.table(rows, title, notes(found, cost))
 
 
 def notes(found: NetworkEstimate, cost: SimulationCost) -> list[str]:
     """Return the lines below the table."""
     errors, origin = found.fitted.errors, found.fitted.origin
-    low, high = (us / 1e3 for us in found.band_us)
+    time, low, high, kernels = (GROUPED_2(us / 1e3) for us in (found.time_us, *found.band_us, found.kernel_us))
     lines = [
-        f"about {found.time_us / 1e3:,.2f} ms an iteration, {low:,.2f} to {high:,.2f} ms by the errors below:"
-        f" {found.kernel_us / 1e3:,.2f} ms of kernels, and {len(found.estimates)} launches of"
-        f" {found.gpu.kernel_launch_us:g} µs",
+        f"about {time} ms an iteration, {low} to {high} ms by the errors below:"
+        f" {kernels} ms of kernels, and {len(found.estimates)} launches of"
+        f" {GENERAL(found.gpu.kernel_launch_us)} µs",
         f"how far off, leaving one network out: iterations {_short(errors.iterations)}; launches"
         f" {_short(errors.launches)}",
-        f"fitted to {plain_sum(point['launches'] for point in origin.points):,} launches of"
+        f"fitted to {COUNT(plain_sum(point['launches'] for point in origin.points))} launches of"
         f" {', '.join(origin.networks)} on {', '.join(origin.gpus)}",
     ]
     if found.gpu.name not in origin.gpus:
@@ -144,21 +177,22 @@ def error_tables(fitted: EstimateFit) -> list[Table]:
 
 
 def _errors(name: str, title: str, groups: dict[str, ErrorSummary]) -> Table:
-    heads = [
-        Column(name),
-        Column("number"),
-        *(Column(head, percent, right=True) for head in ("mean", "median", "worst")),
-        Column(f"simulated / estimated, percentiles {BAND[0]:g} to {BAND[1]:g}", right=True),
-    ]
-    rows = [
-        (group, one.number, one.mean, one.median, one.worst, f"{one.low:.2f} to {one.high:.2f}")
-        for group, one in groups.items()
-    ]
-    return Table(heads, rows, name=name, title=title)
+    view = View([column("group", name), *ERRORS], name, title)
+    return view.table([{"group": group, **vars(error)} for group, error in groups.items()])
+
+
+def checked_table(record: EstimateValidation) -> Table:
+    """Return the table of all runs of a record."""
+    return CHECKED.table(record.runs, notes=record.notes())
+
+
+def cost_table(rows: Sequence[tuple[str, RunCost]], notes: Sequence[str]) -> Table:
+    """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
+    return COSTS.table([{"what": what, **vars(cost)} for what, cost in rows], notes=notes)
 
 
 def _short(error: ErrorSummary) -> str:
-    return f"{percent(error.mean)} in the mean, {percent(error.median)} median, {percent(error.worst)} at worst"
+    return f"{PERCENT(error.mean)} in the mean, {PERCENT(error.median)} median, {PERCENT(error.worst)} at worst"
 
 
 def _seconds(seconds: float) -> str:
@@ -166,5 +200,5 @@ def _seconds(seconds: float) -> str:
     for limit, unit in ((5400.0, "h"), (90.0, "min")):
         if seconds >= limit:
             value = seconds / (3600.0 if unit == "h" else 60.0)
-            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+            return f"{(FIXED_1 if value < 10 else GROUPED_0)(value)} {unit}"
+    return f"{(FIXED_1 if seconds < 10 else FIXED_0)(seconds)} s"

@@ -1,4 +1,4 @@
-"""`gpusim fit-estimates`: fits what estimates rest on to launches that a store knows."""
+"""`gpusim fit-estimates`: fits estimates to stored launches; `gpusim check-estimates`: holds them to shipped runs."""
 
 import json
 import sys
@@ -11,7 +11,8 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import check_outputs
-from gpusim.cli.options import MarkdownOption, PhaseOption, SetOption
+from gpusim.base.progress import Reporter
+from gpusim.cli.options import MarkdownOption, PhaseOption, QuietOption, SetOption
 
 DEFAULT_BATCHES, DEFAULT_GPUS = "1", "mi6"
 
@@ -52,7 +53,7 @@ def fit_estimates(
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network import load_network
     from gpusim.config.network_run import AUTO, load_settings
-    from gpusim.jobs.estimates.text import error_tables
+    from gpusim.jobs.estimates.views import error_tables
     from gpusim.lab.checks.estimates.fitting import FitPoint, fitted_to, known_launches
     from gpusim.results.store.project import store_to_read
     from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
@@ -100,3 +101,24 @@ def _batch(text: str) -> int:
     if not text.strip().isdecimal() or not 1 <= int(text) <= 1 << 20:
         raise UserError(f"--batch {text}: a number of images from 1 to {1 << 20} is allowed, several with commas")
     return int(text)
+
+
+def check_estimates(
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the record that --estimate tells errors by.")
+    ] = None,
+    markdown: MarkdownOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Estimate shipped runs without any like run, simulate them, and say how far off the estimates were."""
+    check_outputs({"--to": to}, [])
+    from gpusim.jobs.estimates.views import checked_table
+    from gpusim.lab.checks.estimates.check import CASES, check  # imports the compiled core: up to a second
+
+    found = check(CASES, Reporter(quiet))
+    if to is not None:
+        write_whole(to, json.dumps(found.document(), indent=1, allow_nan=False) + "\n")
+    if markdown:
+        print(checked_table(found).markdown())
+    elif not quiet:
+        checked_table(found).show(sys.stdout)
