@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpusim.lab.papers.points import RunsFigure, does_fit
+from gpusim.lab.papers.publication import Figure, FigureValue, Publication, matches
 from gpusim.lab.papers.rules import RuleResult, apply_rule, labels_missing
 from gpusim.lab.papers.specs.claim import ClaimSpec
-from gpusim.lab.papers.values import FigureValue, matches
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
 UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
@@ -41,10 +42,39 @@ class JudgedClaim:
     fits: str
     """Whether its points fit into the GPU's memory, as text."""
 
+    @property
+    def judging(self) -> Mapping[str, ClaimVerdict]:
+        """The verdicts of the comparisons that have a value for the claim."""
+        return {name: verdict for name, verdict in self.verdicts.items() if verdict.state != BESIDE}
+
     def is_allowed(self, comparison: str) -> bool | None:
         """Tell whether the publication's speed-up is within the largest limit there; None where either is unknown."""
         limits = self.verdicts[comparison].limits
         return None if self.claim.value is None or not limits else self.claim.value.value <= max(limits)
+
+
+def judge_all(publication: Publication) -> list[JudgedClaim]:
+    """Judge all claims of all figures, in order."""
+    reproduction, found = publication.reproduction, []
+    judge_ = judge if reproduction.spec.runs is None else judge_layers
+    for name, figure in publication.figures.items():
+        for claim in figure.claims:
+            verdicts = {}
+            for column in reproduction.columns:
+                values = [value for value in publication.long_table[name] if value.comparison == column]
+                missing = figure.list_missing(publication, claim.where, column)
+                verdicts[column] = judge_(claim, values, figure.format_of(claim.measure), missing)
+            found.append(JudgedClaim(name, claim, verdicts, _fits(publication, figure)))
+    return found
+
+
+def _fits(publication: Publication, figure: Figure) -> str:
+    """Return whether all the figure's layers fit at the publication's batch, or how many do, as text."""
+    if not isinstance(figure, RunsFigure):
+        return ""
+    places = dict.fromkeys((case, batch) for case, batch, _ in figure.places())
+    fitting = [does_fit(publication.spec, figure, case, batch) for case, batch in places].count("yes")
+    return "yes" if fitting == len(places) else f"{fitting} of {len(places)}"
 
 
 def judge(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.whole_runs import NOTE
-from gpusim.lab.papers.plan import PlannedNetwork, ReproductionPlan, together
+from gpusim.lab.papers.network_points import NetworkPoint
+from gpusim.lab.papers.plan import ReproductionPlan, together
 from gpusim.lab.papers.running import stored
 from gpusim.results.store.costs import RunCost, SimilarRuns
 from gpusim.results.store.keeper import StoreWriter
@@ -53,7 +54,7 @@ def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
                 continue
             known = like[planned.work.kind].of(planned.work.configuration) if like else None
             if known is None:
-                network = isinstance(planned, PlannedNetwork)
+                network = isinstance(planned.point, NetworkPoint)
                 by_rates, by_bounds = by_rates or not network, by_bounds or network
             missing[key] = known or planned.cost
             parts[key] = planned.parts if known is None else {key: known.cpu_s}

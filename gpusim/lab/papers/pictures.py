@@ -120,8 +120,17 @@ class HeatMapPanel:
 
 def heat(
     title: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[HeatMapPanel]
-) -> Picture:
-    """Put maps beside one another, with their values in them. x, y: what is varied, and its values."""
+) -> Picture | None:
+    """Put maps beside one another, with their values in them; None where no value is known.
+
+    Args:
+        title: Title of the picture.
+        x: What is varied from left to right, and its values.
+        y: What is varied from bottom to top, and its values.
+        panels: Maps from left to right.
+    """
+    if all(value is None for panel in panels for row in panel.values for value in row):
+        return None
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")

@@ -12,19 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.lab.papers.publication import FigureValue, Where, label_names, matches
 from gpusim.lab.papers.specs.claim import (
     BoundRule,
     ClaimSpec,
     CorrelationRule,
     GroupRule,
-    Label,
     LargestRule,
     OrderRule,
     TrendRule,
     ValueRule,
-    Where,
 )
-from gpusim.lab.papers.values import FigureValue, matches
 
 Shown = Callable[[float], str]
 SEEN = 0.005  # of a number: differences below it are written as ×1.00
@@ -263,10 +261,9 @@ def _range(values: Sequence[FigureValue], shown: Shown) -> str:
     return f" ({shown(min(numbers))} … {shown(max(numbers))})"
 
 
-def labels_missing(where: Mapping[str, Label | list[Label]], values: Sequence[FigureValue]) -> Iterator[str]:
+def labels_missing(where: Where, values: Sequence[FigureValue]) -> Iterator[str]:
     """Yield the wanted labels that none of the values has, such as "layer 'conv2'"."""
     for label, wanted in where.items():
-        there = {one.labels[label] for one in values if label in one.labels}
-        names = {str(one) for one in (wanted if isinstance(wanted, list) else [wanted])}
-        if not names & there:
+        names = label_names(wanted)
+        if not names & {one.labels[label] for one in values if label in one.labels}:
             yield f"{label} {' or '.join(sorted(names))}"

@@ -10,9 +10,9 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.networks.library import INSTALLING, is_there
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults, build_point_record
-from gpusim.lab.papers.kept_network import NetworkPointRecord, build_network_record
-from gpusim.lab.papers.plan import PlannedNetwork, PlannedPoint, ReproductionPlan
+from gpusim.lab.papers.network_points import NetworkPoint
+from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan
+from gpusim.lab.papers.records import ReproductionResults, build_network_record, build_point_record
 from gpusim.results.store.keeper import MatchingRun, PendingWork, RunTiming, StoreWriter, WorkInOtherProcess
 from gpusim.results.store.work import sources_hash
 from gpusim.study.sweep.executor import Executor
@@ -67,15 +67,22 @@ def collected(
 ) -> ReproductionResults:
     """Return the results of each point that has a correct run in the store, or else was known earlier.
 
-    paths: metrics that figures of networks read.
+    Args:
+        name: Name of the publication.
+        plan: All its points.
+        keeper: The store.
+        errors: Messages of failed points, by key.
+        said: Options of the runs.
+        earlier: Results that were known before.
+        paths: Metrics that figures of networks read.
     """
-    points: dict[str, PointRecord] = {key: one for key, one in earlier.points.items() if key in plan.points}
-    networks: dict[str, NetworkPointRecord] = {key: one for key, one in earlier.networks.items() if key in plan.points}
+    points = {key: record for key, record in earlier.points.items() if key in plan.points}
+    networks = {key: record for key, record in earlier.networks.items() if key in plan.points}
     for key, planned in plan.points.items():
         found = stored(keeper, planned)
         if found is None or found.exit_code:
             continue
-        if isinstance(planned, PlannedNetwork):
+        if isinstance(planned.point, NetworkPoint):
             networks[key] = build_network_record(found.content, paths, planned.point.batch)
         else:
             points[key] = build_point_record(found.content, found.seconds, sources_hash())

@@ -17,6 +17,7 @@ from gpusim.lab.papers.claims import (
     JudgedClaim,
     judge,
 )
+from gpusim.lab.papers.publication import FigureValue
 from gpusim.lab.papers.rules import spearman
 from gpusim.lab.papers.specs.claim import (
     BoundRule,
@@ -28,7 +29,7 @@ from gpusim.lab.papers.specs.claim import (
     TrendRule,
     ValueRule,
 )
-from gpusim.lab.papers.values import FigureValue, times
+from gpusim.lab.papers.values import times
 
 NUMBERS = st.floats(0.01, 100)
 

@@ -6,11 +6,12 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
-from gpusim.lab.papers.kept import _PATHS
-from gpusim.lab.papers.layer_values import metric_paths
+from gpusim.lab.papers.figures.layers import metric_paths
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.plan import plan_points
 from gpusim.lab.papers.points import shape_of
-from gpusim.lab.papers.specs.reproduction import FOLDER, load_reproduction
+from gpusim.lab.papers.records import _PATHS
+from gpusim.lab.papers.specs.reproduction import FOLDER
 from gpusim.results import metrics
 from tests.support.reproduction import CACHE, INDEX, PLACE, SPEED, TRAIN, loaded
 

@@ -1,0 +1,139 @@
+"""Device memory of an iteration, of each layer or of networks as a whole, as its plan counts it."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+from gpusim.base.picture import Picture
+from gpusim.base.progress import percent
+from gpusim.base.spec import param
+from gpusim.base.table import Table
+from gpusim.jobs.networks.run import build_schedule, planned_iteration
+from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint, load_network_once, settings_of
+from gpusim.lab.papers.pictures import bars
+from gpusim.lab.papers.publication import FigureValue, Publication, Reproduction
+from gpusim.lab.papers.values import times
+from gpusim.lab.papers.views import Cells, FigureRecord, build_panel, build_table, list_values
+from workloads.networks.figures import layer_figures
+from workloads.networks.memory import no_workspace, plan
+from workloads.networks.tensor import TensorRole
+
+MIB = 1 << 20
+mebibytes = "{:,.1f}".format
+
+
+class LayerMemoryFigure(NetworkFigure):
+    """Bars of device memory as an iteration's plan counts it; nothing is simulated."""
+
+    kind: Literal["layer_memory"] = param("layer_memory", "what is shown", "")
+    by: Literal["layer", "network", "way"] = param(
+        "layer", "a bar for each layer, for each network, or for each way, with the workspaces of its kernels", "user"
+    )
+
+    formats: ClassVar = {"network_mib": "{:,.0f} MiB".format, "layer_mib": "{:,.1f} MiB".format, "compression": times}
+
+    def points(self, reproduction: Reproduction) -> list[NetworkPoint]:
+        """List no runs: none is needed."""
+        return []
+
+    def _ways(self, reproduction: Reproduction) -> Iterator[FigureRecord]:
+        """Yield the memory of each way of each network and batch, workspaces included."""
+        first: dict[tuple[str, int], int] = {}
+        for point in self.list_places(reproduction):
+            network = load_network_once(reproduction.runs.networks[point.network].network)
+            settings = settings_of(reproduction, point, exact=False)
+            planned, _ = planned_iteration(network, settings, point.batch, reproduction.runs.phase == "train")
+            size = sum(one.bytes for one in planned.schedule.tensors.values() if one.role is TensorRole.PARAMETER)
+            found = {"way_mib": planned.bytes / MIB, "parameters_mib": size / MIB}
+            found["compression"] = first.setdefault((point.network, point.batch), size) / size
+            names = {"run": point.key, "place": f"{point.network} {point.batch}"}
+            yield FigureRecord(point.labels, {**found, **names}, comparison=point.gpu)
+
+    def _networks(self, reproduction: Reproduction) -> Iterator[tuple[FigureRecord, list[FigureRecord]]]:
+        """Yield the memory of each network and batch, and of its layers; without workspaces, which ways differ in.
+
+        Layers together have the bytes of an iteration in which each has its own, as in Caffe; a plan lets layers use
+        the same memory one after another.
+        """
+        runs = reproduction.runs
+        for name in self.networks or runs.networks:
+            network = load_network_once(runs.networks[name].network)
+            for batch in self.batches or runs.networks[name].batches:
+                point = NetworkPoint(name, batch, next(iter(runs.gpu_files)), next(iter(runs.ways)))
+                settings = settings_of(reproduction, point, exact=False)
+                planned = plan(build_schedule(network, settings, batch, runs.phase == "train"), no_workspace)
+                sizes = layer_figures(planned)
+                whole = sum(one.memory_bytes for one in sizes)
+                largest = max(sizes, key=lambda one: one.memory_bytes)
+                labels = {"network": name, "batch": str(batch)}
+                layers = [
+                    FigureRecord(
+                        {**labels, "layer": one.name, "kind": one.kind},
+                        {"layer_mib": one.memory_bytes / MIB, "layer_share": one.memory_bytes / whole},
+                    )
+                    for one in sizes
+                ]
+                found = {"network_mib": planned.bytes / MIB, "images": batch, "layers": whole / MIB}
+                found |= {"most": largest.memory_bytes / MIB, "share": largest.memory_bytes / whole}
+                yield FigureRecord(labels, {**found, "largest": largest.name, "series": f"batch {batch}"}), layers
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table of networks and batches, or of ways, and of each network's layers where they are shown."""
+        if self.by == "way":
+            columns = [Cells("run"), Cells("MiB at once", "way_mib", mebibytes)]
+            columns += [
+                Cells("MiB of parameters", "parameters_mib", mebibytes),
+                Cells("compressed", "compression", times),
+            ]
+            ways = self._ways(publication.reproduction)
+            yield build_table(ways, columns, "", "Memory of an iteration, workspaces included.")
+            return
+        networks = list(self._networks(publication.reproduction))
+        columns = [
+            Cells("network"),
+            Cells("batch", "images"),
+            Cells("MiB at once", "network_mib", mebibytes),
+            Cells("MiB of all layers", "layers", mebibytes),
+            Cells("largest layer", "largest"),
+            Cells("MiB of it", "most", mebibytes),
+            Cells("share of all layers", "share", percent),
+        ]
+        records = [record for record, _ in networks]
+        yield build_table(records, columns, "", "Memory of an iteration, workspaces apart.")
+        columns = [
+            Cells("layer"),
+            Cells("kind"),
+            Cells("MiB", "layer_mib", mebibytes),
+            Cells("share", "layer_share", percent),
+        ]
+        for record, layers in networks if self.by == "layer" else ():
+            network, batch = record.labels.values()
+            yield build_table(layers, columns, f"{network}-{batch}", f"{network}, batch {batch}.")
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU.
+
+        Of ways: MiB at once and of parameters, and how many times as large the first way's parameters are.
+        """
+        if self.by == "way":
+            yield from list_values(self._ways(publication.reproduction))
+            return
+        for record, layers in self._networks(publication.reproduction):
+            for gpu in publication.reproduction.columns:
+                for one in (record, *layers):
+                    yield from list_values([FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)])
+
+    def picture(self, publication: Publication) -> Picture:
+        """Draw bars: networks by batch, ways by network, or a panel of layers for each network and batch."""
+        if self.by == "way":
+            records = list(self._ways(publication.reproduction))
+            return bars(self.title, [build_panel("MiB", records, ("place", "way", "way_mib"))])
+        networks = list(self._networks(publication.reproduction))
+        if self.by == "network":
+            records = [record for record, _ in networks]
+            return bars(self.title, [build_panel("MiB", records, ("network", "series", "network_mib"))])
+        panels = []
+        for record, layers in networks:
+            title = f"{record.labels['network']}, {record.values['series']}: MiB"
+            bars_ = [FigureRecord(one.labels, {**one.values, "series": "MiB"}) for one in layers]
+            panels.append(build_panel(title, bars_, ("layer", "series", "layer_mib")))
+        return bars(self.title, panels, sharex=False)

@@ -1,0 +1,204 @@
+"""Figures that are tables alone: vendor libraries, the engine's area, printed grids, the longest launches."""
+
+import json
+from collections.abc import Iterator
+from math import fsum
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from gpusim.base.errors import UserError
+from gpusim.base.progress import percent
+from gpusim.base.spec import Spec, param
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Column, Table, amount, columns
+from gpusim.config.run import RunConfig, load_run
+from gpusim.config.tree import assignments
+from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
+from gpusim.lab.papers.publication import OURS, Figure, FigureValue, Publication
+from gpusim.lab.papers.records import NetworkLaunchRecord, NetworkPointRecord
+from gpusim.lab.papers.values import times
+from gpusim.lab.papers.views import Cells, FigureRecord, build_table, list_values
+from gpusim.model.energy.area import AreaRow, added_um2, engine_area
+
+ANY_RUN = "layerA"  # its engine is what area is computed of
+
+
+class LibrariesFigure(Figure):
+    """Vendor libraries' products and conversions, as measured on a real GPU."""
+
+    kind: Literal["libraries"] = param("libraries", "what is shown", "")
+    measured: str = param(..., "what `python -m gpusim.lab.capture.library_products` writes", "a real GPU")
+
+    files = ("measured",)
+    formats: ClassVar = {"speedup": times}
+
+    def _records(self, measured: dict[str, Any]) -> Iterator[FigureRecord]:
+        for one in measured["times"]:
+            dense, sparse = one["dense_us"], one["sparse_us"]
+            for converter, converting in one["conversion_us"].items():
+                found = {"zeros": one["zeros"], "dense": dense, "sparse": sparse, "conversion": converting}
+                found |= {"conversion_share": converting / (sparse + converting), "alone": dense / sparse}
+                labels = {"data": f"{one['zeros']:.0%} zeros", "converter": converter}
+                yield FigureRecord(labels, {**found, "speedup": dense / (sparse + converting)})
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table with a row for each level of zeros and each way of converting."""
+        measured = json.loads(Path(self.measured).read_text())
+        columns = [
+            Cells("zeros", "zeros", percent),
+            Cells("converted by", "converter"),
+            *(Cells(f"{what}, us", what, "{:,.0f}".format) for what in ("dense", "sparse", "conversion")),
+            Cells("conversion's share", "conversion_share", percent),
+            Cells("speed-up, product alone", "alone", times),
+            Cells("speed-up, with conversion", "speedup", times),
+        ]
+        m, n, k = measured["shape"]
+        versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
+        title = f"{m} × {n:,} × {k}, FP32, {measured['device']}, {versions}:"
+        yield build_table(self._records(measured), columns, title=title)
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
+        return list_values(self._records(json.loads(Path(self.measured).read_text())))
+
+
+class AreaFigure(Figure):
+    """The engine's hardware cost: the publication's list of parts, and what engines have beside it."""
+
+    kind: Literal["area"] = param("area", "what is shown", "")
+    engines: dict[str, dict[str, Any]] = param(..., "values of engines by their names", "user", min_length=1)
+
+    formats: ClassVar = {"storage_beside_l2": "{:,.0f} bytes".format, "area_beside_l2": "{:,.0f} µm²".format}
+
+    def _parts(self) -> Iterator[tuple[str, list[AreaRow]]]:
+        for name, sets in self.engines.items():
+            try:
+                config: RunConfig = load_run(ANY_RUN, assignments(sets))
+            except UserError as error:
+                raise UserError(*(f"engines.{name}: {problem}" for problem in error.problems)) from None
+            yield name, engine_area(config.engine, config.energy)
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table with a row for each part of each engine, and their sums."""
+        heads = [*columns("engine", "part", "what"), Column("count", amount), Column("µm²", amount)]
+        rows: list[list[Any]] = []
+        for name, parts in self._parts():
+            for part in parts:
+                listed, where = "Dong 2020" if part.in_source else "ours", "beside L2" if part.extra else "in L2"
+                rows.append([name, part.where, part.what, round(part.count), round(part.um2), listed, where])
+            for title, alone in (("the list", True), ("all", False)):
+                rows.append([name, title, "beside L2", None, round(added_um2(parts, alone)), None, "beside L2"])
+        yield Table([*heads, *columns("listed by", "where")], rows)
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield the bytes of storage and the µm² that each engine has beside L2, whoever lists them."""
+        for name, parts in self._parts():
+            labels = {"engine": name}
+            yield FigureValue("area_beside_l2", OURS, labels, added_um2(parts))
+            beside = fsum(part.count for part in parts if part.extra and "bytes" in part.what)
+            yield FigureValue("storage_beside_l2", OURS, labels, beside)
+
+
+class GridSpec(Spec):
+    """A kernel of the publication with its grid; results and tiles as (rows, columns)."""
+
+    layer: str = param(..., "the layer", "the publication")
+    kind: str = param(..., "its kind", "the publication")
+    library: str = param(..., "whose kernel it is", "the publication")
+    result: tuple[int, int] = param(..., "rows and columns of the result, as printed", "the publication")
+    tile: tuple[int, int] = param(..., "of a block", "the publication")
+    block_size: int = param(..., "threads of a block", "the publication", ge=1, le=1024)
+    registers: int = param(..., "of a thread", "the publication", ge=1, le=255)
+    grid: int = param(..., "blocks, as printed", "the publication", ge=1, le=1 << 31)
+
+    @model_validator(mode="after")
+    def _has_sizes(self) -> Self:
+        if min(*self.result, *self.tile) < 1:
+            raise ValueError("result, tile: rows and columns are at least 1")
+        return self
+
+
+class GridsFigure(Figure):
+    """A table of how well printed grids fill the GPU that they ran on, whose registers bound the blocks that it holds.
+
+    Nothing is run; the equations are those of Li, Zhang, Cao 2018.
+    """
+
+    kind: Literal["grids"] = param("grids", "what is shown", "")
+    multiprocessors: int = param(..., "of that GPU", "the publication", ge=1, le=4096)
+    registers: int = param(..., "of a multiprocessor", "the publication", ge=1, le=1 << 24)
+    kernels: tuple[GridSpec, ...] = param(..., "kernels, a row each", "the publication", min_length=1)
+
+    def records(self) -> Iterator[FigureRecord]:
+        """Yield the kernels with the results of equations 9 to 11."""
+        for one in self.kernels:
+            blocks = -(-one.result[0] // one.tile[0]) * -(-one.result[1] // one.tile[1])
+            at_once = self.multiprocessors * (self.registers // (one.block_size * one.registers))
+            waves = -(-one.grid // at_once)
+            found: dict[str, Any] = {"result": "×".join(map(str, one.result)), "tile": "×".join(map(str, one.tile))}
+            found |= {"blocks": blocks, "at_once": at_once, "utilisation": one.grid / (waves * at_once)}
+            found |= {"block": one.block_size, "registers": one.registers, "grid": one.grid}
+            labels = {"layer": one.layer, "kind": one.kind, "library": one.library}
+            yield FigureRecord(labels, {**found, "grid_by_equation": float(one.grid == blocks)})
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table with a row for each kernel."""
+        columns = [
+            *(Cells(name) for name in ("layer", "library", "result", "tile")),
+            *(Cells(name, name, amount) for name in ("block", "registers")),
+            Cells("grid as printed", "grid", amount),
+            Cells("grid by (9)", "blocks", amount),
+            Cells("blocks by (10)", "at_once", amount),
+            Cells("utilisation by (11)", "utilisation", percent),
+        ]
+        yield build_table(self.records(), columns)
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield each kernel's utilisation, and whether (1) the equation gives its grid; the same for every GPU."""
+        for one in self.records():
+            for gpu in publication.reproduction.columns:
+                yield from list_values([FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)])
+
+
+class LaunchesFigure(NetworkFigure):
+    """A table of the longest launches of each point."""
+
+    kind: Literal["launches"] = param("launches", "what is shown", "")
+    most: int = param(15, "launches that are listed", "the publication", ge=1, le=1000)
+
+    def _known(self, publication: Publication) -> Iterator[tuple[NetworkPoint, NetworkPointRecord, float]]:
+        """Yield the known points with the time of their launches."""
+        for point, run in self.known_points(publication):
+            yield point, run, plain_sum(one.time_us for one in run.launches)
+
+    def _longest(self, run: NetworkPointRecord) -> list[NetworkLaunchRecord]:
+        return sorted(run.launches, key=lambda one: -one.time_us)[: self.most]
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table of each point with a row for each launch, the longest first."""
+        heads = [
+            *columns("layer", "pass", "kernel"),
+            Column("ms", "{:.3f}".format),
+            Column("of the iteration", percent),
+        ]
+        for point, run, whole in self._known(publication):
+            rows = [
+                [one.layer, one.what.replace("_", " "), one.kernel, one.time_us / 1e3, one.time_us / whole]
+                for one in self._longest(run)
+            ]
+            yield Table(heads, rows, point.key.replace(" ", "-"), f"{point.key}: {whole / 1e3:,.1f} ms of kernels.")
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield the share of each kind of layer in the time of the listed launches, and of each layer's pass in all."""
+        for point, run, whole in self._known(publication):
+            longest, kinds = self._longest(run), {row.layer: row.kind for row in run.rows if row.by == "layer"}
+            listed = plain_sum(one.time_us for one in longest)
+            for kind in sorted(set(kinds.values())):
+                share = plain_sum(one.time_us for one in longest if kinds.get(one.layer) == kind) / listed
+                yield FigureValue("listed_share", point.gpu, {**point.labels, "kind": kind}, share)
+            for layer, what in dict.fromkeys((one.layer, one.what) for one in run.launches):
+                part = plain_sum(one.time_us for one in run.launches if (one.layer, one.what) == (layer, what))
+                labels = {**point.labels, "layer": layer, "kind": kinds.get(layer, ""), "part": what}
+                yield FigureValue("iteration_share", point.gpu, labels, part / whole)
