@@ -14,8 +14,9 @@ from xml.etree import ElementTree
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.base.files import write_together
+from gpusim.base.formats import amount
 from gpusim.base.html import Element, clean, tag
-from gpusim.base.table import Column, Table, amount
+from gpusim.base.table import Table, columns
 
 FORMATS = (".svg", ".png")
 _RC = {"svg.hashsalt": "gpusim", "svg.fonttype": "none", "pdf.fonttype": 42}  # 42: fonts that publishers take
@@ -70,7 +71,7 @@ class Picture:
     @property
     def numbers(self) -> Table:
         """What is drawn."""
-        return Table([Column(head, amount) for head in self.heads], self.rows, self.name, self.title)
+        return Table(columns(*self.heads, write=amount), self.rows, self.name, self.title)
 
     def element(self, prefix: str) -> Element:
         """Make a part of a page, with the numbers below. prefix: keeps its names apart from other pictures'."""

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpusim.base import follow
+from gpusim.base.formats import PERCENT as percent
+from gpusim.base.formats import clock, scaled
 from gpusim.base.visible import console, visible
 
+__all__ = ["Progress", "ProgressRate", "Reporter", "clock", "current_reporter", "percent", "reporting", "scaled"]
 PLAIN_INTERVAL_S = 5.0
 
 _said: set[str] = set()  # by `Reporter.say_once`
@@ -41,25 +44,6 @@ class Progress:
         if self.instructions_expected:
             return min(1.0, self.wavefront_instructions / self.instructions_expected)
         return self.workgroups_done / self.workgroups_total if self.workgroups_total else 0.0
-
-
-def scaled(value: float) -> str:
-    """Return a count with a k/M/G suffix: 12345678 → '12.3M'."""
-    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
-            return f"{value / limit:.3g}{suffix}"
-    return f"{value:.0f}"
-
-
-def percent(share: float) -> str:
-    """Write 0.123 as '12.3 %'."""
-    return f"{100 * share:.1f} %"
-
-
-def clock(seconds: float) -> str:
-    """Return seconds as m:ss."""
-    whole = max(0, round(seconds))
-    return f"{whole // 60}:{whole % 60:02d}"
 
 
 class ProgressRate:

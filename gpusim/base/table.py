@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from gpusim.base.errors import MissingExtraError
+from gpusim.base.formats import GROUPED_DIGITS_6, is_number
+from gpusim.base.formats import amount as amount
 from gpusim.base.visible import console
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ class Column:
     """Align cells to the right; None: if the column has numbers."""
     whole: bool = False
     """Do not wrap the cells on a narrow terminal while other columns can be wrapped."""
+    path: "str | Callable[[Any], Any]" = ""
+    """Where a view finds the cell in a row (`gpusim.base.view`); empty: rows are sequences of cells."""
+    narrow: Callable[[Any], str] | None = None
+    """Formats a value on a narrow terminal; None: `write`."""
 
     @property
     def name(self) -> str:
@@ -56,9 +62,9 @@ class Column:
         return f"{self.head} {self.unit}".rstrip()
 
 
-def columns(*heads: str, right: bool | None = None) -> list[Column]:
-    """Make columns of heads alone."""
-    return [Column(head, right=right) for head in heads]
+def columns(*heads: str, write: Callable[[Any], str] | None = None, right: bool | None = None) -> list[Column]:
+    """Make columns for rows that are sequences of cells, all of one format."""
+    return [Column(head, write, right=right) for head in heads]
 
 
 @dataclass(frozen=True)
@@ -176,13 +182,6 @@ def _alike(values: list[Any]) -> list[Any]:
     return [None if value is None else to(value) for value in values]
 
 
-def amount(value: Any) -> str:
-    """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
-    if not is_number(value):
-        return str(value)
-    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
-
-
 def value_of(cell: Any) -> Any:
     """Give the value of a cell without its text."""
     return cell.value if isinstance(cell, TableCell) else cell
@@ -194,9 +193,10 @@ def _text(column: Column, cell: Any, narrow: bool) -> str:
         return cell.short if narrow and cell.short else cell.text
     if cell is None:
         return MISSING
-    if column.write is not None:
-        return column.write(cell)
-    return f"{cell:,.6g}" if isinstance(cell, float) else _one_line(str(cell))
+    write = column.narrow if narrow and column.narrow is not None else column.write
+    if write is not None:
+        return write(cell)
+    return GROUPED_DIGITS_6(cell) if isinstance(cell, float) else _one_line(str(cell))
 
 
 def _exact(column: Column, cell: Any) -> str:
@@ -206,11 +206,6 @@ def _exact(column: Column, cell: Any) -> str:
     if cell is None:
         return ""
     return str(cell) if column.write is None else column.write(cell)
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value counts as a number, which a truth value does not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _sorted_by(text: str, value: Any) -> Any:

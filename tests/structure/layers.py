@@ -241,7 +241,7 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_250,
+    "gpusim.base": 4_400,
     "gpusim.model": 7_800,
     "gpusim.config": 2_500,
     "gpusim.results": 11_550,
