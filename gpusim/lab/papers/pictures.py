@@ -1,13 +1,15 @@
 """Charts that figures are drawn with, with their numbers one a row: a figure's tables have them side by side."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import FIXED_2
 from gpusim.base.picture import Picture
+from gpusim.lab.papers.publication import FigureRecord
 
 COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
 PANEL_INCHES = 2.6
@@ -29,6 +31,35 @@ class BarPanel:
     """Half-widths by series, one for each group."""
     line: float | None = None
     """Value of a horizontal reference line; None: no line."""
+
+
+def build_panel(
+    title: str,
+    records: Iterable[FigureRecord],
+    paths: tuple[str, str, str],
+    line: float | None = None,
+    with_half_widths: bool = False,
+    series_names: Sequence[str] = (),
+) -> BarPanel:
+    """Build a panel of bars.
+
+    Args:
+        title: Title of the panel.
+        records: A bar each.
+        paths: Names of the group, of the series and of the value that is drawn.
+        line: Value of a horizontal reference line; None: no line.
+        with_half_widths: Draw half-widths too.
+        series_names: All series, where panels beside this one may have others; none: those of the records.
+    """
+    group, series, measure = paths
+    bars = {(str(one.row[series]), str(one.row[group])): one for one in records}
+    groups = list(dict.fromkeys(name for _, name in bars))
+    heights, widths = dict[str, list[float | None]](), dict[str, list[float]]()
+    for name in series_names or dict.fromkeys(name for name, _ in bars):
+        some = [bars.get((name, group)) for group in groups]
+        heights[name] = [None if one is None else one.values[measure] for one in some]
+        widths[name] = [0.0 if one is None else one.half_widths.get(measure, 0.0) for one in some]
+    return BarPanel(title, groups, heights, widths if with_half_widths else {}, line)
 
 
 def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture:
@@ -141,7 +172,7 @@ def heat(
             axes.imshow(np.log2(held), origin="lower", cmap="RdBu", vmin=-far, vmax=far, aspect="auto")
             for (row, column), value in np.ndenumerate(held):
                 if math.isfinite(value):
-                    axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize="small")
+                    axes.text(column, row, FIXED_2(value), ha="center", va="center", fontsize="small")
             axes.set_title(panel.title)
             axes.set_xticks(range(len(x[1])), x[1])
             axes.set_yticks(range(len(y[1])), y[1])

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import model_validator
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import FIXED_1
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.run import RunConfig, load_run
@@ -200,7 +201,7 @@ def does_fit(spec: ReproductionSpec, figure: RunsFigure, case: str, batch: int) 
     needed, there = _needed(figure.cases[case].model_dump_json(), spec.gpu, sets, largest)
     if needed <= there:
         return "yes"
-    return f"no: {needed / _GIB:.1f} of {there / _GIB:.1f} GiB at {largest}"
+    return f"no: {FIXED_1(needed / _GIB)} of {FIXED_1(there / _GIB)} GiB at {largest}"
 
 
 @cache

@@ -3,17 +3,18 @@
 A figure is one class: the options of its file, its tables, its picture, and its rows of the long table.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import PERCENT
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import Table
+from gpusim.base.view import View
 from gpusim.lab.papers.records import ReproductionResults
 from gpusim.lab.papers.specs.claim import ClaimSpec, Label
 from gpusim.lab.papers.specs.network_runs import NetworkRunsSpec
@@ -45,6 +46,34 @@ class FigureValue:
     """Half-width of its confidence interval; 0: unknown."""
 
 
+@dataclass(frozen=True)
+class FigureRecord:
+    """What is known of one place of a figure: a row of its table, whose numbers are rows of the long table."""
+
+    labels: Mapping[str, str]
+    """Labels for claims."""
+    values: Mapping[str, Any]
+    """Numbers by measure, and what else tables show by name; None: unknown."""
+    half_widths: Mapping[str, float] = field(default_factory=dict)
+    """Half-widths of confidence intervals by measure; absent: unknown."""
+    comparison: str = OURS
+    """Comparison of the values; for networks, the GPU."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Labels and values by name."""
+        return {**self.labels, **self.values}
+
+
+def list_values(records: Iterable[FigureRecord]) -> Iterator[FigureValue]:
+    """Yield the numbers of records as rows of the long table."""
+    for record in records:
+        for name, value in record.values.items():
+            if isinstance(value, int | float):
+                width = record.half_widths.get(name, 0.0)
+                yield FigureValue(name, record.comparison, record.labels, value, half_width=width)
+
+
 class Figure(Spec):
     """Base of all figures and tables."""
 
@@ -57,6 +86,8 @@ class Figure(Spec):
     """Options that name files in the folder of the figure's own file."""
     formats: ClassVar[Mapping[str, Callable[[float], str]]] = {}
     """Formats of the measures that are not written in percent."""
+    view: ClassVar[View] = View(())
+    """Columns of the table of a figure that is made of records."""
 
     def located(self, path: Path) -> Self:
         """Return the figure with the files found that its own file at `path` names; raise UserError."""
@@ -65,9 +96,13 @@ class Figure(Spec):
     def check(self, spec: ReproductionSpec, figures: "Mapping[str, Figure]") -> None:
         """Raise UserError for options that the publication, or one of its figures, does not have."""
 
+    def records(self, publication: "Publication") -> Iterable[FigureRecord]:
+        """Return what is known of the figure's places; nothing where tables and values are made of something else."""
+        return ()
+
     def tables(self, publication: "Publication") -> Iterator[Table]:
         """Yield the tables."""
-        raise NotImplementedError
+        yield self.view.table(record.row for record in self.records(publication))
 
     def picture(self, publication: "Publication") -> Picture | None:
         """Return the chart; None where nothing is known, or the figure is a table."""
@@ -75,11 +110,11 @@ class Figure(Spec):
 
     def values(self, publication: "Publication") -> Iterator[FigureValue]:
         """Yield the values that claims about the figure are judged by."""
-        return iter(())
+        return list_values(self.records(publication))
 
     def format_of(self, measure: str) -> Callable[[float], str]:
         """Return the format of a measure."""
-        return self.formats.get(measure, percent)
+        return self.formats.get(measure, PERCENT)
 
     def list_missing(self, publication: "Publication", where: Where, column: str) -> list[str]:
         """List the points that have not been run and that values with some labels need, by one comparison."""

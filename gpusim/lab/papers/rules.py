@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import FIXED_2
 from gpusim.lab.papers.publication import FigureValue, Where, label_names, matches
 from gpusim.lab.papers.specs.claim import (
     BoundRule,
@@ -150,7 +151,7 @@ def _unseen(first: FigureValue, second: FigureValue) -> float:
 def _mean_ratio(ratios: Sequence[float]) -> str:
     """Return the mean ratio as text; where something stands against nothing, that."""
     mean = fsum(ratios) / len(ratios)
-    return f"×{mean:.2f}" if isfinite(mean) else "all against nothing"
+    return f"×{FIXED_2(mean)}" if isfinite(mean) else "all against nothing"
 
 
 def _over(first: FigureValue, second: FigureValue) -> float:
@@ -208,7 +209,7 @@ def _correlation(rule: CorrelationRule, values: Sequence[FigureValue], others: S
         if len(both) > 2:
             found.append(spearman([a for a, _ in both], [b for _, b in both]))
             kept.append(found[-1] > rule.above)
-    return RuleResult(kept, f"{fsum(found) / len(found):.2f}{_count(kept)}" if found else "–")
+    return RuleResult(kept, f"{FIXED_2(fsum(found) / len(found))}{_count(kept)}" if found else "–")
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:

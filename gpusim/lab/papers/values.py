@@ -6,7 +6,9 @@ from math import hypot
 from operator import itemgetter
 from typing import Any, Protocol
 
+from gpusim.base.formats import FIXED_2, TIMES
 from gpusim.base.sums import plain_sum, weighted_mean
+from gpusim.lab.papers.formats import POINTS
 from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
@@ -51,30 +53,16 @@ def _hits_and_merges(metrics: Metrics) -> float:
     return float((metrics["l2.hits"] + metrics["l2.mshr_merges"]) / metrics["l2.transactions"])
 
 
-def times(value: float) -> str:
-    """Return a ratio as text, such as '1.24×'."""
-    return f"{value:.2f}×"
-
-
-def thousands(value: float) -> str:
-    """Write '2,018 k'."""
-    return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
-
-
-def _percent_points(value: float) -> str:
-    return f"{value:+.1f} points"
-
-
 MEASURES: Mapping[str, Measure] = {
-    "speedup": Measure("speed-up", _gain, times),
-    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
-    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points, False),
+    "speedup": Measure("speed-up", _gain, TIMES),
+    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), FIXED_2),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), POINTS, False),
     "hit_rate_with_merges": Measure(
-        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points, False
+        "L2 hit rate with merges, change in points", _points(_hits_and_merges), POINTS, False
     ),
-    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), "{:.2f}".format),
-    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), "{:.2f}".format),
-    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), "{:.2f}".format),
+    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), FIXED_2),
+    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), FIXED_2),
+    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), FIXED_2),
 }
 FORMATS = {name: measure.shown for name, measure in MEASURES.items()}
 

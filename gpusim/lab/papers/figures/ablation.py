@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
+from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import param
-from gpusim.base.table import Table, amount
-from gpusim.lab.papers.pictures import bars
+from gpusim.base.table import Table
+from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
-from gpusim.lab.papers.publication import FigureValue, Publication
+from gpusim.lab.papers.publication import FigureRecord, Publication
 from gpusim.lab.papers.records import PointRecord
-from gpusim.lab.papers.values import MEASURES, Measure, Metrics, Spreads, thousands, times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_panel, build_table, list_values
+from gpusim.lab.papers.values import MEASURES, Measure, Metrics, Spreads
+from gpusim.lab.papers.views import ABLATION
 from gpusim.model.energy.area import added_um2, engine_area
 
 # how requests were answered: shares of all of them
@@ -31,7 +31,7 @@ class AblationFigure(RunsFigure):
         ..., "values of the engine by the change's name; the first one, without any, is the engine as it is", "user"
     )
 
-    formats: ClassVar = {"slowdown": times}
+    formats: ClassVar = {"slowdown": TIMES}
 
     def check_ways(self) -> None:
         """Raise ValueError for a base that the figure does not have."""
@@ -77,35 +77,14 @@ class AblationFigure(RunsFigure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each change of each case and way."""
-        columns = [
-            Cells("case"),
-            Cells("batch"),
-            Cells("way"),
-            Cells("engine", "change"),
-            Cells("cycles", "cycles", thousands),
-            Cells("of its time as it is", "slowdown", times),
-            Cells("over the dense kernel", "gain", times),
-            Cells("of the gain", "gain_kept", percent),
-            *(Cells(mode, mode, percent) for mode in _MODES),
-            Cells("searches anew, a request", "anew", "{:.3f}".format),
-            Cells("shifters busy", "searching", percent),
-            Cells("lines wasted", "wasted", percent),
-            Cells("SIB and buffers, KiB", "storage_kib", "{:,.4g}".format),
-            Cells("beside L2, µm²", "area_um2", amount),
-            Cells("memory energy, µJ", "energy_uj", amount),
-        ]
-        yield build_table(self.records(publication, costs=True), columns)
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield what each change costs in time, which share of the gain stays, and how requests were answered."""
-        return list_values(self.records(publication))
+        yield ABLATION.table(record.row for record in self.records(publication, costs=True))
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw a bar for each change, as a part of the time without it, for each case and way."""
-        records = [
-            FigureRecord({**one.labels, "bar": f"{one.get('case')} {one.get('batch')}, {one.get('way')}"}, one.values)
-            for one in self.records(publication)
-        ]
+        records = []
+        for one in self.records(publication):
+            bar = f"{one.labels['case']} {one.labels['batch']}, {one.values['way']}"
+            records.append(FigureRecord(one.labels, {**one.values, "bar": bar}))
         panel = build_panel("time, of the engine's as it is", records, ("change", "bar", "slowdown"), line=1.0)
         return bars(self.title, [panel]) if records else None
 

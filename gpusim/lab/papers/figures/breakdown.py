@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table
 from gpusim.lab.papers.figures.ablation import compute_spreads
-from gpusim.lab.papers.figures.compared import HEAD, head_of
 from gpusim.lab.papers.pictures import stacked
 from gpusim.lab.papers.points import RunsFigure
 from gpusim.lab.papers.publication import FigureValue, Publication
-from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, thousands, times
+from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups
+from gpusim.lab.papers.views import BREAKDOWN
 
 
 class BreakdownFigure(RunsFigure):
@@ -24,7 +24,7 @@ class BreakdownFigure(RunsFigure):
     conversions: dict[str, tuple[str, ...]] = param({}, "what names of kernels that convert begin with, by way", "user")
     judged: dict[str, tuple[str, ...]] = param({}, "comparisons that a way's values belong to, by way", "user")
 
-    formats: ClassVar = {**FORMATS, "conversion_gain": times}
+    formats: ClassVar = {**FORMATS, "conversion_gain": TIMES}
 
     def check_ways(self) -> None:
         """Raise ValueError for an option of a way that the figure does not have."""
@@ -41,15 +41,13 @@ class BreakdownFigure(RunsFigure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each way."""
-        columns = [*HEAD, Column("way"), Column("conversion", thousands), Column("product", thousands)]
-        columns += [Column("conversion's share", percent), Column("speed-up", times)]
-        rows = [
-            [*head_of(group), publication.spec.paths[path].title, converting, product]
-            + [converting / (converting + product), group.speedup(path, self.base)]
+        yield BREAKDOWN.table(
+            {"case": group.case, "batch": group.batch, "data": group.data, "way": publication.spec.paths[path].title}
+            | {"conversion": converting, "product": product, "share": converting / (converting + product)}
+            | {"gain": group.speedup(path, self.base)}
             for group in list_groups(publication, self)
             for path, (converting, product) in self._cycles(group).items()
-        ]
-        yield Table(columns, rows)
+        )
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield each way's speed-up over the dense one, its conversion's share, and its gain over other conversions."""

@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
+from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.table import Table, columns
 from gpusim.lab.papers.figures.ablation import compute_spreads
+from gpusim.lab.papers.formats import plus_minus, thousands
 from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.points import ANY_DATA, ReproductionPoint, RunsFigure, does_fit
 from gpusim.lab.papers.publication import FigureValue, Publication, Where, matches
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec
-from gpusim.lab.papers.values import FORMATS, MEASURES, CaseRuns, list_groups, thousands, times
-
-HEAD = columns("case", "batch", "data")
+from gpusim.lab.papers.values import FORMATS, MEASURES, CaseRuns, list_groups
+from gpusim.lab.papers.views import CASE
 
 
 def head_of(group: CaseRuns) -> list[Any]:
@@ -57,17 +57,17 @@ class ComparisonFigure(RunsFigure):
         yield self._table_of_cycles(publication, groups)
 
     def _table_of_measures(self, publication: Publication, groups: list[CaseRuns]) -> Table:
-        spec, bars_, heads = publication.spec, self.bars(publication), list(HEAD)
+        spec, bars_, heads = publication.spec, self.bars(publication), list(CASE)
         for measure in self.measures:
             before = "" if len(self.measures) == 1 else f"{MEASURES[measure].title}: "
-            heads += [Column(f"{before}{bar.title}", MEASURES[measure].shown) for bar in bars_]
+            heads += columns(*(f"{before}{bar.title}" for bar in bars_), write=MEASURES[measure].shown)
         rows = [
             [*head_of(group), *(group.measured(m, bar.path, bar.base) for m in self.measures for bar in bars_)]
             for group in groups
         ]
         if "speedup" in self.measures:
             is_shared = self.has_pair(spec.engine_share)
-            heads += [Column("the engine's own share", times)] * is_shared + [Column("limit 1/(1-s)", times)]
+            heads += columns(*["the engine's own share"] * is_shared, "limit 1/(1-s)", write=TIMES)
             for row, group in zip(rows, groups, strict=True):
                 row += [engine_share(publication, group)] * is_shared + [group.limit]
         title = MEASURES[self.measures[0]].title.capitalize() if len(self.measures) == 1 else "Measures"
@@ -79,10 +79,10 @@ class ComparisonFigure(RunsFigure):
         spec = publication.spec
         last = list(spec.comparisons.values())[-1:]  # kernels of its ways may be chosen by shape
         chosen = [path for pair in last for path in (pair.base, pair.path) if path in self.paths]
-        heads = [*HEAD, Column("zeros", percent), Column("fits the GPU's memory")]
-        heads += [Column(spec.paths[path].title, thousands) for path in self.paths]
-        heads += [Column(f"kernel of {spec.paths[path].title}") for path in chosen]
-        heads += [Column("largest half-width", lambda value: f"±{100 * value:.2f} %"), Column("simulated", percent)]
+        heads = [*CASE, *columns("zeros", write=PERCENT), *columns("fits the GPU's memory")]
+        heads += columns(*(spec.paths[path].title for path in self.paths), write=thousands)
+        heads += columns(*(f"kernel of {spec.paths[path].title}" for path in chosen))
+        heads += columns("largest half-width", write=plus_minus) + columns("simulated", write=PERCENT)
         rows = []
         for group in groups:
             ways = group.ways.values()

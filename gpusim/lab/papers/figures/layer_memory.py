@@ -3,22 +3,22 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import param
 from gpusim.base.table import Table
+from gpusim.base.view import View
 from gpusim.jobs.networks.run import build_schedule, planned_iteration
+from gpusim.lab.papers.formats import MIB_0, MIB_1
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint, load_network_once, settings_of
-from gpusim.lab.papers.pictures import bars
-from gpusim.lab.papers.publication import FigureValue, Publication, Reproduction
-from gpusim.lab.papers.values import times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_panel, build_table, list_values
+from gpusim.lab.papers.pictures import bars, build_panel
+from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, Reproduction, list_values
+from gpusim.lab.papers.views import MEMORY_OF_LAYERS, MEMORY_OF_NETWORKS, MEMORY_OF_WAYS
 from workloads.networks.figures import layer_figures
 from workloads.networks.memory import no_workspace, plan
 from workloads.networks.tensor import TensorRole
 
 MIB = 1 << 20
-mebibytes = "{:,.1f}".format
 
 
 class LayerMemoryFigure(NetworkFigure):
@@ -29,7 +29,7 @@ class LayerMemoryFigure(NetworkFigure):
         "layer", "a bar for each layer, for each network, or for each way, with the workspaces of its kernels", "user"
     )
 
-    formats: ClassVar = {"network_mib": "{:,.0f} MiB".format, "layer_mib": "{:,.1f} MiB".format, "compression": times}
+    formats: ClassVar = {"network_mib": MIB_0, "layer_mib": MIB_1, "compression": TIMES}
 
     def points(self, reproduction: Reproduction) -> list[NetworkPoint]:
         """List no runs: none is needed."""
@@ -79,35 +79,14 @@ class LayerMemoryFigure(NetworkFigure):
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of networks and batches, or of ways, and of each network's layers where they are shown."""
         if self.by == "way":
-            columns = [Cells("run"), Cells("MiB at once", "way_mib", mebibytes)]
-            columns += [
-                Cells("MiB of parameters", "parameters_mib", mebibytes),
-                Cells("compressed", "compression", times),
-            ]
-            ways = self._ways(publication.reproduction)
-            yield build_table(ways, columns, "", "Memory of an iteration, workspaces included.")
+            yield MEMORY_OF_WAYS.table(record.row for record in self._ways(publication.reproduction))
             return
         networks = list(self._networks(publication.reproduction))
-        columns = [
-            Cells("network"),
-            Cells("batch", "images"),
-            Cells("MiB at once", "network_mib", mebibytes),
-            Cells("MiB of all layers", "layers", mebibytes),
-            Cells("largest layer", "largest"),
-            Cells("MiB of it", "most", mebibytes),
-            Cells("share of all layers", "share", percent),
-        ]
-        records = [record for record, _ in networks]
-        yield build_table(records, columns, "", "Memory of an iteration, workspaces apart.")
-        columns = [
-            Cells("layer"),
-            Cells("kind"),
-            Cells("MiB", "layer_mib", mebibytes),
-            Cells("share", "layer_share", percent),
-        ]
+        yield MEMORY_OF_NETWORKS.table(record.row for record, _ in networks)
         for record, layers in networks if self.by == "layer" else ():
             network, batch = record.labels.values()
-            yield build_table(layers, columns, f"{network}-{batch}", f"{network}, batch {batch}.")
+            view = View(MEMORY_OF_LAYERS, f"{network}-{batch}", f"{network}, batch {batch}.")
+            yield view.table(layer.row for layer in layers)
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU.

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 from math import hypot
 from typing import Any, Literal, Self
 
+from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import param
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table, columns
 from gpusim.lab.papers.figures.layers import LayerMeasurement, LayerRow, LayersFigure
 from gpusim.lab.papers.network_points import LABELS
-from gpusim.lab.papers.pictures import bars
-from gpusim.lab.papers.publication import FigureValue, Publication, Where
+from gpusim.lab.papers.pictures import bars, build_panel
+from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, Where
 from gpusim.lab.papers.specs.claim import Label
-from gpusim.lab.papers.values import list_reasons, times
-from gpusim.lab.papers.views import FigureRecord, build_panel
+from gpusim.lab.papers.values import list_reasons
 
 
 class RatiosFigure(LayersFigure):
@@ -35,7 +35,7 @@ class RatiosFigure(LayersFigure):
 
     def format_of(self, measure: str) -> Callable[[float], str]:
         """Return the format of a ratio."""
-        return times
+        return TIMES
 
     def list_missing(self, publication: Publication, where: Where, column: str) -> list[str]:
         """List the points with some labels that have not been run; a ratio of GPUs needs the first GPU's, too."""
@@ -114,7 +114,7 @@ class RatiosFigure(LayersFigure):
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of each measure: a row for each layer, a column for each pair."""
         titles, by_measure = self._bars(publication)
-        heads = [Column("layer"), *(Column(title, times) for title in titles)]
+        heads = columns("layer") + columns(*titles, write=TIMES)
         for measure, records in by_measure.items():
             ratios = {(one.labels["layer"], one.labels["series"]): one.values["ratio"] for one in records}
             layers = dict.fromkeys(one.labels["layer"] for one in records)

@@ -8,16 +8,16 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from gpusim.base.errors import UserError, nearest
+from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.table import Table, columns
+from gpusim.lab.papers.formats import number
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
 from gpusim.lab.papers.pictures import BarPanel, bars, stacked
 from gpusim.lab.papers.publication import FigureValue, Publication, Reproduction
 from gpusim.lab.papers.records import ALL, WORK, NetworkRowRecord, get_direction
-from gpusim.lab.papers.values import times
 from gpusim.results import metrics
 from gpusim.study.compare.rules import nearest_roofline, parse_measure
 
@@ -55,13 +55,13 @@ class LayerRow:
         said = []
         bound = nearest_roofline(self.row.metrics)
         if bound is not None:
-            said.append(f"{_BOUNDS.get(bound[0], bound[0])} busy for {percent(bound[1])}")
+            said.append(f"{_BOUNDS.get(bound[0], bound[0])} busy for {PERCENT(bound[1])}")
         stalls = {p.partition(".")[2]: v for p, v in self.row.metrics.items() if p.startswith("stalls.")}
         whole = plain_sum(stalls.values())
         waits = {name: cycles for name, cycles in stalls.items() if name != "issued"}
         if whole and waits:
             most = max(waits, key=lambda name: waits[name])
-            said.append(f"{most.replace('_', ' ')} {percent(waits[most] / whole)} of the wavefronts' cycles")
+            said.append(f"{most.replace('_', ' ')} {PERCENT(waits[most] / whole)} of the wavefronts' cycles")
         return f"{self.name}: {', '.join(said)}"
 
 
@@ -98,10 +98,10 @@ class MeasureSpec(Spec):
     def format_value(self, value: float) -> str:
         """Return a value as text."""
         if self.shown == "percent" or self.share or self.of_largest:
-            return percent(value)
+            return PERCENT(value)
         if self.shown == "times":
-            return times(value)
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
+            return TIMES(value)
+        return number(value)
 
     def measure(self, row: LayerRow) -> LayerMeasurement | None:
         """Measure a row; None where a metric does not apply, or the divisor is 0.
@@ -238,11 +238,11 @@ class BarsFigure(LayersFigure):
         for network, name, several, panel in self._panels(publication):
             heads, cells = columns("layer"), [list[Any](panel.groups)]
             for series, values in panel.values.items():
-                heads.append(Column(series, self.measures[name].format_value))
+                heads += columns(series, write=self.measures[name].format_value)
                 cells.append(list(values))
                 widths = panel.half_widths[series]
                 if any(widths):
-                    heads.append(Column(f"{HALF_WIDTH} {series}", self.measures[name].format_value))
+                    heads += columns(f"{HALF_WIDTH} {series}", write=self.measures[name].format_value)
                     cells.append([None if v is None else w for v, w in zip(values, widths, strict=True)])
             parts = (network if several else "", name if len(self.measures) > 1 else "")
             file = "-".join(part for part in parts if part)
@@ -273,7 +273,8 @@ class StackFigure(LayersFigure):
         """Yield a table of each network: a row for each layer of each point, a column for each part."""
         networks = group_by_network(self.rows(publication))
         heads = columns("layer", "run")
-        heads += [Column(self.title_of(name), spec.format_value) for name, spec in self.measures.items()]
+        for name, spec in self.measures.items():
+            heads += columns(self.title_of(name), write=spec.format_value)
         for network, rows in networks:
             lines = [
                 [place, run, *(parts.get(self.title_of(name)) for name in self.measures)]

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, PERCENT, TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import param
 from gpusim.base.student import interval
 from gpusim.base.table import Table
+from gpusim.base.view import View, column
 from gpusim.lab.papers.pictures import lines
-from gpusim.lab.papers.publication import Figure, FigureValue, Publication
-from gpusim.lab.papers.values import times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_table, list_values
+from gpusim.lab.papers.publication import Figure, FigureRecord, Publication
+from gpusim.lab.papers.views import LEARNING
 
 _COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
 
@@ -66,7 +66,7 @@ class LearningFigure(Figure):
     )  # fmt: skip
 
     files = ("trainings",)
-    formats: ClassVar = {"epochs_over_first": times}
+    formats: ClassVar = {"epochs_over_first": TIMES}
 
     def _curves(self) -> dict[str, list[LearningCurve]]:
         return {name: [_read(path) for path in paths] for name, paths in self.trainings.items()}
@@ -76,7 +76,7 @@ class LearningFigure(Figure):
         seeds = next(iter(self._curves().values()))
         return (interval([one.loss[0] for one in seeds])[0] + interval([one.loss[-1] for one in seeds])[0]) / 2
 
-    def _records(self) -> Iterator[FigureRecord]:
+    def _means(self) -> Iterator[FigureRecord]:
         """Yield means over seeds of each network's last epoch, its epochs to a loss, and what it loses to the first."""
         level, first = self._level(), dict[str, tuple[float, float]]()
         for name, seeds in self._curves().items():
@@ -101,35 +101,24 @@ class LearningFigure(Figure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each network: means over seeds with half-widths."""
-        formats: dict[str, Callable[[float], str]] = {"loss": "{:.3f}".format, "epochs": "{:.1f}".format}
-        formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), percent)
-        records = []
-        for one in self._records():
+        formats: dict[str, Callable[[float], str]] = {"loss": FIXED_3, "epochs": FIXED_1}
+        formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), PERCENT)
+        rows = []
+        for one in self._means():
             texts = {}
             for measure, write in formats.items():
                 value, width = one.values[measure], one.half_widths[measure]
                 texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
             if not math.isfinite(one.values["epochs"]):
                 texts["epochs"] = "never"
-            records.append(FigureRecord(one.labels, {**one.values, **texts}))
-        columns = [
-            Cells("weights"),
-            Cells("seeds"),
-            Cells("epochs", "last"),
-            Cells("loss, last epoch", "loss"),
-            Cells("accuracy on its own images", "train_accuracy"),
-            Cells("test accuracy", "test_accuracy"),
-            Cells("accuracy lost", "accuracy_lost"),
-            Cells(f"epochs to a loss of {self._level():.2f}", "epochs"),
-        ]
-        yield build_table(records, columns)
+            rows.append({**one.row, **texts})
+        yield View((*LEARNING, column("epochs", f"epochs to a loss of {FIXED_2(self._level())}"))).table(rows)
 
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each network's values of the last epoch, and its epochs to a loss over the first's; for any GPU."""
-        for one in self._records():
+        for one in self._means():
             for gpu in publication.reproduction.columns:
-                labels = {**one.labels, "gpu": gpu}
-                yield from list_values([FigureRecord(labels, one.values, one.half_widths, gpu)])
+                yield FigureRecord({**one.labels, "gpu": gpu}, one.values, one.half_widths, gpu)
 
     def picture(self, publication: Publication) -> Picture:
         """Draw the mean test accuracy of each network over the epochs."""

@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
+from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import Spec, param
-from gpusim.base.table import MISSING, Column, Table, columns
+from gpusim.base.table import MISSING, Table, columns
+from gpusim.lab.papers.formats import thousands
 from gpusim.lab.papers.pictures import HeatMapPanel, heat
 from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import FigureValue, Publication
 from gpusim.lab.papers.records import PointRecord
-from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, list_reasons, thousands, times
+from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, list_reasons
 
 NOWHERE, EVERYWHERE, BETWEEN = "at none", "at all", "at some in between"
 
@@ -83,8 +84,8 @@ class MapFigure(RatioMapFigure):
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each place."""
         heads = columns(self.x.title, self.y.title)
-        heads += [Column(publication.spec.paths[path].title, thousands) for path in self.paths]
-        heads += [Column(ratio.title, times) for ratio in self.ratios]
+        heads += columns(*(publication.spec.paths[path].title for path in self.paths), write=thousands)
+        heads += columns(*(ratio.title for ratio in self.ratios), write=TIMES)
         rows: list[list[Any]] = []
         for y, x in product(self.y.values, self.x.values):
             runs = self._runs(publication, x, y)
@@ -143,8 +144,8 @@ class BreakEvenFigure(RatioMapFigure):
                 above, at, below = (_crossing_of(groups, ratio, side) for side in (1, 0, -1))
                 rows[-1] += [at, above if above == below else f"{above}; {below}"]
         yield Table(heads, rows, "", "At which of the shares of zeros a way is faster; between them by lines.")
-        heads = [*columns("case", "batch"), Column("zeros", percent), Column("limit 1/(1-s)", times)]
-        heads += [Column(ratio.title, times) for ratio in self.ratios]
+        heads = columns("case", "batch") + columns("zeros", write=PERCENT)
+        heads += columns("limit 1/(1-s)", *(ratio.title for ratio in self.ratios), write=TIMES)
         rows = [
             [group.case, group.batch, group.zeros, group.limit]
             + [group.speedup(ratio.path, ratio.base) for ratio in self.ratios]
@@ -201,4 +202,4 @@ def crossing(points: Sequence[tuple[float, float]]) -> str:
         return BETWEEN
     lines = pairwise(points) if not faster[-1] else reversed(list(pairwise(points)))
     (zeros, gain), (after, more) = next(ends for ends in lines if (ends[0][1] > 1) != (ends[1][1] > 1))
-    return f"{'from' if faster[-1] else 'up to'} {percent(zeros + (after - zeros) * (1 - gain) / (more - gain))}"
+    return f"{'from' if faster[-1] else 'up to'} {PERCENT(zeros + (after - zeros) * (1 - gain) / (more - gain))}"

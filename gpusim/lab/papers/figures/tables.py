@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from gpusim.base.errors import UserError
-from gpusim.base.progress import percent
+from gpusim.base.formats import COUNT, FIXED_3, MILLISECONDS, PERCENT, SHARE_0, TIMES
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table, amount, columns
+from gpusim.base.table import Table, columns
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
+from gpusim.lab.papers.formats import BYTES, UM2
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
-from gpusim.lab.papers.publication import OURS, Figure, FigureValue, Publication
+from gpusim.lab.papers.publication import OURS, Figure, FigureRecord, FigureValue, Publication
 from gpusim.lab.papers.records import NetworkLaunchRecord, NetworkPointRecord
-from gpusim.lab.papers.values import times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_table, list_values
+from gpusim.lab.papers.views import AREA, GRIDS, LIBRARIES
 from gpusim.model.energy.area import AreaRow, added_um2, engine_area
 
 ANY_RUN = "layerA"  # its engine is what area is computed of
@@ -32,36 +32,25 @@ class LibrariesFigure(Figure):
     measured: str = param(..., "what `python -m gpusim.lab.capture.library_products` writes", "a real GPU")
 
     files = ("measured",)
-    formats: ClassVar = {"speedup": times}
+    formats: ClassVar = {"speedup": TIMES}
 
-    def _records(self, measured: dict[str, Any]) -> Iterator[FigureRecord]:
-        for one in measured["times"]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
+        """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
+        for one in json.loads(Path(self.measured).read_text())["times"]:
             dense, sparse = one["dense_us"], one["sparse_us"]
             for converter, converting in one["conversion_us"].items():
                 found = {"zeros": one["zeros"], "dense": dense, "sparse": sparse, "conversion": converting}
                 found |= {"conversion_share": converting / (sparse + converting), "alone": dense / sparse}
-                labels = {"data": f"{one['zeros']:.0%} zeros", "converter": converter}
+                labels = {"data": f"{SHARE_0(one['zeros'])} zeros", "converter": converter}
                 yield FigureRecord(labels, {**found, "speedup": dense / (sparse + converting)})
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each level of zeros and each way of converting."""
         measured = json.loads(Path(self.measured).read_text())
-        columns = [
-            Cells("zeros", "zeros", percent),
-            Cells("converted by", "converter"),
-            *(Cells(f"{what}, us", what, "{:,.0f}".format) for what in ("dense", "sparse", "conversion")),
-            Cells("conversion's share", "conversion_share", percent),
-            Cells("speed-up, product alone", "alone", times),
-            Cells("speed-up, with conversion", "speedup", times),
-        ]
         m, n, k = measured["shape"]
         versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
-        title = f"{m} × {n:,} × {k}, FP32, {measured['device']}, {versions}:"
-        yield build_table(self._records(measured), columns, title=title)
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
-        return list_values(self._records(json.loads(Path(self.measured).read_text())))
+        title = f"{m} × {COUNT(n)} × {k}, FP32, {measured['device']}, {versions}:"
+        yield LIBRARIES.table((record.row for record in self.records(publication)), title)
 
 
 class AreaFigure(Figure):
@@ -70,7 +59,7 @@ class AreaFigure(Figure):
     kind: Literal["area"] = param("area", "what is shown", "")
     engines: dict[str, dict[str, Any]] = param(..., "values of engines by their names", "user", min_length=1)
 
-    formats: ClassVar = {"storage_beside_l2": "{:,.0f} bytes".format, "area_beside_l2": "{:,.0f} µm²".format}
+    formats: ClassVar = {"storage_beside_l2": BYTES, "area_beside_l2": UM2}
 
     def _parts(self) -> Iterator[tuple[str, list[AreaRow]]]:
         for name, sets in self.engines.items():
@@ -82,15 +71,16 @@ class AreaFigure(Figure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each part of each engine, and their sums."""
-        heads = [*columns("engine", "part", "what"), Column("count", amount), Column("µm²", amount)]
-        rows: list[list[Any]] = []
+        rows: list[dict[str, Any]] = []
         for name, parts in self._parts():
             for part in parts:
                 listed, where = "Dong 2020" if part.in_source else "ours", "beside L2" if part.extra else "in L2"
-                rows.append([name, part.where, part.what, round(part.count), round(part.um2), listed, where])
+                sizes = {"count": round(part.count), "um2": round(part.um2), "listed_by": listed, "where": where}
+                rows.append({"engine": name, "part": part.where, "what": part.what, **sizes})
             for title, alone in (("the list", True), ("all", False)):
-                rows.append([name, title, "beside L2", None, round(added_um2(parts, alone)), None, "beside L2"])
-        yield Table([*heads, *columns("listed by", "where")], rows)
+                whole = {"what": "beside L2", "um2": round(added_um2(parts, alone)), "where": "beside L2"}
+                rows.append({"engine": name, "part": title, **whole})
+        yield AREA.table(rows)
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield the bytes of storage and the µm² that each engine has beside L2, whoever lists them."""
@@ -131,7 +121,7 @@ class GridsFigure(Figure):
     registers: int = param(..., "of a multiprocessor", "the publication", ge=1, le=1 << 24)
     kernels: tuple[GridSpec, ...] = param(..., "kernels, a row each", "the publication", min_length=1)
 
-    def records(self) -> Iterator[FigureRecord]:
+    def kernel_records(self) -> Iterator[FigureRecord]:
         """Yield the kernels with the results of equations 9 to 11."""
         for one in self.kernels:
             blocks = -(-one.result[0] // one.tile[0]) * -(-one.result[1] // one.tile[1])
@@ -145,21 +135,13 @@ class GridsFigure(Figure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each kernel."""
-        columns = [
-            *(Cells(name) for name in ("layer", "library", "result", "tile")),
-            *(Cells(name, name, amount) for name in ("block", "registers")),
-            Cells("grid as printed", "grid", amount),
-            Cells("grid by (9)", "blocks", amount),
-            Cells("blocks by (10)", "at_once", amount),
-            Cells("utilisation by (11)", "utilisation", percent),
-        ]
-        yield build_table(self.records(), columns)
+        yield GRIDS.table(record.row for record in self.kernel_records())
 
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each kernel's utilisation, and whether (1) the equation gives its grid; the same for every GPU."""
-        for one in self.records():
+        for one in self.kernel_records():
             for gpu in publication.reproduction.columns:
-                yield from list_values([FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)])
+                yield FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)
 
 
 class LaunchesFigure(NetworkFigure):
@@ -178,17 +160,14 @@ class LaunchesFigure(NetworkFigure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of each point with a row for each launch, the longest first."""
-        heads = [
-            *columns("layer", "pass", "kernel"),
-            Column("ms", "{:.3f}".format),
-            Column("of the iteration", percent),
-        ]
+        heads = columns("layer", "pass", "kernel") + columns("ms", write=FIXED_3)
+        heads += columns("of the iteration", write=PERCENT)
         for point, run, whole in self._known(publication):
             rows = [
                 [one.layer, one.what.replace("_", " "), one.kernel, one.time_us / 1e3, one.time_us / whole]
                 for one in self._longest(run)
             ]
-            yield Table(heads, rows, point.key.replace(" ", "-"), f"{point.key}: {whole / 1e3:,.1f} ms of kernels.")
+            yield Table(heads, rows, point.key.replace(" ", "-"), f"{point.key}: {MILLISECONDS(whole)} of kernels.")
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield the share of each kind of layer in the time of the listed launches, and of each layer's pass in all."""

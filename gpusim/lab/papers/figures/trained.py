@@ -7,15 +7,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
+from gpusim.base.formats import GROUPED_1, GROUPED_2, TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import param
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table, columns
 from gpusim.config import files
+from gpusim.lab.papers.formats import MS
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
-from gpusim.lab.papers.pictures import BarPanel, bars
-from gpusim.lab.papers.publication import FigureValue, Publication
-from gpusim.lab.papers.values import times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_panel, build_table, list_values
+from gpusim.lab.papers.pictures import BarPanel, bars, build_panel
+from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, list_values
+from gpusim.lab.papers.views import FLOW_MEMORY, FLOW_TIMES, SCALING
 from gpusim.lab.training.measure import PipelineTiming, TrainingMeasurement, measure, simulate_pace
 from gpusim.lab.training.model_parallel import split_into_stages
 from gpusim.lab.training.spec import FOLDER as TRAINING_FOLDER
@@ -27,7 +28,6 @@ ITERATION = "iteration"
 _NO_STORE = Path("gpusim.db")  # is not read where the times are given
 _ALSO_OF_TRAININGS = ("gpu.", "block_circulant.")  # what of a run's values a training has too
 StageTimes = dict[str, float]  # milliseconds by stage
-milliseconds = "{:,.2f}".format
 
 
 class TrainedFigure(NetworkFigure):
@@ -60,8 +60,8 @@ class StagesFigure(TrainedFigure):
     storages: tuple[str, ...] = param(..., "storages: shipped ones' names, or files", "user", min_length=1)
 
     formats: ClassVar = {
-        "ms": "{:,.1f} ms".format,
-        **dict.fromkeys(("prefetch_over_first", "iteration_over_computation", "iteration_over_prefetch"), times),
+        "ms": MS,
+        **dict.fromkeys(("prefetch_over_first", "iteration_over_computation", "iteration_over_prefetch"), TIMES),
     }
 
     def _measured(self, publication: Publication) -> Iterator[tuple[NetworkPoint, dict[str, StageTimes], list[str]]]:
@@ -80,9 +80,9 @@ class StagesFigure(TrainedFigure):
         """Yield a table of each point: a row for each storage, a column for each stage."""
         for point, work, bounds in self._measured(publication):
             stages = next(iter(work.values()))
-            heads = [Column("storage"), *(Column(f"{stage}, ms", "{:,.1f}".format) for stage in stages)]
+            heads = columns("storage") + columns(*(f"{stage}, ms" for stage in stages), write=GROUPED_1)
             rows = [[name, *ms.values(), bound] for (name, ms), bound in zip(work.items(), bounds, strict=True)]
-            yield Table([*heads, Column("bound by")], rows, point.key.replace(" ", "-"), f"{point.key}.")
+            yield Table(heads + columns("bound by"), rows, point.key.replace(" ", "-"), f"{point.key}.")
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield the milliseconds of each stage and of an iteration; prefetching over that on the first storage; and an
@@ -120,9 +120,9 @@ class ScalingFigure(TrainedFigure):
         ..., "numbers of GPUs, each with a batch of its own", "user", min_length=1
     )
 
-    formats: ClassVar = {"speedup": times}
+    formats: ClassVar = {"speedup": TIMES}
 
-    def _records(self, publication: Publication) -> list[FigureRecord]:
+    def records(self, publication: Publication) -> list[FigureRecord]:
         """List each known point's training on each number of GPUs, with what the first way takes; None: not known."""
         first = self.ways[0] if self.ways else next(iter(publication.reproduction.runs.ways))
         paces = {
@@ -142,25 +142,13 @@ class ScalingFigure(TrainedFigure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each way and number of GPUs."""
-        columns = [
-            Cells("run"),
-            Cells("GPUs", "count"),
-            Cells("iteration, ms", "iteration_ms", milliseconds),
-            Cells("sum of gradients, ms", "sum_ms", milliseconds),
-            Cells("exposed, ms", "exposed_ms", milliseconds),
-            Cells("speed-up over the first way", "gain", times),
-        ]
-        records = self._records(publication)
+        records = self.records(publication)
         if records:
-            yield build_table(records, columns)
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield iteration and exposed time of each way and number of GPUs, and the speed-up over the first way."""
-        return list_values(self._records(publication))
+            yield SCALING.table(record.row for record in records)
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw an iteration of each way on each number of GPUs."""
-        records = self._records(publication)
+        records = self.records(publication)
         panel = build_panel("iteration, ms, by GPUs", records, ("gpus", "run", "iteration_ms"))
         return bars(self.title, [panel]) if records else None
 
@@ -179,9 +167,9 @@ class FlowStagesFigure(TrainedFigure):
 
     kind: Literal["flow_stages"] = param("flow_stages", "what is shown", "")
 
-    formats: ClassVar = dict.fromkeys(("stages_waiting", "stages_streaming", "stages_over_batches"), times)
+    formats: ClassVar = dict.fromkeys(("stages_waiting", "stages_streaming", "stages_over_batches"), TIMES)
 
-    def _records(self, publication: Publication) -> Iterator[FigureRecord]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each known point in stages."""
         for point, run in self.known_points(publication):
             settings = {**self.settings(publication, point), "gpus": [len(STAGES)]}
@@ -192,7 +180,7 @@ class FlowStagesFigure(TrainedFigure):
                 "stages_streaming": found.one_us / found.streaming_us,
                 "stages_over_batches": found.over_batches,
                 "largest_share": max(found.stage_bytes) / found.whole_bytes,
-                "links": " + ".join(milliseconds(us / 1e3) for us in found.links_us),
+                "links": " + ".join(GROUPED_2(us / 1e3) for us in found.links_us),
                 "one GPU": found.one_us / 1e3,
                 "in stages, each waits": found.waiting_us / 1e3,
                 "in stages, none waits": found.streaming_us / 1e3,
@@ -205,33 +193,15 @@ class FlowStagesFigure(TrainedFigure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of times and one of memory, a row for each point."""
-        records = list(self._records(publication))
+        records = list(self.records(publication))
         if not records:
             return
-        columns = [
-            Cells("run"),
-            *(Cells(f"{stage}, ms", f"{stage}_ms", milliseconds) for stage in STAGES),
-            Cells("links, ms", "links"),
-            Cells("one GPU, ms", "one GPU", milliseconds),
-            Cells("in stages, each waits, ms", "in stages, each waits", milliseconds),
-            Cells("none waits, ms", "in stages, none waits", milliseconds),
-            Cells("over one GPU", "stages_streaming", times),
-            Cells("over a batch on each GPU", "stages_over_batches", times),
-        ]
-        yield build_table(records, columns, "times", "Times of an iteration.")
-        columns = [Cells("run"), *(Cells(f"{stage}, MiB", f"{stage}_mib", "{:,.1f}".format) for stage in STAGES)]
-        columns.append(Cells("one GPU, MiB", "whole_mib", "{:,.1f}".format))
-        yield build_table(records, columns, "memory", "Memory of the stages, and of an iteration on one GPU.")
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield by which factor stages are faster than one GPU, where iterations wait and where none does, and than a
-        batch on each GPU; and the largest stage's share of one GPU's memory.
-        """
-        return list_values(self._records(publication))
+        yield FLOW_TIMES.table(record.row for record in records)
+        yield FLOW_MEMORY.table(record.row for record in records)
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw an iteration of each point, on one GPU and in stages."""
-        records = list(self._records(publication))
+        records = list(self.records(publication))
         drawn = ("one GPU", "in stages, each waits", "in stages, none waits", "a batch on each GPU, of a batch")
         heights = {name: [one.values[name] for one in records] for name in drawn}
         panel = BarPanel("iteration, ms", [one.values["run"] for one in records], heights)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
-from gpusim.base.progress import percent
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import weighted_mean
 from gpusim.base.table import Table
@@ -18,11 +18,11 @@ from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
 from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.figures.compared import ComparisonFigure
 from gpusim.lab.papers.pictures import BarPanel, bars
-from gpusim.lab.papers.publication import Figure, FigureValue, Publication, Where, locate_files, matches
+from gpusim.lab.papers.publication import Figure, FigureRecord, Publication, Where, locate_files, matches
 from gpusim.lab.papers.specs.claim import Label
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
-from gpusim.lab.papers.values import list_groups, times
-from gpusim.lab.papers.views import Cells, FigureRecord, build_table, list_values
+from gpusim.lab.papers.values import list_groups
+from gpusim.lab.papers.views import TRAINING
 
 PUBLISHED = "published"
 FORWARD_WORK = 1 / 3  # of a layer's multiply-accumulates: forward, gradient of the data, gradient of the weights
@@ -59,7 +59,7 @@ class TrainingFigure(Figure):
     kind: Literal["training"] = param("training", "what is shown", "")
     networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
 
-    formats: ClassVar = {"training_speedup": times, "mean_speedup": times}
+    formats: ClassVar = {"training_speedup": TIMES, "mean_speedup": TIMES}
 
     def located(self, path: Path) -> Self:
         """Return the figure with its files found; raise UserError."""
@@ -129,36 +129,24 @@ class TrainingFigure(Figure):
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each network: as published, and by each comparison."""
-        columns = [
-            Cells("network"),
-            Cells("P, published", "published", percent),
-            Cells("whose"),
-            Cells("layers"),
-            Cells("mean of the layers", "mean_speedup", times),
-            Cells("weighted by time", "harmonic", times),
-            Cells("training, if gradients gained as much", "all_passes", times),
-            Cells("the layers' part of an iteration", "conv_share", percent),
-            Cells("simulated"),
-            Cells("training, forward passes alone", "training_speedup", times),
-        ]
-        records = []
+        rows = []
         for network in self.networks:
             said = TABLE_6_7[network]
-            head, none = {"published": said.conv_share}, dict.fromkeys(column.path or column.head for column in columns)
+            head = {"network": network, "published": said.conv_share}
             means = {"mean_speedup": said.mean_speedup, "harmonic": said.implied_mean, "all_passes": said.speedup}
-            records.append(FigureRecord({}, {**none, **head, "network": network, "whose": PUBLISHED, **means}))
+            rows.append({**head, "whose": PUBLISHED, **means})
             for name, pair in publication.spec.comparisons.items():
                 ours = self._speedups(publication, network, name)
-                if ours is not None:
-                    records.append(FigureRecord(ours.labels, {**ours.values, **head, "whose": pair.title}))
-        yield build_table(records, columns)
+                rows += [{**head, "whose": pair.title, **ours.values}] if ours is not None else []
+        yield TRAINING.table(rows)
 
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield the training's speed-up, and the mean of the layers' speed-ups."""
         for network in self.networks:
             for name in publication.spec.comparisons:
                 ours = self._speedups(publication, network, name)
-                yield from list_values([ours] if ours is not None else [])
+                if ours is not None:
+                    yield ours
 
     def picture(self, publication: Publication) -> Picture:
         """Draw a bar for each comparison, next to the published one."""

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.progress import percent
+from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.table import MISSING
 from gpusim.lab.papers.figures.breakdown import BreakdownFigure
 from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.formats import count
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec
-from gpusim.lab.papers.values import CaseRuns, list_groups, mean_of, times
+from gpusim.lab.papers.values import CaseRuns, list_groups, mean_of
 
 ALL = "all"
 _NAMED = re.compile(r"\{([^{}]*)\}")
@@ -54,25 +55,20 @@ def _found(
         known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
     if what in known:
         one = known[what]
-        return times, _mean(groups, lambda group: group.speedup(one.path, one.base))
+        return TIMES, _mean(groups, lambda group: group.speedup(one.path, one.base))
     if what == "zeros":
-        return percent, _mean(groups, lambda group: group.zeros)
+        return PERCENT, _mean(groups, lambda group: group.zeros)
     if what == "limit":
-        return times, _mean(groups, lambda group: group.limit)
+        return TIMES, _mean(groups, lambda group: group.limit)
     path, _, metric = what.partition(" ")
     if not metric or path not in figure.paths:
         raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
     above, _, below = (part.strip() for part in metric.partition("/"))
-    shown = percent if below or above.endswith(_FRACTIONS) else _counted
+    shown = PERCENT if below or above.endswith(_FRACTIONS) else count
     if not below:
         return shown, _mean(groups, lambda group: group.metric(path, above))
     sums = [fsum(group.metric(path, one) or 0.0 for group in groups) for one in (above, below)]
     return shown, sums[0] / sums[1] if sums[1] else None
-
-
-def _counted(value: float) -> str:
-    """Return a count as text, such as '79.7' or '245 million'."""
-    return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
 
 
 def _mean(groups: list[CaseRuns], of: Callable[[CaseRuns], float | None]) -> float | None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from gpusim.base.progress import clock, percent
+from gpusim.base.formats import PERCENT, TIMES, clock
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.table import Table, columns
 from gpusim.lab.papers.claims import STATES, JudgedClaim
 from gpusim.lab.papers.figures.compared import ComparisonFigure, engine_share
 from gpusim.lab.papers.network_points import NetworkFigure
@@ -13,7 +13,8 @@ from gpusim.lab.papers.page.markdown import Block, bullets, heading, text
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import ReproductionResults
-from gpusim.lab.papers.values import list_groups, mean_of, times
+from gpusim.lab.papers.values import list_groups, mean_of
+from gpusim.lab.papers.views import NETWORK_RUNS
 
 _PLACE = ("case", "batch", "x", "y", "change")  # labels that distinguish a way's points
 
@@ -78,8 +79,9 @@ def describe_runs(results: ReproductionResults) -> str:
 def table_of_means(publication: Publication) -> Table:
     """Make a table of each figure of speed-ups: means by comparison, of the engine's share, zeros and their limit."""
     pairs = publication.spec.comparisons.values()
-    heads = [*columns("figure", "data", "points"), Column("zeros", percent), Column("limit 1/(1-s)", times)]
-    heads += [Column(title, times) for title in (*(pair.title for pair in pairs), "the engine's own share")]
+    titles = [pair.title for pair in pairs]
+    heads = columns("figure", "data", "points") + columns("zeros", write=PERCENT)
+    heads += columns("limit 1/(1-s)", *titles, "the engine's own share", write=TIMES)
     rows: list[list[object]] = []
     for name, figure in publication.figures.items():
         if not isinstance(figure, ComparisonFigure) or "speedup" not in figure.measures:
@@ -97,13 +99,12 @@ def table_of_means(publication: Publication) -> Table:
 
 def table_of_networks(results: ReproductionResults) -> Table:
     """Make a table of networks' runs: what each took, which part was simulated, and how far off its time may be."""
-    heads = [Column("run"), Column("iteration, ms", "{:,.2f}".format), Column("half-width", percent)]
-    heads += [Column("simulated", percent), Column("processor s", "{:,.0f}".format)]
-    rows: list[list[object]] = []
+    rows = []
     for key, run in sorted(results.networks.items()):
         whole = next(row for row in run.rows if row.by == "network" and row.part == "all")
-        rows.append([key, whole.metrics["kernel.time_us"] / 1e3, run.error, run.fraction, run.seconds])
-    return Table(heads, rows, title="Runs.")
+        times = {"iteration_ms": whole.metrics["kernel.time_us"] / 1e3, "seconds": run.seconds}
+        rows.append({"run": key, "error": run.error, "fraction": run.fraction, **times})
+    return NETWORK_RUNS.table(rows)
 
 
 def list_networks_not_run(publication: Publication) -> Iterator[Block]:

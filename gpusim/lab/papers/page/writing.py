@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
-from gpusim.base.table import Column, Table, columns
+from gpusim.base.formats import TIMES
+from gpusim.base.table import Table, columns
 from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page import sections
@@ -16,7 +17,6 @@ from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import FILE, as_json
 from gpusim.lab.papers.rules import describe_rule
-from gpusim.lab.papers.values import times
 
 PAGE, CLAIMS = "README.md", "claims.md"
 
@@ -90,7 +90,7 @@ def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief:
         return _layer_claims_table(publication, claims)
     heads = columns("figure", "claim", "source", "by", "found", "verdict", "holds where")
     beyond = len(heads) if brief else None
-    heads += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
+    heads += columns("limit 1/(1-s), least", "most", write=TIMES) + columns("source within it", write=_yes)
     heads += columns("fits the GPU's memory", "what moved")
     rows: list[list[Any]] = []
     for one in claims:
