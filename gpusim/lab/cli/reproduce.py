@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError, UserError
+from gpusim.base.formats import GROUPED_0, clock
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
 from gpusim.base.version import __version__
 from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
@@ -146,7 +147,7 @@ def _list(
         lacking = costs.of(keys)
         cycles = math.fsum(one.cycles for one in lacking)
         memory = max((one.memory_mb for one in lacking), default=0.0)
-        return name, len(keys), len(lacking), clock(costs.seconds(keys)), f"{cycles:,.0f}", f"{memory:,.0f}", what
+        return name, len(keys), len(lacking), clock(costs.seconds(keys)), GROUPED_0(cycles), GROUPED_0(memory), what
 
     rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
     rows.append(row("all, what is equal once", list(plan.points), ""))

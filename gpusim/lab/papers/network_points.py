@@ -11,7 +11,8 @@ from gpusim.config import files
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.config.tree import assignments
-from gpusim.lab.papers.publication import Figure, Publication, Reproduction, Where, label_names
+from gpusim.lab.papers.long_table import Where, label_names
+from gpusim.lab.papers.publication import Figure, Publication, Reproduction
 from gpusim.lab.papers.records import NetworkPointRecord
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from workloads.networks.graph import Network

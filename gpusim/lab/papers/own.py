@@ -45,10 +45,10 @@ def select_publication(
 def _replaced(
     reproduction: Reproduction, runs: NetworkRunsSpec, network: str | None, gpus: Sequence[str], batches: Sequence[int]
 ) -> Reproduction:
-    laid: dict[str, Any] = {}
+    update: dict[str, Any] = {}
     if gpus:
-        laid["gpus"] = tuple(runs.gpu_files.get(gpu) or str(_found("--gpu", gpu, GPU_FOLDER)) for gpu in gpus)
-        names = [gpu_name(gpu) for gpu in laid["gpus"]]
+        update["gpus"] = tuple(runs.gpu_files.get(gpu) or str(_found("--gpu", gpu, GPU_FOLDER)) for gpu in gpus)
+        names = [gpu_name(gpu) for gpu in update["gpus"]]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise UserError(f"--gpu: two are called '{twice[0]}'; each needs a file of another name")
@@ -63,12 +63,12 @@ def _replaced(
     if batches:
         ordered = tuple(sorted(set(batches)))
         subjects = {name: one.model_copy(update={"batches": ordered}) for name, one in subjects.items()}
-    laid["networks"] = subjects
+    update["networks"] = subjects
     figures = {
         name: figure.replaced(subjects, tuple(batches)) if isinstance(figure, NetworkFigure) else figure
         for name, figure in reproduction.figures.items()
     }
-    spec = reproduction.spec.model_copy(update={"runs": runs.model_copy(update=laid)})
+    spec = reproduction.spec.model_copy(update={"runs": runs.model_copy(update=update)})
     words = [Path(network).stem] if network else []
     words += [gpu_name(gpu) for gpu in gpus] + [str(batch) for batch in batches]
     options = f" --network {network}" if network else ""

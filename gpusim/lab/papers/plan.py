@@ -132,7 +132,7 @@ def plan_points(
     reproduction: Reproduction,
     figures: Mapping[str, Figure],
     exact: bool = False,
-    asked: PointSelection = PointSelection(),
+    selection: PointSelection = PointSelection(),
 ) -> ReproductionPlan:
     """Plan the points of these figures; raise UserError where two points with the same key differ.
 
@@ -140,14 +140,14 @@ def plan_points(
         reproduction: The publication.
         figures: Its figures, or some.
         exact: Simulate in whole.
-        asked: Which of networks' runs are planned.
+        selection: Which of networks' runs are planned.
     """
     points: dict[str, PlannedPoint] = {}
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():
         keys = []
         for point in figure.points(reproduction) if isinstance(figure, NetworkFigure) else ():
-            if asked.has(point):
+            if selection.has(point):
                 keys.append(point.key)
                 if point.key not in points:
                     points[point.key] = _plan_network(reproduction, point, exact)
@@ -183,13 +183,13 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) 
         With the engine, whose zeros decide, the time is the dense run's; with a library's products, which only the
         library knows, that of ours. Both have classes of their own.
         """
-        found = estimated_network(network, settings.model_copy(update={"products": OWN_PRODUCTS}), wanted)
+        estimated = estimated_network(network, settings.model_copy(update={"products": OWN_PRODUCTS}), wanted)
         under = (settings.gpu.model_dump_json(), engine, settings.products)
         parts: dict[Hashable, float] = {
             point.key: STARTED_S,
-            **{(*under, one): spent for one, spent in found.seconds.items()},
+            **{(*under, one): spent for one, spent in estimated.seconds.items()},
         }
-        return replace(found.cost, cpu_s=STARTED_S + found.cost.cpu_s), {point.key: STARTED_S, **parts}
+        return replace(estimated.cost, cpu_s=STARTED_S + estimated.cost.cpu_s), {point.key: STARTED_S, **parts}
 
     def build_task(work: RunDescription, store: Path) -> JobTask:
         """Build a task that stores what it finds out about a launch at once, so that it can be continued."""
@@ -208,7 +208,7 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) 
 
 def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool) -> PlannedPoint:
     config = point.config()
-    whole = config.run.model_copy(update={"sampling": None, "verify": True})
+    unsampled_run = config.run.model_copy(update={"sampling": None, "verify": True})
 
     def estimate() -> tuple[RunCost, Mapping[Hashable, float]]:
         """Estimate by the publication's rates, and cycles by the closed forms that `kernels: auto` chooses by."""
@@ -222,7 +222,7 @@ def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool)
     return PlannedPoint(
         point=point,
         config=config,
-        unsampled=None if config.run.sampling is None else config.model_copy(update={"run": whole}),
+        unsampled=None if config.run.sampling is None else config.model_copy(update={"run": unsampled_run}),
         products=config.vendor_products,
         describe=describe_run,
         estimate=estimate,

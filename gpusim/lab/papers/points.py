@@ -15,7 +15,8 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
-from gpusim.lab.papers.publication import Figure, Publication, Where
+from gpusim.lab.papers.long_table import Where
+from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.specs.reproduction import PathSpec, ReproductionSpec
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape, GemmShape, gemm_shape
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import DIGITS_6
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
@@ -20,7 +21,6 @@ from gpusim.study.compare.rules import ROOFLINES, RULES
 
 FILE = "results.json"
 SCHEMA = 1
-DIGITS = 6  # significant digits of a stored number
 # what tables, measures and explanations read of a product's run
 _GROUPS = ("data.", "stalls.", "engine.")
 _PATHS = {
@@ -133,7 +133,7 @@ class ReproductionResults:
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+    return float(DIGITS_6(value)) if isinstance(value, float) else value
 
 
 def build_point_record(content: Mapping[str, Any], seconds: float, sources: str = "") -> PointRecord:
@@ -176,7 +176,7 @@ def build_network_record(content: Mapping[str, Any], paths: Iterable[str], batch
     record = restored(content["records"])[-1]
     wanted = sorted({*_ALWAYS, *paths})
     rows = [_row(record, *group, wanted, batch) for group in _groups(record.parts)]
-    whole = next(row for row in rows if row.by == "network" and row.part == ALL)
+    of_all = next(row for row in rows if row.by == "network" and row.part == ALL)
     sampling = record.total.sampling
     places = [one.place.rpartition(" ") for one in record.commands]  # 'conv2 forward'
     return NetworkPointRecord(
@@ -186,7 +186,7 @@ def build_network_record(content: Mapping[str, Any], paths: Iterable[str], batch
             for one, (layer, _, what) in zip(record.commands, places, strict=True)
         ],
         fraction=1.0 if sampling is None else _short(sampling.fraction),
-        error=_short(whole.half_widths.get("kernel.time_us", 0.0) / whole.metrics["kernel.time_us"]),
+        error=_short(of_all.half_widths.get("kernel.time_us", 0.0) / of_all.metrics["kernel.time_us"]),
         seconds=_short(float(record.values["spent_s"])),
     )
 
@@ -204,13 +204,13 @@ def _groups(parts: Sequence[PartRecord]) -> Iterator[tuple[str, str, str, list[P
 
 
 def _directions(
-    by: str, whole: str, layer: str, parts: list[PartRecord]
+    by: str, of_all: str, layer: str, parts: list[PartRecord]
 ) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
     for direction in (FORWARD, BACKWARD, UPDATE):
         some = [part for part in parts if get_direction(part.what) == direction]
         if some:
             yield by, layer, direction, some
-    yield whole, layer, ALL, parts
+    yield of_all, layer, ALL, parts
 
 
 def _row(

@@ -61,7 +61,7 @@ def collected(
     plan: ReproductionPlan,
     keeper: StoreWriter,
     errors: Mapping[str, str],
-    said: Mapping[str, Any],
+    options: Mapping[str, Any],
     earlier: ReproductionResults,
     paths: Collection[str] = (),
 ) -> ReproductionResults:
@@ -72,21 +72,21 @@ def collected(
         plan: All its points.
         keeper: The store.
         errors: Messages of failed points, by key.
-        said: Options of the runs.
+        options: Options of the runs.
         earlier: Results that were known before.
         paths: Metrics that figures of networks read.
     """
     points = {key: record for key, record in earlier.points.items() if key in plan.points}
     networks = {key: record for key, record in earlier.networks.items() if key in plan.points}
     for key, planned in plan.points.items():
-        found = stored(keeper, planned)
-        if found is None or found.exit_code:
+        run = stored(keeper, planned)
+        if run is None or run.exit_code:
             continue
         if isinstance(planned.point, NetworkPoint):
-            networks[key] = build_network_record(found.content, paths, planned.point.batch)
+            networks[key] = build_network_record(run.content, paths, planned.point.batch)
         else:
-            points[key] = build_point_record(found.content, found.seconds, sources_hash())
-    return ReproductionResults(name, points, errors, said, networks)
+            points[key] = build_point_record(run.content, run.seconds, sources_hash())
+    return ReproductionResults(name, points, errors, options, networks)
 
 
 def _note(planned: PlannedPoint, found: MatchingRun, ran: PlanOutcome) -> None:
@@ -111,17 +111,17 @@ class PlanRunner:
         """Run all missing points; an interrupt gives up those that are running."""
         ran, self._start = PlanOutcome(), time.monotonic()
         missing = []
-        for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
-            found = stored(self._keeper, planned)
-            if found is None:
-                products = [one for one in planned.products if not is_there(one)]
+        for planned in sorted(plan.points.values(), key=lambda planned_: -planned_.seconds):
+            run_found = stored(self._keeper, planned)
+            if run_found is None:
+                products = [planned_ for planned_ in planned.products if not is_there(planned_)]
                 if products:
                     ran.left_out[planned.key] = products[0]
                 else:
                     missing.append(planned)
             else:
-                _note(planned, found, ran)
-        self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
+                _note(planned, run_found, ran)
+        self._said, self._all_s = self._start, plain_sum(planned_.seconds for planned_ in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
         self._reporter.say(
@@ -137,21 +137,24 @@ class PlanRunner:
             while (self._executor.running or self._elsewhere) and not self._interrupt.asked:
                 self._collect(missing, ran)
                 for number, planned in self._elsewhere.due(lambda: self._executor.full):
-                    self._begin(number, planned, ran, told=True)
+                    self._begin(number, planned, ran, is_announced=True)
         finally:
             self._executor.stop()
         ran.wall_s = time.monotonic() - self._start
         return ran
 
-    def _begin(self, number: int, planned: PlannedPoint, ran: PlanOutcome, told: bool = False) -> None:
-        """Start a point's run, unless another process has done the same meanwhile, or does it. told: that was said."""
+    def _begin(self, number: int, planned: PlannedPoint, ran: PlanOutcome, is_announced: bool = False) -> None:
+        """Start a point's run, unless another process has done the same meanwhile, or does it.
+
+        is_announced: That another process does it was reported before.
+        """
         taken = self._keeper.take(planned.work)
         if isinstance(taken, MatchingRun):
             _note(planned, taken, ran)
             self._done_s += planned.seconds
         elif isinstance(taken, WorkInOtherProcess):
             self._elsewhere.add(number, planned)
-            if not told:
+            if not is_announced:
                 self._reporter.say(f"{planned.key}: {taken.sentence}")
         else:
             self._executor.submit(number, planned.task(self._keeper.path))

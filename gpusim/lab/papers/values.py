@@ -115,7 +115,7 @@ class CaseRuns:
 
 def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
     """List the groups of a figure in its order."""
-    paths, points, found = publication.spec.paths, publication.results.points, []
+    paths, points, groups = publication.spec.paths, publication.results.points, []
     for case, batch, data in figure.places():
         ways, zeros = dict[str, PointRecord](), None
         for path in figure.paths:
@@ -125,8 +125,8 @@ def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
                 ways[path] = run
                 zeros = float(run.metrics["data.zero_fraction"]) if sparse else zeros
         ways |= _build_ways(publication, figure, ways)
-        found.append(CaseRuns(case, batch, data, ways, zeros, figure.cases[case].count))
-    return found
+        groups.append(CaseRuns(case, batch, data, ways, zeros, figure.cases[case].count))
+    return groups
 
 
 def _build_ways(
@@ -140,13 +140,13 @@ def _build_ways(
             yield path, _part(runs[0], way.leaves_out) if way.part_of else min(runs, key=lambda run: run.time_us)
 
 
-def _part(whole: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
+def _part(run: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
     """Return a run without some of its launches: of its metrics those of time and data alone."""
-    launches = [(name, cycles) for name, cycles in whole.launches if not name.startswith(leaves_out)]
+    launches = [(name, cycles) for name, cycles in run.launches if not name.startswith(leaves_out)]
     cycles = plain_sum(cycles for _, cycles in launches)
-    time_us = whole.time_us * cycles / plain_sum(cycles for _, cycles in whole.launches)
-    data = {name: value for name, value in whole.metrics.items() if name.startswith("data.")}
-    return replace(whole, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
+    time_us = run.time_us * cycles / plain_sum(cycles for _, cycles in run.launches)
+    data = {name: value for name, value in run.metrics.items() if name.startswith("data.")}
+    return replace(run, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
 
 
 def limit_of(zeros: float) -> float:

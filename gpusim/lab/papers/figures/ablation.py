@@ -10,9 +10,10 @@ from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.table import Table
+from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
-from gpusim.lab.papers.publication import FigureRecord, Publication
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
 from gpusim.lab.papers.values import MEASURES, Measure, Metrics, Spreads
 from gpusim.lab.papers.views import ABLATION
@@ -63,14 +64,16 @@ class AblationFigure(RunsFigure):
             if path == self.base or way not in unchanged:
                 continue
             as_is, base = unchanged[way], dense.get(_place(point))
-            gain, whole = (None if base is None else base.time_us / one.time_us for one in (run, as_is))
+            gain, whole_gain = (None if base is None else base.time_us / one.time_us for one in (run, as_is))
             values = {"cycles": run.metrics["kernel.cycles"], "slowdown": run.time_us / as_is.time_us, "gain": gain}
             moved = spreads.time(path) if run.launches != as_is.launches else 0.0  # what moves no launch does nothing
             widths = {"slowdown": values["slowdown"] * hypot(moved, moved), "cycles": values["cycles"] * moved}
             values["gain_kept"] = None
-            if gain is not None and whole is not None and whole > 1:
-                values["gain_kept"] = (gain - 1) / (whole - 1)
-                widths["gain_kept"] = moved * hypot(gain / (whole - 1), whole * (gain - 1) / (whole - 1) ** 2)
+            if gain is not None and whole_gain is not None and whole_gain > 1:
+                values["gain_kept"] = (gain - 1) / (whole_gain - 1)
+                widths["gain_kept"] = moved * hypot(
+                    gain / (whole_gain - 1), whole_gain * (gain - 1) / (whole_gain - 1) ** 2
+                )
             change = point.labels.get("change", next(iter(self.changes)))
             values |= {"way": spec.paths[path].title, **_engine(run), **(_costs(point, run) if costs else {})}
             yield FigureRecord({**point.labels, "change": change}, values, widths)
@@ -124,7 +127,7 @@ def compute_spreads(publication: Publication) -> Spreads:
         return Spreads()
     figure = publication.figures[spec.spread]
     assert isinstance(figure, AblationFigure)
-    found: dict[tuple[str, str], float] = {}
+    effects: dict[tuple[str, str], float] = {}
     as_is: dict[tuple[str, ...], Metrics] = {}
     for point in figure.points(spec):
         path = point.labels["path"]
@@ -135,11 +138,11 @@ def compute_spreads(publication: Publication) -> Spreads:
         for name, measure in MEASURES.items():
             if (value := _known(measure, metrics, first)) is not None:
                 moved = abs(value - 1 if measure.relative else value)
-                found[path, name] = max(found.get((path, name), 0.0), moved)
+                effects[path, name] = max(effects.get((path, name), 0.0), moved)
     for path, way in spec.paths.items():
         for name in MEASURES if way.made_of else ():
-            found[path, name] = max(found.get((part, name), 0.0) for part in way.made_of)
-    return Spreads(found)
+            effects[path, name] = max(effects.get((part, name), 0.0) for part in way.made_of)
+    return Spreads(effects)
 
 
 def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:

@@ -9,9 +9,10 @@ from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table
 from gpusim.lab.papers.figures.ablation import compute_spreads
+from gpusim.lab.papers.long_table import FigureValue
 from gpusim.lab.papers.pictures import stacked
 from gpusim.lab.papers.points import RunsFigure
-from gpusim.lab.papers.publication import FigureValue, Publication
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups
 from gpusim.lab.papers.views import BREAKDOWN
 

@@ -10,9 +10,10 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.formats import plus_minus, thousands
+from gpusim.lab.papers.long_table import FigureValue, Where, matches
 from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.points import ANY_DATA, ReproductionPoint, RunsFigure, does_fit
-from gpusim.lab.papers.publication import FigureValue, Publication, Where, matches
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec
 from gpusim.lab.papers.values import FORMATS, MEASURES, CaseRuns, list_groups
 from gpusim.lab.papers.views import CASE

@@ -10,9 +10,10 @@ from gpusim.base.table import Table
 from gpusim.base.view import View
 from gpusim.jobs.networks.run import build_schedule, planned_iteration
 from gpusim.lab.papers.formats import MIB_0, MIB_1
+from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint, load_network_once, settings_of
 from gpusim.lab.papers.pictures import bars, build_panel
-from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, Reproduction, list_values
+from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.views import MEMORY_OF_LAYERS, MEMORY_OF_NETWORKS, MEMORY_OF_WAYS
 from workloads.networks.figures import layer_figures
 from workloads.networks.memory import no_workspace, plan
@@ -62,18 +63,18 @@ class LayerMemoryFigure(NetworkFigure):
                 settings = settings_of(reproduction, point, exact=False)
                 planned = plan(build_schedule(network, settings, batch, runs.phase == "train"), no_workspace)
                 sizes = layer_figures(planned)
-                whole = sum(one.memory_bytes for one in sizes)
-                largest = max(sizes, key=lambda one: one.memory_bytes)
+                together = sum(layer.memory_bytes for layer in sizes)
+                largest = max(sizes, key=lambda layer: layer.memory_bytes)
                 labels = {"network": name, "batch": str(batch)}
                 layers = [
                     FigureRecord(
-                        {**labels, "layer": one.name, "kind": one.kind},
-                        {"layer_mib": one.memory_bytes / MIB, "layer_share": one.memory_bytes / whole},
+                        {**labels, "layer": layer.name, "kind": layer.kind},
+                        {"layer_mib": layer.memory_bytes / MIB, "layer_share": layer.memory_bytes / together},
                     )
-                    for one in sizes
+                    for layer in sizes
                 ]
-                found = {"network_mib": planned.bytes / MIB, "images": batch, "layers": whole / MIB}
-                found |= {"most": largest.memory_bytes / MIB, "share": largest.memory_bytes / whole}
+                found = {"network_mib": planned.bytes / MIB, "images": batch, "layers": together / MIB}
+                found |= {"most": largest.memory_bytes / MIB, "share": largest.memory_bytes / together}
                 yield FigureRecord(labels, {**found, "largest": largest.name, "series": f"batch {batch}"}), layers
 
     def tables(self, publication: Publication) -> Iterator[Table]:

@@ -9,10 +9,10 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.figures.layers import LayerMeasurement, LayerRow, LayersFigure
+from gpusim.lab.papers.long_table import FigureRecord, FigureValue, Label, Where
 from gpusim.lab.papers.network_points import LABELS
 from gpusim.lab.papers.pictures import bars, build_panel
-from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, Where
-from gpusim.lab.papers.specs.claim import Label
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.values import list_reasons
 
 
@@ -66,17 +66,20 @@ class RatiosFigure(LayersFigure):
         rows = self.rows(publication)
         for measure in self.measures:
             found: dict[tuple[tuple[str, str], ...], dict[str, LayerMeasurement]] = {}
-            for one in self.measure(measure, rows):
-                labels = dict(one.of.labels)
+            for measurement in self.measure(measure, rows):
+                labels = dict(measurement.of.labels)
                 of, _ = labels.pop(self.label), labels.pop("kind")  # in another way a layer may be of another kind
-                found.setdefault(tuple(labels.items()), {})[of] = one
+                found.setdefault(tuple(labels.items()), {})[of] = measurement
             for rest, by_label in found.items():
                 for of, over in self._pairs(publication, rows):
                     if of in by_label and over in by_label and by_label[over].value:
                         above, below = by_label[of], by_label[over]
                         labels = {**dict(rest), "kind": above.of.row.kind, "of": of, "over": over}
                         value = above.value / below.value
-                        parts = [one.half_width / one.value if one.value else 0.0 for one in (above, below)]
+                        parts = [
+                            measurement.half_width / measurement.value if measurement.value else 0.0
+                            for measurement in (above, below)
+                        ]
                         gpu = over if self.label == "gpu" else labels["gpu"]  # between GPUs it counts for the second
                         widths = {measure: abs(value) * hypot(*parts)}
                         yield FigureRecord(labels, {measure: value}, widths, gpu), above.of, below.of
@@ -101,15 +104,17 @@ class RatiosFigure(LayersFigure):
     def _bars(self, publication: Publication) -> tuple[list[str], dict[str, list[FigureRecord]]]:
         """Return the names of all series (the pair, with what else varies), and the ratios of each measure by them."""
         ratios = list(self._ratios(publication))
-        varied = [label for label in LABELS if len({one.labels.get(label) for one, _, _ in ratios}) > 1]
-        found: dict[str, list[FigureRecord]] = {}
-        for one, _, below in ratios:
-            series = [f"{one.labels['of']} / {one.labels['over']}", *(one.labels[label] for label in varied)]
-            name = below.row.layer or one.labels["network"] if self.label == "part" else below.name
-            ((measure, value),) = one.values.items()
-            labels, widths = {"layer": name, "series": " ".join(series)}, {"ratio": one.half_widths[measure]}
-            found.setdefault(measure, []).append(FigureRecord(labels, {"ratio": value}, widths))
-        return list(dict.fromkeys(one.labels["series"] for records in found.values() for one in records)), found
+        varied = [label for label in LABELS if len({ratio.labels.get(label) for ratio, _, _ in ratios}) > 1]
+        by_measure: dict[str, list[FigureRecord]] = {}
+        for ratio, _, below in ratios:
+            series = [f"{ratio.labels['of']} / {ratio.labels['over']}", *(ratio.labels[label] for label in varied)]
+            name = below.row.layer or ratio.labels["network"] if self.label == "part" else below.name
+            ((measure, value),) = ratio.values.items()
+            labels, widths = {"layer": name, "series": " ".join(series)}, {"ratio": ratio.half_widths[measure]}
+            by_measure.setdefault(measure, []).append(FigureRecord(labels, {"ratio": value}, widths))
+        return list(
+            dict.fromkeys(ratio.labels["series"] for records in by_measure.values() for ratio in records)
+        ), by_measure
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of each measure: a row for each layer, a column for each pair."""

@@ -14,9 +14,10 @@ from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.formats import number
+from gpusim.lab.papers.long_table import FigureValue
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
 from gpusim.lab.papers.pictures import BarPanel, bars, stacked
-from gpusim.lab.papers.publication import FigureValue, Publication, Reproduction
+from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import ALL, WORK, NetworkRowRecord, get_direction
 from gpusim.results import metrics
 from gpusim.study.compare.rules import nearest_roofline, parse_measure
@@ -52,17 +53,17 @@ class LayerRow:
 
     def describe_bounds(self) -> str:
         """Put into words what bounds the row, and where its wavefronts wait."""
-        said = []
+        parts = []
         bound = nearest_roofline(self.row.metrics)
         if bound is not None:
-            said.append(f"{_BOUNDS.get(bound[0], bound[0])} busy for {PERCENT(bound[1])}")
+            parts.append(f"{_BOUNDS.get(bound[0], bound[0])} busy for {PERCENT(bound[1])}")
         stalls = {p.partition(".")[2]: v for p, v in self.row.metrics.items() if p.startswith("stalls.")}
         whole = plain_sum(stalls.values())
         waits = {name: cycles for name, cycles in stalls.items() if name != "issued"}
         if whole and waits:
             most = max(waits, key=lambda name: waits[name])
-            said.append(f"{most.replace('_', ' ')} {PERCENT(waits[most] / whole)} of the wavefronts' cycles")
-        return f"{self.name}: {', '.join(said)}"
+            parts.append(f"{most.replace('_', ' ')} {PERCENT(waits[most] / whole)} of the wavefronts' cycles")
+        return f"{self.name}: {', '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,8 @@ class MeasureSpec(Spec):
         relative = ((width / value) ** 2 + (width_below / below) ** 2) ** 0.5 if value else width_below / below
         return LayerMeasurement(row, self.factor * value / below, self.factor * abs(value / below) * relative)
 
-    def whole_of(self, row: LayerRow) -> tuple[str, ...]:
-        """Return the name of the rows that a row is related to: a point's, or a network's on a GPU."""
+    def group_of(self, row: LayerRow) -> tuple[str, ...]:
+        """Return the name of the rows that a row is a share of: a point's, or a network's on a GPU."""
         point = row.point
         return (point.network, point.gpu, point.way) if self.of_largest else (point.key,)
 
@@ -145,7 +146,7 @@ class LayersFigure(NetworkFigure):
 
     def rows(self, publication: Publication) -> list[LayerRow]:
         """List the rows of all known points."""
-        found = []
+        rows_ = []
         for point, run in self.known_points(publication):
             some = {row.layer for row in run.rows} & set(self.layers)
             for row in run.rows:
@@ -156,23 +157,23 @@ class LayersFigure(NetworkFigure):
                     and (not some or row.layer in some)
                     and (not self.kinds or row.kind in self.kinds)
                 ):
-                    found.append(LayerRow(point, row))
-        return found
+                    rows_.append(LayerRow(point, row))
+        return rows_
 
     def measure(self, name: str, rows: Sequence[LayerRow]) -> list[LayerMeasurement]:
         """Measure rows, of which those are left out to which the measure does not apply."""
         spec = self.measures[name]
-        found = [one for row in rows if (one := spec.measure(row)) is not None]
+        measured = [measurement for row in rows if (measurement := spec.measure(row)) is not None]
         if not (spec.share or spec.of_largest):
-            return found
-        wholes: dict[Any, float] = {}
-        for one in found:
-            if self.by != "network" or one.of.row.part != ALL:  # what all comes to is no part
-                whole = spec.whole_of(one.of)
-                before = wholes.get(whole, 0.0)
-                wholes[whole] = max(before, one.value) if spec.of_largest else before + one.value
-        related = [(one, wholes[spec.whole_of(one.of)]) for one in found]
-        return [LayerMeasurement(one.of, one.value / whole, one.half_width / whole) for one, whole in related if whole]
+            return measured
+        sums: dict[Any, float] = {}
+        for part in measured:
+            if self.by != "network" or part.of.row.part != ALL:  # what all comes to is no part
+                group = spec.group_of(part.of)
+                before = sums.get(group, 0.0)
+                sums[group] = max(before, part.value) if spec.of_largest else before + part.value
+        related = [(part, sums[spec.group_of(part.of)]) for part in measured]
+        return [LayerMeasurement(part.of, part.value / size, part.half_width / size) for part, size in related if size]
 
     def title_of(self, name: str) -> str:
         """Return a measure's title."""
@@ -186,14 +187,14 @@ class LayersFigure(NetworkFigure):
         """Yield each measure of each row."""
         rows = self.rows(publication)
         for name in self.measures:
-            for one in self.measure(name, rows):
+            for measurement in self.measure(name, rows):
                 yield FigureValue(
                     measure=name,
-                    comparison=one.of.point.gpu,
-                    labels=one.of.labels,
-                    value=one.value,
-                    reasons=(one.of.describe_bounds(),),
-                    half_width=one.half_width,
+                    comparison=measurement.of.point.gpu,
+                    labels=measurement.of.labels,
+                    value=measurement.value,
+                    reasons=(measurement.of.describe_bounds(),),
+                    half_width=measurement.half_width,
                 )
 
 
@@ -298,7 +299,7 @@ class StackFigure(LayersFigure):
 def metric_paths(reproduction: Reproduction) -> list[str]:
     """List the metrics that a publication's figures of layers read; raise UserError for one that is not there."""
     known = [one.path for one in metrics.METRICS if not one.of_run] + [f"work.{name}" for name in WORK]
-    found: dict[str, None] = {}
+    listed: dict[str, None] = {}
     for name, figure in reproduction.figures.items():
         for measure, spec in figure.measures.items() if isinstance(figure, LayersFigure) else ():
             parts, where = parse_measure(spec.of), f"{name}: measures.{measure}.of"
@@ -310,5 +311,5 @@ def metric_paths(reproduction: Reproduction) -> list[str]:
                     hint = f"; did you mean '{guess}'?" if guess else ""
                     raise UserError(f"{where}: unknown metric '{path}'{hint}")
                 if not path.startswith("work."):
-                    found[path] = None
-    return list(found)
+                    listed[path] = None
+    return list(listed)

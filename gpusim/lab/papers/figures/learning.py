@@ -14,8 +14,9 @@ from gpusim.base.spec import param
 from gpusim.base.student import interval
 from gpusim.base.table import Table
 from gpusim.base.view import View, column
+from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.pictures import lines
-from gpusim.lab.papers.publication import Figure, FigureRecord, Publication
+from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.views import LEARNING
 
 _COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
@@ -80,22 +81,22 @@ class LearningFigure(Figure):
         """Yield means over seeds of each network's last epoch, its epochs to a loss, and what it loses to the first."""
         level, first = self._level(), dict[str, tuple[float, float]]()
         for name, seeds in self._curves().items():
-            found = {
+            means = {
                 "test_accuracy": interval([one.accuracy[-1] for one in seeds]),
                 "train_accuracy": interval([one.fitted[-1] for one in seeds]),
                 "loss": interval([one.loss[-1] for one in seeds]),
                 "epochs": interval([one.epochs_to(level) for one in seeds]),
             }
-            is_first, first = not first, first or found
+            is_first, first = not first, first or means
             for lost, of in (("accuracy_lost", "test_accuracy"), ("fit_lost", "train_accuracy")):
-                width = 0.0 if is_first else math.hypot(first[of][1], found[of][1])
-                found[lost] = first[of][0] - found[of][0], width
-            (above, above_width), (below, below_width) = found["epochs"], first["epochs"]
+                width = 0.0 if is_first else math.hypot(first[of][1], means[of][1])
+                means[lost] = first[of][0] - means[of][0], width
+            (above, above_width), (below, below_width) = means["epochs"], first["epochs"]
             if not is_first and math.isfinite(above / below):
                 width = above / below * math.hypot(above_width / above, below_width / below)
-                found["epochs_over_first"] = above / below, width
-            values = {measure: value for measure, (value, _) in found.items()}
-            widths = {measure: width for measure, (_, width) in found.items()}
+                means["epochs_over_first"] = above / below, width
+            values = {measure: value for measure, (value, _) in means.items()}
+            widths = {measure: width for measure, (_, width) in means.items()}
             counts = {"seeds": len(seeds), "last": len(seeds[0].loss)}
             yield FigureRecord({"weights": name}, {**values, **counts}, widths)
 
@@ -104,14 +105,14 @@ class LearningFigure(Figure):
         formats: dict[str, Callable[[float], str]] = {"loss": FIXED_3, "epochs": FIXED_1}
         formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), PERCENT)
         rows = []
-        for one in self._means():
+        for record in self._means():
             texts = {}
             for measure, write in formats.items():
-                value, width = one.values[measure], one.half_widths[measure]
+                value, width = record.values[measure], record.half_widths[measure]
                 texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
-            if not math.isfinite(one.values["epochs"]):
+            if not math.isfinite(record.values["epochs"]):
                 texts["epochs"] = "never"
-            rows.append({**one.row, **texts})
+            rows.append({**record.row, **texts})
         yield View((*LEARNING, column("epochs", f"epochs to a loss of {FIXED_2(self._level())}"))).table(rows)
 
     def records(self, publication: Publication) -> Iterator[FigureRecord]:

@@ -12,9 +12,10 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import MISSING, Table, columns
 from gpusim.lab.papers.formats import thousands
+from gpusim.lab.papers.long_table import FigureValue
 from gpusim.lab.papers.pictures import HeatMapPanel, heat
 from gpusim.lab.papers.points import RunsFigure, build_labels
-from gpusim.lab.papers.publication import FigureValue, Publication
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
 from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, list_reasons
 
@@ -73,13 +74,13 @@ class MapFigure(RatioMapFigure):
     def _runs(self, publication: Publication, x: str, y: str) -> dict[str, PointRecord]:
         """Return the known runs at a place of the map, by way."""
         ((case, batch, data),) = self.places()
-        found = {}
+        runs = {}
         for path in self.paths:
             labels = build_labels(case, batch, data, path, publication.spec.paths[path].sparse)
             run = publication.results.points.get(" ".join([*labels.values(), x, y]))
             if run is not None:
-                found[path] = run
-        return found
+                runs[path] = run
+        return runs
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each place."""

@@ -21,8 +21,9 @@ from gpusim.lab.monitor.curves import find_curves
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
 from gpusim.lab.monitor.replay import MapReplay, Replay, replay
 from gpusim.lab.monitor.scheduler import MonitorError
+from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.pictures import bars, build_panel, lines
-from gpusim.lab.papers.publication import Figure, FigureRecord, Publication
+from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.views import CLOSED_LOOP, CURVES, MONITOR, OVERHEADS, OVERHEADS_MEASURED, SPARSE_PASSES
 
 LATE = 0.5  # of a training: from there on its curves are called stable
@@ -111,7 +112,7 @@ class OverheadsFigure(Figure):
         for name, published in TABLE_6_6.items():
             share = expected_share(published.iterations)
             cost = measured[name][0]["overhead"]["exhaustive"] if name in measured else None
-            found = {
+            values = {
                 "iterations": published.iterations,
                 "exhaustive": published.exhaustive,
                 "monitored": published.monitored,
@@ -119,7 +120,7 @@ class OverheadsFigure(Figure):
                 "measured_exhaustive": cost,
                 "measured_overhead": None if cost is None else monitored_overhead(cost, share),
             }
-            yield FigureRecord({"network": name}, found)
+            yield FigureRecord({"network": name}, values)
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each network, and one of the measurements."""
@@ -150,18 +151,20 @@ class ClosedLoopFigure(Figure):
             try:
                 content = json.loads(Path(file).read_text(encoding="utf-8"))
                 timed, curves = timed_training(content), find_curves(content["curves"])
-                found = {one.policy: one for one in closed_loop(timed, curves, MonitorSpec(**self.settings))}
+                outcomes = {
+                    outcome.policy: outcome for outcome in closed_loop(timed, curves, MonitorSpec(**self.settings))
+                }
             except (ValueError, KeyError, TypeError, MonitorError) as error:
                 raise UserError(f"{file}: {error}") from None
             records = []
-            for policy, one in found.items():
+            for policy, outcome in outcomes.items():
                 over = {"speedup": DENSE, "over_threshold": THRESHOLD, "over_oracle": ORACLE}
-                ratios = {measure: found[base].time_us / one.time_us for measure, base in over.items()}
-                widths = {what: hypot(one.doubt, found[base].doubt) for what, base in over.items()}
-                widths["speedup"] = one.doubt  # dense times have no line between points
-                values = {**ratios, "measuring": one.measuring_us / one.time_us, "outcome": one}
-                values |= {"iterations": curves.length, "time_s": one.time_us / 1e6, "doubt": one.doubt}
-                values |= {"sparse": one.sparse, "misjudged": one.misjudged, "changes": one.changes}
+                ratios = {measure: outcomes[base].time_us / outcome.time_us for measure, base in over.items()}
+                widths = {what: hypot(outcome.doubt, outcomes[base].doubt) for what, base in over.items()}
+                widths["speedup"] = outcome.doubt  # dense times have no line between points
+                values = {**ratios, "measuring": outcome.measuring_us / outcome.time_us, "outcome": outcome}
+                values |= {"iterations": curves.length, "time_s": outcome.time_us / 1e6, "doubt": outcome.doubt}
+                values |= {"sparse": outcome.sparse, "misjudged": outcome.misjudged, "changes": outcome.changes}
                 half_widths = {what: ratio * widths[what] for what, ratio in ratios.items()}
                 records.append(FigureRecord({"training": name, "policy": policy}, values, half_widths))
             yield timed, records
@@ -169,15 +172,15 @@ class ClosedLoopFigure(Figure):
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of whole trainings by policy, and one of the passes that can skip zeros."""
         trainings = list(self._trainings())
-        yield CLOSED_LOOP.table(one.row for _, records in trainings for one in records)
+        yield CLOSED_LOOP.table(timed_pass.row for _, records in trainings for timed_pass in records)
         rows: list[dict[str, Any]] = []
         for timed, records in trainings:
-            outcomes = {one.labels["policy"]: one.values["outcome"] for one in records}
-            for number, one in enumerate(timed.passes):
-                gains = [one.dense_us / spent for spent in one.sparse_us]
-                row = {"training": records[0].labels["training"], "part": one.dense_us / timed.iteration_us}
-                row |= {"layer": one.layer, "what": one.what, "zeros": one.zeros, "gains": gains}
-                row |= {"line_off": one.interpolation_error, "break_even": one.break_even}
+            outcomes = {timed_pass.labels["policy"]: timed_pass.values["outcome"] for timed_pass in records}
+            for number, timed_pass in enumerate(timed.passes):
+                gains = [timed_pass.dense_us / spent for spent in timed_pass.sparse_us]
+                row = {"training": records[0].labels["training"], "part": timed_pass.dense_us / timed.iteration_us}
+                row |= {"layer": timed_pass.layer, "what": timed_pass.what, "zeros": timed_pass.zeros, "gains": gains}
+                row |= {"line_off": timed_pass.interpolation_error, "break_even": timed_pass.break_even}
                 rows.append({**row, **{policy: found.by_pass[number] for policy, found in outcomes.items()}})
         yield SPARSE_PASSES.table(rows)
 

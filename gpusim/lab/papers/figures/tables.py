@@ -16,8 +16,9 @@ from gpusim.base.table import Table, columns
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from gpusim.lab.papers.formats import BYTES, UM2
+from gpusim.lab.papers.long_table import OURS, FigureRecord, FigureValue
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
-from gpusim.lab.papers.publication import OURS, Figure, FigureRecord, FigureValue, Publication
+from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import NetworkLaunchRecord, NetworkPointRecord
 from gpusim.lab.papers.views import AREA, GRIDS, LIBRARIES
 from gpusim.model.energy.area import AreaRow, added_um2, engine_area
@@ -123,15 +124,18 @@ class GridsFigure(Figure):
 
     def kernel_records(self) -> Iterator[FigureRecord]:
         """Yield the kernels with the results of equations 9 to 11."""
-        for one in self.kernels:
-            blocks = -(-one.result[0] // one.tile[0]) * -(-one.result[1] // one.tile[1])
-            at_once = self.multiprocessors * (self.registers // (one.block_size * one.registers))
-            waves = -(-one.grid // at_once)
-            found: dict[str, Any] = {"result": "×".join(map(str, one.result)), "tile": "×".join(map(str, one.tile))}
-            found |= {"blocks": blocks, "at_once": at_once, "utilisation": one.grid / (waves * at_once)}
-            found |= {"block": one.block_size, "registers": one.registers, "grid": one.grid}
-            labels = {"layer": one.layer, "kind": one.kind, "library": one.library}
-            yield FigureRecord(labels, {**found, "grid_by_equation": float(one.grid == blocks)})
+        for kernel in self.kernels:
+            blocks = -(-kernel.result[0] // kernel.tile[0]) * -(-kernel.result[1] // kernel.tile[1])
+            at_once = self.multiprocessors * (self.registers // (kernel.block_size * kernel.registers))
+            waves = -(-kernel.grid // at_once)
+            values: dict[str, Any] = {
+                "result": "×".join(map(str, kernel.result)),
+                "tile": "×".join(map(str, kernel.tile)),
+            }
+            values |= {"blocks": blocks, "at_once": at_once, "utilisation": kernel.grid / (waves * at_once)}
+            values |= {"block": kernel.block_size, "registers": kernel.registers, "grid": kernel.grid}
+            labels = {"layer": kernel.layer, "kind": kernel.kind, "library": kernel.library}
+            yield FigureRecord(labels, {**values, "grid_by_equation": float(kernel.grid == blocks)})
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each kernel."""
@@ -171,7 +175,7 @@ class LaunchesFigure(NetworkFigure):
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield the share of each kind of layer in the time of the listed launches, and of each layer's pass in all."""
-        for point, run, whole in self._known(publication):
+        for point, run, time_us in self._known(publication):
             longest, kinds = self._longest(run), {row.layer: row.kind for row in run.rows if row.by == "layer"}
             listed = plain_sum(one.time_us for one in longest)
             for kind in sorted(set(kinds.values())):
@@ -180,4 +184,4 @@ class LaunchesFigure(NetworkFigure):
             for layer, what in dict.fromkeys((one.layer, one.what) for one in run.launches):
                 part = plain_sum(one.time_us for one in run.launches if (one.layer, one.what) == (layer, what))
                 labels = {**point.labels, "layer": layer, "kind": kinds.get(layer, ""), "part": what}
-                yield FigureValue("iteration_share", point.gpu, labels, part / whole)
+                yield FigureValue("iteration_share", point.gpu, labels, part / time_us)

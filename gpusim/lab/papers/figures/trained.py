@@ -13,9 +13,10 @@ from gpusim.base.spec import param
 from gpusim.base.table import Table, columns
 from gpusim.config import files
 from gpusim.lab.papers.formats import MS
+from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
 from gpusim.lab.papers.pictures import BarPanel, bars, build_panel
-from gpusim.lab.papers.publication import FigureRecord, FigureValue, Publication, list_values
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.views import FLOW_MEMORY, FLOW_TIMES, SCALING
 from gpusim.lab.training.measure import PipelineTiming, TrainingMeasurement, measure, simulate_pace
 from gpusim.lab.training.model_parallel import split_into_stages
@@ -43,14 +44,14 @@ class TrainedFigure(NetworkFigure):
         """Return what a known point says of a training: network, batch, GPU, circulant layers, times of layers."""
         runs = publication.reproduction.runs
         subject = runs.networks[point.network]
-        found: dict[str, Any] = {"network": subject.network, "batch": point.batch, "gpu": runs.gpu_files[point.gpu]}
+        settings: dict[str, Any] = {"network": subject.network, "batch": point.batch, "gpu": runs.gpu_files[point.gpu]}
         of_run = {**runs.sets, **subject.sets, **runs.ways[point.way].sets}
-        found |= {path: value for path, value in of_run.items() if path.startswith(_ALSO_OF_TRAININGS)}
+        settings |= {path: value for path, value in of_run.items() if path.startswith(_ALSO_OF_TRAININGS)}
         layers: dict[str, dict[str, float]] = {}
         for row in publication.results.networks[point.key].rows:
             if row.by == "direction":
                 layers.setdefault(row.layer, {})[f"{row.part}_ms"] = row.metrics["kernel.time_us"] / 1e3
-        return found | {"compute": {"layers": layers}}
+        return settings | {"compute": {"layers": layers}}
 
 
 class StagesFigure(TrainedFigure):
@@ -130,15 +131,15 @@ class ScalingFigure(TrainedFigure):
             for point, _ in self.known_points(publication)
             for count in self.gpus_trained
         }
-        found = []
+        records = []
         for (point, count), pace in paces.items():
             base = paces.get((replace(point, way=first), count))
             gain = None if base is None else base.iteration_us / pace.iteration_us
             values: dict[str, Any] = {"iteration_ms": pace.iteration_us / 1e3, "exposed_ms": pace.exposed_us / 1e3}
             values |= {"sum_ms": pace.communication_us / 1e3, "gain": gain, "run": point.key, "count": count}
             values["speedup"] = gain if point.way != first else None
-            found.append(FigureRecord({**point.labels, "gpus": str(count)}, values, comparison=point.gpu))
-        return found
+            records.append(FigureRecord({**point.labels, "gpus": str(count)}, values, comparison=point.gpu))
+        return records
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each way and number of GPUs."""
@@ -174,21 +175,21 @@ class FlowStagesFigure(TrainedFigure):
         for point, run in self.known_points(publication):
             settings = {**self.settings(publication, point), "gpus": [len(STAGES)]}
             launches = [(one.kernel, one.time_us) for one in run.launches]
-            found = split_into_stages(load_training(self.training, settings), launches)
+            records = split_into_stages(load_training(self.training, settings), launches)
             values = {
-                "stages_waiting": found.one_us / found.waiting_us,
-                "stages_streaming": found.one_us / found.streaming_us,
-                "stages_over_batches": found.over_batches,
-                "largest_share": max(found.stage_bytes) / found.whole_bytes,
-                "links": " + ".join(GROUPED_2(us / 1e3) for us in found.links_us),
-                "one GPU": found.one_us / 1e3,
-                "in stages, each waits": found.waiting_us / 1e3,
-                "in stages, none waits": found.streaming_us / 1e3,
-                "a batch on each GPU, of a batch": found.batches_us / len(STAGES) / 1e3,
-                "whole_mib": found.whole_bytes / MIB,
+                "stages_waiting": records.one_us / records.waiting_us,
+                "stages_streaming": records.one_us / records.streaming_us,
+                "stages_over_batches": records.over_batches,
+                "largest_share": max(records.stage_bytes) / records.whole_bytes,
+                "links": " + ".join(GROUPED_2(us / 1e3) for us in records.links_us),
+                "one GPU": records.one_us / 1e3,
+                "in stages, each waits": records.waiting_us / 1e3,
+                "in stages, none waits": records.streaming_us / 1e3,
+                "a batch on each GPU, of a batch": records.batches_us / len(STAGES) / 1e3,
+                "whole_mib": records.whole_bytes / MIB,
             }
-            values |= {f"{stage}_ms": us / 1e3 for stage, us in zip(STAGES, found.stages_us, strict=True)}
-            values |= {f"{stage}_mib": size / MIB for stage, size in zip(STAGES, found.stage_bytes, strict=True)}
+            values |= {f"{stage}_ms": us / 1e3 for stage, us in zip(STAGES, records.stages_us, strict=True)}
+            values |= {f"{stage}_mib": size / MIB for stage, size in zip(STAGES, records.stage_bytes, strict=True)}
             yield FigureRecord(point.labels, {**values, "run": point.key}, comparison=point.gpu)
 
     def tables(self, publication: Publication) -> Iterator[Table]:

@@ -17,9 +17,9 @@ from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
 from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.long_table import FigureRecord, Label, Where, matches
 from gpusim.lab.papers.pictures import BarPanel, bars
-from gpusim.lab.papers.publication import Figure, FigureRecord, Publication, Where, locate_files, matches
-from gpusim.lab.papers.specs.claim import Label
+from gpusim.lab.papers.publication import Figure, Publication, locate_files
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from gpusim.lab.papers.values import list_groups
 from gpusim.lab.papers.views import TRAINING

@@ -37,17 +37,19 @@ def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim)
     text = ""
     if known <= {HOLDS, FAILS, MIXED}:
         text = answer.holds if known == {HOLDS} else answer.does_not if known == {FAILS} else answer.in_part
-    found = {columns[name]: one for name, one in judged.judging.items() if one.state != UNASKABLE}
+    decided = {columns[name]: verdict for name, verdict in judged.judging.items() if verdict.state != UNASKABLE}
     if not text:
         verdicts = ", ".join(f"{title} {state}" for title, state in states.items())
         source = f" (source: {judged.claim.said})" if judged.claim.said != MISSING else ""
-        ours = _by_column({title: one.ours for title, one in found.items()}, " ", "; ")
+        ours = _by_column({title: verdict.ours for title, verdict in decided.items()}, " ", "; ")
         return f"Whether {judged.claim.text}{source}: {verdicts}; found {ours}."
     left_out = {key for verdict in judged.verdicts.values() for key in verdict.without}
     text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
     of_all = known in ({HOLDS}, {FAILS})  # how many values are as claimed goes without saying
-    texts = {title: _COUNT.sub("", one.ours) if of_all else one.ours for title, one in found.items()}
-    why = _by_column({title: "; ".join(one.reasons) for title, one in found.items() if one.reasons}, ": ", ". ")
+    texts = {title: _COUNT.sub("", verdict.ours) if of_all else verdict.ours for title, verdict in decided.items()}
+    why = _by_column(
+        {title: "; ".join(verdict.reasons) for title, verdict in decided.items() if verdict.reasons}, ": ", ". "
+    )
     return text.replace("{found}", _by_column(texts, " ", "; ")).replace("{why}", why)
 
 

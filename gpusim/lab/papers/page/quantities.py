@@ -54,8 +54,8 @@ def _found(
     if over is not None:
         known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
     if what in known:
-        one = known[what]
-        return TIMES, _mean(groups, lambda group: group.speedup(one.path, one.base))
+        pair = known[what]
+        return TIMES, _mean(groups, lambda group: group.speedup(pair.path, pair.base))
     if what == "zeros":
         return PERCENT, _mean(groups, lambda group: group.zeros)
     if what == "limit":
@@ -67,7 +67,7 @@ def _found(
     shown = PERCENT if below or above.endswith(_FRACTIONS) else count
     if not below:
         return shown, _mean(groups, lambda group: group.metric(path, above))
-    sums = [fsum(group.metric(path, one) or 0.0 for group in groups) for one in (above, below)]
+    sums = [fsum(group.metric(path, pair) or 0.0 for group in groups) for pair in (above, below)]
     return shown, sums[0] / sums[1] if sums[1] else None
 
 

@@ -16,7 +16,6 @@ from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bull
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import FILE, as_json
-from gpusim.lab.papers.rules import describe_rule
 
 PAGE, CLAIMS = "README.md", "claims.md"
 
@@ -93,11 +92,11 @@ def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief:
     heads += columns("limit 1/(1-s), least", "most", write=TIMES) + columns("source within it", write=_yes)
     heads += columns("fits the GPU's memory", "what moved")
     rows: list[list[Any]] = []
-    for one in claims:
-        head, rule = [one.figure, one.claim.text, one.claim.said], describe_rule(one.claim)
-        if not one.judging:
+    for judged in claims:
+        head, rule = [judged.figure, judged.claim.text, judged.claim.said], judged.claim.describe()
+        if not judged.judging:
             rows.append([*head, None, None, BESIDE, rule, *[None] * 5])
-        for name, verdict in one.judging.items():
+        for name, verdict in judged.judging.items():
             limits = (min(verdict.limits), max(verdict.limits)) if verdict.limits else (None, None)
             left_out = f", {len(verdict.without)} of its runs not run" if verdict.without else ""
             row: list[Any] = [
@@ -107,7 +106,7 @@ def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief:
                 verdict.state + left_out,
                 rule or None,
             ]
-            row += [*limits, one.is_allowed(name), one.fits or None]
+            row += [*limits, judged.is_allowed(name), judged.fits or None]
             rows.append([*row, "; ".join(verdict.reasons) or None])
     return Table(heads[:beyond], [row[:beyond] for row in rows], "claims")
 
@@ -119,7 +118,7 @@ def _layer_claims_table(publication: Publication, claims: Sequence[JudgedClaim])
         heads += columns(f"{title}: found", f"{title}: verdict", f"{title}: why")
     rows = []
     for one in claims:
-        row: list[Any] = [one.figure, one.claim.text, one.claim.said, describe_rule(one.claim) or None]
+        row: list[Any] = [one.figure, one.claim.text, one.claim.said, one.claim.describe() or None]
         for verdict in one.verdicts.values():
             left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
             row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
@@ -197,17 +196,17 @@ def _why_empty(publication: Publication, name: str) -> str:
     return f"Not run yet: `gpusim reproduce {publication.reproduction.command} --only {name}` runs it."
 
 
-def _claim(one: JudgedClaim) -> str:
+def _claim(judged: JudgedClaim) -> str:
     """Return a claim with its verdicts, as one line."""
-    if one.claim.unaskable:
-        return f"{one.claim.text}: *{UNASKABLE}*: {one.claim.unaskable}."
+    if judged.claim.unaskable:
+        return f"{judged.claim.text}: *{UNASKABLE}*: {judged.claim.unaskable}."
     verdicts = []
-    for column, verdict in one.judging.items():
+    for column, verdict in judged.judging.items():
         more = f" ({'; '.join(verdict.reasons)})" if verdict.state == UNASKABLE else ""
         found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED) else ""
         more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
         verdicts.append(f"{column} **{verdict.state}**{found}{more}")
-    return f"{one.claim.text} (source: {one.claim.said}): {'; '.join(verdicts) or 'no value'}."
+    return f"{judged.claim.text} (source: {judged.claim.said}): {'; '.join(verdicts) or 'no value'}."
 
 
 def _figure_page(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
@@ -215,10 +214,10 @@ def _figure_page(publication: Publication, name: str, claims: Sequence[JudgedCla
     figure = publication.figures[name]
     yield heading(f"{name}: {figure.title}", TOP)
     yield text(f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).")
-    rules = [judged.claim for judged in claims if judged.figure == name and describe_rule(judged.claim)]
+    rules = [judged.claim for judged in claims if judged.figure == name and judged.claim.describe()]
     if rules:
         yield text("Rules of its claims:")
-        yield bullets(f"{claim.text}: `{describe_rule(claim)}`" for claim in rules)
+        yield bullets(f"{claim.text}: `{claim.describe()}`" for claim in rules)
     tables = [table for table in publication.tables[name] if table.rows]
     if not tables:
         yield text(_why_empty(publication, name))

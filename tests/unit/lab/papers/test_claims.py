@@ -17,9 +17,8 @@ from gpusim.lab.papers.claims import (
     JudgedClaim,
     judge,
 )
-from gpusim.lab.papers.publication import FigureValue
-from gpusim.lab.papers.rules import spearman
-from gpusim.lab.papers.specs.claim import (
+from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.rules import (
     BoundRule,
     ClaimSpec,
     CorrelationRule,
@@ -28,6 +27,7 @@ from gpusim.lab.papers.specs.claim import (
     OrderRule,
     TrendRule,
     ValueRule,
+    spearman,
 )
 from gpusim.lab.papers.values import times
 

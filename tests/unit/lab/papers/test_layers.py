@@ -118,7 +118,7 @@ def test_own_runs_are_chosen_or_take_the_place_of_the_publication_s(tmp_path: Pa
     reproduction = loaded(tmp_path)
     same, asked = select_publication(reproduction, "net", ["r9nano"], [2])
     assert same is reproduction and asked == PointSelection(frozenset({"net"}), frozenset({"r9nano"}), frozenset({2}))
-    assert set(plan_points(same, same.figures, asked=asked).points) == {"net 2 r9nano plain"}
+    assert set(plan_points(same, same.figures, selection=asked).points) == {"net 2 r9nano plain"}
     other, asked = select_publication(reproduction, "lenet", ["r9nano", "mi6"], [4, 8])
     assert asked == PointSelection() and other.name == "nets-lenet-r9nano-mi6-4-8"
     points = [one.point for one in plan_points(other, other.figures).points.values()]
