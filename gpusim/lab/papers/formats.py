@@ -9,8 +9,6 @@ POINTS = NumberFormat("+.1f", " points")
 TIMES_3 = NumberFormat(".3f", "×")
 THOUSANDS_0, THOUSANDS_1 = NumberFormat(",.0f", " k", per=1e3), NumberFormat(",.1f", " k", per=1e3)
 MILLIONS = NumberFormat(",.3g", " million", per=1e6)
-MILLISECONDS = NumberFormat(",.1f", per=1e3)
-"""Of microseconds, without the unit."""
 
 
 def thousands(value: float) -> str:

@@ -52,6 +52,13 @@ class FigureRecord:
         return {**self.labels, **self.values}
 
 
+def repeat_on(gpus: Iterable[str], records: Iterable[FigureRecord]) -> Iterator[FigureRecord]:
+    """Yield each record for each GPU, as what is the same on all of them."""
+    for record in records:
+        for gpu in gpus:
+            yield FigureRecord({**record.labels, "gpu": gpu}, record.values, record.half_widths, gpu)
+
+
 def list_values(records: Iterable[FigureRecord]) -> Iterator[FigureValue]:
     """Yield the numbers of records as rows of the long table."""
     for record in records:

@@ -112,13 +112,6 @@ class ReproductionPlan:
     by_figure: Mapping[str, tuple[str, ...]]
     """Keys of each figure's points; empty for a figure without runs."""
 
-    def seconds(self, figure: str | None = None) -> float:
-        """Return the estimated processor time of a figure's points, or of all, in seconds; what several have in common
-        is simulated once.
-        """
-        keys = self.points if figure is None else self.by_figure[figure]
-        return together(self.points[key].parts for key in keys)
-
 
 def together(points: Iterable[Mapping[Hashable, float]]) -> float:
     """Return the processor time of points by their parts, each part once."""

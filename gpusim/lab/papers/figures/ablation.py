@@ -64,18 +64,22 @@ class AblationFigure(RunsFigure):
             if path == self.base or way not in unchanged:
                 continue
             as_is, base = unchanged[way], dense.get(_place(point))
-            gain, whole_gain = (None if base is None else base.time_us / one.time_us for one in (run, as_is))
+            gain, full = (None if base is None else base.time_us / one.time_us for one in (run, as_is))
             values = {"cycles": run.metrics["kernel.cycles"], "slowdown": run.time_us / as_is.time_us, "gain": gain}
             moved = spreads.time(path) if run.launches != as_is.launches else 0.0  # what moves no launch does nothing
             widths = {"slowdown": values["slowdown"] * hypot(moved, moved), "cycles": values["cycles"] * moved}
             values["gain_kept"] = None
-            if gain is not None and whole_gain is not None and whole_gain > 1:
-                values["gain_kept"] = (gain - 1) / (whole_gain - 1)
-                widths["gain_kept"] = moved * hypot(
-                    gain / (whole_gain - 1), whole_gain * (gain - 1) / (whole_gain - 1) ** 2
-                )
+            if gain is not None and full is not None and full > 1:
+                values["gain_kept"] = (gain - 1) / (full - 1)
+                widths["gain_kept"] = moved * hypot(gain / (full - 1), full * (gain - 1) / (full - 1) ** 2)
             change = point.labels.get("change", next(iter(self.changes)))
-            values |= {"way": spec.paths[path].title, **_engine(run), **(_costs(point, run) if costs else {})}
+            title = spec.paths[path].title
+            values |= {
+                "way": title,
+                "bar": f"{' '.join(_place(point))}, {title}",
+                **_engine(run),
+                **(_costs(point, run) if costs else {}),
+            }
             yield FigureRecord({**point.labels, "change": change}, values, widths)
 
     def tables(self, publication: Publication) -> Iterator[Table]:
@@ -84,10 +88,7 @@ class AblationFigure(RunsFigure):
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw a bar for each change, as a part of the time without it, for each case and way."""
-        records = []
-        for one in self.records(publication):
-            bar = f"{one.labels['case']} {one.labels['batch']}, {one.values['way']}"
-            records.append(FigureRecord(one.labels, {**one.values, "bar": bar}))
+        records = list(self.records(publication))
         panel = build_panel("time, of the engine's as it is", records, ("change", "bar", "slowdown"), line=1.0)
         return bars(self.title, [panel]) if records else None
 

@@ -10,7 +10,7 @@ from gpusim.base.table import Table
 from gpusim.base.view import View
 from gpusim.jobs.networks.run import build_schedule, planned_iteration
 from gpusim.lab.papers.formats import MIB_0, MIB_1
-from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
+from gpusim.lab.papers.long_table import FigureRecord, repeat_on
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint, load_network_once, settings_of
 from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.publication import Publication, Reproduction
@@ -89,18 +89,16 @@ class LayerMemoryFigure(NetworkFigure):
             view = View(MEMORY_OF_LAYERS, f"{network}-{batch}", f"{network}, batch {batch}.")
             yield view.table(layer.row for layer in layers)
 
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU.
 
         Of ways: MiB at once and of parameters, and how many times as large the first way's parameters are.
         """
+        reproduction = publication.reproduction
         if self.by == "way":
-            yield from list_values(self._ways(publication.reproduction))
-            return
-        for record, layers in self._networks(publication.reproduction):
-            for gpu in publication.reproduction.columns:
-                for one in (record, *layers):
-                    yield from list_values([FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)])
+            return self._ways(reproduction)
+        records = (one for record, layers in self._networks(reproduction) for one in (record, *layers))
+        return repeat_on(reproduction.columns, records)
 
     def picture(self, publication: Publication) -> Picture:
         """Draw bars: networks by batch, ways by network, or a panel of layers for each network and batch."""

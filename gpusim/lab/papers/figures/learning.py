@@ -14,7 +14,7 @@ from gpusim.base.spec import param
 from gpusim.base.student import interval
 from gpusim.base.table import Table
 from gpusim.base.view import View, column
-from gpusim.lab.papers.long_table import FigureRecord
+from gpusim.lab.papers.long_table import FigureRecord, repeat_on
 from gpusim.lab.papers.pictures import lines
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.views import LEARNING
@@ -117,9 +117,7 @@ class LearningFigure(Figure):
 
     def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each network's values of the last epoch, and its epochs to a loss over the first's; for any GPU."""
-        for one in self._means():
-            for gpu in publication.reproduction.columns:
-                yield FigureRecord({**one.labels, "gpu": gpu}, one.values, one.half_widths, gpu)
+        return repeat_on(publication.reproduction.columns, self._means())
 
     def picture(self, publication: Publication) -> Picture:
         """Draw the mean test accuracy of each network over the epochs."""

@@ -16,7 +16,7 @@ from gpusim.base.table import Table, columns
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from gpusim.lab.papers.formats import BYTES, UM2
-from gpusim.lab.papers.long_table import OURS, FigureRecord, FigureValue
+from gpusim.lab.papers.long_table import OURS, FigureRecord, FigureValue, repeat_on
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import NetworkLaunchRecord, NetworkPointRecord
@@ -143,9 +143,7 @@ class GridsFigure(Figure):
 
     def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each kernel's utilisation, and whether (1) the equation gives its grid; the same for every GPU."""
-        for one in self.kernel_records():
-            for gpu in publication.reproduction.columns:
-                yield FigureRecord({**one.labels, "gpu": gpu}, one.values, comparison=gpu)
+        return repeat_on(publication.reproduction.columns, self.kernel_records())
 
 
 class LaunchesFigure(NetworkFigure):

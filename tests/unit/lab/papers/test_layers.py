@@ -187,7 +187,7 @@ def test_the_printed_table_of_grids_is_that_of_the_formulas() -> None:
     assert isinstance(figure, GridsFigure)
     found = [(k.layer, k.library, k.result, k.tile, k.block_size, k.registers, k.grid) for k in figure.kernels]
     assert found == [astuple(row) for row in TABLE_4]
-    assert [one.values["utilisation"] for one in figure.records()] == [row.utilization for row in TABLE_4]
+    assert [one.values["utilisation"] for one in figure.kernel_records()] == [row.utilization for row in TABLE_4]
 
 
 STAGES = """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.base.formats import TIMES
 from gpusim.base.table import Table
 from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.page.answers import answer_question
@@ -14,7 +15,6 @@ from gpusim.lab.papers.points import RunsFigure
 from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import PointRecord, ReproductionResults, load
 from gpusim.lab.papers.specs.reproduction import AnswerSpec
-from gpusim.lab.papers.values import times
 from tests.support.reproduction import judged, rendered
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "spartan"
@@ -115,7 +115,7 @@ def test_a_conversion_that_costs_nothing_changes_figures_and_picture_too(reprodu
     shown = {one.columns[0].head: one for one in after.publication.tables["6.16-converted"]}["case"]
     gains = {(*row[:3], row[3]): row[-1] for row in shown.rows}
     ways = ("sparse in software", "sparse in software, converted for nothing")
-    assert all(times(gains[*place, ways[0]]) == times(gains[*place, ways[1]]) for *place, way in gains if way in ways)
+    assert all(TIMES(gains[*place, ways[0]]) == TIMES(gains[*place, ways[1]]) for *place, way in gains if way in ways)
 
 
 def test_every_sentence_has_words_for_both_verdicts(reproduction: Reproduction) -> None:
