@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.lab.papers.specs.figure import ComparisonFigure
-from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.figures.reading import load_reproduction
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "sim_configs" / "reproductions" / "spartan" / "measured" / "iteration-resnet18.json"

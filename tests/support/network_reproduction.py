@@ -3,10 +3,16 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpusim.lab.papers.kept import ReproductionResults
-from gpusim.lab.papers.kept_network import WORK, NetworkLaunchRecord, NetworkPointRecord, NetworkRowRecord
-from gpusim.lab.papers.network_points import NetworkPoint, network_points
-from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
+from gpusim.lab.papers.publication import Reproduction
+from gpusim.lab.papers.records import (
+    WORK,
+    NetworkLaunchRecord,
+    NetworkPointRecord,
+    NetworkRowRecord,
+    ReproductionResults,
+)
 
 NETWORK = """
 input: [2, 5, 5]
@@ -109,7 +115,8 @@ def results_of(
     """Results of all points of all figures, as a function makes them; None for one that has not been run."""
     points: dict[str, NetworkPoint] = {}
     for figure in reproduction.figures.values():
-        points |= {one.key: one for one in network_points(reproduction, figure)}  # type: ignore[arg-type]
+        if isinstance(figure, NetworkFigure):
+            points |= {one.key: one for one in figure.points(reproduction)}
     made: Mapping[str, NetworkPointRecord | None] = {key: of(one) for key, one in points.items()}
     return ReproductionResults(
         reproduction.name, {}, networks={key: one for key, one in made.items() if one is not None}

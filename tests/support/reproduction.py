@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults
+from gpusim.lab.papers.claims import JudgedClaim, judge_all
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.page.writing import RenderedPublication
 from gpusim.lab.papers.plan import plan_points
-from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import PointRecord, ReproductionResults
 
 INDEX = """
 title: A test's publication
@@ -97,6 +100,16 @@ def written(folder: Path, index: str = INDEX, **figures: str) -> Path:
 def loaded(folder: Path, index: str = INDEX, **figures: str) -> Reproduction:
     """The publication, as it is read."""
     return load_reproduction(str(written(folder, index, **figures)))
+
+
+def judged(reproduction: Reproduction, results: ReproductionResults) -> list[JudgedClaim]:
+    """The claims of all figures, judged by these results."""
+    return judge_all(Publication(reproduction, results))
+
+
+def rendered(reproduction: Reproduction, results: ReproductionResults) -> RenderedPublication:
+    """The pages and tables of these results."""
+    return RenderedPublication(Publication(reproduction, results))
 
 
 def made_up(cycles: int, zeros: float | None = None, **metrics: Any) -> PointRecord:

@@ -19,10 +19,10 @@ from gpusim.jobs.running import runner
 from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, SPARSE
 from gpusim.lab.monitor.curves import Curves
 from gpusim.lab.monitor.job import MonitoredJob
-from gpusim.lab.papers.kept import ReproductionResults
-from gpusim.lab.papers.kinds import closed_loop
-from gpusim.lab.papers.specs.figure import ClosedLoopFigure
-from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.lab.papers.figures.monitored import ClosedLoopFigure
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import ReproductionResults
 from gpusim.results.report.document import document
 from tests.support.network_runs import GPU, run_job
 from tests.support.small_networks import layer
@@ -115,10 +115,9 @@ def test_a_figure_judges_by_what_was_simulated(ran: dict[str, Any], tmp_path: Pa
         figure = ClosedLoopFigure(
             title="", source="", trainings={"small": str(file)}, settings=MONITOR.model_dump(mode="json")
         )
-        found = list(closed_loop.values(load_reproduction("spartan"), figure, ReproductionResults("spartan", {})))
-        assert (
-            len(list(closed_loop.tables(load_reproduction("spartan"), figure, ReproductionResults("spartan", {})))) == 2
-        )
+        publication = Publication(load_reproduction("spartan"), ReproductionResults("spartan", {}))
+        found = list(figure.values(publication))
+        assert len(list(figure.tables(publication))) == 2
         return {one.labels["policy"]: one.value for one in found if one.measure == "speedup"}
 
     fast, slow = speedups(0.5), speedups(2.0)

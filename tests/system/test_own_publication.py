@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.cli.main import invoke
 from gpusim.config.sweep import SweepOverrides, load_sweep
-from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.study.sweep.points import list_points
 from gpusim.study.sweep.tasks import prepared
 

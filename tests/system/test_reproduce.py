@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json, load
+from gpusim.lab.papers.records import FILE, ReproductionResults, as_json, load
 from tests.support.reproduction import INDEX, LAYER, made_up, written
 
 ONE = f"""

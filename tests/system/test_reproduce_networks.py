@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.lab.papers.kept import load
+from gpusim.lab.papers.records import load
 from tests.support.network_reproduction import GAIN, INDEX, TIME, written
 from workloads.toolchain.build import compiler_available
 

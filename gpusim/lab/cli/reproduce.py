@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError, UserError
+from gpusim.base.formats import GROUPED_0, clock
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
 from gpusim.base.version import __version__
 from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
 
 if TYPE_CHECKING:
-    from gpusim.lab.papers.kept import ReproductionResults
     from gpusim.lab.papers.network_points import PointSelection
-    from gpusim.lab.papers.page.blocks import Block
-    from gpusim.lab.papers.specs.figure import Figure
-    from gpusim.lab.papers.specs.reproduction import Reproduction
+    from gpusim.lab.papers.page.markdown import Block
+    from gpusim.lab.papers.publication import Figure, Reproduction
+    from gpusim.lab.papers.records import ReproductionResults
 
 EXIT_SOME_FAILED = 1
 
@@ -91,10 +91,10 @@ def reproduce(
     live: LiveOptions,
 ) -> int:
     """Run the points of a publication's figures, and set what it says beside what is found."""
-    from gpusim.lab.papers.kept import load
-    from gpusim.lab.papers.layer_values import metric_paths
+    from gpusim.lab.papers.figures.layers import metric_paths
+    from gpusim.lab.papers.figures.reading import load_reproduction
     from gpusim.lab.papers.own import select_publication
-    from gpusim.lab.papers.specs.reproduction import load_reproduction
+    from gpusim.lab.papers.records import load
     from gpusim.results.live.view import live_view
     from gpusim.results.store.project import store_to_read
 
@@ -147,7 +147,7 @@ def _list(
         lacking = costs.of(keys)
         cycles = math.fsum(one.cycles for one in lacking)
         memory = max((one.memory_mb for one in lacking), default=0.0)
-        return name, len(keys), len(lacking), clock(costs.seconds(keys)), f"{cycles:,.0f}", f"{memory:,.0f}", what
+        return name, len(keys), len(lacking), clock(costs.seconds(keys)), GROUPED_0(cycles), GROUPED_0(memory), what
 
     rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
     rows.append(row("all, what is equal once", list(plan.points), ""))
@@ -164,10 +164,10 @@ def _run(
     reporter: Reporter,
     asked: "PointSelection",
 ) -> int:
-    from gpusim.lab.papers.kept import FILE, ReproductionResults, load
-    from gpusim.lab.papers.layer_values import metric_paths
+    from gpusim.lab.papers.figures.layers import metric_paths
     from gpusim.lab.papers.network_points import PointSelection
     from gpusim.lab.papers.plan import plan_points
+    from gpusim.lab.papers.records import FILE, ReproductionResults, load
     from gpusim.lab.papers.running import PlanRunner, collected
     from gpusim.results.store.keeper import StoreWriter  # imports what runs kernels: up to a second
     from gpusim.results.store.work import sources_hash
@@ -222,34 +222,34 @@ def _write(
     and Matplotlib's absence is an error.
     """
     from gpusim.base.files import write_together
-    from gpusim.lab.papers.page.writing import contents, pictures, render_html, render_publication, render_screen, write
+    from gpusim.lab.papers.page.writing import RenderedPublication, write
+    from gpusim.lab.papers.publication import Publication
 
-    of = render_publication(reproduction, results)
-    files: dict[str, str | bytes] = {**contents(reproduction, results, figures, of)}
+    rendered = RenderedPublication(Publication(reproduction, results))
+    files: dict[str, str | bytes] = {**rendered.files(figures)}
     page: dict[Path, str | bytes] = {}
     try:
-        files |= pictures(reproduction, results, figures)
+        files |= rendered.drawings(figures)
         if options.html is not None:
-            page[options.html] = render_html(reproduction, results, of)
+            page[options.html] = rendered.html()
     except MissingExtraError as error:
         if options.draw or options.html is not None:
             raise
         reporter.say(f"no pictures: {error}; --draw --out {where} draws them later, or elsewhere")
     write(where, files)
     write_together(page)
-    _print(render_screen(reproduction, results, of, figures))
+    _print(rendered.screen(figures))
     reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}{f', {options.html}' if page else ''}")
 
 
 def _print(blocks: "Iterable[Block]") -> None:
     """Print headings, sentences and tables."""
-    from gpusim.lab.papers.page.blocks import BulletList, Heading, plain
+    from gpusim.lab.papers.page.markdown import plain
 
     for block in blocks:
-        if isinstance(block, Heading):
-            print(block.text)
-        elif isinstance(block, BulletList):
-            for sentence in block.items:
-                print(textwrap.fill(plain(sentence), 100, initial_indent="- ", subsequent_indent="  "))
-        elif isinstance(block, Table) and block.rows:
+        if isinstance(block, Table) and block.rows:
             block.show(sys.stdout)
+        elif isinstance(block, str):
+            for line in block.splitlines():
+                words, is_item = plain(line), line.startswith("- ")
+                print(textwrap.fill(words, 100, initial_indent="- ", subsequent_indent="  ") if is_item else words)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpusim.lab.papers.rules import RuleResult, apply_rule, labels_missing
-from gpusim.lab.papers.specs.claim import ClaimSpec
-from gpusim.lab.papers.values import FigureValue, matches
+from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.points import RunsFigure, does_fit
+from gpusim.lab.papers.publication import Figure, Publication
+from gpusim.lab.papers.rules import ClaimSpec, RuleResult, labels_missing
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
 UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
@@ -41,10 +42,39 @@ class JudgedClaim:
     fits: str
     """Whether its points fit into the GPU's memory, as text."""
 
+    @property
+    def judging(self) -> Mapping[str, ClaimVerdict]:
+        """The verdicts of the comparisons that have a value for the claim."""
+        return {name: verdict for name, verdict in self.verdicts.items() if verdict.state != BESIDE}
+
     def is_allowed(self, comparison: str) -> bool | None:
         """Tell whether the publication's speed-up is within the largest limit there; None where either is unknown."""
         limits = self.verdicts[comparison].limits
         return None if self.claim.value is None or not limits else self.claim.value.value <= max(limits)
+
+
+def judge_all(publication: Publication) -> list[JudgedClaim]:
+    """Judge all claims of all figures, in order."""
+    reproduction, judged_claims = publication.reproduction, []
+    judge_ = judge if reproduction.spec.runs is None else judge_layers
+    for name, figure in publication.figures.items():
+        for claim in figure.claims:
+            verdicts = {}
+            for column in reproduction.columns:
+                values = [value for value in publication.long_table[name] if value.comparison == column]
+                missing = figure.list_missing(publication, claim.where, column)
+                verdicts[column] = judge_(claim, values, figure.format_of(claim.measure), missing)
+            judged_claims.append(JudgedClaim(name, claim, verdicts, _fits(publication, figure)))
+    return judged_claims
+
+
+def _fits(publication: Publication, figure: Figure) -> str:
+    """Return whether all the figure's layers fit at the publication's batch, or how many do, as text."""
+    if not isinstance(figure, RunsFigure):
+        return ""
+    places = dict.fromkeys((case, batch) for case, batch, _ in figure.places())
+    fitting = [does_fit(publication.spec, figure, case, batch) for case, batch in places].count("yes")
+    return "yes" if fitting == len(places) else f"{fitting} of {len(places)}"
 
 
 def judge(
@@ -53,15 +83,12 @@ def judge(
     """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
     if claim.unaskable:
         return ClaimVerdict(UNASKABLE, reasons=(claim.unaskable,))
-    found = apply_rule(claim, values, shown)
-    of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
-    held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
+    found, chosen = claim.apply(values, shown), claim.chosen(values)
     if not found.kept:
-        return ClaimVerdict(UNKNOWN if held or missing else BESIDE)
-    limits = tuple(one.limit for one in held if one.limit is not None)
-    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2] if held else None
-    reasons = in_the_middle.reasons if in_the_middle else ()
-    return ClaimVerdict(_state(found), found.ours, limits, reasons, tuple(missing))
+        return ClaimVerdict(UNKNOWN if chosen or missing else BESIDE)
+    limits = tuple(one.limit for one in chosen if one.limit is not None)
+    in_the_middle = sorted(chosen, key=lambda one: one.value)[len(chosen) // 2]
+    return ClaimVerdict(_state(found), found.ours, limits, in_the_middle.reasons, tuple(missing))
 
 
 def judge_layers(
@@ -85,12 +112,12 @@ def judge_layers(
     )
 
 
-def _state(found: RuleResult) -> str:
+def _state(result: RuleResult) -> str:
     """Return what comparisons come to: undecided where half-widths leave one open, and the others agree."""
-    if all(one is True for one in found.kept):
+    if all(one is True for one in result.kept):
         return HOLDS
-    if any(one is False for one in found.kept):
-        if found.partly or any(one is True for one in found.kept):
+    if any(one is False for one in result.kept):
+        if result.partly or any(one is True for one in result.kept):
             return MIXED
-        return FAILS if all(one is False for one in found.kept) else UNDECIDED
+        return FAILS if all(one is False for one in result.kept) else UNDECIDED
     return UNDECIDED

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.jobs.estimates.run_costs import CostEstimator, RunCost, bounds_notes
-from gpusim.lab.papers.plan import PlannedNetwork, ReproductionPlan, together
+from gpusim.lab.papers.network_points import NetworkPoint
+from gpusim.lab.papers.plan import ReproductionPlan, together
 from gpusim.lab.papers.running import stored
 from gpusim.results.store.keeper import StoreWriter
 
@@ -48,5 +49,7 @@ def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
             missing[key] = similar or planned.cost
             parts[key] = planned.parts if similar is None else {key: similar.cpu_s}
             if similar is None:
-                notes[planned.work.kind] = bounds_notes() if isinstance(planned, PlannedNetwork) else list(RATES_NOTES)
+                notes[planned.work.kind] = (
+                    bounds_notes() if isinstance(planned.point, NetworkPoint) else list(RATES_NOTES)
+                )
     return PlanCosts(missing, parts, [*estimator.notes(), *notes.get("run", ()), *notes.get("net", ())])

@@ -6,9 +6,11 @@ Its metrics are nvprof's; "high" and "low" utilization are nvprof's words too: l
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import FIXED_2, PERCENT_0
 from gpusim.base.sums import plain_sum
 from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, build_network
@@ -17,6 +19,7 @@ from gpusim.jobs.networks.identity import hash_network
 from gpusim.jobs.networks.job import fill
 from gpusim.jobs.networks.run import NetworkRunRequest, run_iteration
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.lab.papers.dnnmark_tables import NAMES
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.results import metrics
 from gpusim.results.records.record import RunRecord
@@ -33,16 +36,7 @@ HIGH, LOW = 0.65, 0.35  # levels 7 and up, 3 and less, as nvprof rounds to tenth
 MUCH = 1.2  # "significantly higher"
 
 
-@dataclass(frozen=True)
-class DnnmarkMetric:
-    """One of the plotted metrics: its name here, nvprof's name, and how its value follows from the launches' facts."""
-
-    name: str
-    nvprof: str
-    of: Callable[[RunFacts, Mapping[str, Any]], float]
-
-
-def _load_store(facts: RunFacts, tree: Mapping[str, Any]) -> float:
+def _load_store(facts: RunFacts, profile: Mapping[str, Any]) -> float:
     """Return vector memory at 16 lanes a cycle, or LDS bank cycles, whichever is larger, divided by compute-unit
     cycles.
     """
@@ -50,24 +44,28 @@ def _load_store(facts: RunFacts, tree: Mapping[str, Any]) -> float:
     return float(busy / facts.cu.cycles)
 
 
-def _of_profile(name: str) -> Callable[[RunFacts, Mapping[str, Any]], float]:
-    return lambda facts, tree: float(tree["profile"][name] or 0.0)
+def _larger_cache(facts: RunFacts, profile: Mapping[str, Any]) -> float:
+    return float(max(profile["tex_utilization"], profile["shared_utilization"]))
 
 
-FIGURES = (
-    DnnmarkMetric("IPC", "ipc", _of_profile("ipc")),
-    DnnmarkMetric("occupancy", "achieved_occupancy", _of_profile("achieved_occupancy")),
-    DnnmarkMetric("eligible", "eligible_warps_per_cycle", _of_profile("eligible_warps_per_cycle")),
-    DnnmarkMetric(
-        "L1/LDS",
-        "l1_shared_utilization",
-        lambda facts, tree: max(tree["profile"]["tex_utilization"], tree["profile"]["shared_utilization"]),
-    ),
-    DnnmarkMetric("L2", "l2_utilization", _of_profile("l2_utilization")),
-    DnnmarkMetric("DRAM", "dram_utilization", _of_profile("dram_utilization")),
-    DnnmarkMetric("ALU", "alu_fu_utilization", _of_profile("alu_fu_utilization")),
-    DnnmarkMetric("LSU", "ldst_fu_utilization", _load_store),
-)
+@dataclass(frozen=True)
+class DnnmarkMetric:
+    """One of the plotted metrics."""
+
+    name: str
+    """Its name in the plots."""
+    nvprof: str
+    """nvprof's name."""
+    of: Callable[[RunFacts, Mapping[str, Any]], float] | None = None
+    """Computes it from the launches' facts and nvprof's metrics; None: it is one of these."""
+
+    def measure(self, facts: RunFacts, profile: Mapping[str, Any]) -> float:
+        """Return its value."""
+        return self.of(facts, profile) if self.of is not None else float(profile[self.nvprof] or 0.0)
+
+
+_OWN = {"l1_shared_utilization": _larger_cache, "ldst_fu_utilization": _load_store}
+FIGURES = [DnnmarkMetric(name, nvprof, _OWN.get(nvprof)) for nvprof, name in NAMES.items()]
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class BenchmarksJob(Job):
     @property
     def about(self) -> Mapping[str, Any]:
         """The keys that a network adds to its result, and how the benchmarks are smaller than the paper's."""
-        said = reduction(self.batch, self.size)
+        remark = reduction(self.batch, self.size)
         return {
             "kind": self.kind,
             "network": NAME,
@@ -143,7 +141,7 @@ class BenchmarksJob(Job):
             "size": self.size,
             "values": "synthetic",
             "engine_mode": "off",
-            "remarks": [said] if said else [],
+            "remarks": [remark] if remark else [],
         }
 
     def resolved(self) -> dict[str, Any]:
@@ -175,24 +173,24 @@ class BenchmarksJob(Job):
         measured: list[DnnmarkMeasurement] = []
         for name, network in self.networks.items():
             context.reporter.say(f"{name}: batch {self.batch}")
-            found = run_iteration(network, self.settings, self.wanted, context.reporter, context.interrupt)
-            if found.stopped_by:
+            iteration = run_iteration(network, self.settings, self.wanted, context.reporter, context.interrupt)
+            if iteration.stopped_by:
                 record.partial = True
                 break
-            fill(record, found)
+            fill(record, iteration)
             for backward in (False, True):
-                facts = [r.facts for r in found.rows if (r.what is not Pass.FORWARD) == backward and r.facts]
+                facts = [r.facts for r in iteration.rows if (r.what is not Pass.FORWARD) == backward and r.facts]
                 measured.append(_measured(name, backward, facts))
         record.values["benchmarks"] = [
             {
-                "name": one.benchmark,
-                "pass": "backward" if one.backward else "forward",
-                "kernels": list(one.kernels),
-                "cycles": one.cycles,
-                "time_us": one.time_us,
-                **{figure.nvprof: one.values[figure.name] for figure in FIGURES},
+                "name": measurement.benchmark,
+                "pass": "backward" if measurement.backward else "forward",
+                "kernels": list(measurement.kernels),
+                "cycles": measurement.cycles,
+                "time_us": measurement.time_us,
+                **{figure.nvprof: measurement.values[figure.name] for figure in FIGURES},
             }
-            for one in measured
+            for measurement in measured
         ]
         record.values["claims"] = [
             {"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(measured)
@@ -201,84 +199,52 @@ class BenchmarksJob(Job):
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> DnnmarkMeasurement:
     whole = combined(launches)
-    tree = metrics.launch_tree(whole)
+    profile = metrics.launch_tree(whole)["profile"]
     kernels = tuple(dict.fromkeys(whole.kernel.name.split(" + ")))
-    values = {figure.name: figure.of(whole, tree) for figure in FIGURES}
+    values = {figure.name: figure.measure(whole, profile) for figure in FIGURES}
     return DnnmarkMeasurement(name, backward, kernels, whole.cycles, whole.time_us, values)
 
 
 def claims(measured: Sequence[DnnmarkMeasurement]) -> list[Claim]:
     """Return the paper's three claims, in parts; empty unless all benchmarks were run."""
-    held = {(one.benchmark, one.backward): one.values for one in measured}
-    if len(held) < 2 * len(BENCHMARKS):
+    values = {(one.benchmark, one.backward): one.values for one in measured}
+    if len(values) < 2 * len(BENCHMARKS):
         return []
-    passes = ((False, "forward"), (True, "backward"))
     computing = ("convolution", "pooling", "lrn", "fully_connected")
     others = [name for name in BENCHMARKS if name != "relu"]
-    found = []
+    judged_claims = []
 
-    def claim(text: str, parts: Sequence[tuple[bool, str]]) -> None:
-        found.append(Claim(text, all(holds for holds, _ in parts), "; ".join(because for _, because in parts)))
+    def claim(text: str, judge: Callable[[Mapping[str, float], bool], tuple[bool, str]]) -> None:
+        """Add a claim that is judged by ReLU's figures, forward and backward."""
+        judged = [judge(values["relu", backward], backward) for backward in (False, True)]
+        because = "; ".join(f"{what} {why}" for what, (_, why) in zip(("forward", "backward"), judged, strict=True))
+        judged_claims.append(Claim(text, all(holds for holds, _ in judged), because))
 
-    def least(backward: bool, figure: str, names: Sequence[str]) -> float:
-        return min(held[name, backward][figure] for name in names)
+    def is_slow(relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
+        least = min(values[name, backward]["IPC"] for name in computing)
+        return relu["IPC"] < least, f"{FIXED_2(relu['IPC'])}, least of them {FIXED_2(least)}"
 
-    def mean(backward: bool, figure: str) -> float:
-        return plain_sum(held[name, backward][figure] for name in others) / len(others)
+    def has_low_occupancy(relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
+        mean = plain_sum(values[name, backward]["occupancy"] for name in others) / len(others)
+        return relu["occupancy"] < mean, f"{PERCENT_0(relu['occupancy'])}, others {PERCENT_0(mean)}"
 
-    relu = {backward: held["relu", backward] for backward, _ in passes}
-    claim(
-        "(a) ReLU has poor IPC in both passes: less than any of convolution, pooling, LRN, fully connected",
-        [
-            (
-                relu[b]["IPC"] < least(b, "IPC", computing),
-                f"{n} {relu[b]['IPC']:.2f}, least of them {least(b, 'IPC', computing):.2f}",
-            )
-            for b, n in passes
-        ],
-    )
-    claim(
-        "(a) ReLU has low ALU utilization",
-        [(relu[b]["ALU"] < LOW, f"{n} {100 * relu[b]['ALU']:.0f} %") for b, n in passes],
-    )
-    for unit in ("DRAM", "LSU"):
-        claim(
-            f"(a) ReLU has high {unit} utilization",
-            [(relu[b][unit] >= HIGH, f"{n} {100 * relu[b][unit]:.0f} %") for b, n in passes],
-        )
-    claim(
-        "(a) ReLU has lower occupancy than the others in the mean",
-        [
-            (
-                relu[b]["occupancy"] < mean(b, "occupancy"),
-                f"{n} {100 * relu[b]['occupancy']:.0f} %, others {100 * mean(b, 'occupancy'):.0f} %",
-            )
-            for b, n in passes
-        ],
-    )
+    def computes_more(name: str, relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
+        alu, ipc = values[name, backward]["ALU"], values[name, backward]["IPC"]
+        return alu >= HIGH and ipc > relu["IPC"], f"ALU {PERCENT_0(alu)}, IPC {FIXED_2(ipc)}"
+
+    claim("(a) ReLU has poor IPC in both passes: less than any of convolution, pooling, LRN, fully connected", is_slow)
+    claim("(a) ReLU has low ALU utilization", lambda relu, _: (relu["ALU"] < LOW, PERCENT_0(relu["ALU"])))
+    claim("(a) ReLU has high DRAM utilization", lambda relu, _: (relu["DRAM"] >= HIGH, PERCENT_0(relu["DRAM"])))
+    claim("(a) ReLU has high LSU utilization", lambda relu, _: (relu["LSU"] >= HIGH, PERCENT_0(relu["LSU"])))
+    claim("(a) ReLU has lower occupancy than the others in the mean", has_low_occupancy)
     for name in computing:
-        claim(
-            f"(b) {name} has high ALU utilization and more IPC than ReLU",
-            [
-                (
-                    held[name, b]["ALU"] >= HIGH and held[name, b]["IPC"] > relu[b]["IPC"],
-                    f"{n} ALU {100 * held[name, b]['ALU']:.0f} %, IPC {held[name, b]['IPC']:.2f}",
-                )
-                for b, n in passes
-            ],
-        )
-    forward, backward = held["pooling", False], held["pooling", True]
-    claim(
-        f"(c) backward pooling has at least {MUCH:g} times the occupancy of forward pooling, and less IPC",
-        [
-            (
-                backward["occupancy"] >= MUCH * forward["occupancy"] and backward["IPC"] < forward["IPC"],
-                f"occupancy {100 * forward['occupancy']:.0f} % and {100 * backward['occupancy']:.0f} %,"
-                f" IPC {forward['IPC']:.2f} and {backward['IPC']:.2f}",
-            )
-        ],
-    )
-    return found
+        claim(f"(b) {name} has high ALU utilization and more IPC than ReLU", partial(computes_more, name))
+    forward, backward = values["pooling", False], values["pooling", True]
+    text = f"(c) backward pooling has at least {MUCH} times the occupancy of forward pooling, and less IPC"
+    holds = backward["occupancy"] >= MUCH * forward["occupancy"] and backward["IPC"] < forward["IPC"]
+    because = f"occupancy {PERCENT_0(forward['occupancy'])} and {PERCENT_0(backward['occupancy'])},"
+    because += f" IPC {FIXED_2(forward['IPC'])} and {FIXED_2(backward['IPC'])}"
+    return [*judged_claims, Claim(text, holds, because)]
 
 
 def reduction(batch: int, size: int) -> str:

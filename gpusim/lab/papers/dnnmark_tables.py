@@ -1,6 +1,8 @@
 """DNNMark's figures and the paper's claims, as tables: what `gpusim net --dnnmark` puts into its result."""
 
-from gpusim.base.table import Column, Table
+from gpusim.base.formats import FIXED_2, GROUPED_1, SHARE_0
+from gpusim.base.table import Table
+from gpusim.base.view import View, column
 from gpusim.results.report.result import Result
 
 # nvprof's names, which the JSON object has, and the plots' own
@@ -10,6 +12,17 @@ NAMES = {
     "ldst_fu_utilization": "LSU",
 }  # fmt: skip
 _RATES = ("ipc", "eligible_warps_per_cycle")  # of which values are no fractions
+_HEADS = (column("name", "benchmark"), column("pass"), column("time_us", write=GROUPED_1))
+BENCHMARKS = View(
+    (*_HEADS, *(column(path, title, FIXED_2 if path in _RATES else SHARE_0) for path, title in NAMES.items())),
+    "benchmarks",
+    "the paper's figures 9 to 12",
+)
+CLAIMS = View(
+    (column("claim"), column("holds", write=lambda holds: "yes" if holds else "no"), column("because")),
+    "claims",
+    "the paper's claims",
+)
 
 
 def benchmark_tables(result: Result) -> list[Table]:
@@ -18,12 +31,7 @@ def benchmark_tables(result: Result) -> list[Table]:
     benchmarks, claims = tree.get("benchmarks"), tree.get("claims")
     found = []
     if benchmarks:
-        figures = [Column(NAMES[name], ("{:.2f}" if name in _RATES else "{:.0%}").format) for name in NAMES]
-        columns = [Column("benchmark"), Column("pass"), Column("time us", "{:,.1f}".format), *figures]
-        rows = [[one["name"], one["pass"], one["time_us"], *(one[name] for name in NAMES)] for one in benchmarks]
-        found.append(Table(columns, rows, "benchmarks", "the paper's figures 9 to 12"))
+        found.append(BENCHMARKS.table(benchmarks))
     if claims:
-        columns = [Column("claim"), Column("holds", lambda holds: "yes" if holds else "no"), Column("because")]
-        rows = [[one["claim"], one["holds"], one["because"]] for one in claims]
-        found.append(Table(columns, rows, "claims", "the paper's claims"))
+        found.append(CLAIMS.table(claims))
     return found

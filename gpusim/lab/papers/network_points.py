@@ -1,17 +1,20 @@
-"""Points that are runs of networks: which ones figures need, each a configuration of `gpusim net`."""
+"""Figures of networks, and their points: the runs that they need, each a configuration of `gpusim net`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, Self
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.spec import param
 from gpusim.config import files
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
 from gpusim.config.tree import assignments
-from gpusim.lab.papers.specs.claim import Label
-from gpusim.lab.papers.specs.layer_figure import LayerMemoryFigure, LayersFigure, NetworkFigure, RatiosFigure
-from gpusim.lab.papers.specs.reproduction import Reproduction
+from gpusim.lab.papers.long_table import Where, label_names
+from gpusim.lab.papers.publication import Figure, Publication, Reproduction
+from gpusim.lab.papers.records import NetworkPointRecord
+from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from workloads.networks.graph import Network
 
 LABELS = ("network", "batch", "gpu", "way")
@@ -19,12 +22,16 @@ LABELS = ("network", "batch", "gpu", "way")
 
 @dataclass(frozen=True)
 class NetworkPoint:
-    """A run that figures need. labels: network, batch, gpu and way, all as texts."""
+    """A run that figures need."""
 
     network: str
+    """Name of the network."""
     batch: int
+    """Images."""
     gpu: str
+    """Name of the GPU."""
     way: str
+    """Name of the way to run the network."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -47,37 +54,93 @@ class PointSelection:
 
     def has(self, point: NetworkPoint) -> bool:
         """Tell whether a point is asked for."""
-        return (
-            (not self.networks or point.network in self.networks)
-            and (not self.gpus or point.gpu in self.gpus)
-            and (not self.batches or point.batch in self.batches)
-        )
+        pairs = ((self.networks, point.network), (self.gpus, point.gpu), (self.batches, point.batch))
+        return all(not chosen or value in chosen for chosen, value in pairs)
 
 
-def network_points(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
-    """List the figure's points in order; none for figures that need no run."""
-    return [] if isinstance(figure, LayerMemoryFigure) else list_network_points(reproduction, figure)
+class NetworkFigure(Figure):
+    """Base of figures of networks. Which of the publication's points it has: an empty choice stands for all."""
 
+    networks: tuple[str, ...] = param((), "of the publication's", "user")
+    batches: tuple[int, ...] = param((), "images; those of them that a network is run with", "the publication")
+    gpus: tuple[int, ...] = param((), "places among the publication's GPUs, from 1", "the publication")
+    ways: tuple[str, ...] = param((), "of the publication's; none: its first", "user")
 
-def list_network_points(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
-    """List networks, batches, GPUs and ways that a figure is of, in order."""
-    runs = reproduction.runs
-    gpus = list_gpus(reproduction, figure)
-    ways = figure.ways or tuple(runs.ways)[:1]
-    return [
-        NetworkPoint(network, batch, gpu, way)
-        for network in figure.networks or runs.networks
-        for batch in runs.networks[network].batches
-        if not figure.batches or batch in figure.batches
-        for gpu in gpus
-        for way in ways
-    ]
+    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
+        """Raise UserError for a network, way or GPU that the publication's runs do not have."""
+        runs = spec.runs
+        if runs is None:
+            raise UserError("a figure of networks needs the publication's runs, which has paths")
+        for name in self.networks:
+            if name not in runs.networks:
+                raise UserError(f"networks: {unknown_name('network', name, runs.networks)}")
+        for way in self.ways:
+            if way not in runs.ways:
+                raise UserError(f"ways: {unknown_name('way', way, runs.ways)}")
+        for place in self.gpus:
+            if not 1 <= place <= len(runs.gpus):
+                raise UserError(f"gpus: {place} is not allowed; the publication has {len(runs.gpus)}, from 1")
 
+    @property
+    def needed_gpus(self) -> int:
+        """How many GPUs the publication has to have for the figure to show anything."""
+        return max(self.gpus, default=1)
 
-def list_gpus(reproduction: Reproduction, figure: NetworkFigure) -> list[str]:
-    """List the names of the GPUs that a figure shows."""
-    held = list(reproduction.runs.gpu_files)
-    return [held[place - 1] for place in figure.gpus if place <= len(held)] if figure.gpus else held
+    def list_gpus(self, reproduction: Reproduction) -> list[str]:
+        """List the names of the GPUs that the figure shows."""
+        names = list(reproduction.runs.gpu_files)
+        return [names[place - 1] for place in self.gpus if place <= len(names)] if self.gpus else names
+
+    def list_places(self, reproduction: Reproduction) -> list[NetworkPoint]:
+        """List networks, batches, GPUs and ways that the figure is of, in order."""
+        runs = reproduction.runs
+        return [
+            NetworkPoint(network, batch, gpu, way)
+            for network in self.networks or runs.networks
+            for batch in runs.networks[network].batches
+            if not self.batches or batch in self.batches
+            for gpu in self.list_gpus(reproduction)
+            for way in self.ways or tuple(runs.ways)[:1]
+        ]
+
+    def points(self, reproduction: Reproduction) -> list[NetworkPoint]:
+        """List the runs that the figure needs, in order."""
+        return self.list_places(reproduction)
+
+    def known_points(self, publication: Publication) -> Iterator[tuple[NetworkPoint, NetworkPointRecord]]:
+        """Yield the points whose runs are known."""
+        for point in self.points(publication.reproduction):
+            if point.key in publication.results.networks:
+                yield point, publication.results.networks[point.key]
+
+    def list_missing(self, publication: Publication, where: Where, column: str) -> list[str]:
+        """List the points with some labels that have not been run on a GPU."""
+        return self.list_missing_on(publication, where, {column}, {"gpu"})
+
+    def list_missing_on(self, publication: Publication, where: Where, gpus: set[str], free: set[str]) -> list[str]:
+        """List the points on some GPUs that have not been run.
+
+        Args:
+            publication: The publication with its results.
+            where: Labels of the points.
+            gpus: Names of the GPUs.
+            free: Labels among `where` that count for none of the points.
+        """
+        wanted = {label: label_names(names) for label, names in where.items() if label in LABELS and label not in free}
+        return [
+            point.key
+            for point in self.points(publication.reproduction)
+            if point.gpu in gpus
+            and point.key not in publication.results.networks
+            and all(point.labels[label] in names for label, names in wanted.items())
+        ]
+
+    def replaced(self, networks: Mapping[str, Any], batches: tuple[int, ...]) -> Self:
+        """Return the figure of other networks and batches. batches: none stands for the figure's own."""
+        update: dict[str, Any] = {"networks": tuple(name for name in self.networks if name in networks)}
+        if batches and self.batches:
+            update["batches"] = (max(batches),)
+        return self.model_copy(update=update)
 
 
 def settings_of(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> NetworkSettings:
@@ -96,36 +159,3 @@ def settings_of(reproduction: Reproduction, point: NetworkPoint, exact: bool) ->
 def load_network_once(file: str) -> Network:
     """Load a network by its file, once; raise UserError."""
     return load_network(file)
-
-
-def missing_points(
-    reproduction: Reproduction,
-    figure: NetworkFigure,
-    known: Collection[str],
-    where: Mapping[str, Label | list[Label]],
-    gpu: str,
-) -> list[str]:
-    """List the keys of the points that a claim about a figure needs on a GPU and that are not known."""
-    across = isinstance(figure, RatiosFigure) and figure.label == "gpu"  # such a claim needs the first GPU's, too
-    needed = {gpu, *list_gpus(reproduction, figure)[:1]} if across else {gpu}
-    free = {"gpu", figure.label} if isinstance(figure, RatiosFigure) else {"gpu"}
-    wanted = {label: held for label, held in where.items() if label in LABELS and label not in free}
-    return [
-        point.key
-        for point in network_points(reproduction, figure)
-        if point.gpu in needed and point.key not in known and _are(point.labels, wanted)
-    ]
-
-
-def _are(labels: Mapping[str, str], wanted: Mapping[str, Label | list[Label]]) -> bool:
-    return all(
-        labels[label] in {str(one) for one in (held if isinstance(held, list) else [held])}
-        for label, held in wanted.items()
-    )
-
-
-def measured_figures(reproduction: Reproduction) -> Iterator[tuple[str, LayersFigure]]:
-    """Yield the figures that measure layers, by name."""
-    for name, figure in reproduction.figures.items():
-        if isinstance(figure, LayersFigure):
-            yield name, figure

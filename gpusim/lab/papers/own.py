@@ -9,10 +9,9 @@ from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import NETWORK_FOLDER
-from gpusim.lab.papers.network_points import PointSelection, load_network_once
-from gpusim.lab.papers.specs.layer_figure import NetworkFigure, RatiosFigure
+from gpusim.lab.papers.network_points import NetworkFigure, PointSelection, load_network_once
+from gpusim.lab.papers.publication import Reproduction
 from gpusim.lab.papers.specs.network_runs import NetworkRunsSpec, SubjectSpec, gpu_name
-from gpusim.lab.papers.specs.reproduction import Reproduction
 
 MOST_BATCH = 1 << 20
 
@@ -46,10 +45,10 @@ def select_publication(
 def _replaced(
     reproduction: Reproduction, runs: NetworkRunsSpec, network: str | None, gpus: Sequence[str], batches: Sequence[int]
 ) -> Reproduction:
-    laid: dict[str, Any] = {}
+    update: dict[str, Any] = {}
     if gpus:
-        laid["gpus"] = tuple(runs.gpu_files.get(gpu) or str(_found("--gpu", gpu, GPU_FOLDER)) for gpu in gpus)
-        names = [gpu_name(gpu) for gpu in laid["gpus"]]
+        update["gpus"] = tuple(runs.gpu_files.get(gpu) or str(_found("--gpu", gpu, GPU_FOLDER)) for gpu in gpus)
+        names = [gpu_name(gpu) for gpu in update["gpus"]]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise UserError(f"--gpu: two are called '{twice[0]}'; each needs a file of another name")
@@ -64,9 +63,12 @@ def _replaced(
     if batches:
         ordered = tuple(sorted(set(batches)))
         subjects = {name: one.model_copy(update={"batches": ordered}) for name, one in subjects.items()}
-    laid["networks"] = subjects
-    figures = {name: _figure(figure, subjects, batches) for name, figure in reproduction.figures.items()}
-    spec = reproduction.spec.model_copy(update={"runs": runs.model_copy(update=laid)})
+    update["networks"] = subjects
+    figures = {
+        name: figure.replaced(subjects, tuple(batches)) if isinstance(figure, NetworkFigure) else figure
+        for name, figure in reproduction.figures.items()
+    }
+    spec = reproduction.spec.model_copy(update={"runs": runs.model_copy(update=update)})
     words = [Path(network).stem] if network else []
     words += [gpu_name(gpu) for gpu in gpus] + [str(batch) for batch in batches]
     options = f" --network {network}" if network else ""
@@ -81,15 +83,3 @@ def _found(option: str, name: str, folder: str) -> Path:
         return files.find(name, folder)
     except UserError as error:
         raise UserError(*(f"{option} {problem}" for problem in error.problems)) from None
-
-
-def _figure(figure: Any, subjects: dict[str, SubjectSpec], batches: Sequence[int]) -> Any:
-    """Return a figure of the networks and batches that there are."""
-    if not isinstance(figure, NetworkFigure):
-        return figure
-    laid: dict[str, Any] = {"networks": tuple(name for name in figure.networks if name in subjects)}
-    if batches and figure.batches:
-        laid["batches"] = (max(batches),)
-    if batches and isinstance(figure, RatiosFigure) and figure.label == "batch":
-        laid |= {"batches": (), "pairs": ()}
-    return figure.model_copy(update=laid)

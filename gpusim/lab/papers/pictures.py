@@ -1,13 +1,15 @@
 """Charts that figures are drawn with, with their numbers one a row: a figure's tables have them side by side."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import FIXED_2
 from gpusim.base.picture import Picture
+from gpusim.lab.papers.long_table import FigureRecord
 
 COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
 PANEL_INCHES = 2.6
@@ -29,6 +31,35 @@ class BarPanel:
     """Half-widths by series, one for each group."""
     line: float | None = None
     """Value of a horizontal reference line; None: no line."""
+
+
+def build_panel(
+    title: str,
+    records: Iterable[FigureRecord],
+    paths: tuple[str, str, str],
+    line: float | None = None,
+    with_half_widths: bool = False,
+    series_names: Sequence[str] = (),
+) -> BarPanel:
+    """Build a panel of bars.
+
+    Args:
+        title: Title of the panel.
+        records: A bar each.
+        paths: Names of the group, of the series and of the value that is drawn.
+        line: Value of a horizontal reference line; None: no line.
+        with_half_widths: Draw half-widths too.
+        series_names: All series, where panels beside this one may have others; none: those of the records.
+    """
+    group, series, measure = paths
+    bars = {(str(record.row[series]), str(record.row[group])): record for record in records}
+    groups = list(dict.fromkeys(name for _, name in bars))
+    heights, widths = dict[str, list[float | None]](), dict[str, list[float]]()
+    for name in series_names or dict.fromkeys(name for name, _ in bars):
+        some = [bars.get((name, group)) for group in groups]
+        heights[name] = [None if record is None else record.values[measure] for record in some]
+        widths[name] = [0.0 if record is None else record.half_widths.get(measure, 0.0) for record in some]
+    return BarPanel(title, groups, heights, widths if with_half_widths else {}, line)
 
 
 def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture:
@@ -78,14 +109,14 @@ def _bars(axes: Any, panel: BarPanel) -> None:
 
 def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> Picture:
     """Make a bar for each name, of parts from bottom to top. axis: what the values are."""
-    parts = list(dict.fromkeys(part for held in bars_.values() for part in held))
+    parts = list(dict.fromkeys(part for heights_of in bars_.values() for part in heights_of))
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
         axes = figure.subplots()
         below = np.zeros(len(bars_))
         for number, part in enumerate(parts):
-            heights = np.array([held.get(part, 0.0) for held in bars_.values()])
+            heights = np.array([heights_of.get(part, 0.0) for heights_of in bars_.values()])
             axes.bar(list(bars_), heights, 0.6, bottom=below, label=part, color=COLOURS[number % len(COLOURS)])
             below += heights
         axes.set_ylabel(axis)
@@ -95,17 +126,10 @@ def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> 
         else:
             figure.legend(loc="outside upper center", fontsize="x-small", ncols=4)
 
-    rows = [(name, part, value) for name, held in bars_.items() for part, value in held.items()]
+    rows = [(name, part, value) for name, heights_of in bars_.items() for part, value in heights_of.items()]
     size = (max(5.0, 0.7 * len(bars_)), 4.2)
-    return Picture(
-        name="stacked",
-        title=title,
-        alt=f"Bars of {', '.join(parts)}.",
-        heads=("bar", "part", axis),
-        rows=rows,
-        draw=draw,
-        size=size,
-    )
+    said, heads = f"Bars of {', '.join(parts)}.", ("bar", "part", axis)
+    return Picture(name="stacked", title=title, alt=said, heads=heads, rows=rows, draw=draw, size=size)
 
 
 @dataclass(frozen=True)
@@ -120,8 +144,17 @@ class HeatMapPanel:
 
 def heat(
     title: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[HeatMapPanel]
-) -> Picture:
-    """Put maps beside one another, with their values in them. x, y: what is varied, and its values."""
+) -> Picture | None:
+    """Put maps beside one another, with their values in them; None where no value is known.
+
+    Args:
+        title: Title of the picture.
+        x: What is varied from left to right, and its values.
+        y: What is varied from bottom to top, and its values.
+        panels: Maps from left to right.
+    """
+    if all(value is None for panel in panels for row in panel.values for value in row):
+        return None
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
@@ -132,7 +165,7 @@ def heat(
             axes.imshow(np.log2(held), origin="lower", cmap="RdBu", vmin=-far, vmax=far, aspect="auto")
             for (row, column), value in np.ndenumerate(held):
                 if math.isfinite(value):
-                    axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize="small")
+                    axes.text(column, row, FIXED_2(value), ha="center", va="center", fontsize="small")
             axes.set_title(panel.title)
             axes.set_xticks(range(len(x[1])), x[1])
             axes.set_yticks(range(len(y[1])), y[1])
@@ -146,15 +179,8 @@ def heat(
         for at_x, value in zip(x[1], values, strict=True)
     ]
     said = f"Maps of {', '.join(panel.title for panel in panels)}."
-    return Picture(
-        name="heat",
-        title=title,
-        alt=said,
-        heads=("map", x[0], y[0], "value"),
-        rows=rows,
-        draw=draw,
-        size=(3.6 * len(panels), 3.2),
-    )
+    heads, size = ("map", x[0], y[0], "value"), (3.6 * len(panels), 3.2)
+    return Picture(name="heat", title=title, alt=said, heads=heads, rows=rows, draw=draw, size=size)
 
 
 def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> Picture:
@@ -171,12 +197,5 @@ def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequenc
         axes.legend(fontsize="x-small")
 
     rows = [(name, *point) for name, curve in curves.items() for point in zip(*curve, strict=True)]
-    return Picture(
-        name="lines",
-        title=title,
-        alt=f"Curves of {', '.join(curves)}.",
-        heads=("curve", *axes_),
-        rows=rows,
-        draw=draw,
-        size=(7.0, 3.2),
-    )
+    said, heads = f"Curves of {', '.join(curves)}.", ("curve", *axes_)
+    return Picture(name="lines", title=title, alt=said, heads=heads, rows=rows, draw=draw, size=(7.0, 3.2))

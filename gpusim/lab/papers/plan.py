@@ -1,36 +1,34 @@
 """The plan: all points of the chosen figures, each once, with what they are estimated to cost."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
-from gpusim.config.network_run import OWN_PRODUCTS, NetworkSettings
+from gpusim.config.network_run import OWN_PRODUCTS
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.launch_work import may_be_sampled
-from gpusim.jobs.estimates.run_costs import RunCost, RunEstimate, estimate_network_run
+from gpusim.jobs.estimates.run_costs import RunCost, estimate_network_run
 from gpusim.jobs.networks.job import NetworkJob, describe_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.lab.papers.network_points import (
+    NetworkFigure,
     NetworkPoint,
     PointSelection,
     load_network_once,
-    network_points,
     settings_of,
 )
-from gpusim.lab.papers.points import ReproductionPoint, list_points, shape_of
-from gpusim.lab.papers.specs.figure import Figure, RunsFigure
-from gpusim.lab.papers.specs.layer_figure import NetworkFigure
-from gpusim.lab.papers.specs.reproduction import Reproduction
+from gpusim.lab.papers.points import ReproductionPoint, RunsFigure, shape_of
+from gpusim.lab.papers.publication import Figure, Reproduction
+from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from gpusim.results.store.work import RunDescription, describe_run
 from gpusim.study.sweep.tasks import JobTask, run_task
-from workloads.networks.graph import Network
 from workloads.operators.gemm import GemmBuffers
 from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, sparse_estimates
 from workloads.operators.sparse_tiling import dense_cycles
@@ -43,157 +41,65 @@ USUAL_ZEROS = 0.7  # of maps whose zeros only the data tell
 STARTED_S = 2.0  # of a process that runs a network
 
 
-class PlannedPoint(Protocol):
+@dataclass(frozen=True)
+class PlannedPoint:
     """A point that is to be run."""
+
+    point: ReproductionPoint | NetworkPoint
+    """The point."""
+    config: Any
+    """Configuration of its run: a RunConfig, or a network's NetworkSettings."""
+    unsampled: Any
+    """Configuration of the same run simulated in whole; None where it is that itself."""
+    products: Sequence[VendorProduct]
+    """Products of libraries that the run needs."""
+    describe: Callable[[Any], RunDescription]
+    """Returns the identity in a store of a run with a configuration."""
+    estimate: Callable[[], tuple[RunCost, Mapping[Hashable, float]]]
+    """Estimates processor time, cycles and memory, and the same time by parts; none: the run is one part."""
+    build_task: Callable[[RunDescription, Path], JobTask]
+    """Returns the task that runs it; the file is a store for what is found out about single launches."""
 
     @property
     def key(self) -> str:
         """The point's unique name."""
+        return self.point.key
 
-    @property
-    def seconds(self) -> float:
-        """Estimated processor time."""
+    @cached_property
+    def work(self) -> RunDescription:
+        """The run's identity in a store."""
+        return self.describe(self.config)
+
+    @cached_property
+    def whole(self) -> RunDescription | None:
+        """The same run simulated in whole, which serves as well; None where it is that itself."""
+        return None if self.unsampled is None else self.describe(self.unsampled)
 
     @property
     def cost(self) -> RunCost:
         """Estimated processor time, cycles and memory."""
-
-    @property
-    def parts(self) -> Mapping[Hashable, float]:
-        """The same processor time by what it is spent on; what points have in common has the same key in each."""
-
-    @property
-    def work(self) -> RunDescription:
-        """The run's identity in a store."""
-
-    @property
-    def whole(self) -> RunDescription | None:
-        """The same run simulated in whole, which serves as well; None where it is that itself."""
-
-    @property
-    def products(self) -> Sequence[VendorProduct]:
-        """Products of libraries that the run needs."""
-
-    def task(self, store: Path) -> JobTask:
-        """Return the task that runs it. store: where what is found out about single launches may be kept."""
-
-
-@dataclass(frozen=True)
-class PlannedProduct:
-    """A planned point."""
-
-    point: ReproductionPoint
-    """Point."""
-    config: RunConfig
-    """Configuration of its run."""
-    seconds: float
-    """Estimated processor time in seconds."""
-
-    @property
-    def key(self) -> str:
-        """The point's unique name."""
-        return self.point.key
-
-    @property
-    def parts(self) -> Mapping[Hashable, float]:
-        """The processor time under what is run: two figures may ask for the same by other names."""
-        return {self.work.configuration_hash: self.seconds}
-
-    @cached_property
-    def work(self) -> RunDescription:
-        """The run's identity in a store."""
-        return describe_run(self.config)
-
-    @property
-    def cost(self) -> RunCost:
-        """Estimated processor time, cycles and memory; cycles by the closed forms that `kernels: auto` chooses by."""
-        shape, facts, workload = shape_of(self.config), gpu_facts(self.config.gpu), self.config.workload
-        cycles = dense_cycles(shape, facts)
-        if self.config.run.engine != "off":
-            held = sparse_estimates(shape, getattr(workload, "sparsity", 0.0), facts)
-            cycles = held.get(self.config.kernels.sparse, min(held.values()))
-        return RunCost(self.seconds, cycles, load_checked().memory_mb(GemmBuffers.bytes_of(shape) / 1e6))
-
-    @cached_property
-    def whole(self) -> RunDescription | None:
-        """The same run simulated in whole; None where it is that itself."""
-        if self.config.run.sampling is None:
-            return None
-        run = self.config.run.model_copy(update={"sampling": None, "verify": True})
-        return describe_run(self.config.model_copy(update={"run": run}))
-
-    @property
-    def products(self) -> Sequence[VendorProduct]:
-        """Products of libraries that the run needs."""
-        return self.config.vendor_products
-
-    def task(self, store: Path) -> JobTask:
-        """Return the task that runs it."""
-        return run_task(self.config, self.work)
-
-
-@dataclass(frozen=True)
-class PlannedNetwork:
-    """A network's run with its settings."""
-
-    point: NetworkPoint
-    network: Network
-    settings: NetworkSettings
-    wanted: NetworkRunRequest
-
-    @property
-    def key(self) -> str:
-        """The point's unique name."""
-        return self.point.key
+        return self._estimated[0]
 
     @property
     def seconds(self) -> float:
-        """Estimated processor time (`gpusim.jobs.estimates`): with the engine, whose zeros decide, the dense run's;
-        with a library's products, which only the library knows, that of ours.
-        """
+        """Estimated processor time."""
         return self.cost.cpu_s
-
-    @cached_property
-    def _estimated(self) -> RunEstimate:
-        ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
-        return estimate_network_run(self.network, ours, self.wanted)
-
-    @property
-    def cost(self) -> RunCost:
-        """Estimated processor time, cycles and memory (`gpusim.jobs.estimates`)."""
-        found = self._estimated.cost
-        return replace(found, cpu_s=STARTED_S + found.cpu_s)
 
     @property
     def parts(self) -> Mapping[Hashable, float]:
-        """The processor time by class of launches, of which a store keeps the facts from one point to the next.
+        """The same processor time by what it is spent on; what points have in common has the same key in each.
 
-        Those with the engine, or with a library's products, are estimated by others, and held apart from them.
+        Two figures may ask for the same run by other names.
         """
-        under = (self.settings.gpu.model_dump_json(), self.wanted.engine, self.settings.products)
-        return {self.key: STARTED_S, **{(*under, one): spent for one, spent in self._estimated.seconds.items()}}
-
-    @property
-    def products(self) -> Sequence[VendorProduct]:
-        """Products of libraries that the run needs."""
-        return [VENDOR_PRODUCTS[name] for name in (self.settings.products,) if name in VENDOR_PRODUCTS]
+        return self._estimated[1] or {self.work.configuration_hash: self.seconds}
 
     @cached_property
-    def work(self) -> RunDescription:
-        """The run's identity in a store."""
-        return describe_network_run(self.network, self.settings, self.wanted)
-
-    @cached_property
-    def whole(self) -> RunDescription | None:
-        """The same run simulated in whole; None where it is that itself."""
-        if self.settings.sampling is None:
-            return None
-        return describe_network_run(self.network, self.settings.model_copy(update={"sampling": None}), self.wanted)
+    def _estimated(self) -> tuple[RunCost, Mapping[Hashable, float]]:
+        return self.estimate()
 
     def task(self, store: Path) -> JobTask:
-        """Return the task that runs it; what it finds out about a launch is kept at once, so that it can go on."""
-        wanted = replace(self.wanted, store=store)
-        return JobTask(NetworkJob, (self.network, self.settings, wanted), self.work.inputs)
+        """Return the task that runs it. store: where what is found out about single launches may be kept."""
+        return self.build_task(self.work, store)
 
 
 @dataclass(frozen=True)
@@ -204,13 +110,6 @@ class ReproductionPlan:
     """Points by key."""
     by_figure: Mapping[str, tuple[str, ...]]
     """Keys of each figure's points; empty for a figure without runs."""
-
-    def seconds(self, figure: str | None = None) -> float:
-        """Return the estimated processor time of a figure's points, or of all, in seconds; what several have in common
-        is simulated once.
-        """
-        keys = self.points if figure is None else self.by_figure[figure]
-        return together(self.points[key].parts for key in keys)
 
 
 def together(points: Iterable[Mapping[Hashable, float]]) -> float:
@@ -225,55 +124,42 @@ def plan_points(
     reproduction: Reproduction,
     figures: Mapping[str, Figure],
     exact: bool = False,
-    asked: PointSelection = PointSelection(),
+    selection: PointSelection = PointSelection(),
 ) -> ReproductionPlan:
     """Plan the points of these figures; raise UserError where two points with the same key differ.
 
-    asked: which of networks' runs are planned.
+    Args:
+        reproduction: The publication.
+        figures: Its figures, or some.
+        exact: Simulate in whole.
+        selection: Which of networks' runs are planned.
     """
     points: dict[str, PlannedPoint] = {}
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():
-        if isinstance(figure, NetworkFigure):
-            by_figure[name] = tuple(_network_points(reproduction, figure, exact, asked, points))
-        else:
-            by_figure[name] = tuple(_run_points(reproduction, name, figure, exact, points))
+        keys = []
+        for point in figure.points(reproduction) if isinstance(figure, NetworkFigure) else ():
+            if selection.has(point):
+                keys.append(point.key)
+                if point.key not in points:
+                    points[point.key] = _plan_network(reproduction, point, exact)
+        for one in figure.points(reproduction.spec, exact) if isinstance(figure, RunsFigure) else ():
+            keys.append(one.key)
+            if one.key not in points:
+                points[one.key] = _plan_product(reproduction.spec, one, exact)
+            elif _is_another(points[one.key].point, one):
+                raise UserError(f"{name}: '{one.key}' is another point than that of this name in a figure before it")
+        by_figure[name] = tuple(keys)
     return ReproductionPlan(points, by_figure)
 
 
-def _run_points(
-    reproduction: Reproduction, name: str, figure: Figure, exact: bool, points: dict[str, PlannedPoint]
-) -> Iterator[str]:
-    """Add the points of a figure of products to those that are planned, and yield their keys."""
-    for point in list_points(reproduction, figure, exact) if isinstance(figure, RunsFigure) else ():
-        held = points.get(point.key)
-        if held is None:
-            config = point.config()
-            points[point.key] = PlannedProduct(point, config, _seconds(reproduction, point, config, exact))
-        elif isinstance(held, PlannedProduct) and (held.point.sets, held.point.given.data) != (
-            point.sets,
-            point.given.data,
-        ):
-            raise UserError(f"{name}: '{point.key}' is another point than that of this name in a figure before it")
-        yield point.key
+def _is_another(first: ReproductionPoint | NetworkPoint, point: ReproductionPoint) -> bool:
+    """Tell whether two products of one name are different runs."""
+    assert isinstance(first, ReproductionPoint)
+    return (first.sets, first.given.data) != (point.sets, point.given.data)
 
 
-def _network_points(
-    reproduction: Reproduction,
-    figure: NetworkFigure,
-    exact: bool,
-    asked: PointSelection,
-    points: dict[str, PlannedPoint],
-) -> Iterator[str]:
-    """Add the points of a figure of networks to those that are planned, and yield their keys."""
-    for point in network_points(reproduction, figure):
-        if asked.has(point):
-            if point.key not in points:
-                points[point.key] = _planned_network(reproduction, point, exact)
-            yield point.key
-
-
-def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedNetwork:
+def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedPoint:
     runs = reproduction.runs
     network, settings = load_network_once(runs.networks[point.network].network), settings_of(reproduction, point, exact)
     engine: EngineMode = "on" if runs.ways[point.way].engine else "off"
@@ -282,14 +168,65 @@ def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: boo
         planned_iteration(network, settings, wanted.batch, wanted.train)
     except UserError as error:
         raise UserError(*(f"{point.key}: {problem}" for problem in error.problems)) from None
-    return PlannedNetwork(point, network, settings, wanted)
+
+    def estimate() -> tuple[RunCost, Mapping[Hashable, float]]:
+        """Estimate by classes of launches, of which a store keeps the facts from one point to the next.
+
+        With the engine, whose zeros decide, the time is the dense run's; with a library's products, which only the
+        library knows, that of ours. Both have classes of their own.
+        """
+        estimated = estimate_network_run(network, settings.model_copy(update={"products": OWN_PRODUCTS}), wanted)
+        under = (settings.gpu.model_dump_json(), engine, settings.products)
+        parts: dict[Hashable, float] = {
+            point.key: STARTED_S,
+            **{(*under, one): spent for one, spent in estimated.seconds.items()},
+        }
+        return replace(estimated.cost, cpu_s=STARTED_S + estimated.cost.cpu_s), {point.key: STARTED_S, **parts}
+
+    def build_task(work: RunDescription, store: Path) -> JobTask:
+        """Build a task that stores what it finds out about a launch at once, so that it can be continued."""
+        return JobTask(NetworkJob, (network, settings, replace(wanted, store=store)), work.inputs)
+
+    return PlannedPoint(
+        point=point,
+        config=settings,
+        unsampled=None if settings.sampling is None else settings.model_copy(update={"sampling": None}),
+        products=[VENDOR_PRODUCTS[name] for name in (settings.products,) if name in VENDOR_PRODUCTS],
+        describe=lambda config: describe_network_run(network, config, wanted),
+        estimate=estimate,
+        build_task=build_task,
+    )
 
 
-def _seconds(reproduction: Reproduction, point: ReproductionPoint, config: RunConfig, exact: bool) -> float:
-    shape, way = shape_of(config), reproduction.spec.paths[point.labels["path"]]
+def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool) -> PlannedPoint:
+    config = point.config()
+    unsampled_run = config.run.model_copy(update={"sampling": None, "verify": True})
+
+    def estimate() -> tuple[RunCost, Mapping[Hashable, float]]:
+        """Estimate by the publication's rates, and cycles by the closed forms that `kernels: auto` chooses by."""
+        shape, facts, seconds = shape_of(config), gpu_facts(config.gpu), _seconds(spec, point, config, exact)
+        cycles = dense_cycles(shape, facts)
+        if config.run.engine != "off":
+            by_kernel = sparse_estimates(shape, getattr(config.workload, "sparsity", 0.0), facts)
+            cycles = by_kernel.get(config.kernels.sparse, min(by_kernel.values()))
+        return RunCost(seconds, cycles, load_checked().memory_mb(GemmBuffers.bytes_of(shape) / 1e6)), {}
+
+    return PlannedPoint(
+        point=point,
+        config=config,
+        unsampled=None if config.run.sampling is None else config.model_copy(update={"run": unsampled_run}),
+        products=config.vendor_products,
+        describe=describe_run,
+        estimate=estimate,
+        build_task=lambda work, store: run_task(config, work),
+    )
+
+
+def _seconds(spec: ReproductionSpec, point: ReproductionPoint, config: RunConfig, exact: bool) -> float:
+    shape, way = shape_of(config), spec.paths[point.labels["path"]]
     gmac = simulated = 1e-9 * shape.m * shape.n * shape.k
-    if way.sampled and not exact and gmac > reproduction.spec.sampled_gmac and _may_be_sampled(config, shape):
-        simulated = reproduction.spec.sampled_gmac
+    if way.sampled and not exact and gmac > spec.sampled_gmac and _may_be_sampled(config, shape):
+        simulated = spec.sampled_gmac
     prepared = 4e-6 * shape.n * shape.ldb / PREPARED_MB_PER_S
     return 1.0 + prepared + way.seconds_per_gmac * simulated
 
@@ -300,6 +237,7 @@ def _may_be_sampled(config: RunConfig, shape: GemmShape) -> bool:
     if config.run.engine == "off":
         return True
     if name in CHOICES:
-        held = sparse_estimates(shape, getattr(config.workload, "sparsity", USUAL_ZEROS), facts, CHOICES[name])
-        name = min(held, key=lambda kernel: held[kernel])
+        zeros = getattr(config.workload, "sparsity", USUAL_ZEROS)
+        by_kernel = sparse_estimates(shape, zeros, facts, CHOICES[name])
+        name = min(by_kernel, key=lambda kernel: by_kernel[kernel])
     return name not in GEMM_KERNELS or may_be_sampled(name, shape, facts)

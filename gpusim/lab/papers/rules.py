@@ -1,4 +1,4 @@
-"""The rules that claims are judged by: what each finds among values, and how it is put into words.
+"""Claims of a publication, and the rules that they are judged by: one of seven, or why a claim cannot be asked.
 
 A rule compares numbers, each beyond its half-width: what the half-widths leave open is neither true nor false. An order
 is open too where the quotient is written as one, though the numbers are not the same.
@@ -8,25 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum, hypot, isfinite, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import model_validator
 
-from gpusim.lab.papers.specs.claim import (
-    BoundRule,
-    ClaimSpec,
-    CorrelationRule,
-    GroupRule,
-    Label,
-    LargestRule,
-    OrderRule,
-    TrendRule,
-    ValueRule,
-    Where,
-)
-from gpusim.lab.papers.values import FigureValue, matches
+from gpusim.base.formats import FIXED_2, GENERAL
+from gpusim.base.spec import Spec, param
+from gpusim.base.table import MISSING
+from gpusim.lab.papers.long_table import FigureValue, Label, Where, label_names, matches
 
 Shown = Callable[[float], str]
+Labels = dict[str, Label | list[Label]]
 SEEN = 0.005  # of a number: differences below it are written as ×1.00
 OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
 
@@ -35,66 +28,270 @@ OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
 class RuleResult:
     """Result of a claim's rule."""
 
-    kept: Sequence[bool | None]
+    kept: Sequence[bool | None] = ()
     """For each comparison, whether the claim holds; None: undecided within the half-widths."""
-    ours: str
+    ours: str = MISSING
     """Our value as text."""
     partly: bool = False
     """The claim does not hold, but part of it does."""
 
 
-def apply_rule(claim: ClaimSpec, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
-    """Apply a claim's rule to the values of one comparison, of all measures of the figure."""
-    rule = claim.rule
-    if isinstance(rule, LargestRule):
-        return _largest(rule, [one for one in values if matches(one.labels, claim.where)], shown)
-    measured = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
-    if not measured:
-        return RuleResult([], "–")
-    if isinstance(rule, ValueRule):
-        return _value(rule, measured, shown)
-    if isinstance(rule, BoundRule):
-        return _bound(rule, measured, shown)
-    if isinstance(rule, OrderRule):
-        return _order(rule, measured)
-    if isinstance(rule, TrendRule):
-        return _trend(rule, measured)
-    if isinstance(rule, GroupRule):
-        return _group(rule, measured)
-    assert isinstance(rule, CorrelationRule)
-    return _correlation(rule, measured, [one for one in values if one.measure == rule.to])
+class Rule(Spec):
+    """Base of the rules."""
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge a claim.
+
+        Args:
+            values: The values of the claim's measure that have its labels, at least one.
+            others: All values of one comparison.
+            shown: Formats a value.
+        """
+        raise NotImplementedError
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words. of: the measure and labels of its values."""
+        raise NotImplementedError
 
 
-def describe_rule(claim: ClaimSpec) -> str:
-    """Put a claim's rule into words; empty where it cannot be asked."""
-    rule, of = claim.rule, claim.measure + _where(claim.where)
-    if isinstance(rule, ValueRule):
-        return f"{rule.by} of {of} = {rule.value:g} ± {100 * rule.tolerance:g} %"
-    if isinstance(rule, BoundRule):
-        return f"every {of} {f'> {rule.above:g}' if rule.above is not None else f'< {rule.below:g}'}"
-    if isinstance(rule, OrderRule):
-        return f"{of}: with {rule.label} {rule.more} > with {rule.less}"
-    if isinstance(rule, TrendRule):
-        return f"{of} {'falls' if rule.falls else 'rises'} with each larger {rule.label}"
-    if isinstance(rule, GroupRule):
-        less = _labels(rule.less) if rule.less else "all others"
-        by = {"each": ("least", "largest")}.get(rule.by, (rule.by, rule.by))
-        return f"{of}: {by[0]} of {_labels(rule.more)} > {f'{rule.factor:g} × ' * (rule.factor != 1)}{by[1]} of {less}"
-    if isinstance(rule, CorrelationRule):
-        return f"{of} ranks as {rule.to}: Spearman's coefficient > {rule.above:g}"
-    if isinstance(rule, LargestRule):
-        return f"largest parts{_where(claim.where)}: {' and '.join(rule.parts)}"
-    return ""
+class ValueRule(Rule):
+    """Holds where the mean, or the mean of the points' sums, is the publication's figure, within a tolerance."""
+
+    by: Literal["mean", "sum"] = param("mean", "of all values, or of the sums of each point's", "the publication")
+    value: float = param(..., "the publication's figure", "the publication")
+    tolerance: float = param(0.1, "relative deviation up to which it holds", "assumed", ge=0, lt=1)
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge the mean; it is open where its interval has a limit of the tolerance."""
+        points = list(_by_rest(values, *OF_ROWS).values()) if self.by == "sum" else [[one] for one in values]
+        width = fsum(one.half_width for one in values) / len(points)
+        mean = _mean(values) if self.by == "mean" else fsum(one.value for one in values) / len(points)
+        inside = [abs(end / self.value - 1) <= self.tolerance for end in (mean - width, mean, mean + width)]
+        straddles = (mean - width) < self.value < (mean + width)
+        kept = inside[1] if len(set(inside)) == 1 and (inside[1] or not straddles) else None
+        return RuleResult([kept], shown(mean) + _range(values, shown))
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        return f"{self.by} of {of} = {GENERAL(self.value)} ± {GENERAL(100 * self.tolerance)} %"
 
 
-def _where(where: Where) -> str:
-    return f" ({_labels(where)})" if where else ""
+class BoundRule(Rule):
+    """Holds where every value is on one side of a bound."""
+
+    above: float | None = param(None, "the bound, if values are to be above it", "the publication")
+    below: float | None = param(None, "the bound, if they are to be below it", "the publication")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "BoundRule":
+        if (self.above is None) == (self.below is None):
+            raise ValueError("a bound has one of above and below")
+        return self
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each value."""
+        bound, sign = self._limit
+        kept = [_more(sign * one.value, sign * bound, one.half_width) for one in values]
+        return RuleResult(kept, shown(_mean(values)) + _range(values, shown) + _count(kept))
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        bound, sign = self._limit
+        return f"every {of} {'>' if sign > 0 else '<'} {GENERAL(bound)}"
+
+    @property
+    def _limit(self) -> tuple[float, int]:
+        """The bound, and 1 if values are to be above it, else -1."""
+        return (self.above, 1) if self.above is not None else (self.below or 0.0, -1)
+
+
+class OrderRule(Rule):
+    """Holds where each value with one label is more than that with another label, all other labels being equal."""
+
+    label: str = param(..., "batch, data, case or zeros; of networks batch, way, part or network", "user")
+    more: Label = param(..., "the label of the larger one", "the publication")
+    less: Label = param(..., "the label of the smaller one", "the publication")
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each pair."""
+        pairs = []
+        for some in _by_rest(values, self.label).values():
+            by_label = {one.labels[self.label]: one for one in some}
+            if str(self.more) in by_label and str(self.less) in by_label:
+                pairs.append((by_label[str(self.more)], by_label[str(self.less)]))
+        return _judge_pairs(pairs)
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        return f"{of}: with {self.label} {self.more} > with {self.less}"
+
+
+class TrendRule(Rule):
+    """Holds where each value is more than the one with the next smaller number as its label, all else being equal."""
+
+    label: str = param(..., "a label of numbers: batch", "user")
+    falls: bool = param(False, "each is less instead", "the publication")
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each pair of neighbours."""
+        pairs = []
+        for some in _by_rest(values, self.label).values():
+            for smaller, larger in pairwise(sorted(some, key=lambda one: float(one.labels[self.label]))):
+                pairs.append((smaller, larger) if self.falls else (larger, smaller))
+        return _judge_pairs(pairs)
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        return f"{of} {'falls' if self.falls else 'rises'} with each larger {self.label}"
+
+
+class GroupRule(Rule):
+    """Holds where some values of a point together exceed others of the same point."""
+
+    more: Labels = param(..., "labels of the larger ones", "the publication", min_length=1)
+    less: Labels = param({}, "labels of the smaller ones; none: all others", "the publication")
+    by: Literal["sum", "mean", "each"] = param(
+        "mean", "what of them is compared; each: the least of the larger with the most of the smaller", "user"
+    )
+    factor: float = param(1.0, "how many times as large at least", "the publication", gt=0, le=1e6)
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each point."""
+        kept, ratios = [], []
+        for some in _by_rest(values, *OF_ROWS).values():
+            more = [one for one in some if matches(one.labels, self.more)]
+            less = [one for one in some if (matches(one.labels, self.less) if self.less else one not in more)]
+            if more and less:
+                (first, width), (second, other) = self._together(more, min), self._together(less, max)
+                kept.append(_more(first, self.factor * second, sqrt(width**2 + (self.factor * other) ** 2)))
+                ratios.append(first / second if second else float("inf"))
+        return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}") if kept else RuleResult()
+
+    def _together(self, values: Sequence[FigureValue], end: Callable[..., FigureValue]) -> tuple[float, float]:
+        """Return a figure of some values, and its half-width. end: chooses the least or the most of them."""
+        if self.by == "each":
+            one = end(values, key=lambda value: value.value)
+            return one.value, one.half_width
+        whole, width = fsum(one.value for one in values), sqrt(fsum(one.half_width**2 for one in values))
+        return (whole, width) if self.by == "sum" else (whole / len(values), width / len(values))
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        more, less = ("least", "largest") if self.by == "each" else (self.by, self.by)
+        factor = f"{GENERAL(self.factor)} × " * (self.factor != 1)
+        return f"{of}: {more} of {_labels(self.more)} > {factor}{less} of {_labels(self.less) or 'all others'}"
+
+
+class CorrelationRule(Rule):
+    """Holds where a point's values rank as those of another measure do: Spearman's coefficient is above a bound."""
+
+    to: str = param(..., "the other measure", "the publication")
+    above: float = param(..., "the bound of the coefficient", "assumed", ge=-1, lt=1)
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each point with more than two values."""
+        coefficients = []
+        to = {tuple(sorted(one.labels.items())): one.value for one in others if one.measure == self.to}
+        for some in _by_rest(values, *OF_ROWS).values():
+            both = [(one.value, to[key]) for one in some if (key := tuple(sorted(one.labels.items()))) in to]
+            if len(both) > 2:
+                coefficients.append(spearman([a for a, _ in both], [b for _, b in both]))
+        kept = [one > self.above for one in coefficients]
+        return (
+            RuleResult(kept, f"{FIXED_2(fsum(coefficients) / len(coefficients))}{_count(kept)}")
+            if coefficients
+            else RuleResult()
+        )
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        return f"{of} ranks as {self.to}: Spearman's coefficient > {GENERAL(self.above)}"
+
+
+class LargestRule(Rule):
+    """Holds where a row's largest parts are those that the publication names; in part: where some of them are."""
+
+    parts: tuple[str, ...] = param(..., "measures of the figure", "the publication", min_length=1)
+
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Judge each row, whose parts are the values of all measures."""
+        kept: list[bool | None] = []
+        partly, texts, wanted = False, [], set(self.parts)
+        for rest, some in _by_rest(values).items():
+            ordered = sorted(some, key=lambda value: -value.value)
+            most, beside = ordered[: len(self.parts)], ordered[len(self.parts) : len(self.parts) + 1]
+            names = {value.measure for value in most}
+            last = most[-1]
+            is_open = any(
+                _more(last.value, value.value, last.half_width + value.half_width) is None for value in beside
+            )
+            kept.append(None if is_open and names != wanted else names == wanted)
+            partly = partly or bool(names & wanted)
+            texts.append(f"{_row(dict(rest))}{', '.join(f'{value.measure} {shown(value.value)}' for value in most)}")
+        more = f", {len(texts) - 1} more" if len(texts) > 1 else ""
+        return RuleResult(kept, f"{texts[0]}{more}{_count(kept)}", partly) if texts else RuleResult()
+
+    def describe(self, of: str) -> str:
+        """Put the rule into words."""
+        return f"largest parts{of}: {' and '.join(self.parts)}"
+
+
+class ClaimSpec(Spec):
+    """One statement of the publication, and how it is judged: by exactly one rule, unless it cannot be asked here."""
+
+    name: str = param("", "by which the page's sentences speak of it", "user")
+    text: str = param(..., "the statement", "the publication")
+    said: str = param(..., "the publication's figure, as it is shown", "the publication")
+    measure: str = param("", "what is measured", "user")
+    where: Labels = param({}, "labels of the values that count", "user")
+    unaskable: str = param("", "why it cannot be asked of these machines, whatever is run", "the publication")
+    value: ValueRule | None = None
+    bound: BoundRule | None = None
+    order: OrderRule | None = None
+    trend: TrendRule | None = None
+    group: GroupRule | None = None
+    correlation: CorrelationRule | None = None
+    largest: LargestRule | None = None
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule; None where the claim cannot be asked."""
+        return next(iter(self._rules), None)
+
+    @property
+    def _rules(self) -> list[Rule]:
+        rules = (self.value, self.bound, self.order, self.trend, self.group, self.correlation, self.largest)
+        return [rule for rule in rules if rule is not None]
+
+    @model_validator(mode="after")
+    def _has_one_rule(self) -> "ClaimSpec":
+        if len(self._rules) != (not self.unaskable):
+            raise ValueError(
+                "a claim has one of value, bound, order, trend, group, correlation and largest, or else unaskable"
+            )
+        if not self.unaskable and not self.measure and self.largest is None:
+            raise ValueError("measure: the rule says nothing of what is measured")
+        return self
+
+    def chosen(self, values: Sequence[FigureValue]) -> list[FigureValue]:
+        """List the values that count; a rule of all measures names none."""
+        measures = {self.measure} if self.measure and self.largest is None else {one.measure for one in values}
+        return [one for one in values if one.measure in measures and matches(one.labels, self.where)]
+
+    def apply(self, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
+        """Apply the rule to the values of one comparison, of all measures of the figure. shown: formats a value."""
+        chosen = self.chosen(values)
+        return self.rule.judge(chosen, values, shown) if self.rule is not None and chosen else RuleResult()
+
+    def describe(self) -> str:
+        """Put the rule into words; empty where the claim cannot be asked."""
+        where = f" ({_labels(self.where)})" if self.where else ""
+        return "" if self.rule is None else self.rule.describe(where if self.largest else self.measure + where)
 
 
 def _labels(where: Where) -> str:
-    return ", ".join(
-        f"{label} {' or '.join(map(str, held)) if isinstance(held, list) else held}" for label, held in where.items()
-    )
+    texts = (" or ".join(map(str, names)) if isinstance(names, list) else str(names) for names in where.values())
+    return ", ".join(f"{label} {names}" for label, names in zip(where, texts, strict=True))
 
 
 def _more(first: float, second: float, width: float) -> bool | None:
@@ -105,25 +302,7 @@ def _more(first: float, second: float, width: float) -> bool | None:
 
 
 def _mean(values: Sequence[FigureValue]) -> float:
-    counts = [one.count for one in values]
-    return fsum(one.value * one.count for one in values) / fsum(counts)
-
-
-def _value(rule: ValueRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
-    points = list(_by_rest(values, *OF_ROWS).values()) if rule.by == "sum" else [[one] for one in values]
-    width = fsum(one.half_width for one in values) / len(points)
-    mean = _mean(values) if rule.by == "mean" else fsum(one.value for one in values) / len(points)
-    inside = [abs(end / rule.value - 1) <= rule.tolerance for end in (mean - width, mean, mean + width)]
-    straddles = (mean - width) < rule.value < (mean + width)
-    kept = inside[1] if len(set(inside)) == 1 and (inside[1] or not straddles) else None
-    return RuleResult([kept], shown(mean) + _range(values, shown))
-
-
-def _bound(rule: BoundRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
-    bound, sign = (rule.above, 1) if rule.above is not None else (rule.below, -1)
-    assert bound is not None
-    kept = [_more(sign * one.value, sign * bound, one.half_width) for one in values]
-    return RuleResult(kept, shown(_mean(values)) + _range(values, shown) + _count(kept))
+    return fsum(one.value * one.count for one in values) / fsum(one.count for one in values)
 
 
 def _by_rest(values: Sequence[FigureValue], *without: str) -> dict[tuple[tuple[str, str], ...], list[FigureValue]]:
@@ -135,82 +314,20 @@ def _by_rest(values: Sequence[FigureValue], *without: str) -> dict[tuple[tuple[s
     return found
 
 
-def _pairs(
-    pairs: Sequence[tuple[FigureValue, FigureValue]], shown_ratio: Callable[[FigureValue, FigureValue], float]
-) -> RuleResult:
-    if not pairs:
-        return RuleResult([], "–")
-    kept = [_more(a.value, b.value, max(hypot(a.half_width, b.half_width), _unseen(a, b))) for a, b in pairs]
-    ratios = [shown_ratio(a, b) for a, b in pairs]
-    return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
-
-
-def _unseen(first: FigureValue, second: FigureValue) -> float:
-    return SEEN * abs(second.value) if first.value != second.value else 0.0
+def _judge_pairs(pairs: Sequence[tuple[FigureValue, FigureValue]]) -> RuleResult:
+    """Judge pairs of which the first is to be more; differences that are written as one are open."""
+    kept, ratios = [], []
+    for first, second in pairs:
+        unseen = SEEN * abs(second.value) if first.value != second.value else 0.0
+        kept.append(_more(first.value, second.value, max(hypot(first.half_width, second.half_width), unseen)))
+        ratios.append(first.value / second.value if second.value else float("inf"))
+    return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}") if pairs else RuleResult()
 
 
 def _mean_ratio(ratios: Sequence[float]) -> str:
     """Return the mean ratio as text; where something stands against nothing, that."""
     mean = fsum(ratios) / len(ratios)
-    return f"×{mean:.2f}" if isfinite(mean) else "all against nothing"
-
-
-def _over(first: FigureValue, second: FigureValue) -> float:
-    return first.value / second.value if second.value else float("inf")
-
-
-def _order(rule: OrderRule, values: Sequence[FigureValue]) -> RuleResult:
-    pairs = []
-    for held in _by_rest(values, rule.label).values():
-        by_label = {one.labels[rule.label]: one for one in held}
-        if str(rule.more) in by_label and str(rule.less) in by_label:
-            pairs.append((by_label[str(rule.more)], by_label[str(rule.less)]))
-    return _pairs(pairs, _over)
-
-
-def _trend(rule: TrendRule, values: Sequence[FigureValue]) -> RuleResult:
-    pairs = []
-    for held in _by_rest(values, rule.label).values():
-        ordered = sorted(held, key=lambda one: float(one.labels[rule.label]))
-        for smaller, larger in pairwise(ordered):
-            pairs.append((smaller, larger) if rule.falls else (larger, smaller))
-    return _pairs(pairs, _over)
-
-
-def _group(rule: GroupRule, values: Sequence[FigureValue]) -> RuleResult:
-    kept, ratios = [], []
-    for held in _by_rest(values, *OF_ROWS).values():
-        more = [one for one in held if matches(one.labels, rule.more)]
-        less = [one for one in held if (matches(one.labels, rule.less) if rule.less else one not in more)]
-        if not more or not less:
-            continue
-        (first, width), (second, other) = _together(rule.by, more, True), _together(rule.by, less, False)
-        kept.append(_more(first, rule.factor * second, sqrt(width**2 + (rule.factor * other) ** 2)))
-        ratios.append(first / second if second else float("inf"))
-    if not kept:
-        return RuleResult([], "–")
-    return RuleResult(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
-
-
-def _together(by: str, values: Sequence[FigureValue], least: bool) -> tuple[float, float]:
-    """Return a figure of some values, and its half-width."""
-    if by == "each":
-        one = (min if least else max)(values, key=lambda value: value.value)
-        return one.value, one.half_width
-    whole, width = fsum(one.value for one in values), sqrt(fsum(one.half_width**2 for one in values))
-    return (whole, width) if by == "sum" else (whole / len(values), width / len(values))
-
-
-def _correlation(rule: CorrelationRule, values: Sequence[FigureValue], others: Sequence[FigureValue]) -> RuleResult:
-    kept: list[bool | None] = []
-    found = []
-    to = {tuple(sorted(one.labels.items())): one.value for one in others}
-    for held in _by_rest(values, *OF_ROWS).values():
-        both = [(one.value, to[key]) for one in held if (key := tuple(sorted(one.labels.items()))) in to]
-        if len(both) > 2:
-            found.append(spearman([a for a, _ in both], [b for _, b in both]))
-            kept.append(found[-1] > rule.above)
-    return RuleResult(kept, f"{fsum(found) / len(found):.2f}{_count(kept)}" if found else "–")
+    return f"×{FIXED_2(mean)}" if isfinite(mean) else "all against nothing"
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
@@ -222,28 +339,9 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _ranks(values: Sequence[float]) -> Any:
-    held = np.asarray(values, float)
-    _, place, counts = np.unique(held, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(np.asarray(values, float), return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return (ends - (counts - 1) / 2)[place]
-
-
-def _largest(rule: LargestRule, values: Sequence[FigureValue], shown: Shown) -> RuleResult:
-    kept: list[bool | None] = []
-    partly, texts = False, []
-    for rest, held in _by_rest(values).items():
-        ordered = sorted(held, key=lambda one: -one.value)
-        most, said_ = ordered[: len(rule.parts)], set(rule.parts)
-        names = {one.measure for one in most}
-        beside = ordered[len(rule.parts) : len(rule.parts) + 1]
-        open_ = (
-            bool(beside) and _more(most[-1].value, beside[0].value, most[-1].half_width + beside[0].half_width) is None
-        )
-        kept.append(None if open_ and names != said_ else names == said_)
-        partly = partly or bool(names & said_)
-        texts.append(f"{_row(dict(rest))}{', '.join(f'{one.measure} {shown(one.value)}' for one in most)}")
-    more = f", {len(texts) - 1} more" if len(texts) > 1 else ""
-    return RuleResult(kept, f"{texts[0]}{more}{_count(kept)}" if texts else "–", partly)
 
 
 def _row(labels: Mapping[str, str]) -> str:
@@ -258,15 +356,12 @@ def _count(kept: Sequence[bool | None]) -> str:
 
 def _range(values: Sequence[FigureValue], shown: Shown) -> str:
     numbers = [one.value for one in values]
-    if len(numbers) == 1:
-        return ""
-    return f" ({shown(min(numbers))} … {shown(max(numbers))})"
+    return f" ({shown(min(numbers))} … {shown(max(numbers))})" if len(numbers) > 1 else ""
 
 
-def labels_missing(where: Mapping[str, Label | list[Label]], values: Sequence[FigureValue]) -> Iterator[str]:
+def labels_missing(where: Where, values: Sequence[FigureValue]) -> Iterator[str]:
     """Yield the wanted labels that none of the values has, such as "layer 'conv2'"."""
     for label, wanted in where.items():
-        there = {one.labels[label] for one in values if label in one.labels}
-        names = {str(one) for one in (wanted if isinstance(wanted, list) else [wanted])}
-        if not names & there:
+        names = label_names(wanted)
+        if not names & {one.labels[label] for one in values if label in one.labels}:
             yield f"{label} {' or '.join(sorted(names))}"

@@ -10,9 +10,9 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.networks.library import INSTALLING, is_there
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults, build_point_record
-from gpusim.lab.papers.kept_network import NetworkPointRecord, build_network_record
-from gpusim.lab.papers.plan import PlannedNetwork, PlannedPoint, ReproductionPlan
+from gpusim.lab.papers.network_points import NetworkPoint
+from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan
+from gpusim.lab.papers.records import ReproductionResults, build_network_record, build_point_record
 from gpusim.results.store.keeper import MatchingRun, PendingWork, RunTiming, StoreWriter, WorkInOtherProcess
 from gpusim.results.store.work import sources_hash
 from gpusim.study.sweep.executor import Executor
@@ -61,25 +61,32 @@ def collected(
     plan: ReproductionPlan,
     keeper: StoreWriter,
     errors: Mapping[str, str],
-    said: Mapping[str, Any],
+    options: Mapping[str, Any],
     earlier: ReproductionResults,
     paths: Collection[str] = (),
 ) -> ReproductionResults:
     """Return the results of each point that has a correct run in the store, or else was known earlier.
 
-    paths: metrics that figures of networks read.
+    Args:
+        name: Name of the publication.
+        plan: All its points.
+        keeper: The store.
+        errors: Messages of failed points, by key.
+        options: Options of the runs.
+        earlier: Results that were known before.
+        paths: Metrics that figures of networks read.
     """
-    points: dict[str, PointRecord] = {key: one for key, one in earlier.points.items() if key in plan.points}
-    networks: dict[str, NetworkPointRecord] = {key: one for key, one in earlier.networks.items() if key in plan.points}
+    points = {key: record for key, record in earlier.points.items() if key in plan.points}
+    networks = {key: record for key, record in earlier.networks.items() if key in plan.points}
     for key, planned in plan.points.items():
-        found = stored(keeper, planned)
-        if found is None or found.exit_code:
+        run = stored(keeper, planned)
+        if run is None or run.exit_code:
             continue
-        if isinstance(planned, PlannedNetwork):
-            networks[key] = build_network_record(found.content, paths, planned.point.batch)
+        if isinstance(planned.point, NetworkPoint):
+            networks[key] = build_network_record(run.content, paths, planned.point.batch)
         else:
-            points[key] = build_point_record(found.content, found.seconds, sources_hash())
-    return ReproductionResults(name, points, errors, said, networks)
+            points[key] = build_point_record(run.content, run.seconds, sources_hash())
+    return ReproductionResults(name, points, errors, options, networks)
 
 
 def _note(planned: PlannedPoint, found: MatchingRun, ran: PlanOutcome) -> None:
@@ -104,17 +111,17 @@ class PlanRunner:
         """Run all missing points; an interrupt gives up those that are running."""
         ran, self._start = PlanOutcome(), time.monotonic()
         missing = []
-        for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
-            found = stored(self._keeper, planned)
-            if found is None:
-                products = [one for one in planned.products if not is_there(one)]
+        for planned in sorted(plan.points.values(), key=lambda planned_: -planned_.seconds):
+            run_found = stored(self._keeper, planned)
+            if run_found is None:
+                products = [planned_ for planned_ in planned.products if not is_there(planned_)]
                 if products:
                     ran.left_out[planned.key] = products[0]
                 else:
                     missing.append(planned)
             else:
-                _note(planned, found, ran)
-        self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
+                _note(planned, run_found, ran)
+        self._said, self._all_s = self._start, plain_sum(planned_.seconds for planned_ in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
         self._reporter.say(
@@ -130,21 +137,24 @@ class PlanRunner:
             while (self._executor.running or self._elsewhere) and not self._interrupt.asked:
                 self._collect(missing, ran)
                 for number, planned in self._elsewhere.due(lambda: self._executor.full):
-                    self._begin(number, planned, ran, told=True)
+                    self._begin(number, planned, ran, is_announced=True)
         finally:
             self._executor.stop()
         ran.wall_s = time.monotonic() - self._start
         return ran
 
-    def _begin(self, number: int, planned: PlannedPoint, ran: PlanOutcome, told: bool = False) -> None:
-        """Start a point's run, unless another process has done the same meanwhile, or does it. told: that was said."""
+    def _begin(self, number: int, planned: PlannedPoint, ran: PlanOutcome, is_announced: bool = False) -> None:
+        """Start a point's run, unless another process has done the same meanwhile, or does it.
+
+        is_announced: That another process does it was reported before.
+        """
         taken = self._keeper.take(planned.work)
         if isinstance(taken, MatchingRun):
             _note(planned, taken, ran)
             self._done_s += planned.seconds
         elif isinstance(taken, WorkInOtherProcess):
             self._elsewhere.add(number, planned)
-            if not told:
+            if not is_announced:
                 self._reporter.say(f"{planned.key}: {taken.sentence}")
         else:
             self._executor.submit(number, planned.task(self._keeper.path))

@@ -1,4 +1,4 @@
-"""What is measured of points: ratios of two ways' metrics, for each case, batch and data of a figure."""
+"""What is measured of products: ratios of two ways' metrics, for each case, batch and data of a figure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -6,19 +6,17 @@ from math import hypot
 from operator import itemgetter
 from typing import Any, Protocol
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import FIXED_2, TIMES
 from gpusim.base.sums import plain_sum, weighted_mean
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults
-from gpusim.lab.papers.points import build_labels, list_points
-from gpusim.lab.papers.specs.claim import Label
-from gpusim.lab.papers.specs.figure import AblationFigure, ComparisonFigure, RunsFigure
-from gpusim.lab.papers.specs.reproduction import Reproduction
+from gpusim.lab.papers.formats import POINTS
+from gpusim.lab.papers.points import RunsFigure, build_labels
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import PointRecord
 from gpusim.study.compare.rules import findings
 
 Metrics = Mapping[str, Any]
 MOST_REASONS = 3
 _BESIDE_THE_POINT = ("scalar_cache.", "instruction_cache.", "kernel.occupancy")  # move with any two kernels
-OURS = "ours"  # the comparison of what no run is needed for
 
 
 @dataclass(frozen=True)
@@ -55,53 +53,18 @@ def _hits_and_merges(metrics: Metrics) -> float:
     return float((metrics["l2.hits"] + metrics["l2.mshr_merges"]) / metrics["l2.transactions"])
 
 
-def times(value: float) -> str:
-    """Return a ratio as text, such as '1.24×'."""
-    return f"{value:.2f}×"
-
-
-def thousands(value: float) -> str:
-    """Write '2,018 k'."""
-    return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
-
-
-def _percent_points(value: float) -> str:
-    return f"{value:+.1f} points"
-
-
 MEASURES: Mapping[str, Measure] = {
-    "speedup": Measure("speed-up", _gain, times),
-    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
-    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points, False),
+    "speedup": Measure("speed-up", _gain, TIMES),
+    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), FIXED_2),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), POINTS, False),
     "hit_rate_with_merges": Measure(
-        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points, False
+        "L2 hit rate with merges, change in points", _points(_hits_and_merges), POINTS, False
     ),
-    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), "{:.2f}".format),
-    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), "{:.2f}".format),
-    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), "{:.2f}".format),
+    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), FIXED_2),
+    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), FIXED_2),
+    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), FIXED_2),
 }
-
-
-@dataclass(frozen=True)
-class FigureValue:
-    """A measured value."""
-
-    measure: str
-    """Name of the measure."""
-    comparison: str
-    """Comparison of the value; for networks, the GPU."""
-    labels: Mapping[str, str]
-    """Labels, such as case, batch and data."""
-    value: float
-    """Value."""
-    limit: float | None = None
-    """For a speed-up, the largest that the zeros allow; None: unknown."""
-    reasons: tuple[str, ...] = ()
-    """Metrics that changed with the value, the largest change first."""
-    count: int = 1
-    """Number of layers that the value represents."""
-    half_width: float = 0.0
-    """Half-width of its confidence interval; 0: unknown."""
+FORMATS = {name: measure.shown for name, measure in MEASURES.items()}
 
 
 @dataclass(frozen=True)
@@ -126,57 +89,69 @@ class CaseRuns:
         """The labels for claims and tables."""
         return {"case": self.case, "batch": str(self.batch), "data": self.data}
 
+    @property
+    def limit(self) -> float | None:
+        """The largest speed-up that the zeros allow at equal efficiency; None where their share is unknown."""
+        return None if self.zeros is None else limit_of(self.zeros)
+
     def metric(self, path: str, name: str) -> Any:
         """Return a metric of a way's run; None where the run is unknown or the metric does not apply."""
         return self.ways[path].metrics.get(name) if path in self.ways else None
 
+    def measured(self, measure: str, path: str, base: str) -> float | None:
+        """Return a measure of a way over another one; None where either is unknown, or it does not apply."""
+        if path not in self.ways or base not in self.ways:
+            return None
+        return MEASURES[measure].of(self.ways[path].metrics, self.ways[base].metrics)
 
-def groups(reproduction: Reproduction, figure: RunsFigure, results: ReproductionResults) -> Iterator[CaseRuns]:
-    """Yield the groups of a figure in its order."""
-    for case, held in figure.cases.items():
-        for batch in held.batches or figure.batches:
-            for data in figure.data:
-                ways, zeros = {}, None
-                for path in figure.paths:
-                    sparse = reproduction.spec.paths[path].sparse
-                    found = results.points.get(" ".join(build_labels(case, batch, data, path, sparse).values()))
-                    if found is not None:
-                        ways[path] = found
-                        zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
-                ways |= _made(reproduction, figure, ways)
-                yield CaseRuns(case, batch, data, ways, zeros, held.count)
+    def speedup(self, path: str, base: str) -> float | None:
+        """Return how many times as fast as another way a way is; None where either is unknown."""
+        return self.measured("speedup", path, base)
+
+    def reasons(self, path: str, base: str) -> tuple[str, ...]:
+        """Return what moved most between two known ways."""
+        return list_reasons(self.ways[base], self.ways[path])
 
 
-def _made(
-    reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, PointRecord]
+def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
+    """List the groups of a figure in its order."""
+    paths, points, groups = publication.spec.paths, publication.results.points, []
+    for case, batch, data in figure.places():
+        ways, zeros = dict[str, PointRecord](), None
+        for path in figure.paths:
+            sparse = paths[path].sparse
+            run = points.get(" ".join(build_labels(case, batch, data, path, sparse).values()))
+            if run is not None:
+                ways[path] = run
+                zeros = float(run.metrics["data.zero_fraction"]) if sparse else zeros
+        ways |= _build_ways(publication, figure, ways)
+        groups.append(CaseRuns(case, batch, data, ways, zeros, figure.cases[case].count))
+    return groups
+
+
+def _build_ways(
+    publication: Publication, figure: RunsFigure, ways: Mapping[str, PointRecord]
 ) -> Iterator[tuple[str, PointRecord]]:
     """Yield the ways that are made of others' runs, where all of those are known."""
     for path in figure.paths:
-        way = reproduction.spec.paths[path]
-        if way.made_of and all(one in ways for one in way.made_of):
-            held = [ways[one] for one in way.made_of]
-            yield path, _part(held[0], way.leaves_out) if way.part_of else min(held, key=lambda one: one.time_us)
+        way = publication.spec.paths[path]
+        if way.made_of and all(name in ways for name in way.made_of):
+            runs = [ways[name] for name in way.made_of]
+            yield path, _part(runs[0], way.leaves_out) if way.part_of else min(runs, key=lambda run: run.time_us)
 
 
-def _part(whole: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
+def _part(run: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
     """Return a run without some of its launches: of its metrics those of time and data alone."""
-    launches = [(name, cycles) for name, cycles in whole.launches if not name.startswith(leaves_out)]
+    launches = [(name, cycles) for name, cycles in run.launches if not name.startswith(leaves_out)]
     cycles = plain_sum(cycles for _, cycles in launches)
-    time_us = whole.time_us * cycles / plain_sum(cycles for _, cycles in whole.launches)
-    data = {name: value for name, value in whole.metrics.items() if name.startswith("data.")}
-    return replace(whole, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
+    time_us = run.time_us * cycles / plain_sum(cycles for _, cycles in run.launches)
+    data = {name: value for name, value in run.metrics.items() if name.startswith("data.")}
+    return replace(run, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
 
 
 def limit_of(zeros: float) -> float:
     """Return the largest speed-up that a share s of zeros allows at equal efficiency: 1 / (1 - s)."""
     return 1 / (1 - zeros) if zeros < 1 else float("inf")
-
-
-def measured(group: CaseRuns, measure: str, path: str, base: str) -> float | None:
-    """Return a measure of a way compared with another; None where either is unknown, or the measure does not apply."""
-    if path not in group.ways or base not in group.ways:
-        return None
-    return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
 
 
 @dataclass(frozen=True)
@@ -186,7 +161,7 @@ class Spreads:
     moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Effect by variant and measure, relative or in points; a combined variant has the largest of its parts."""
 
-    def of(self, group: "CaseRuns", measure: str, path: str, base: str) -> float:
+    def of(self, group: CaseRuns, measure: str, path: str, base: str) -> float:
         """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
 
         It is 0 where both ran the same kernels equally long, as where a dense kernel was chosen.
@@ -202,66 +177,6 @@ class Spreads:
         return self.moved.get((path, "speedup"), 0.0)
 
 
-def spreads(reproduction: Reproduction, results: ReproductionResults) -> Spreads:
-    """Return how far each way moves in the runs of the publication's figure of changes that do not matter."""
-    found: dict[tuple[str, str], float] = {}
-    if reproduction.spec.spread is None:
-        return Spreads()
-    figure = reproduction.figures[reproduction.spec.spread]
-    assert isinstance(figure, AblationFigure)
-    as_is: dict[tuple[str, ...], Metrics] = {}
-    for point in list_points(reproduction, figure):
-        path = point.labels["path"]
-        if path == figure.base or point.key not in results.points:
-            continue
-        metrics = results.points[point.key].metrics
-        first = as_is.setdefault(tuple(held for name, held in point.labels.items() if name != "change"), metrics)
-        for name, measure in MEASURES.items():
-            if (value := _known(measure, metrics, first)) is not None:
-                moved = abs(value - 1 if measure.relative else value)
-                found[path, name] = max(found.get((path, name), 0.0), moved)
-    for path, way in reproduction.spec.paths.items():
-        for name in MEASURES if way.made_of else ():
-            found[path, name] = max(found.get((one, name), 0.0) for one in way.made_of)
-    return Spreads(found)
-
-
-def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:
-    """Return a measure; None where the runs have not what it is of."""
-    try:
-        return measure.of(way, base)
-    except KeyError:
-        return None
-
-
-def compared_values(
-    reproduction: Reproduction, figure: ComparisonFigure, results: ReproductionResults
-) -> Iterator[FigureValue]:
-    """Yield the values of each comparison that claims are judged by, for each group and measure."""
-    moved = spreads(reproduction, results)
-    for group in groups(reproduction, figure, results):
-        for name, comparison in reproduction.spec.comparisons.items():
-            for measure in figure.measures:
-                value = measured(group, measure, comparison.path, comparison.base)
-                if value is None:
-                    continue
-                limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
-                reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
-                labels = {**group.labels, "path": comparison.path, "base": comparison.base}
-                width = moved.of(group, measure, comparison.path, comparison.base)
-                width *= value if MEASURES[measure].relative else 1.0
-                yield FigureValue(
-                    measure=measure,
-                    comparison=name,
-                    labels=labels,
-                    value=value,
-                    limit=limit,
-                    reasons=reasons,
-                    count=group.count,
-                    half_width=width,
-                )
-
-
 class HasMetrics(Protocol):
     """What has metrics by path: a run, or a layer of one."""
 
@@ -270,24 +185,14 @@ class HasMetrics(Protocol):
         """Metrics by their paths."""
 
 
-def reasons_of(base: HasMetrics, way: HasMetrics) -> list[str]:
+def list_reasons(base: HasMetrics, way: HasMetrics) -> tuple[str, ...]:
     """List what moved most between two runs, by the rules of `gpusim compare`."""
     found = findings(base.metrics, way.metrics)
     texts = [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)]
-    return texts[:MOST_REASONS]
+    return tuple(texts[:MOST_REASONS])
 
 
 def mean_of(values: Iterable[tuple[float | None, int]]) -> float | None:
     """Return the mean of the known values weighted by their counts; None if there are none."""
     known = [(value, count) for value, count in values if value is not None]
     return weighted_mean([value for value, _ in known], [count for _, count in known]) if known else None
-
-
-def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:
-    """Tell whether labels have the wanted values; raise UserError for an unknown label."""
-    for label, wanted in where.items():
-        if label not in labels:
-            raise UserError(f"where: {unknown_name('label', label, labels)}")
-        if labels[label] not in {str(one) for one in (wanted if isinstance(wanted, list) else [wanted])}:
-            return False
-    return True

@@ -1,82 +1,60 @@
 """Sentences that answer a publication's question, each by the verdict on its claim."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, JudgedClaim
-from gpusim.lab.papers.kept import ReproductionResults
+from gpusim.lab.papers.claims import FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, JudgedClaim
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.specs.reproduction import AnswerSpec, Reproduction
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.specs.reproduction import AnswerSpec
 
 _COUNT = re.compile(r", \d+ of \d+$")
 
 
-def question(reproduction: Reproduction) -> str:
+def question(publication: Publication) -> str:
     """Return the question that the answers answer, with the networks' names where they are of networks."""
-    runs = reproduction.spec.runs
-    return reproduction.spec.question.replace("{networks}", ", ".join(runs.networks if runs is not None else ()))
+    runs = publication.spec.runs
+    return publication.spec.question.replace("{networks}", ", ".join(runs.networks if runs is not None else ()))
 
 
-def answer_question(
-    reproduction: Reproduction, results: ReproductionResults, claims: Sequence[JudgedClaim]
-) -> list[str]:
+def answer_question(publication: Publication, claims: Sequence[JudgedClaim]) -> list[str]:
     """Return the sentences that answer the publication's question, each by the verdict on its claim among these."""
-    by_name = {one.claim.name: one for one in claims}
-    held = [(answer, by_name[answer.claim]) for answer in reproduction.spec.answers if answer.claim in by_name]
-    said = [_answer(reproduction, answer, claim) for answer, claim in held]
-    if reproduction.spec.runs is None:
-        said = [filled(text, reproduction, results) for text in said]
+    by_name = {judged.claim.name: judged for judged in claims}
+    columns = publication.reproduction.columns
+    said = [_answer(columns, one, by_name[one.claim]) for one in publication.spec.answers if one.claim in by_name]
+    if publication.spec.runs is None:
+        said = [filled(text, publication) for text in said]
     return [text for text in said if text]
 
 
-def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: JudgedClaim) -> str:
-    """Return a sentence; empty where nothing has been run for it."""
-    states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
-    if UNKNOWN in states.values():
+def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim) -> str:
+    """Return a sentence; empty where nothing has been run for it. columns: titles of the comparisons by name."""
+    states = {columns[name]: verdict.state for name, verdict in judged.judging.items()}
+    known = set(states.values()) - {UNASKABLE}
+    if not known or UNKNOWN in known:
         return ""
-    known = {state for state in states.values() if state != UNASKABLE}
-    if not known:
-        return ""
-    if known == {HOLDS}:
-        text = answer.holds
-    elif known == {FAILS}:
-        text = answer.does_not
-    elif known <= {HOLDS, FAILS, MIXED}:
-        text = answer.in_part
-    else:
-        text = ""
-    claim = judged.claim
+    text = ""
+    if known <= {HOLDS, FAILS, MIXED}:
+        text = answer.holds if known == {HOLDS} else answer.does_not if known == {FAILS} else answer.in_part
+    decided = {columns[name]: verdict for name, verdict in judged.judging.items() if verdict.state != UNASKABLE}
     if not text:
-        verdicts = ", ".join(f"{reproduction.columns[column]} {state}" for column, state in states.items())
-        source = f" (source: {claim.said})" if claim.said != MISSING else ""
-        return f"Whether {claim.text}{source}: {verdicts}; found {_found(reproduction, judged)}."
-    left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
+        verdicts = ", ".join(f"{title} {state}" for title, state in states.items())
+        source = f" (source: {judged.claim.said})" if judged.claim.said != MISSING else ""
+        ours = _by_column({title: verdict.ours for title, verdict in decided.items()}, " ", "; ")
+        return f"Whether {judged.claim.text}{source}: {verdicts}; found {ours}."
+    left_out = {key for verdict in judged.verdicts.values() for key in verdict.without}
     text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
-    found = _found(reproduction, judged, counted=known != {HOLDS} and known != {FAILS})
-    return text.replace("{found}", found).replace("{why}", _why(reproduction, judged))
-
-
-def _found(reproduction: Reproduction, judged: JudgedClaim, counted: bool = True) -> str:
-    """Return what was found, by column where there are several. counted: with how many values are as claimed."""
-    silent = (BESIDE, UNKNOWN, UNASKABLE)
-    held = {
-        reproduction.columns[column]: one.ours for column, one in judged.verdicts.items() if one.state not in silent
-    }
-    if not counted:
-        held = {column: _COUNT.sub("", ours) for column, ours in held.items()}
-    return (
-        next(iter(held.values())) if len(held) == 1 else "; ".join(f"{column} {ours}" for column, ours in held.items())
+    of_all = known in ({HOLDS}, {FAILS})  # how many values are as claimed goes without saying
+    texts = {title: _COUNT.sub("", verdict.ours) if of_all else verdict.ours for title, verdict in decided.items()}
+    why = _by_column(
+        {title: "; ".join(verdict.reasons) for title, verdict in decided.items() if verdict.reasons}, ": ", ". "
     )
+    return text.replace("{found}", _by_column(texts, " ", "; ")).replace("{why}", why)
 
 
-def _why(reproduction: Reproduction, judged: JudgedClaim) -> str:
-    silent = (BESIDE, UNKNOWN, UNASKABLE)
-    held = {
-        reproduction.columns[column]: one.reasons
-        for column, one in judged.verdicts.items()
-        if one.reasons and one.state not in silent
-    }
-    if len(held) == 1:
-        return "; ".join(next(iter(held.values())))
-    return ". ".join(f"{column}: {'; '.join(reasons)}" for column, reasons in held.items())
+def _by_column(texts: Mapping[str, str], after: str, between: str) -> str:
+    """Join texts by the titles of their columns; a single one has none."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return between.join(f"{title}{after}{text}" for title, text in texts.items())

@@ -10,69 +10,66 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.progress import percent
+from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.kept import ReproductionResults
-from gpusim.lab.papers.specs.figure import BreakdownFigure, ComparisonFigure
-from gpusim.lab.papers.specs.reproduction import ComparisonSpec, Reproduction
-from gpusim.lab.papers.values import CaseRuns, groups, limit_of, mean_of, measured, times
+from gpusim.lab.papers.figures.breakdown import BreakdownFigure
+from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.formats import count
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.specs.reproduction import ComparisonSpec
+from gpusim.lab.papers.values import CaseRuns, list_groups, mean_of
 
 ALL = "all"
 _NAMED = re.compile(r"\{([^{}]*)\}")
 _FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown in percent
 
 
-def filled(text: str, reproduction: Reproduction, results: ReproductionResults) -> str:
+def filled(text: str, publication: Publication) -> str:
     """Replace the names in braces by their values, a dash where unknown; raise UserError for an unknown name."""
-    return _NAMED.sub(lambda found: _quantity(found[1], reproduction, results), text)
+    return _NAMED.sub(lambda found: _quantity(found[1], publication), text)
 
 
-def _quantity(named: str, reproduction: Reproduction, results: ReproductionResults) -> str:
+def _quantity(named: str, publication: Publication) -> str:
     parts = [part.strip() for part in named.split("|")]
     if len(parts) != 3:
         raise UserError(f"{{{named}}}: expected {{FIGURE | DATA | WHAT}}")
     name, data, what = parts
-    figures = {n: f for n, f in reproduction.figures.items() if isinstance(f, ComparisonFigure | BreakdownFigure)}
+    figures = {n: f for n, f in publication.figures.items() if isinstance(f, ComparisonFigure | BreakdownFigure)}
     if name not in figures:
         raise UserError(f"{{{named}}}: {unknown_name('figure', name, figures)}")
     figure = figures[name]
     if data not in (ALL, *figure.data):
         raise UserError(f"{{{named}}}: {unknown_name('data', data, (ALL, *figure.data))}")
-    held = [group for group in groups(reproduction, figure, results) if data in (ALL, group.data)]
-    shown, value = _found(named, what, reproduction, figure, held)
+    groups = [group for group in list_groups(publication, figure) if data in (ALL, group.data)]
+    shown, value = _found(named, what, publication, figure, groups)
     return MISSING if value is None else shown(value)
 
 
 def _found(
-    named: str, what: str, reproduction: Reproduction, figure: ComparisonFigure | BreakdownFigure, held: list[CaseRuns]
+    named: str, what: str, publication: Publication, figure: ComparisonFigure | BreakdownFigure, groups: list[CaseRuns]
 ) -> tuple[Callable[[float], str], float | None]:
-    spec = reproduction.spec
+    spec = publication.spec
     known = {**spec.comparisons, **({"share": spec.engine_share} if spec.engine_share else {})}
     over = figure.base if isinstance(figure, BreakdownFigure) else figure.normalized_to
     if over is not None:
         known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
     if what in known:
-        one = known[what]
-        return times, _mean(held, lambda group: measured(group, "speedup", one.path, one.base))
+        pair = known[what]
+        return TIMES, _mean(groups, lambda group: group.speedup(pair.path, pair.base))
     if what == "zeros":
-        return percent, _mean(held, lambda group: group.zeros)
+        return PERCENT, _mean(groups, lambda group: group.zeros)
     if what == "limit":
-        return times, _mean(held, lambda group: None if group.zeros is None else limit_of(group.zeros))
+        return TIMES, _mean(groups, lambda group: group.limit)
     path, _, metric = what.partition(" ")
     if not metric or path not in figure.paths:
         raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
     above, _, below = (part.strip() for part in metric.partition("/"))
-    shown = percent if below or above.endswith(_FRACTIONS) else _counted
+    shown = PERCENT if below or above.endswith(_FRACTIONS) else count
     if not below:
-        return shown, _mean(held, lambda group: group.metric(path, above))
-    sums = [fsum(group.metric(path, one) or 0.0 for group in held) for one in (above, below)]
+        return shown, _mean(groups, lambda group: group.metric(path, above))
+    sums = [fsum(group.metric(path, pair) or 0.0 for group in groups) for pair in (above, below)]
     return shown, sums[0] / sums[1] if sums[1] else None
 
 
-def _counted(value: float) -> str:
-    """Return a count as text, such as '79.7' or '245 million'."""
-    return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
-
-
-def _mean(held: list[CaseRuns], of: Callable[[CaseRuns], float | None]) -> float | None:
-    return mean_of((of(group), group.count) for group in held)
+def _mean(groups: list[CaseRuns], of: Callable[[CaseRuns], float | None]) -> float | None:
+    return mean_of((of(group), group.count) for group in groups)

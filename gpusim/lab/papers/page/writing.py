@@ -1,307 +1,224 @@
-"""The folder: tables as CSV, pictures, claims, and a page that has all of them."""
+"""A publication's folder: a page of all figures, claims, tables as CSV, pictures, of networks a page a figure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
-from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table
-from gpusim.lab.papers.claims import BESIDE, ClaimVerdict, JudgedClaim, judge, judge_layers
-from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json
-from gpusim.lab.papers.kinds import get_figure_kind
-from gpusim.lab.papers.layer_values import format_measure
-from gpusim.lab.papers.network_points import missing_points
-from gpusim.lab.papers.page.blocks import TOP, Block, FigureSlot, Heading, anchor, html, markdown, text
-from gpusim.lab.papers.page.marks import marks
-from gpusim.lab.papers.page.network_page import figure_page, network_page
+from gpusim.base.formats import TIMES
+from gpusim.base.table import Table, columns
+from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
+from gpusim.lab.papers.network_points import NetworkFigure
+from gpusim.lab.papers.page import sections
+from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bullets, heading, html, markdown, text
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.page.summary import first_table, show_question, summary
-from gpusim.lab.papers.points import ANY_DATA, ReproductionPoint, does_fit, is_known, list_points
-from gpusim.lab.papers.rules import describe_rule
-from gpusim.lab.papers.specs.claim import ClaimSpec, Where
-from gpusim.lab.papers.specs.figure import ComparisonFigure, Figure, RunsFigure, TrainingFigure
-from gpusim.lab.papers.specs.layer_figure import LayersFigure, NetworkFigure, RatiosFigure
-from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import MEASURES, FigureValue, matches, times
+from gpusim.lab.papers.publication import Figure, Publication
+from gpusim.lab.papers.records import FILE, as_json
 
 PAGE, CLAIMS = "README.md", "claims.md"
-SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
-    "conversion_gain": times,
-    "training_speedup": times,
-    "mean_speedup": times,
-    "slowdown": times,
-    "over_threshold": times,
-    "storage_beside_l2": "{:,.0f} bytes".format,
-    "area_beside_l2": "{:,.0f} µm²".format,
-    "network_mib": "{:,.0f} MiB".format,
-    "layer_mib": "{:,.1f} MiB".format,
-    "ms": "{:,.1f} ms".format,
-    "prefetch_over_first": times,
-    "iteration_over_computation": times,
-    "iteration_over_prefetch": times,
-    "compression": times,
-    "epochs_over_first": times,
-    "stages_waiting": times,
-    "stages_streaming": times,
-    "stages_over_batches": times,
-}
-
-
-def judged(reproduction: Reproduction, results: ReproductionResults) -> list[JudgedClaim]:
-    """Judge all claims of all figures."""
-    found = []
-    for name, figure in reproduction.figures.items():
-        if not figure.claims:
-            continue
-        values_of = get_figure_kind(figure).values
-        values = [] if values_of is None else list(values_of(reproduction, figure, results))
-        for claim in figure.claims:
-            verdicts = {
-                one: _verdict(reproduction, figure, results, claim, one, [v for v in values if v.comparison == one])
-                for one in reproduction.columns
-            }
-            found.append(JudgedClaim(name, claim, verdicts, _fits(reproduction, figure)))
-    return found
-
-
-def _verdict(
-    reproduction: Reproduction,
-    figure: Figure,
-    results: ReproductionResults,
-    claim: ClaimSpec,
-    column: str,
-    values: Sequence[FigureValue],
-) -> ClaimVerdict:
-    shown_by = _shown(figure, claim)
-    if reproduction.spec.runs is None:
-        return judge(claim, values, shown_by, _missing(reproduction, figure, results, claim, column))
-    missing: list[str] = []
-    if isinstance(figure, NetworkFigure):
-        missing = missing_points(reproduction, figure, results.networks, claim.where, column)
-    return judge_layers(claim, values, shown_by, missing)
-
-
-def _missing(
-    reproduction: Reproduction, figure: Figure, results: ReproductionResults, claim: ClaimSpec, column: str
-) -> list[str]:
-    """List the points that a claim has by one comparison and that were not run; of other kinds of figures, all such."""
-    if isinstance(figure, TrainingFigure):
-        held = [(reproduction.figures[one.figure], one.where) for one in figure.networks.values()]
-    elif isinstance(figure, ComparisonFigure):
-        held = [(figure, claim.where)]
-    else:
-        points = list_points(reproduction, figure) if isinstance(figure, RunsFigure) else []
-        return [point.key for point in points if point.key not in results.points]
-    asked = {
-        point.key
-        for one, where in held
-        if isinstance(one, ComparisonFigure)
-        for point in _points_of_claim(reproduction, one, where, column)
-    }
-    return sorted(asked - results.points.keys())
-
-
-def _points_of_claim(
-    reproduction: Reproduction, figure: ComparisonFigure, where: Where, column: str
-) -> Iterator[ReproductionPoint]:
-    """Yield the points with the labels of a claim, of one comparison's ways; none where the figure has not both."""
-    comparison = reproduction.spec.comparisons[column]
-    ways = {"path": comparison.path, "base": comparison.base}
-    if not {*ways.values()} <= {*figure.paths} or not matches(ways, {n: w for n, w in where.items() if n in ways}):
-        return
-    run = {one for way in ways.values() for one in (way, *reproduction.spec.paths[way].made_of)}
-    for point in list_points(reproduction, figure):
-        labels = {n: w for n, w in where.items() if n in point.labels and n not in ways}
-        if point.labels["data"] == ANY_DATA:
-            labels.pop("data", None)
-        if point.labels["path"] in run and matches(point.labels, labels):
-            yield point
-
-
-def _shown(figure: Figure, claim: ClaimSpec) -> Callable[[float], str]:
-    if isinstance(figure, RatiosFigure):
-        return times
-    if isinstance(figure, LayersFigure):
-        return partial(format_measure, figure.measures.get(claim.measure) or next(iter(figure.measures.values())))
-    if claim.measure in MEASURES:
-        return MEASURES[claim.measure].shown
-    return SIMPLE_MEASURES.get(claim.measure, lambda value: f"{100 * value:.1f} %")
-
-
-def _fits(reproduction: Reproduction, figure: Figure) -> str:
-    """Return whether all the figure's layers fit at the publication's batch, or how many do, as text."""
-    if not isinstance(figure, RunsFigure):
-        return ""
-    said = [
-        does_fit(reproduction, figure, case, batch)
-        for case, held in figure.cases.items()
-        for batch in held.batches or figure.batches
-    ]
-    fitting = said.count("yes")
-    return "yes" if fitting == len(said) else f"{fitting} of {len(said)}"
-
-
-def claims_table(reproduction: Reproduction, claims: Sequence[JudgedClaim], brief: bool = False) -> Table:
-    """Make a table with a row for each claim and comparison that judges it, with the rule.
-
-    brief: without what explains the values.
-    """
-    if reproduction.spec.runs is not None:
-        return _layer_claims_table(reproduction, claims)
-    columns = [Column("figure"), Column("claim"), Column("source"), Column("by"), Column("found"), Column("verdict")]
-    columns.append(Column("holds where"))
-    beyond = len(columns) if brief else None
-    columns += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
-    columns += [Column("fits the GPU's memory"), Column("what moved")]
-    rows: list[list[Any]] = []
-    for one in claims:
-        held = {name: verdict for name, verdict in one.verdicts.items() if verdict.state != BESIDE}
-        if not held:
-            rows.append(
-                [one.figure, one.claim.text, one.claim.said, None, None, BESIDE, describe_rule(one.claim), *[None] * 5]
-            )
-        for name, verdict in held.items():
-            limits = (min(verdict.limits), max(verdict.limits)) if verdict.limits else (None, None)
-            row: list[Any] = [one.figure, one.claim.text, one.claim.said, reproduction.columns[name]]
-            row += [verdict.ours, verdict.state + _left_out(verdict), describe_rule(one.claim) or None]
-            row += [*limits, one.is_allowed(name), one.fits or None]
-            rows.append([*row, "; ".join(verdict.reasons) or None])
-    return Table(columns[:beyond], [row[:beyond] for row in rows], "claims")
-
-
-def _left_out(verdict: ClaimVerdict) -> str:
-    return f", {len(verdict.without)} of its runs not run" if verdict.without else ""
-
-
-def _layer_claims_table(reproduction: Reproduction, claims: Sequence[JudgedClaim]) -> Table:
-    """Make a table with a row for each claim about a network's layers, with the rule that it is judged by."""
-    columns = [Column("figure"), Column("claim"), Column("source"), Column("rule")]
-    for title in reproduction.columns.values():
-        columns += [Column(f"{title}: found"), Column(f"{title}: verdict"), Column(f"{title}: why")]
-    rows = []
-    for one in claims:
-        row: list[Any] = [one.figure, one.claim.text, one.claim.said, describe_rule(one.claim) or None]
-        for verdict in one.verdicts.values():
-            left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
-            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
-        rows.append(row)
-    return Table(columns, rows, "claims")
-
-
-def _yes(is_so: bool) -> str:
-    return "yes" if is_so else "**no**"
 
 
 @dataclass(frozen=True)
 class RenderedPublication:
     """The rendered contents of a publication."""
 
-    claims: Sequence[JudgedClaim]
-    """Claims with their verdicts."""
-    table: Table
-    """Table of the claims."""
-    tables: Mapping[str, Sequence[Table]]
-    """Tables by figure."""
-    page: Sequence[Block]
-    """Blocks of the page."""
+    publication: Publication
+    """Publication with its results."""
+
+    @cached_property
+    def claims(self) -> Sequence[JudgedClaim]:
+        """Claims with their verdicts."""
+        return judge_all(self.publication)
+
+    @cached_property
+    def table(self) -> Table:
+        """Table of the claims."""
+        return claims_table(self.publication, self.claims)
+
+    @cached_property
+    def page(self) -> Sequence[Block]:
+        """Blocks of the page of all figures."""
+        return list(_page(self.publication, self.claims))
+
+    def screen(self, only: Mapping[str, Figure]) -> Iterator[Block]:
+        """Yield what a terminal shows: question, first table, answers, the claims of these figures with their rules."""
+        claims = [judged for judged in self.claims if judged.figure in only]
+        yield from sections.show_question(self.publication, claims, sections.first_table(self.publication))
+        yield claims_table(self.publication, claims, brief=True)
+
+    def files(self, only: Mapping[str, Figure]) -> dict[str, str]:
+        """Return text files by name: the page, claims, and the CSV files of these figures."""
+        publication = self.publication
+        claims_page = markdown(_claims_page(publication, self.table))
+        files = {FILE: as_json(publication.results), CLAIMS: claims_page, "claims.csv": self.table.csv()}
+        for name in only:
+            for table in publication.tables[name]:
+                files[f"{name}{'-' + table.name if table.name else ''}.csv"] = table.csv()
+            if publication.spec.runs is not None:
+                files[f"{name}.md"] = markdown(_figure_page(publication, name, self.claims))
+        return {PAGE: markdown(self.page), **files}
+
+    def html(self) -> str:
+        """Return the page with its pictures and claims as one HTML file; raise MissingExtraError without Matplotlib."""
+        links = {CLAIMS: f"#{anchor('Claims')}"}
+        return html([*self.page, heading("Claims"), self.table], self.publication.pictures, links, FILE)
+
+    def drawings(self, only: Mapping[str, Figure]) -> dict[str, bytes]:
+        """Draw these figures' pictures into SVG files by name; raise MissingExtraError without Matplotlib."""
+        pictures = self.publication.pictures
+        return {f"{name}.svg": pictures[name].file(".svg") for name in only if name in pictures}
 
 
-def render_publication(reproduction: Reproduction, results: ReproductionResults) -> RenderedPublication:
-    """Make claims, tables and the page of a publication."""
-    claims = judged(reproduction, results)
-    tables = {n: list(get_figure_kind(f).tables(reproduction, f, results)) for n, f in reproduction.figures.items()}
-    page = _page(reproduction, results, claims, tables) if reproduction.spec.runs is None else None
-    blocks = list(page or network_page(reproduction, results, claims))
-    return RenderedPublication(claims, claims_table(reproduction, claims), tables, blocks)
-
-
-def render_screen(
-    reproduction: Reproduction, results: ReproductionResults, of: RenderedPublication, only: Mapping[str, Figure]
-) -> Iterator[Block]:
-    """Yield what a terminal shows: question, first table, answers, and the claims of these figures with their rules."""
-    asked = [one for one in of.claims if one.figure in only]
-    first = first_table(reproduction, results, of.tables)
-    yield from show_question(reproduction, results, asked, first)
-    yield claims_table(reproduction, asked, brief=True)
-
-
-def contents(
-    reproduction: Reproduction, results: ReproductionResults, only: Mapping[str, Figure], of: RenderedPublication
-) -> dict[str, str]:
-    """Return text files by name: the page, claims, and the CSV files of these figures. of: what `render_publication`
-    returned."""
-    claims_page = markdown(_claims_page(reproduction, of.table))
-    files = {FILE: as_json(results), CLAIMS: claims_page, "claims.csv": of.table.csv()}
-    for name in only:
-        for held in of.tables[name]:
-            files[f"{name}{'-' + held.name if held.name else ''}.csv"] = held.csv()
-        if reproduction.spec.runs is not None:
-            files[f"{name}.md"] = markdown(figure_page(reproduction, name, of.tables[name], of.claims))
-    return {PAGE: markdown(of.page), **files}
-
-
-def render_html(reproduction: Reproduction, results: ReproductionResults, of: RenderedPublication) -> str:
-    """Return the page with its pictures and claims as one HTML file; raise MissingExtraError without Matplotlib."""
-    heading = Heading("Claims")
-    links = {CLAIMS: f"#{anchor(heading.text)}"}
-    return html(
-        [*of.page, heading, of.table], draw_known_pictures(reproduction, results, reproduction.figures), links, FILE
-    )
-
-
-def draw_known_pictures(
-    reproduction: Reproduction, results: ReproductionResults, only: Mapping[str, Figure]
-) -> dict[str, Picture]:
-    """Return the pictures of these figures that have something to show."""
-    found = {}
-    for name, figure in only.items():
-        draw = get_figure_kind(figure).picture
-        picture = None if draw is None else draw(reproduction, figure, results)
-        if picture is not None:
-            found[name] = picture
-    return found
-
-
-def pictures(reproduction: Reproduction, results: ReproductionResults, only: Mapping[str, Figure]) -> dict[str, bytes]:
-    """Draw SVG files by name; raise MissingExtraError without Matplotlib."""
-    return {f"{name}.svg": one.file(".svg") for name, one in draw_known_pictures(reproduction, results, only).items()}
-
-
-def write(where: Path, contents_: Mapping[str, str | bytes]) -> None:
+def write(where: Path, files: Mapping[str, str | bytes]) -> None:
     """Write all files, or none."""
     place = folder(where)
-    write_together({place / name: content for name, content in contents_.items()})
+    write_together({place / name: content for name, content in files.items()})
 
 
-def _claims_page(reproduction: Reproduction, table: Table) -> Iterator[Block]:
-    yield Heading(f"Claims of {reproduction.spec.source}", TOP)
-    yield text(
-        f"Made by `gpusim reproduce {reproduction.name}`; no figure here is typed. [The page of all](README.md)."
-    )
+def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief: bool = False) -> Table:
+    """Make a table with a row for each claim and comparison that judges it, with the rule.
+
+    Args:
+        publication: The publication.
+        claims: Its claims, or some.
+        brief: Without what explains the values.
+    """
+    if publication.spec.runs is not None:
+        return _layer_claims_table(publication, claims)
+    heads = columns("figure", "claim", "source", "by", "found", "verdict", "holds where")
+    beyond = len(heads) if brief else None
+    heads += columns("limit 1/(1-s), least", "most", write=TIMES) + columns("source within it", write=_yes)
+    heads += columns("fits the GPU's memory", "what moved")
+    rows: list[list[Any]] = []
+    for judged in claims:
+        head, rule = [judged.figure, judged.claim.text, judged.claim.said], judged.claim.describe()
+        if not judged.judging:
+            rows.append([*head, None, None, BESIDE, rule, *[None] * 5])
+        for name, verdict in judged.judging.items():
+            limits = (min(verdict.limits), max(verdict.limits)) if verdict.limits else (None, None)
+            left_out = f", {len(verdict.without)} of its runs not run" if verdict.without else ""
+            row: list[Any] = [
+                *head,
+                publication.reproduction.columns[name],
+                verdict.ours,
+                verdict.state + left_out,
+                rule or None,
+            ]
+            row += [*limits, judged.is_allowed(name), judged.fits or None]
+            rows.append([*row, "; ".join(verdict.reasons) or None])
+    return Table(heads[:beyond], [row[:beyond] for row in rows], "claims")
+
+
+def _layer_claims_table(publication: Publication, claims: Sequence[JudgedClaim]) -> Table:
+    """Make a table with a row for each claim about a network's layers, with the rule that it is judged by."""
+    heads = columns("figure", "claim", "source", "rule")
+    for title in publication.reproduction.columns.values():
+        heads += columns(f"{title}: found", f"{title}: verdict", f"{title}: why")
+    rows = []
+    for one in claims:
+        row: list[Any] = [one.figure, one.claim.text, one.claim.said, one.claim.describe() or None]
+        for verdict in one.verdicts.values():
+            left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
+            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
+        rows.append(row)
+    return Table(heads, rows, "claims")
+
+
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else "**no**"
+
+
+def _claims_page(publication: Publication, table: Table) -> Iterator[Block]:
+    yield heading(f"Claims of {publication.spec.source}", TOP)
+    name = publication.reproduction.name
+    yield text(f"Made by `gpusim reproduce {name}`; no figure here is typed. [The page of all](README.md).")
     yield table
 
 
-def _page(
-    reproduction: Reproduction,
-    results: ReproductionResults,
-    claims: Sequence[JudgedClaim],
-    tables: Mapping[str, Sequence[Table]],
-) -> Iterator[Block]:
-    yield Heading(reproduction.spec.title, TOP)
-    yield text(
-        f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed."
-    )
-    first = first_table(reproduction, results, tables)
-    yield from show_question(reproduction, results, claims, first)
-    yield Heading("How it was run, and means of all figures")
-    yield from summary(reproduction, results, claims)
-    for name, figure in reproduction.figures.items():
-        yield Heading(f"{name}: {figure.title}")
-        yield text(f"{figure.source}. {filled(figure.note, reproduction, results)}".rstrip())
-        if get_figure_kind(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
+def _page(publication: Publication, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+    """Yield the blocks of the page of all figures: answers first."""
+    of_networks = publication.spec.runs is not None
+    yield heading(publication.spec.title, TOP)
+    command = publication.reproduction.command
+    yield text(f"Made by `gpusim reproduce {command}` from [its runs](results.json); no figure here is typed.")
+    first = sections.first_table(publication)
+    yield from sections.show_question(publication, claims, first)
+    if of_networks:
+        yield from _runs_of_networks(publication, claims)
+    else:
+        yield heading("How it was run, and means of all figures")
+        yield sections.describe_runs(publication.results)
+        yield sections.count_verdicts(publication, claims)
+        yield sections.table_of_means(publication)
+    yield from sections.list_failures(publication.results)
+    for name, figure in publication.figures.items():
+        yield heading(f"{name}: {figure.title}")
+        if of_networks:
+            yield from _network_figure(publication, name, claims)
+            continue
+        yield text(f"{figure.source}. {filled(figure.note, publication)}".rstrip())
+        if name in publication.pictures:
             yield FigureSlot(name, figure.title)
-        yield from (table for table in tables[name] if table is not first)
-        yield from marks(reproduction, figure, results)
+        yield from (table for table in publication.tables[name] if table is not first)
+        yield from sections.list_marked_points(publication, figure)
+
+
+def _runs_of_networks(publication: Publication, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+    yield sections.count_verdicts(publication, claims)
+    yield from sections.list_networks_not_run(publication)
+    if publication.results.networks:
+        yield sections.describe_runs(publication.results)
+        yield sections.table_of_networks(publication.results)
+
+
+def _network_figure(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+    """Yield a figure of a publication of networks, with its claims."""
+    figure = publication.figures[name]
+    yield text(f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).")
+    if name in publication.pictures:
+        yield FigureSlot(name, figure.title)
+    if not any(table.rows for table in publication.tables[name]):
+        yield text(_why_empty(publication, name))
+    sentences = [_claim(judged) for judged in claims if judged.figure == name]
+    if sentences:
+        yield bullets(sentences)
+
+
+def _why_empty(publication: Publication, name: str) -> str:
+    """Say why a figure shows nothing."""
+    figure, gpus = publication.figures[name], len(publication.reproduction.columns)
+    if isinstance(figure, NetworkFigure) and figure.needed_gpus > gpus:
+        return (
+            f"It is of {figure.needed_gpus} GPUs, of which {gpus} is named: `--gpu` takes several, such as mi6,r9nano."
+        )
+    return f"Not run yet: `gpusim reproduce {publication.reproduction.command} --only {name}` runs it."
+
+
+def _claim(judged: JudgedClaim) -> str:
+    """Return a claim with its verdicts, as one line."""
+    if judged.claim.unaskable:
+        return f"{judged.claim.text}: *{UNASKABLE}*: {judged.claim.unaskable}."
+    verdicts = []
+    for column, verdict in judged.judging.items():
+        more = f" ({'; '.join(verdict.reasons)})" if verdict.state == UNASKABLE else ""
+        found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED) else ""
+        more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
+        verdicts.append(f"{column} **{verdict.state}**{found}{more}")
+    return f"{judged.claim.text} (source: {judged.claim.said}): {'; '.join(verdicts) or 'no value'}."
+
+
+def _figure_page(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+    """Yield the blocks of a figure's page: its rules, and its tables."""
+    figure = publication.figures[name]
+    yield heading(f"{name}: {figure.title}", TOP)
+    yield text(f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).")
+    rules = [judged.claim for judged in claims if judged.figure == name and judged.claim.describe()]
+    if rules:
+        yield text("Rules of its claims:")
+        yield bullets(f"{claim.text}: `{claim.describe()}`" for claim in rules)
+    tables = [table for table in publication.tables[name] if table.rows]
+    if not tables:
+        yield text(_why_empty(publication, name))
+    yield from tables

@@ -62,13 +62,13 @@ class NetworkRunsSpec(Spec):
         """Return the runs with the files found that the publication's file at `path` names; raise UserError."""
         try:
             gpus = tuple(str(files.find(gpu, GPU_FOLDER, path)) for gpu in self.gpus)
-            found = {
+            networks = {
                 name: subject.model_copy(update={"network": str(files.find(subject.network, NETWORK_FOLDER, path))})
                 for name, subject in self.networks.items()
             }
         except UserError as error:
             raise UserError(*(f"{path}: {problem}" for problem in error.problems)) from None
-        return self.model_copy(update={"gpus": gpus, "networks": found})
+        return self.model_copy(update={"gpus": gpus, "networks": networks})
 
 
 def gpu_name(gpu: str) -> str:

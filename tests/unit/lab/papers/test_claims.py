@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import TIMES
 from gpusim.lab.papers.claims import (
     BESIDE,
     FAILS,
@@ -17,8 +18,8 @@ from gpusim.lab.papers.claims import (
     JudgedClaim,
     judge,
 )
-from gpusim.lab.papers.rules import spearman
-from gpusim.lab.papers.specs.claim import (
+from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.rules import (
     BoundRule,
     ClaimSpec,
     CorrelationRule,
@@ -27,8 +28,8 @@ from gpusim.lab.papers.specs.claim import (
     OrderRule,
     TrendRule,
     ValueRule,
+    spearman,
 )
-from gpusim.lab.papers.values import FigureValue, times
 
 NUMBERS = st.floats(0.01, 100)
 
@@ -46,30 +47,30 @@ def value(number: float, batch: int = 1, case: str = "A", count: int = 1, limit:
 )
 def test_a_figure_holds_within_its_tolerance(found: float, state: str) -> None:
     rule = claim(value=ValueRule(value=1.24, tolerance=0.1 + 1e-9))
-    assert judge(rule, [value(found)], times).state == state
+    assert judge(rule, [value(found)], TIMES).state == state
 
 
 def test_the_mean_counts_layers_of_equal_shape() -> None:
-    verdict = judge(claim(value=ValueRule(value=2.5)), [value(1, count=1), value(3, count=3)], times)
+    verdict = judge(claim(value=ValueRule(value=2.5)), [value(1, count=1), value(3, count=3)], TIMES)
     assert (verdict.state, verdict.ours) == (HOLDS, "2.50× (1.00× … 3.00×)")
 
 
 def test_only_values_of_the_measure_and_the_labels_count() -> None:
     other = FigureValue("transactions", "ours", {"case": "A", "batch": "1"}, 9.0)
-    verdict = judge(claim({"batch": [1, 2]}, value=ValueRule(value=2)), [value(2), value(7, batch=4), other], times)
+    verdict = judge(claim({"batch": [1, 2]}, value=ValueRule(value=2)), [value(2), value(7, batch=4), other], TIMES)
     assert verdict.ours == "2.00×"
 
 
 def test_an_unknown_label_is_named() -> None:
     with pytest.raises(UserError, match="unknown label 'batsch'; did you mean 'batch'"):
-        judge(claim({"batsch": 1}, value=ValueRule(value=2)), [value(2)], times)
+        judge(claim({"batsch": 1}, value=ValueRule(value=2)), [value(2)], TIMES)
 
 
 @given(st.lists(NUMBERS, min_size=1), NUMBERS)
 def test_a_bound_holds_where_every_value_keeps_it(found: list[float], bound: float) -> None:
     values = [value(number) for number in found]
-    above = judge(claim(bound=BoundRule(above=bound)), values, times).state
-    below = judge(claim(bound=BoundRule(below=bound)), values, times).state
+    above = judge(claim(bound=BoundRule(above=bound)), values, TIMES).state
+    below = judge(claim(bound=BoundRule(below=bound)), values, TIMES).state
     kept, broken = [n > bound for n in found], [n < bound for n in found]
     assert above == (HOLDS if all(kept) else MIXED if any(kept) else FAILS)
     assert below == (HOLDS if all(broken) else MIXED if any(broken) else FAILS)
@@ -83,8 +84,8 @@ def test_an_order_compares_what_differs_in_one_label_alone(found: dict[str, tupl
     state = (
         HOLDS if all(larger) else MIXED if {True, False} <= {*larger} else FAILS if {*larger} == {False} else UNDECIDED
     )
-    assert judge(rule, values, times).state == state
-    assert judge(rule, list(reversed(values)), times).state == state
+    assert judge(rule, values, TIMES).state == state
+    assert judge(rule, list(reversed(values)), TIMES).state == state
 
 
 def written_as_one(first: float, second: float) -> bool:
@@ -95,31 +96,31 @@ def written_as_one(first: float, second: float) -> bool:
 @pytest.mark.parametrize(("larger", "state"), [(1.0, FAILS), (1.004, UNDECIDED), (0.996, UNDECIDED), (1.006, HOLDS)])
 def test_an_order_is_not_judged_by_what_cannot_be_seen(larger: float, state: str) -> None:
     rule = claim(order=OrderRule(label="batch", more=2, less=1))
-    assert judge(rule, [value(1, batch=1), value(larger, batch=2)], times).state == state
+    assert judge(rule, [value(1, batch=1), value(larger, batch=2)], TIMES).state == state
 
 
 def test_an_order_of_which_one_side_is_missing_is_not_judged() -> None:
     rule = claim(order=OrderRule(label="batch", more=2, less=1))
-    assert judge(rule, [value(1, batch=1), value(2, batch=2, case="B")], times).state == UNKNOWN
+    assert judge(rule, [value(1, batch=1), value(2, batch=2, case="B")], TIMES).state == UNKNOWN
 
 
 def test_what_was_not_run_is_told_from_what_a_comparison_says_nothing_of() -> None:
     rule = claim(bound=BoundRule(above=1))
-    assert judge(rule, [], times, ["not run"]).state == UNKNOWN
-    assert judge(rule, [], times).state == BESIDE
-    assert judge(rule, [value(3)], times, ["not run"]).without == ("not run",)
+    assert judge(rule, [], TIMES, ["not run"]).state == UNKNOWN
+    assert judge(rule, [], TIMES).state == BESIDE
+    assert judge(rule, [value(3)], TIMES, ["not run"]).without == ("not run",)
 
 
 def test_the_reasons_are_those_of_the_middle() -> None:
     values = [value(3, case="C", limit=6), value(1, case="A", limit=2), value(2, case="B")]
-    verdict = judge(claim(bound=BoundRule(above=0)), values, times)
+    verdict = judge(claim(bound=BoundRule(above=0)), values, TIMES)
     assert (verdict.limits, verdict.reasons) == ((6, 2), ("B",))
 
 
 @pytest.mark.parametrize(("said", "allowed"), [(6.0, True), (6.1, False)])
 def test_a_speed_up_beyond_what_zeros_allow_is_seen(said: float, allowed: bool) -> None:
     rule = claim(value=ValueRule(value=said))
-    verdict = judge(rule, [value(3, limit=6), value(1, limit=2)], times)
+    verdict = judge(rule, [value(3, limit=6), value(1, limit=2)], TIMES)
     found = JudgedClaim("6.16", rule, {"ours": verdict, "source": ClaimVerdict(UNKNOWN)}, "yes")
     assert (found.is_allowed("ours"), found.is_allowed("source")) == (allowed, None)
 
@@ -135,22 +136,22 @@ def test_groups_are_compared_point_by_point() -> None:
     rule = claim(group=GroupRule(more={"kind": "a"}, less={"kind": "b"}, by="sum"))
     small = [layer(2, "x"), layer(2, "y"), layer(3, "z", "b")]
     large = [layer(1, "x", batch=2), layer(1, "y", batch=2), layer(3, "z", "b", batch=2)]
-    assert judge(rule, small, times).state == HOLDS
-    assert judge(rule, [*small, *large], times) == ClaimVerdict(MIXED, "×1.00, 1 of 2")
+    assert judge(rule, small, TIMES).state == HOLDS
+    assert judge(rule, [*small, *large], TIMES) == ClaimVerdict(MIXED, "×1.00, 1 of 2")
     each = claim(group=GroupRule(more={"kind": "a"}, by="each"))
-    assert judge(each, small, times).state == FAILS, "the least of the larger is 2, the largest of the others 3"
+    assert judge(each, small, TIMES).state == FAILS, "the least of the larger is 2, the largest of the others 3"
     mean = claim(group=GroupRule(more={"kind": "a"}, by="mean", factor=0.5))
-    assert judge(mean, small, times).state == HOLDS
+    assert judge(mean, small, TIMES).state == HOLDS
     open_ = [layer(2, "x", width=2), layer(3, "z", "b")]
-    assert judge(each, open_, times).state == UNDECIDED
+    assert judge(each, open_, TIMES).state == UNDECIDED
 
 
 def test_a_trend_compares_neighbours_by_number() -> None:
     rule = claim(trend=TrendRule(label="batch"))
-    assert judge(rule, [layer(b, "x", batch=b) for b in (16, 128, 64)], times).state == HOLDS
-    assert judge(rule, [layer(v, "x", batch=b) for v, b in ((1, 16), (3, 64), (2, 128))], times).state == MIXED
+    assert judge(rule, [layer(b, "x", batch=b) for b in (16, 128, 64)], TIMES).state == HOLDS
+    assert judge(rule, [layer(v, "x", batch=b) for v, b in ((1, 16), (3, 64), (2, 128))], TIMES).state == MIXED
     falls = claim(trend=TrendRule(label="batch", falls=True))
-    assert judge(falls, [layer(-b, "x", batch=b) for b in (16, 128, 64)], times).state == HOLDS
+    assert judge(falls, [layer(-b, "x", batch=b) for b in (16, 128, 64)], TIMES).state == HOLDS
 
 
 @pytest.mark.parametrize(
@@ -170,30 +171,30 @@ def test_ranks_are_taken_of_the_other_measure() -> None:
     rule = claim(correlation=CorrelationRule(to="work", above=0.7))
     values = [layer(v, name) for v, name in ((1, "x"), (5, "y"), (3, "z"), (9, "u"))]
     others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (1, "u"))]
-    assert judge(rule, [*values, *others], times) == ClaimVerdict(FAILS, "-0.20")
+    assert judge(rule, [*values, *others], TIMES) == ClaimVerdict(FAILS, "-0.20")
     others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (7, "u"))]
-    assert judge(rule, [*values, *others], times).state == HOLDS
+    assert judge(rule, [*values, *others], TIMES).state == HOLDS
 
 
 def test_the_largest_parts_are_those_that_are_named() -> None:
     rule = ClaimSpec(text="", said="", where={"layer": "x"}, largest=LargestRule(parts=("p", "q")))
     parts = {"p": 0.5, "q": 0.3, "r": 0.2}
-    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times).state == HOLDS
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], TIMES).state == HOLDS
     parts = {"p": 0.5, "q": 0.1, "r": 0.4}
-    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times).state == MIXED
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], TIMES).state == MIXED
     parts = {"p": 0.1, "q": 0.2, "r": 0.4, "s": 0.3}
-    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times).state == FAILS
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], TIMES).state == FAILS
     near = [layer(v, "x", measure=m, width=0.05) for m, v in {"p": 0.5, "q": 0.24, "r": 0.26}.items()]
-    assert judge(rule, near, times).state == UNDECIDED
+    assert judge(rule, near, TIMES).state == UNDECIDED
 
 
 def test_sums_are_of_each_point() -> None:
     rule = claim(value=ValueRule(value=4, by="sum"))
     values = [layer(1, "x"), layer(3, "y"), layer(2, "x", batch=2), layer(2, "y", batch=2)]
-    assert judge(rule, values, times).state == HOLDS
-    assert judge(claim(value=ValueRule(value=4)), values, times).state == FAILS
+    assert judge(rule, values, TIMES).state == HOLDS
+    assert judge(claim(value=ValueRule(value=4)), values, TIMES).state == FAILS
 
 
 def test_what_cannot_be_asked_is_not() -> None:
     rule = ClaimSpec(text="", said="", unaskable="there is no such cache")
-    assert judge(rule, [value(1)], times) == ClaimVerdict(UNASKABLE, reasons=("there is no such cache",))
+    assert judge(rule, [value(1)], TIMES) == ClaimVerdict(UNASKABLE, reasons=("there is no such cache",))

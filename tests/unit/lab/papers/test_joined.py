@@ -3,7 +3,7 @@
 import pytest
 
 from gpusim.lab.monitor.curves import load_curves
-from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.lab.papers.figures.reading import load_reproduction
 
 
 @pytest.mark.parametrize(("name", "curves"), [("AlexNet", "alexnet"), ("VGG-16", "vgg16")])

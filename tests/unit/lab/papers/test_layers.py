@@ -9,20 +9,17 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, UNKNOWN
-from gpusim.lab.papers.kept import as_json, load
-from gpusim.lab.papers.kept_network import parse_network_record, plain
-from gpusim.lab.papers.kinds import grids
-from gpusim.lab.papers.layer_values import all_rows, measure_rows, metric_paths
+from gpusim.lab.papers.figures.layers import metric_paths
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.figures.tables import GridsFigure
 from gpusim.lab.papers.network_points import NetworkPoint, PointSelection
 from gpusim.lab.papers.own import select_publication
 from gpusim.lab.papers.page.answers import answer_question
-from gpusim.lab.papers.page.blocks import markdown
-from gpusim.lab.papers.page.network_page import network_page
-from gpusim.lab.papers.page.writing import contents, judged, render_publication
 from gpusim.lab.papers.plan import plan_points
-from gpusim.lab.papers.specs.layer_figure import GridsFigure
-from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import as_json, encode_network_record, load, parse_network_record
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
+from tests.support.reproduction import judged, rendered
 from tests.support.utilization import TABLE_4
 
 
@@ -47,11 +44,11 @@ def test_measures_are_those_of_the_rows(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     results = results_of(reproduction, lambda point: network(30, 10, images=point.batch))
     figure: Any = reproduction.figures["time"]
-    rows = all_rows(reproduction, figure, results)
+    rows = figure.rows(Publication(reproduction, results))
     assert [row.name for row in rows[:4]] == ["conv1", "relu1", "relu1_d", "conv1_w"]
-    share = {one.of.name: one.value for one in measure_rows(figure, "share", rows) if one.of.point.batch == 1}
+    share = {one.of.name: one.value for one in figure.measure("share", rows) if one.of.point.batch == 1}
     assert share == pytest.approx({"conv1": 0.25, "relu1": 10 / 120, "relu1_d": 20 / 120, "conv1_w": 0.5})
-    an_image = {(one.of.point.batch, one.of.name): one.value for one in measure_rows(figure, "an_image", rows)}
+    an_image = {(one.of.point.batch, one.of.name): one.value for one in figure.measure("an_image", rows)}
     assert an_image[2, "conv1"] == 15 and an_image[1, "conv1"] == 30
 
 
@@ -73,10 +70,10 @@ def test_nothing_follows_from_what_has_not_been_run(tmp_path: Path) -> None:
     some = results_of(reproduction, lambda point: None if point.batch == 2 else network(30, 10))
     first = judged(reproduction, some)[0].verdicts["mi6"]
     assert (first.ours, first.without) == ("×3.00", ("net 2 mi6 plain",))
-    page = markdown(network_page(reproduction, some, judged(reproduction, some)))
+    page = rendered(reproduction, some).files({})["README.md"]
     assert "**holds** ×3.00 (without net 2 mi6 plain: not run)" in page
     nothing = results_of(reproduction, lambda _: None)
-    assert answer_question(reproduction, nothing, judged(reproduction, nothing)) == []
+    assert answer_question(Publication(reproduction, nothing), judged(reproduction, nothing)) == []
 
 
 def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
@@ -90,10 +87,10 @@ def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
 def test_sentences_follow_from_verdicts(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     results = results_of(reproduction, lambda _: network(30, 10))
-    (said,) = answer_question(reproduction, results, judged(reproduction, results))
+    (said,) = answer_question(Publication(reproduction, results), judged(reproduction, results))
     assert said == "The convolution does (×3.00)."
     results = results_of(reproduction, lambda _: network(1, 10))
-    (said,) = answer_question(reproduction, results, judged(reproduction, results))
+    (said,) = answer_question(Publication(reproduction, results), judged(reproduction, results))
     assert said.startswith("ReLU does (×0.10): relu1: vector ALUs busy for 50.0 %, idle 75.0 %")
 
 
@@ -101,7 +98,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     results = results_of(reproduction, lambda _: network(30, 10, width=0.5))
     one = next(iter(results.networks.values()))
-    assert parse_network_record(json.loads(json.dumps(plain(one)))) == one
+    assert parse_network_record(json.loads(json.dumps(encode_network_record(one)))) == one
     (tmp_path / "results.json").write_text(as_json(results))
     assert load(tmp_path, "nets") == results
 
@@ -109,7 +106,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_pages_say_what_is_missing_and_what_is_not_asked(tmp_path: Path) -> None:
     reproduction, _ = select_publication(loaded(tmp_path), None, ["polaris11"], [])
     results = results_of(reproduction, lambda _: None)
-    files = contents(reproduction, results, reproduction.figures, render_publication(reproduction, results))
+    files = rendered(reproduction, results).files(reproduction.figures)
     page = files["README.md"]
     assert "Not run yet: `gpusim reproduce nets --gpu polaris11 --only time` runs it." in page
     assert "It is of 2 GPUs, of which 1 is named" in page
@@ -121,7 +118,7 @@ def test_own_runs_are_chosen_or_take_the_place_of_the_publication_s(tmp_path: Pa
     reproduction = loaded(tmp_path)
     same, asked = select_publication(reproduction, "net", ["r9nano"], [2])
     assert same is reproduction and asked == PointSelection(frozenset({"net"}), frozenset({"r9nano"}), frozenset({2}))
-    assert set(plan_points(same, same.figures, asked=asked).points) == {"net 2 r9nano plain"}
+    assert set(plan_points(same, same.figures, selection=asked).points) == {"net 2 r9nano plain"}
     other, asked = select_publication(reproduction, "lenet", ["r9nano", "mi6"], [4, 8])
     assert asked == PointSelection() and other.name == "nets-lenet-r9nano-mi6-4-8"
     points = [one.point for one in plan_points(other, other.figures).points.values()]
@@ -190,7 +187,7 @@ def test_the_printed_table_of_grids_is_that_of_the_formulas() -> None:
     assert isinstance(figure, GridsFigure)
     found = [(k.layer, k.library, k.result, k.tile, k.block_size, k.registers, k.grid) for k in figure.kernels]
     assert found == [astuple(row) for row in TABLE_4]
-    assert [grids.utilization(figure, kernel) for kernel in figure.kernels] == [row.utilization for row in TABLE_4]
+    assert [one.values["utilisation"] for one in figure.kernel_records()] == [row.utilization for row in TABLE_4]
 
 
 STAGES = """

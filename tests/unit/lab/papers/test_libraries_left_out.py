@@ -7,12 +7,11 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.jobs.networks.library import ROOT_VARIABLE
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults
-from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.plan import plan_points
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import PointRecord, ReproductionResults
 from gpusim.lab.papers.running import PlanOutcome, PlanRunner, collected
-from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.results.store.keeper import StoreWriter
 from tests.support.reproduction import INDEX, LAYER, loaded, made_up, results_of
 from tests.unit.lab.papers.test_running import Pretended, Stop, done
@@ -97,11 +96,9 @@ def test_all_kernels_that_convert_are_the_conversion(reproduction: Reproduction)
     cycles = {"best": 100, "vendors": 50, "sparse": 0}
     way = converted({"count_a": 10, "convert_b": 20, "multiply": 70})
     results = results_of(reproduction, cycles, **{"one 1 half sparse": way})
-    figure = reproduction.figures["vendors"]
-    (table,) = get_figure_kind(figure).tables(reproduction, figure, results)
+    figure, publication = reproduction.figures["vendors"], Publication(reproduction, results)
+    (table,) = figure.tables(publication)
     assert table.rows[-1][4:] == [30, 70, 0.3, 0.5]
-    values = get_figure_kind(figure).values
-    assert values is not None
-    found = {value.measure: value.value for value in values(reproduction, figure, results)}
+    found = {value.measure: value.value for value in figure.values(publication)}
     assert found == {"speedup": 0.5, "conversion_share": 0.3}
-    assert filled("{vendors | half | sparse}", reproduction, results) == "0.50×", "over the figure's base"
+    assert filled("{vendors | half | sparse}", publication) == "0.50×", "over the figure's base"

@@ -7,11 +7,9 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.monitor.overhead import expected_share
-from gpusim.lab.papers.kept import ReproductionResults
-from gpusim.lab.papers.kinds import get_figure_kind
-from gpusim.lab.papers.page.writing import judged
-from gpusim.lab.papers.specs.reproduction import Reproduction
-from tests.support.reproduction import INDEX, loaded
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import ReproductionResults
+from tests.support.reproduction import INDEX, judged, loaded
 
 NOTHING = ReproductionResults("test", {})
 LIBRARIES = """
@@ -63,7 +61,7 @@ def _reproduction(tmp_path: Path) -> Reproduction:
 
 def shown(reproduction: Reproduction, figure: str, name: str = "") -> list[dict]:
     held = reproduction.figures[figure]
-    table = next(one for one in get_figure_kind(held).tables(reproduction, held, NOTHING) if one.name == name)
+    table = next(one for one in held.tables(Publication(reproduction, NOTHING)) if one.name == name)
     return [dict(zip([c.name for c in table.columns], row, strict=True)) for row in table.rows]
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.base.formats import TIMES
 from gpusim.base.table import Table
-from gpusim.lab.papers.kept import PointRecord, ReproductionResults, load
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.page.answers import answer_question
-from gpusim.lab.papers.page.blocks import BulletList
-from gpusim.lab.papers.page.writing import judged, render_publication, render_screen
-from gpusim.lab.papers.points import list_points
-from gpusim.lab.papers.specs.figure import RunsFigure
-from gpusim.lab.papers.specs.reproduction import AnswerSpec, Reproduction, load_reproduction
-from gpusim.lab.papers.values import times
+from gpusim.lab.papers.points import RunsFigure
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import PointRecord, ReproductionResults, load
+from gpusim.lab.papers.specs.reproduction import AnswerSpec
+from tests.support.reproduction import judged, rendered
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "spartan"
 LITTLE, MUCH = 1e-3, 1e3  # of what a thing costs: whatever the runs say, these decide
@@ -41,7 +41,7 @@ def changed(
     """The runs of docs/spartan, those with some labels changed; at least one is."""
     results = load(DOCS, "spartan")
     figures = [one for one in reproduction.figures.values() if isinstance(one, RunsFigure)]
-    keys = {point.key for one in figures for point in list_points(reproduction, one) if of(point.labels)}
+    keys = {point.key for one in figures for point in one.points(reproduction.spec) if of(point.labels)}
     assert keys & results.points.keys()
     return replace(results, points={k: by(one) if k in keys else one for k, one in results.points.items()})
 
@@ -50,7 +50,7 @@ def sentence(reproduction: Reproduction, claim: str, results: ReproductionResult
     """What the page says of a claim."""
     mine = tuple(one for one in reproduction.spec.answers if one.claim == claim)
     alone = replace(reproduction, spec=reproduction.spec.model_copy(update={"answers": mine}))
-    return " ".join(answer_question(alone, results, judged(alone, results)))
+    return " ".join(answer_question(Publication(alone, results), judged(alone, results)))
 
 
 def begins(template: str) -> str:
@@ -110,12 +110,12 @@ def test_other_costs_give_other_words(
 def test_a_conversion_that_costs_nothing_changes_figures_and_picture_too(reproduction: Reproduction) -> None:
     results = load(DOCS, "spartan")
     free = changed(reproduction, by_path("software"), lambda run: dearer(run, 0, "dib_convert"))
-    before, after = render_publication(reproduction, results), render_publication(reproduction, free)
+    before, after = rendered(reproduction, results), rendered(reproduction, free)
     assert before.page != after.page and before.table.rows != after.table.rows
-    shown = {one.columns[0].head: one for one in after.tables["6.16-converted"]}["case"]
+    shown = {one.columns[0].head: one for one in after.publication.tables["6.16-converted"]}["case"]
     gains = {(*row[:3], row[3]): row[-1] for row in shown.rows}
     ways = ("sparse in software", "sparse in software, converted for nothing")
-    assert all(times(gains[*place, ways[0]]) == times(gains[*place, ways[1]]) for *place, way in gains if way in ways)
+    assert all(TIMES(gains[*place, ways[0]]) == TIMES(gains[*place, ways[1]]) for *place, way in gains if way in ways)
 
 
 def test_every_sentence_has_words_for_both_verdicts(reproduction: Reproduction) -> None:
@@ -125,12 +125,8 @@ def test_every_sentence_has_words_for_both_verdicts(reproduction: Reproduction) 
 
 def test_the_screen_says_nothing_of_figures_that_were_not_asked_for(reproduction: Reproduction) -> None:
     nothing = ReproductionResults("spartan", {})
-    blocks = list(
-        render_screen(
-            reproduction, nothing, render_publication(reproduction, nothing), {"6.15": reproduction.figures["6.15"]}
-        )
-    )
-    (said,) = [one.items for one in blocks if isinstance(one, BulletList)]
+    blocks = list(rendered(reproduction, nothing).screen({"6.15": reproduction.figures["6.15"]}))
+    (said,) = [one.splitlines() for one in blocks if isinstance(one, str) and one.startswith("- ")]
     (table,) = [one for one in blocks if isinstance(one, Table)]
-    assert len(said) == 1 and said[0].startswith("The monitor would leave AlexNet's conv2")
+    assert len(said) == 1 and said[0].startswith("- The monitor would leave AlexNet's conv2")
     assert {row[0] for row in table.rows} == {"6.15"} and table.columns[-1].head == "holds where"

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.config.files import shipped
-from gpusim.lab.papers.kept import ReproductionResults, load
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.page.writing import contents, render_publication
-from gpusim.lab.papers.specs.reproduction import FOLDER, load_reproduction
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import ReproductionResults, load
+from gpusim.lab.papers.specs.reproduction import FOLDER
+from tests.support.reproduction import rendered
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 ELSEWHERE = {"transformers.md"}  # pages beside a publication's that it does not make (docs/spartan)
@@ -21,7 +23,7 @@ NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
 def test_the_folder_is_what_its_results_give(name: str) -> None:
     reproduction, folder = load_reproduction(name), DOCS / name
     results = load(folder, name)
-    expected = contents(reproduction, results, reproduction.figures, render_publication(reproduction, results))
+    expected = rendered(reproduction, results).files(reproduction.figures)
     there = [path for path in folder.iterdir() if path.suffix != ".svg" and path.name not in ELSEWHERE]
     found = {path.name: path.read_text(encoding="utf-8") for path in there}
     wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))
@@ -35,7 +37,7 @@ def test_a_page_does_not_depend_on_what_ran_first() -> None:
     for order in (list, lambda items: list(reversed(list(items)))):
         results = load(DOCS / "layerwise", "layerwise")
         results = replace(results, networks=dict(order(results.networks.items())))
-        pages.append(contents(reproduction, results, reproduction.figures, render_publication(reproduction, results)))
+        pages.append(rendered(reproduction, results).files(reproduction.figures))
     assert len(load(DOCS / "layerwise", "layerwise").networks) > 1 and pages[0] == pages[1]
 
 
@@ -45,4 +47,4 @@ def test_what_texts_name_is_known(name: str) -> None:
     answers = [text for one in reproduction.spec.answers for text in (one.holds, one.in_part, one.does_not)]
     texts = [re.sub(r"\{(found|why)\}", "", text) for text in answers if reproduction.spec.runs is None]
     for text in (*texts, *(figure.note for figure in reproduction.figures.values())):
-        assert "{" not in filled(text, reproduction, ReproductionResults(name, {}))
+        assert "{" not in filled(text, Publication(reproduction, ReproductionResults(name, {})))

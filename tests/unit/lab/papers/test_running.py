@@ -7,8 +7,8 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.lab.papers.plan import ReproductionPlan, plan_points
+from gpusim.lab.papers.publication import Reproduction
 from gpusim.lab.papers.running import NOT_AS_EXPECTED, PlanOutcome, PlanRunner
-from gpusim.lab.papers.specs.reproduction import Reproduction
 from gpusim.results.store.keeper import StoreWriter
 from gpusim.results.store.outcome import RunOutcome, failed
 from gpusim.study.sweep.tasks import JobTask, TaskResult

@@ -10,19 +10,18 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
-from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json, load
-from gpusim.lab.papers.kinds import get_figure_kind
-from gpusim.lab.papers.kinds.break_even import crossing
-from gpusim.lab.papers.page.blocks import Paragraph
+from gpusim.lab.papers.figures.ablation import compute_spreads
+from gpusim.lab.papers.figures.maps import crossing
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.page.writing import contents, judged, render_publication
 from gpusim.lab.papers.points import bytes_of, does_fit
-from gpusim.lab.papers.specs.reproduction import Reproduction
-from gpusim.lab.papers.values import MEASURES, spreads
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import FILE, ReproductionResults, as_json, load
+from gpusim.lab.papers.values import MEASURES
 from gpusim.model.energy.area import ARRAY_EFFICIENCY, CELL_NM, CELL_UM2
 from gpusim.model.energy.spec import EnergySpec
 from tests.support import iterations
-from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, loaded, made_up, results_of
+from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, judged, loaded, made_up, rendered, results_of
 from workloads.shapes import GemmShape
 
 CYCLES = {"best": 1000, "old": 1200, "soft": 800, "engine": 500, "theirs": 2400}
@@ -35,7 +34,7 @@ def _reproduction(tmp_path: Path) -> Reproduction:
 
 def table(reproduction: Reproduction, figure: str, results: ReproductionResults, name: str = "") -> Table:
     held = reproduction.figures[figure]
-    return next(one for one in get_figure_kind(held).tables(reproduction, held, results) if one.name == name)
+    return next(one for one in held.tables(Publication(reproduction, results)) if one.name == name)
 
 
 def rows(found: Table) -> list[dict]:
@@ -264,7 +263,7 @@ def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
     some[first] = replace(
         some[first], metrics={**metrics, "l2.hit_rate": 0.6, "l2.read_latency_cycles": 80.0, **made_up(500).metrics}
     )
-    moved = spreads(reproduction, replace(results, points=some)).moved
+    moved = compute_spreads(Publication(reproduction, replace(results, points=some))).moved
     assert moved["engine", "hit_rate"] == pytest.approx(5.0), "points"
     assert moved["engine", "read_latency"] == pytest.approx(0.25) and moved["engine", "transactions"] == 0
     assert moved["engine", "speedup"] == pytest.approx(500 / 450 - 1)
@@ -353,7 +352,7 @@ def test_nothing_known_is_said_to_be_not_run(reproduction: Reproduction) -> None
 
 def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproduction) -> None:
     results = replace(results_of(reproduction, CYCLES), errors={"one 1 any old": "no memory"})
-    files = contents(reproduction, results, reproduction.figures, render_publication(reproduction, results))
+    files = rendered(reproduction, results).files(reproduction.figures)
     assert set(files) == {
         "README.md", "claims.md", "claims.csv", FILE, "speed-cycles.csv", "speed.csv",
         "cache-cycles.csv", "cache.csv", "train.csv", "place.csv",
@@ -369,8 +368,8 @@ def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduc
     for key in ("one 1 any old", "many 1 any old"):
         points[key] = replace(points[key], sources="old")
     results = replace(whole, points=points, said={"sources": "new"})
-    page = render_publication(reproduction, results).page
-    said = [line for block in page if isinstance(block, Paragraph) for line in block.lines]
+    page = rendered(reproduction, results).page
+    said = [line.rstrip() for block in page if isinstance(block, str) for line in block.splitlines()]
     assert [line for line in said if line.startswith("Not run, ")] == [
         "Not run, 1 of 32 points: engine, half data: one 2."
     ]
@@ -396,7 +395,7 @@ def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduc
     ],
 )
 def test_a_text_names_what_was_found(reproduction: Reproduction, text: str, expected: str) -> None:
-    assert filled(text, reproduction, results_of(reproduction, CYCLES)) == expected
+    assert filled(text, Publication(reproduction, results_of(reproduction, CYCLES))) == expected
 
 
 @pytest.mark.parametrize(
@@ -411,7 +410,7 @@ def test_a_text_names_what_was_found(reproduction: Reproduction, text: str, expe
 )
 def test_a_name_that_is_none_is_said(reproduction: Reproduction, text: str, message: str) -> None:
     with pytest.raises(UserError, match=re.escape(message)):
-        filled(text, reproduction, ReproductionResults("test", {}))
+        filled(text, Publication(reproduction, ReproductionResults("test", {})))
 
 
 def test_results_are_read_as_they_were_written(reproduction: Reproduction, tmp_path: Path) -> None:
@@ -443,11 +442,9 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str | None, messag
 
 def test_matrices_that_do_not_fit_are_named_with_their_size(tmp_path: Path) -> None:
     assert bytes_of(GemmShape(64, 10, 576)) == 4 * (576 * 80 + 10 * 576 + 10 * 64)
-    from gpusim.lab.papers.specs.reproduction import load_reproduction
-
     spartan = load_reproduction("spartan")
     figure = spartan.figures["6.18"]
-    said = {case: does_fit(spartan, figure, case, figure.batches[0]) for case in figure.cases}  # type: ignore[attr-defined]
+    said = {case: does_fit(spartan.spec, figure, case, figure.batches[0]) for case in figure.cases}  # type: ignore[attr-defined]
     assert {case for case, one in said.items() if one != "yes"} == {"conv2", "conv4"}
     assert said["conv2"].startswith("no: ") and said["conv2"].endswith("of 4.0 GiB at 64")
 

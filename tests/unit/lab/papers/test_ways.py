@@ -9,14 +9,12 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.papers.claims import FAILS, HOLDS, UNDECIDED
-from gpusim.lab.papers.kept import ReproductionResults
-from gpusim.lab.papers.kept_network import NetworkPointRecord
-from gpusim.lab.papers.kinds import get_figure_kind
 from gpusim.lab.papers.network_points import NetworkPoint
-from gpusim.lab.papers.page.writing import judged
-from gpusim.lab.papers.plan import STARTED_S, PlannedNetwork, plan_points, together
-from gpusim.lab.papers.specs.reproduction import Reproduction
+from gpusim.lab.papers.plan import STARTED_S, plan_points, together
+from gpusim.lab.papers.publication import Publication, Reproduction
+from gpusim.lab.papers.records import NetworkPointRecord, ReproductionResults
 from tests.support.network_reproduction import INDEX, loaded, network, results_of
+from tests.support.reproduction import judged
 
 WAYS = INDEX.replace("figures: [time, gain]", "figures: [time, gain, more]")
 RATIO = """
@@ -64,10 +62,7 @@ claims:
 
 
 def values(reproduction: Reproduction, results: ReproductionResults) -> list[Any]:
-    figure = reproduction.figures["more"]
-    found = get_figure_kind(figure).values
-    assert found is not None
-    return list(found(reproduction, figure, results))
+    return list(reproduction.figures["more"].values(Publication(reproduction, results)))
 
 
 def twice_as_fast(point: NetworkPoint) -> NetworkPointRecord:
@@ -90,7 +85,7 @@ def test_a_way_with_the_engine_is_run_with_it(tmp_path: Path) -> None:
     index = WAYS.replace("{title: plain}", "{title: plain, engine: true}")
     reproduction = loaded(tmp_path, index, more=RATIO)
     points = plan_points(reproduction, {"more": reproduction.figures["more"]}).points
-    engines = {key: one.wanted.engine for key, one in points.items() if isinstance(one, PlannedNetwork)}
+    engines = {key: one.task(tmp_path).arguments[2].engine for key, one in points.items()}
     assert engines == {"net 2 mi6 plain": "on", "net 2 mi6 lowered": "off"}
 
 

@@ -1,0 +1,129 @@
+"""Loss and accuracy over trainings, as `gpusim capture` recorded them from several seeds."""
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from gpusim.base.errors import UserError
+from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, PERCENT, TIMES
+from gpusim.base.picture import Picture
+from gpusim.base.spec import param
+from gpusim.base.student import interval
+from gpusim.base.table import Table
+from gpusim.base.view import View, column
+from gpusim.lab.papers.long_table import FigureRecord, repeat_on
+from gpusim.lab.papers.pictures import lines
+from gpusim.lab.papers.publication import Figure, Publication
+from gpusim.lab.papers.views import LEARNING
+
+_COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """What one seed's curves say, by epoch from 1."""
+
+    loss: list[float]
+    """Loss of the training's images."""
+    fitted: list[float]
+    """Accuracy on the training's images."""
+    accuracy: list[float]
+    """Accuracy on other images."""
+
+    def epochs_to(self, loss: float) -> float:
+        """Return after how many epochs the loss is first at or below one, between epochs by a straight line.
+
+        Infinite where it never is.
+        """
+        for at, value in enumerate(self.loss):
+            if value <= loss:
+                before = self.loss[at - 1] if at else value
+                return at + 1.0 if before == value else at + (before - loss) / (before - value)
+        return math.inf
+
+
+def _read(path: str) -> LearningCurve:
+    """Read a file of curves; raise UserError for one that is not."""
+    rows = list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines()))
+    try:
+        numbers = [[float(row[column]) for column in _COLUMNS] for row in rows]
+    except (KeyError, ValueError, TypeError):
+        raise UserError(f"{path}: is no file of curves with columns {', '.join(_COLUMNS)} in every row") from None
+    if not numbers:
+        raise UserError(f"{path}: has no epoch")
+    return LearningCurve(*([row[column] for row in numbers] for column in range(1, len(_COLUMNS))))
+
+
+class LearningFigure(Figure):
+    """Loss and accuracy over trainings, several of each network, from different seeds."""
+
+    kind: Literal["learning"] = param("learning", "what is shown", "")
+    trainings: dict[str, tuple[str, ...]] = param(
+        ..., "files of curves by name, one for each seed; others are compared with the first name", "gpusim capture",
+        min_length=2,
+    )  # fmt: skip
+
+    files = ("trainings",)
+    formats: ClassVar = {"epochs_over_first": TIMES}
+
+    def _curves(self) -> dict[str, list[LearningCurve]]:
+        return {name: [_read(path) for path in paths] for name, paths in self.trainings.items()}
+
+    def _level(self) -> float:
+        """Return the loss half-way between the first network's first and last epoch."""
+        seeds = next(iter(self._curves().values()))
+        return (interval([one.loss[0] for one in seeds])[0] + interval([one.loss[-1] for one in seeds])[0]) / 2
+
+    def _means(self) -> Iterator[FigureRecord]:
+        """Yield means over seeds of each network's last epoch, its epochs to a loss, and what it loses to the first."""
+        level, first = self._level(), dict[str, tuple[float, float]]()
+        for name, seeds in self._curves().items():
+            means = {
+                "test_accuracy": interval([one.accuracy[-1] for one in seeds]),
+                "train_accuracy": interval([one.fitted[-1] for one in seeds]),
+                "loss": interval([one.loss[-1] for one in seeds]),
+                "epochs": interval([one.epochs_to(level) for one in seeds]),
+            }
+            is_first, first = not first, first or means
+            for lost, of in (("accuracy_lost", "test_accuracy"), ("fit_lost", "train_accuracy")):
+                width = 0.0 if is_first else math.hypot(first[of][1], means[of][1])
+                means[lost] = first[of][0] - means[of][0], width
+            (above, above_width), (below, below_width) = means["epochs"], first["epochs"]
+            if not is_first and math.isfinite(above / below):
+                width = above / below * math.hypot(above_width / above, below_width / below)
+                means["epochs_over_first"] = above / below, width
+            values = {measure: value for measure, (value, _) in means.items()}
+            widths = {measure: width for measure, (_, width) in means.items()}
+            counts = {"seeds": len(seeds), "last": len(seeds[0].loss)}
+            yield FigureRecord({"weights": name}, {**values, **counts}, widths)
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table with a row for each network: means over seeds with half-widths."""
+        formats: dict[str, Callable[[float], str]] = {"loss": FIXED_3, "epochs": FIXED_1}
+        formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), PERCENT)
+        rows = []
+        for record in self._means():
+            texts = {}
+            for measure, write in formats.items():
+                value, width = record.values[measure], record.half_widths[measure]
+                texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
+            if not math.isfinite(record.values["epochs"]):
+                texts["epochs"] = "never"
+            rows.append({**record.row, **texts})
+        yield View((*LEARNING, column("epochs", f"epochs to a loss of {FIXED_2(self._level())}"))).table(rows)
+
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
+        """Yield each network's values of the last epoch, and its epochs to a loss over the first's; for any GPU."""
+        return repeat_on(publication.reproduction.columns, self._means())
+
+    def picture(self, publication: Publication) -> Picture:
+        """Draw the mean test accuracy of each network over the epochs."""
+        curves = {}
+        for name, seeds in self._curves().items():
+            epochs = min(len(one.accuracy) for one in seeds)
+            means = [100 * interval([one.accuracy[at] for one in seeds])[0] for at in range(epochs)]
+            curves[name] = (list(range(1, epochs + 1)), means)
+        return lines(self.title, ("epoch", "test accuracy in %"), curves)

@@ -1,0 +1,105 @@
+"""Reading a publication: its file, and a file for each of its figures."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gpusim.base.errors import UserError, nearest, unknown_name
+from gpusim.base.spec import Spec, param
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.tree import ConfigTree
+from gpusim.lab.papers.figures.ablation import AblationFigure
+from gpusim.lab.papers.figures.breakdown import BreakdownFigure
+from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.figures.layer_memory import LayerMemoryFigure
+from gpusim.lab.papers.figures.layer_ratios import RatiosFigure
+from gpusim.lab.papers.figures.layers import BarsFigure, StackFigure
+from gpusim.lab.papers.figures.learning import LearningFigure
+from gpusim.lab.papers.figures.maps import BreakEvenFigure, MapFigure
+from gpusim.lab.papers.figures.monitored import ClosedLoopFigure, CurvesFigure, MonitorFigure, OverheadsFigure
+from gpusim.lab.papers.figures.tables import AreaFigure, GridsFigure, LaunchesFigure, LibrariesFigure
+from gpusim.lab.papers.figures.trained import FlowStagesFigure, ScalingFigure, StagesFigure
+from gpusim.lab.papers.figures.training import TrainingFigure
+from gpusim.lab.papers.publication import Figure, Reproduction
+from gpusim.lab.papers.specs.reproduction import FOLDER, ReproductionSpec
+
+AnyFigure = Annotated[
+    # of matrix products
+    ComparisonFigure
+    | BreakdownFigure
+    | MapFigure
+    | BreakEvenFigure
+    | AblationFigure
+    | TrainingFigure
+    # of networks
+    | BarsFigure
+    | StackFigure
+    | RatiosFigure
+    | LayerMemoryFigure
+    | LaunchesFigure
+    | StagesFigure
+    | ScalingFigure
+    | FlowStagesFigure
+    # of what was recorded, measured or printed
+    | CurvesFigure
+    | LearningFigure
+    | MonitorFigure
+    | OverheadsFigure
+    | ClosedLoopFigure
+    | LibrariesFigure
+    | AreaFigure
+    | GridsFigure,
+    Field(discriminator="kind"),
+]
+
+
+class _FigureOnly(Spec):
+    figure: AnyFigure = param(..., "the figure", "user")
+
+
+def load_reproduction(name: str) -> Reproduction:
+    """Load a publication's file, or a shipped one by name, with all its figures; raise UserError."""
+    document = files.opened(name, FOLDER)
+    files.require(document, FOLDER)
+    path = document.path
+    spec = checked(ReproductionSpec, _tree(path, document.data))
+    if spec.runs is not None:
+        spec = spec.model_copy(update={"runs": spec.runs.located(path)})
+    files_ = {figure: path.with_suffix("") / f"{figure}.yaml" for figure in spec.figures}
+    figures = {figure: _load_figure(file) for figure, file in files_.items()}
+    for figure, file in files_.items():
+        try:
+            figures[figure].check(spec, figures)
+        except UserError as error:
+            raise UserError(*(f"{file}: {problem}" for problem in error.problems)) from None
+        figures[figure] = figures[figure].located(file)
+    _check_answers(path, spec, figures)
+    if spec.spread is not None and not isinstance(figures.get(spec.spread), AblationFigure):
+        changing = [name for name, figure in figures.items() if isinstance(figure, AblationFigure)]
+        raise UserError(f"{path}: spread: {unknown_name('figure of changes', spec.spread, changing)}")
+    return Reproduction(path.stem, spec, figures)
+
+
+def _tree(path: Path, data: dict[str, Any], *keys: str) -> ConfigTree:
+    tree = ConfigTree(origins={(): (str(path), ())}, files=[path])
+    tree.merge(data, str(path), keys)
+    return tree
+
+
+def _load_figure(path: Path) -> Figure:
+    if not path.is_file():
+        guess = nearest(path.stem, [file.stem for file in path.parent.glob("*.yaml")])
+        raise UserError(f"{path}: there is no such figure" + (f"; did you mean '{guess}'?" if guess else ""))
+    return checked(_FigureOnly, _tree(path, files.read(path), "figure")).figure
+
+
+def _check_answers(path: Path, spec: ReproductionSpec, figures: dict[str, Figure]) -> None:
+    names = [claim.name for figure in figures.values() for claim in figure.claims if claim.name]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{path}: two claims are called '{name}'")
+    for answer in spec.answers:
+        if answer.claim not in names:
+            raise UserError(f"{path}: answers: {unknown_name('claim', answer.claim, names)}")

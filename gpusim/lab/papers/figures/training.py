@@ -1,0 +1,170 @@
+"""Equation 6.1: the speed-up of a training from those of its convolutional layers, which it weights by their time."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from operator import add, sub
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import TIMES
+from gpusim.base.picture import Picture
+from gpusim.base.spec import Spec, param
+from gpusim.base.sums import weighted_mean
+from gpusim.base.table import Table
+from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
+from gpusim.lab.papers.figures.ablation import compute_spreads
+from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.long_table import FigureRecord, Label, Where, matches
+from gpusim.lab.papers.pictures import BarPanel, bars
+from gpusim.lab.papers.publication import Figure, Publication, locate_files
+from gpusim.lab.papers.specs.reproduction import ReproductionSpec
+from gpusim.lab.papers.values import list_groups
+from gpusim.lab.papers.views import TRAINING
+
+PUBLISHED = "published"
+FORWARD_WORK = 1 / 3  # of a layer's multiply-accumulates: forward, gradient of the data, gradient of the weights
+
+
+class NetworkSpec(Spec):
+    """A column of table 6.7."""
+
+    figure: str = param(..., "the figure that has the layers' speed-ups", "user")
+    where: dict[str, Label | list[Label]] = param({}, "labels of the speed-ups that count", "user")
+    iteration: str | None = param(
+        None,
+        "file with the times of a simulated iteration's convolutions, by layer and pass, and of all of it; none: P is "
+        "the published one, and a layer's forward pass a third of its time, as of its multiply-accumulates",
+        "gpusim net",
+    )
+
+
+@dataclass(frozen=True)
+class DenseIteration:
+    """Shares of time in a dense iteration."""
+
+    conv_share: float
+    """Share P of all convolutional layers in the iteration."""
+    shares: list[float]
+    """Share C_i of each layer."""
+    forward: list[float]
+    """Share of the forward pass in each layer's time."""
+
+
+class TrainingFigure(Figure):
+    """The speed-up of a training from those of its layers."""
+
+    kind: Literal["training"] = param("training", "what is shown", "")
+    networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
+
+    formats: ClassVar = {"training_speedup": TIMES, "mean_speedup": TIMES}
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its files found; raise UserError."""
+        found = {
+            name: one.model_copy(update={"iteration": one.iteration and locate_files(path, one.iteration)})
+            for name, one in self.networks.items()
+        }
+        return self.model_copy(update={"networks": found})
+
+    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
+        """Raise UserError for a figure of speed-ups that the publication does not have."""
+        for network, one in self.networks.items():
+            if not isinstance(figures.get(one.figure), ComparisonFigure):
+                raise UserError(
+                    f"networks.{network}.figure: '{one.figure}' is no figure of speed-ups of this publication"
+                )
+
+    def _compared(self, publication: Publication, network: str) -> ComparisonFigure:
+        figure = publication.figures[self.networks[network].figure]
+        assert isinstance(figure, ComparisonFigure)
+        return figure
+
+    def list_missing(self, publication: Publication, where: Where, column: str) -> list[str]:
+        """List the points of the layers that have not been run."""
+        found = set[str]()
+        for network, one in self.networks.items():
+            found |= set(self._compared(publication, network).list_missing(publication, one.where, column))
+        return sorted(found)
+
+    def _speedups(self, publication: Publication, network: str, comparison: str) -> FigureRecord | None:
+        """Compute a network's speed-ups by one comparison; None where not all layers are known.
+
+        The training's half-width is that of layers whose errors are fully correlated.
+        """
+        spec, pair = self.networks[network], publication.spec.comparisons[comparison]
+        compared, spreads = self._compared(publication, network), compute_spreads(publication)
+        groups = [group for group in list_groups(publication, compared) if matches(group.labels, spec.where)]
+        known = [gain for group in groups if (gain := group.speedup(pair.path, pair.base)) is not None]
+        if not known or len(known) < len(groups):
+            return None
+        # a layer's time in the batch of the publication: batches of ours may differ from layer to layer
+        times_us = [group.count * group.ways[pair.base].time_us / group.batch for group in groups]
+        shares = [time / fsum(times_us) for time in times_us]
+        published, counts = TABLE_6_7[network].conv_share, [group.count for group in groups]
+        iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
+        if spec.iteration is not None:
+            iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in groups])
+        widths = [
+            gain * spreads.of(group, "speedup", pair.path, pair.base) for group, gain in zip(groups, known, strict=True)
+        ]
+        parts = [[forward, 1 - forward] for forward in iteration.forward]
+        least, sparse, most = (
+            training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains])
+            for gains in (list(map(sub, known, widths)), known, list(map(add, known, widths)))
+        )
+        values = {
+            "layers": sum(counts),
+            "mean_speedup": weighted_mean(known, counts),
+            "harmonic": 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True)),
+            "all_passes": training_speedup(published, shares, [[1.0]] * len(shares), [[gain] for gain in known]),
+            "conv_share": iteration.conv_share,
+            "simulated": "yes" if spec.iteration is not None else "no",
+            "training_speedup": sparse,
+        }
+        half_widths = {"training_speedup": (most - least) / 2, "mean_speedup": weighted_mean(widths, counts)}
+        return FigureRecord({"network": network}, values, half_widths, comparison)
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table with a row for each network: as published, and by each comparison."""
+        rows = []
+        for network in self.networks:
+            said = TABLE_6_7[network]
+            head = {"network": network, "published": said.conv_share}
+            means = {"mean_speedup": said.mean_speedup, "harmonic": said.implied_mean, "all_passes": said.speedup}
+            rows.append({**head, "whose": PUBLISHED, **means})
+            for name, pair in publication.spec.comparisons.items():
+                ours = self._speedups(publication, network, name)
+                rows += [{**head, "whose": pair.title, **ours.values}] if ours is not None else []
+        yield TRAINING.table(rows)
+
+    def records(self, publication: Publication) -> Iterator[FigureRecord]:
+        """Yield the training's speed-up, and the mean of the layers' speed-ups."""
+        for network in self.networks:
+            for name in publication.spec.comparisons:
+                ours = self._speedups(publication, network, name)
+                if ours is not None:
+                    yield ours
+
+    def picture(self, publication: Publication) -> Picture:
+        """Draw a bar for each comparison, next to the published one."""
+        series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in self.networks]}
+        for name, pair in publication.spec.comparisons.items():
+            found = [self._speedups(publication, network, name) for network in self.networks]
+            series[pair.title] = [None if ours is None else ours.values["training_speedup"] for ours in found]
+        return bars(self.title, [BarPanel("speed-up of the training", list(self.networks), series, line=1.0)])
+
+
+def _simulated(content: Mapping[str, Any], layers: Sequence[str]) -> DenseIteration:
+    """Return the shares of a simulated iteration's layers; raise UserError for a layer that it has not."""
+    convolutions = content["convolutions"]
+    passes = {layer: {what: time for name, what, time in convolutions if name == layer} for layer in layers}
+    for layer, found in passes.items():
+        if "forward" not in found:
+            raise UserError(f"{content['point']}: {unknown_name('layer', layer, [row[0] for row in convolutions])}")
+    times_us = [fsum(found.values()) for found in passes.values()]
+    whole = fsum(times_us)
+    forward = [found["forward"] / time for found, time in zip(passes.values(), times_us, strict=True)]
+    return DenseIteration(whole / content["iteration_us"], [time / whole for time in times_us], forward)

@@ -1,0 +1,154 @@
+"""Parts of a publication's page: how it was run, what failed, what was not run, and the answers to its question."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from gpusim.base.formats import PERCENT, TIMES, clock
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Table, columns
+from gpusim.lab.papers.claims import STATES, JudgedClaim
+from gpusim.lab.papers.figures.compared import ComparisonFigure, engine_share
+from gpusim.lab.papers.network_points import NetworkFigure
+from gpusim.lab.papers.page.answers import answer_question, question
+from gpusim.lab.papers.page.markdown import Block, bullets, heading, text
+from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
+from gpusim.lab.papers.publication import Figure, Publication
+from gpusim.lab.papers.records import ReproductionResults
+from gpusim.lab.papers.values import list_groups, mean_of
+from gpusim.lab.papers.views import NETWORK_RUNS
+
+_PLACE = ("case", "batch", "x", "y", "change")  # labels that distinguish a way's points
+
+
+def show_question(publication: Publication, claims: Sequence[JudgedClaim], first: Table | None) -> Iterator[Block]:
+    """Yield the question, the table that decides it, and the sentences that answer it. first: that table."""
+    if publication.spec.question:
+        yield heading(question(publication))
+    if first is not None:
+        yield first
+    answers = answer_question(publication, claims)
+    if answers:
+        yield bullets(answers)
+
+
+def first_table(publication: Publication) -> Table | None:
+    """Return the table that stands first: the first figure's, where it sets ways beside one another and any has run."""
+    name, figure = next(iter(publication.figures.items()))
+    if not isinstance(figure, ComparisonFigure) or figure.normalized_to is None:
+        return None
+    is_run = any(point.key in publication.results.points for point in figure.points(publication.spec))
+    return publication.tables[name][0] if is_run else None
+
+
+def count_verdicts(publication: Publication, claims: Sequence[JudgedClaim]) -> str:
+    """Return how many claims hold by each comparison, or on each GPU."""
+    lines = []
+    for name, title in publication.reproduction.columns.items():
+        states = [claim.judging[name].state for claim in claims if name in claim.judging]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+        link = "[claims](claims.md)"
+        by = f"{link}, {title}" if publication.spec.runs is None else f"{link} on {title}"
+        lines.append(f"Of {len(states)} {by}: {counts}.")
+    return text(*lines)
+
+
+def list_failures(results: ReproductionResults) -> Iterator[Block]:
+    """Yield the points that failed, with their errors."""
+    if results.errors:
+        yield text("Points that failed:")
+        yield bullets(f"{key}: {error}" for key, error in results.errors.items())
+
+
+def describe_runs(results: ReproductionResults) -> str:
+    """Return how the runs were made, and what they took."""
+    points = results.runs.values()
+    seconds = plain_sum(one.seconds for one in points)
+    whole = plain_sum(one.seconds / one.fraction for one in points if one.fraction)
+    sampled = sum(one.fraction < 1 for one in points)
+    lines = [
+        f"{len(points)} run{'s' * (len(points) != 1)}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one"
+        f" process; in whole all would take about {clock(whole)}."
+    ]
+    others = len(find_outdated_points(results))
+    if others:
+        lines.append(f"{others} of them are by other sources, and named below the tables of their figures.")
+    if results.said:
+        lines.append("Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + ".")
+    return text(*lines)
+
+
+def table_of_means(publication: Publication) -> Table:
+    """Make a table of each figure of speed-ups: means by comparison, of the engine's share, zeros and their limit."""
+    pairs = publication.spec.comparisons.values()
+    titles = [pair.title for pair in pairs]
+    heads = columns("figure", "data", "points") + columns("zeros", write=PERCENT)
+    heads += columns("limit 1/(1-s)", *titles, "the engine's own share", write=TIMES)
+    rows: list[list[object]] = []
+    for name, figure in publication.figures.items():
+        if not isinstance(figure, ComparisonFigure) or "speedup" not in figure.measures:
+            continue
+        groups = list_groups(publication, figure)
+        for data in figure.data:
+            some = [group for group in groups if group.data == data and group.zeros is not None]
+            numbers = [[group.zeros for group in some], [group.limit for group in some]]
+            numbers += [[group.speedup(pair.path, pair.base) for group in some] for pair in pairs]
+            numbers.append([engine_share(publication, group) for group in some])
+            counts = [group.count for group in some]
+            rows.append([name, data, len(some), *(mean_of(zip(one, counts, strict=True)) for one in numbers)])
+    return Table(heads, rows, title="Mean speed-ups.")
+
+
+def table_of_networks(results: ReproductionResults) -> Table:
+    """Make a table of networks' runs: what each took, which part was simulated, and how far off its time may be."""
+    rows = []
+    for key, run in sorted(results.networks.items()):
+        whole = next(row for row in run.rows if row.by == "network" and row.part == "all")
+        times = {"iteration_ms": whole.metrics["kernel.time_us"] / 1e3, "seconds": run.seconds}
+        rows.append({"run": key, "error": run.error, "fraction": run.fraction, **times})
+    return NETWORK_RUNS.table(rows)
+
+
+def list_networks_not_run(publication: Publication) -> Iterator[Block]:
+    """Yield a line for the points of networks that have not been run."""
+    figures = [figure for figure in publication.figures.values() if isinstance(figure, NetworkFigure)]
+    points = [point.key for figure in figures for point in figure.points(publication.reproduction)]
+    missing = list(dict.fromkeys(key for key in points if key not in publication.results.networks))
+    if missing:
+        command = f"gpusim reproduce {publication.reproduction.command}"
+        yield text(f"Not run, and nothing is concluded of it: {', '.join(missing)}; `{command}` runs what is missing.")
+
+
+def list_marked_points(publication: Publication, figure: Figure) -> Iterator[Block]:
+    """Yield a line for a figure's points that have not been run, and one for other sources whose runs stand here."""
+    if not isinstance(figure, RunsFigure):
+        return
+    results = publication.results
+    points = {point.key: point for point in figure.points(publication.spec)}
+    missing = points.keys() - results.points.keys()
+    if missing:
+        yield text(f"Not run, {_name_points(publication, points.values(), missing)}.")
+    by_sources: dict[str, set[str]] = {}
+    for key in find_outdated_points(results) & points.keys():
+        by_sources.setdefault(results.points[key].sources, set()).add(key)
+    for sources, keys in sorted(by_sources.items()):
+        names = _name_points(publication, points.values(), keys)
+        yield text(f"Run by other sources than the last run ({sources or 'unknown'}), {names}.")
+
+
+def find_outdated_points(results: ReproductionResults) -> set[str]:
+    """Return the points whose runs are of other sources than the last run's."""
+    return {key for key, one in results.points.items() if one.sources != results.said.get("sources", one.sources)}
+
+
+def _name_points(publication: Publication, points: Collection[ReproductionPoint], marked: Collection[str]) -> str:
+    """Name points: how many of how many, and by way and data the places."""
+    places: dict[str, dict[str, str]] = {}
+    for point in points:
+        way = f"{publication.spec.paths[point.labels['path']].title}, {point.labels['data']} data"
+        place = " ".join(point.labels[label] for label in _PLACE if label in point.labels)
+        places.setdefault(way, {})[point.key] = place
+    parts = []
+    for way, by_key in places.items():
+        some = [place for key, place in by_key.items() if key in marked]
+        if some:
+            parts.append(f"{way}: {'all' if len(some) == len(by_key) else ', '.join(some)}")
+    return f"{len(marked)} of {len(points)} points: {'; '.join(parts)}"

@@ -1,0 +1,300 @@
+"""The stored runs of a publication: one JSON file, from which tables, pictures and claims are made anew.
+
+Of a product's run some metrics are stored, of a network's run the metrics of each layer: by pass, by direction, as a
+whole, by kind, and of all layers together.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpusim.base.errors import UserError
+from gpusim.base.formats import DIGITS_6
+from gpusim.base.sums import plain_sum
+from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
+from gpusim.results.records.record import PartRecord, RunRecord
+from gpusim.results.store.records import restored
+from gpusim.study.compare.rules import ROOFLINES, RULES
+
+FILE = "results.json"
+SCHEMA = 1
+# what tables, measures and explanations read of a product's run
+_GROUPS = ("data.", "stalls.", "engine.")
+_PATHS = {
+    *(path for rule in RULES for path in rule.paths), *(f"roofline.{name}" for name in ROOFLINES),
+    "kernel.cycles", "kernel.time_us", "l2.hits", "l2.mshr_merges", "energy.total_uj",
+}  # fmt: skip
+# what explanations read of every row of a network's run, beside what figures measure
+_ALWAYS = (
+    "kernel.cycles", "kernel.time_us", "kernel.clock_ghz", "kernel.wavefront_instructions", "dram.bytes",
+    "l1.hit_rate", "l2.hit_rate", "l1.transactions", "l2.transactions",
+    *(metric.path for metric in metrics.METRICS if metric.path.startswith("stalls.")),
+    *(f"roofline.{name}" for name in ROOFLINES),
+)  # fmt: skip
+FORWARD, BACKWARD, UPDATE, ALL = "forward", "backward", "update", "all"
+WORK = ("macs", "operations", "minimum_bytes", "launches", "images")
+
+
+@dataclass(frozen=True)
+class PointRecord:
+    """The stored run of a product."""
+
+    metrics: Mapping[str, Any]
+    """Applicable metrics that figures use, by path."""
+    half_width: float
+    """Relative half-width of the cycles; 0: simulated whole."""
+    fraction: float
+    """Share of the instructions that was simulated."""
+    launches: list[tuple[str, int]]
+    """Kernel and cycles of each launch."""
+    seconds: float
+    """Processor time in seconds."""
+    sources: str = ""
+    """Hash of the source files of the run."""
+
+    @property
+    def time_us(self) -> float:
+        """The time of all its launches."""
+        return float(self.metrics["kernel.time_us"])
+
+
+class NetworkLaunchRecord(NamedTuple):
+    """A launch of a layer's pass."""
+
+    layer: str
+    what: str
+    kernel: str
+    time_us: float
+
+
+@dataclass(frozen=True)
+class NetworkRowRecord:
+    """A row of a network's results: passes of one or several layers."""
+
+    by: str
+    """Grouping of the rows: pass, direction, layer, kind or network."""
+    layer: str
+    """Name of the layer, or of a kind whose layers form one row; empty: all layers."""
+    kind: str
+    """Kind of the layer."""
+    part: str
+    """Pass, direction, or 'all'."""
+    work: Mapping[str, int]
+    """Counts by name (WORK)."""
+    metrics: Mapping[str, float]
+    """Metrics by path."""
+    half_widths: Mapping[str, float]
+    """Non-zero half-widths of the metrics by path."""
+
+    def number(self, path: str) -> float | None:
+        """Return a metric, or of `work.` a count; None where it does not apply or is not known."""
+        group, _, name = path.partition(".")
+        return self.work.get(name) if group == "work" else self.metrics.get(path)
+
+
+@dataclass(frozen=True)
+class NetworkPointRecord:
+    """The stored run of a network."""
+
+    rows: Sequence[NetworkRowRecord]
+    """Rows of all groupings."""
+    launches: Sequence[NetworkLaunchRecord]
+    """Launches in order."""
+    fraction: float
+    """Share of the instructions that was simulated."""
+    error: float
+    """Relative half-width of the iteration's time."""
+    seconds: float
+    """Processor time in seconds."""
+
+
+@dataclass(frozen=True)
+class ReproductionResults:
+    """The known results of a publication."""
+
+    name: str
+    """Name of the publication."""
+    points: Mapping[str, PointRecord]
+    """Runs of single products and layers, by key."""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """Messages of failed points, by key."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the runs."""
+    networks: Mapping[str, NetworkPointRecord] = field(default_factory=dict)
+    """Runs of networks, by key."""
+
+    @property
+    def runs(self) -> Mapping[str, PointRecord | NetworkPointRecord]:
+        """All points that are known."""
+        return {**self.points, **self.networks}
+
+
+def _short(value: Any) -> Any:
+    return float(DIGITS_6(value)) if isinstance(value, float) else value
+
+
+def build_point_record(content: Mapping[str, Any], seconds: float, sources: str = "") -> PointRecord:
+    """Return the results of a product's run from its content in a store.
+
+    Args:
+        content: What the store has of the run.
+        seconds: Processor time of the run.
+        sources: Hash of the source files that ran it.
+    """
+    record = restored(content["records"])[-1]
+    values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
+    wanted = [path for path in values if path in _PATHS or (path.startswith(_GROUPS) and not path.endswith(SUFFIX))]
+    sampling = record.total.sampling
+    return PointRecord(
+        {path: _short(values[path]) for path in wanted},
+        half_width=_short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / values["kernel.cycles"]),
+        fraction=1.0 if sampling is None else _short(sampling.fraction),
+        launches=[(facts.kernel.name, facts.cycles) for facts in record.launches],
+        seconds=_short(seconds),
+        sources=sources,
+    )
+
+
+def get_direction(what: str) -> str:
+    """Return the direction that a pass belongs to."""
+    return FORWARD if what in ("forward", "loss") else UPDATE if what == UPDATE else BACKWARD
+
+
+def build_network_record(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> NetworkPointRecord:
+    """Return the results of a network's run from its content in a store.
+
+    The processor time is that of its launches, each of several equal ones once, whenever these were simulated.
+
+    Args:
+        content: What the store has of the run.
+        paths: Metrics of each row that are stored beside those that explanations read.
+        batch: Images of the run.
+    """
+    record = restored(content["records"])[-1]
+    wanted = sorted({*_ALWAYS, *paths})
+    rows = [_row(record, *group, wanted, batch) for group in _groups(record.parts)]
+    of_all = next(row for row in rows if row.by == "network" and row.part == ALL)
+    sampling = record.total.sampling
+    places = [one.place.rpartition(" ") for one in record.commands]  # 'conv2 forward'
+    return NetworkPointRecord(
+        rows,
+        launches=[
+            NetworkLaunchRecord(layer, what, one.name, _short(one.ended_us - one.started_us))
+            for one, (layer, _, what) in zip(record.commands, places, strict=True)
+        ],
+        fraction=1.0 if sampling is None else _short(sampling.fraction),
+        error=_short(of_all.half_widths.get("kernel.time_us", 0.0) / of_all.metrics["kernel.time_us"]),
+        seconds=_short(float(record.values["spent_s"])),
+    )
+
+
+def _groups(parts: Sequence[PartRecord]) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
+    """Yield (by, layer, part, the parts together) of all rows."""
+    for part in parts:
+        yield "pass", part.name, part.what, [part]
+    for layer in dict.fromkeys(part.name for part in parts):
+        yield from _directions("direction", "layer", layer, [part for part in parts if part.name == layer])
+    kinds = {id(part): str(part.values.get("kind", "")) for part in parts}
+    for kind in dict.fromkeys(kinds.values()):
+        yield "kind", kind, ALL, [part for part in parts if kinds[id(part)] == kind]
+    yield from _directions("network", "network", "", list(parts))
+
+
+def _directions(
+    by: str, of_all: str, layer: str, parts: list[PartRecord]
+) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
+    for direction in (FORWARD, BACKWARD, UPDATE):
+        some = [part for part in parts if get_direction(part.what) == direction]
+        if some:
+            yield by, layer, direction, some
+    yield of_all, layer, ALL, parts
+
+
+def _row(
+    record: RunRecord, by: str, layer: str, part: str, parts: list[PartRecord], paths: Sequence[str], batch: int
+) -> NetworkRowRecord:
+    found = metrics.chosen(paths, replace(record, parts=parts).total, record.energy)
+    numbers = {path: pair for path, pair in found.items() if isinstance(pair[0], int | float)}
+    work = {name: plain_sum(int(one.values.get(name, 0)) for one in parts) for name in WORK[:3]}
+    work |= {"launches": plain_sum(len(one.launches) for one in parts), "images": batch}
+    kinds = {str(one.values.get("kind", "")) for one in parts}
+    return NetworkRowRecord(
+        by=by,
+        layer=layer,
+        kind=kinds.pop() if len(kinds) == 1 else "",
+        part=part,
+        work=work,
+        metrics={path: _short(value) for path, (value, _) in numbers.items()},
+        half_widths={path: _short(width) for path, (_, width) in numbers.items() if width},
+    )
+
+
+def encode_network_record(record: NetworkPointRecord) -> dict[str, Any]:
+    """Return plain data for a file: names of metrics once, rows as lists."""
+    paths = sorted({path for row in record.rows for path in row.metrics})
+    return {
+        **{name: getattr(record, name) for name in ("fraction", "error", "seconds")},
+        "metrics": paths,
+        "rows": [
+            [row.by, row.layer, row.kind, row.part, [row.work[name] for name in WORK]]
+            + [[row.metrics.get(path) for path in paths], dict(row.half_widths)]
+            for row in record.rows
+        ],
+        "launches": [list(launch) for launch in record.launches],
+    }
+
+
+def parse_network_record(data: Mapping[str, Any]) -> NetworkPointRecord:
+    """Return the record of encoded data; raise ValueError, KeyError or TypeError for other data."""
+    rows = [
+        NetworkRowRecord(
+            by=by,
+            layer=layer,
+            kind=kind,
+            part=part,
+            work=dict(zip(WORK, work, strict=True)),
+            metrics={p: value for p, value in zip(data["metrics"], values, strict=True) if value is not None},
+            half_widths=widths,
+        )
+        for by, layer, kind, part, work, values, widths in data["rows"]
+    ]
+    launches = [NetworkLaunchRecord(*launch) for launch in data["launches"]]
+    return NetworkPointRecord(rows, launches, data["fraction"], data["error"], data["seconds"])
+
+
+def as_json(results: ReproductionResults) -> str:
+    """Return the file's text, with a line for each point, so that differences are readable."""
+    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    networks = {key: encode_network_record(record) for key, record in results.networks.items()}
+    tables: dict[str, Mapping[str, Any]] = {"errors": results.errors, "points": results.points}
+    tables |= {"networks": networks} if networks else {}
+    for name, table in tables.items():
+        rows = [f"  {json.dumps(key)}: {json.dumps(value, default=asdict)}" for key, value in sorted(table.items())]
+        lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name != list(tables)[-1] else "")]
+    return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
+
+
+def load(folder: Path, name: str) -> ReproductionResults:
+    """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
+    path = folder / FILE
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["schema"] != SCHEMA or content["reproduction"] != name:
+            raise UserError(
+                f"{path}: has results of '{content['reproduction']}', schema {content['schema']}, not of {name}"
+            )
+        of_all = content["run"].get("sources", "")  # earlier files name the sources once, not for each point
+        points = {
+            key: PointRecord(**{"sources": of_all, **record, "launches": list(map(tuple, record["launches"]))})
+            for key, record in content["points"].items()
+        }
+        networks = {key: parse_network_record(record) for key, record in content.get("networks", {}).items()}
+        return ReproductionResults(name, points, content["errors"], content["run"], networks)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: is no file of results: {error}") from None
