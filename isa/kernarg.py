@@ -19,7 +19,8 @@ from isa.image_resource import IMAGE_KINDS
 from isa.object.names import short
 
 if TYPE_CHECKING:
-    from isa.object.code_object import Kernel, KernelArgument
+    from isa.object.code_object import Kernel
+    from isa.object.kernel_metadata import KernelArgument
 
 IMAGE_TYPES = tuple(f"image{kind}_t" for kind in IMAGE_KINDS)
 LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access

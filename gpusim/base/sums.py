@@ -4,9 +4,15 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import fsum
 from operator import add, mul
-from typing import Any
+from typing import Any, overload
 
 
+@overload
+def plain_sum(numbers: Iterable[int]) -> int: ...
+@overload
+def plain_sum(numbers: Iterable[float]) -> float: ...
+@overload
+def plain_sum(numbers: Iterable[Any]) -> Any: ...
 def plain_sum(numbers: Iterable[Any]) -> Any:
     """Add numbers from left to right, each sum rounded; 0 if there are none.
 

@@ -186,7 +186,7 @@ class ExecConfig(Spec):
 
     def resolved(self) -> dict[str, Any]:
         """Return every value as plain data; numbers that JSON has no form for are texts, as YAML writes them."""
-        return _finite(self.model_dump(mode="json"))
+        return {key: _finite(value) for key, value in self.model_dump(mode="json").items()}
 
     def inputs(self, beside: Path) -> list[Path]:
         """List the files that the execution reads; beside: the execution's own file."""

@@ -295,7 +295,7 @@ def lane_address(context: Context, wave: Wavefront, row: ProgramRow, lane, offse
 
 
 @jit
-def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow, what, active, offset, d):  # type: ignore[no-untyped-def]
+def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow, what, active, offset, d):
     """Watch the d-th word of the lanes' accesses to LDS or device memory where one look suffices; return which lanes'.
 
     Neighbours that read the same word are one reader: they go together.

@@ -490,7 +490,7 @@ def _read(context: Context, image: Image, wave: Wavefront, row: ProgramRow):
 
 
 @jit
-def image_access(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
+def image_access(context_address, slot, row_address, out):
     """Execute an image instruction; returns its record's words, or a fault.
 
     The function is called by address, so that what has no images is compiled without it.

@@ -6,7 +6,8 @@ from pathlib import Path
 from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
-from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
+from isa.object.code_object import CodeObjectError, Kernel, load_code_object
+from isa.object.kernel_metadata import KernelArgument
 from isa.object.names import KernelNameError, find
 
 

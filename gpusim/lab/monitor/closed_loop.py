@@ -63,7 +63,7 @@ class SparsePass:
                 f"{self.layer} {self.what}: zeros from {least:.3f} to {most:.3f}; times are known from"
                 f" {self.zeros[0]:g} to {self.zeros[-1]:g}"
             )
-        return np.interp(zeros, self.zeros, self.sparse_us)
+        return np.asarray(np.interp(zeros, self.zeros, self.sparse_us))
 
     @property
     def interpolation_error(self) -> float | None:

@@ -86,7 +86,7 @@ class StreamingLaunchError(Exception):
     @property
     def fits(self) -> bool:
         """Whether the loop is long enough for as many such runs as are needed."""
-        return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
+        return ((1 << SHORTER_RUNS) - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
 
 
 def inside(spec: SamplingSpec, launch: SteeredLaunch) -> "LoopSteering":

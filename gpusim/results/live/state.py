@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
 
-from gpusim.results.live.snapshot import RATES, STALL_REASONS, STATES
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.results.live.snapshot import RATES, STATES
 
 SCHEMA = 1
 MOST_SAMPLES = 600  # of a launch; a longer one keeps every second, every fourth, ...

@@ -148,7 +148,7 @@ class StoreReader:
         """
         of_runs, values = (f" AND run IN ({runs[0]})", runs[1]) if runs is not None else ("", ())
         sql = f"SELECT id, run, variant FROM subjects WHERE layer IS NULL AND launch IS NULL{of_runs} ORDER BY run, id"
-        subjects: list[Subject] = self.rows(sql, values).rows  # type: ignore[assignment]
+        subjects: list[Subject] = self.rows(sql, values).rows
         numbers = [subject for subject, _, _ in subjects] or [0]
         sql = """
             SELECT subject, value, half_width FROM metric_values JOIN metric_names ON metric = id
@@ -156,8 +156,7 @@ class StoreReader:
         """  # reading other runs' values in between costs less than excluding them
         span = (min(numbers), max(numbers))
         columns: dict[str, Column] = {
-            metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows}  # type: ignore[misc]
-            for metric in metrics
+            metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows} for metric in metrics
         }
         return subjects, columns
 
