@@ -17,6 +17,7 @@ from gpusim.base.jit.by_address import (
 )
 from gpusim.base.jit.entry_points import load
 from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
+from gpusim.base.jit.machine import Machine
 from gpusim.base.jit.raw import (
     LANES,
     ONE,

@@ -84,10 +84,12 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
     """Return the argument types by convention: `m` is the record, annotations win, all else is int64."""
     out = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.annotation is not inspect.Parameter.empty:
+        if name == "m":
+            out.append(record)
+        elif parameter.annotation is not inspect.Parameter.empty:
             out.append(getattr(parameter.annotation, "numba_type", parameter.annotation))
         else:
-            out.append(record if name == "m" else types.int64)
+            out.append(types.int64)
     return tuple(out)
 
 

@@ -1,7 +1,6 @@
 """Wavefronts on the timeline: residence in a slot, and inside it where every cycle went."""
 
-from typing import Any
-
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.cu.spec import SIMDS
@@ -60,7 +59,7 @@ class WavefrontTracks:
         del self._wavefronts[w], self._accounted[w]
         self._end(w, min(cycle, self._limit))
 
-    def open(self, m: Any, cycle: int) -> None:
+    def open(self, m: Machine, cycle: int) -> None:
         """Begin to draw in `cycle`, with the wavefronts that are resident then."""
         self._open = True
         for w in self._wavefronts:
@@ -69,7 +68,7 @@ class WavefrontTracks:
             # an instruction is charged its whole turn when it issues; which one it was is not known any more
             self._draw(w, cycle, self._accounted[w], STALL_REASONS[cu.ISSUED], STALL_REASONS[cu.ISSUED], {})
 
-    def close(self, m: Any, cycle: int) -> None:
+    def close(self, m: Machine, cycle: int) -> None:
         """Stop drawing in `cycle`, where the states of resident wavefronts are cut off."""
         for w in self._wavefronts:
             begin = self._accounted[w]
