@@ -66,13 +66,13 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
         if a.path == ("gpu",):
             gpu, gpu_source, beside = a.value, a.source, Path("--set")
         elif a.path == ("gpu", "base"):
-            held = dict(gpu) if isinstance(gpu, Mapping) else {}
-            gpu, beside = {**held, "base": a.value}, Path("--set")
+            values = dict(gpu) if isinstance(gpu, Mapping) else {}
+            gpu, beside = {**values, "base": a.value}, Path("--set")
         elif a.path == ENGINE:
             engine, engine_source, engine_beside = a.value, a.source, Path("--set")
         elif a.path == (*ENGINE, "base"):
-            held = dict(engine) if isinstance(engine, Mapping) else {}
-            engine, engine_beside = {**held, "base": a.value}, Path("--set")
+            values = dict(engine) if isinstance(engine, Mapping) else {}
+            engine, engine_beside = {**values, "base": a.value}, Path("--set")
     tree.merge(sections, str(path))
     if gpu is not None:
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())

@@ -223,15 +223,17 @@ def _document(name: str) -> files.Document:
     """Open the sweep's file, or make a sweep over a file of another kind."""
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
-    found = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
-    shelf = files.find_config_folder(found)
+    document = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
+    shelf = files.find_config_folder(document)
     if shelf == SWEEP_FOLDER:
-        return found
+        return document
     kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")
     if kind is None:
-        files.require(found, SWEEP_FOLDER)
-        raise UserError(f"{found.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
-    return replace(found, data={kind: str(found.path), "axes": {}})
+        files.require(document, SWEEP_FOLDER)
+        raise UserError(
+            f"{document.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net"
+        )
+    return replace(document, data={kind: str(document.path), "axes": {}})
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

@@ -24,13 +24,13 @@ def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, 
         (command,) = task.commands
         assert isinstance(command, LaunchCommand)
         with reporter.following(command.launch.kernel.short_name) as update:
-            facts, found = check_launch(command, config.gpu, lambda progress: update(progress) or True)
+            facts, check = check_launch(command, config.gpu, lambda progress: update(progress) or True)
     return {
         "kind": "check",
         "config": untimed.resolved(),
         "kernel": facts.kernel.name,
         "workgroups": facts.kernel.workgroups,
         "wavefront_instructions": facts.kernel.wavefront_instructions,
-        "counts": counts(found.findings),
-        "findings": described(found.findings),
+        "counts": counts(check.findings),
+        "findings": described(check.findings),
     }

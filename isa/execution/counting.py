@@ -95,18 +95,23 @@ def _counted(
     max_instructions: int,
 ) -> np.ndarray:
     """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
-    held = launch.workgroup_at_a_time
+    residency = launch.workgroup_at_a_time
     context = FunctionalContext(
-        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=program
+        launch,
+        residency.wavefront_slots,
+        residency.workgroup_slots,
+        max_instructions,
+        shared_trace=True,
+        program=program,
     )
     if shadows is not None:
         context.register_regions(shadows)
     compile_interpreter(run_slices)
-    found = []
+    rows = []
     for chosen in workgroups:
         counts = np.zeros((len(chosen), BLOCKS), np.int64)
-        run, kept = new_run(context, chosen, held)
+        run, kept = new_run(context, chosen, residency)
         run.block_prefix, run.blocks = address_of(before), address_of(counts)
         run_loop(context, address_of(kept[0]), run, None, None)
-        found.append(counts)
-    return np.concatenate(found)
+        rows.append(counts)
+    return np.concatenate(rows)

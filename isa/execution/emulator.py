@@ -374,23 +374,23 @@ def run_functional(
     how many workgroups are resident at a time, so that one can wait for another (None: one). Raises ExecutionFault and
     what FunctionalContext raises.
     """
-    held = launch.workgroup_at_a_time if residency is None else residency
+    resident = launch.workgroup_at_a_time if residency is None else residency
     if pool is not None:
-        context = pool.context(launch, held, max_instructions)
+        context = pool.context(launch, resident, max_instructions)
     else:
         context = FunctionalContext(
             launch,
-            held.wavefront_slots,
-            held.workgroup_slots,
+            resident.wavefront_slots,
+            resident.workgroup_slots,
             max_instructions,
             shared_trace=True,
-            workgroups=held.workgroups,
+            workgroups=resident.workgroups,
         )
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
     x, y, z = launch.workgroups
-    run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
+    run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, resident)
     seconds, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
     context.note_strays()
     counters = run.counters

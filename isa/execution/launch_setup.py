@@ -109,15 +109,15 @@ class LaunchBlock:
 
     def _take(self, memory: DeviceMemory, name: str, size_bytes: int, addressed: bool = True) -> Allocation:
         key = (name, size_bytes)
-        held = _free.setdefault(memory, {})
-        free = held.setdefault(key, [])
+        pools = _free.setdefault(memory, {})
+        free = pools.setdefault(key, [])
         if free:
             allocation = free.pop()
         else:
             try:
                 allocation = memory.allocate(size_bytes, name, addressed=addressed)
             except DeviceMemoryError:
-                _give_back(memory, held)
+                _give_back(memory, pools)
                 allocation = memory.allocate(size_bytes, name, addressed=addressed)
         self._taken.append((key, allocation))
         return allocation

@@ -54,19 +54,28 @@ def likeliest(found: Sequence[Candidate]) -> Candidate:
     return min(find_contenders(found), key=lambda one: (one.most, one.least))
 
 
-def decide(found: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
+def decide(candidates: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
     """Choose by what is known, or ask for the measurement that is needed first."""
-    asked = find_contenders(found)
-    fastest = min((one.least for one in found if one.measured), default=inf)
-    unknown = [one for one in asked if one.measurable and one.least < min(one.most, fastest)]
+    asked = find_contenders(candidates)
+    fastest = min((candidate.least for candidate in candidates if candidate.measured), default=inf)
+    unknown = [
+        candidate for candidate in asked if candidate.measurable and candidate.least < min(candidate.most, fastest)
+    ]
     if unknown and len(asked) > 1:
-        return MeasurementRequest(min(unknown, key=lambda one: one.least).name, fastest)
-    chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]
+        return MeasurementRequest(min(unknown, key=lambda candidate: candidate.least).name, fastest)
+    chosen, figures = (
+        likeliest(candidates).name,
+        [candidate for candidate in candidates if candidate.least == candidate.most and isfinite(candidate.least)],
+    )
     return KernelChoice(
         chosen,
-        {one.name: int(one.least) for one in sorted(figures, key=lambda one: one.least) if one.measured},
-        {o.name: int(o.least) for o in found if o.name != chosen and o.least < o.most and isfinite(o.least)},
-        {one.name: int(one.least) for one in figures if not one.measured},
+        {
+            candidate.name: int(candidate.least)
+            for candidate in sorted(figures, key=lambda candidate: candidate.least)
+            if candidate.measured
+        },
+        {o.name: int(o.least) for o in candidates if o.name != chosen and o.least < o.most and isfinite(o.least)},
+        {candidate.name: int(candidate.least) for candidate in figures if not candidate.measured},
     )
 
 
@@ -94,10 +103,10 @@ def choose_all(
     return {key: chosen[key] for key in candidates}
 
 
-def _known(one: Candidate, question: MeasurementRequest, cycles: Measured) -> Candidate:
+def _known(candidate: Candidate, question: MeasurementRequest, cycles: Measured) -> Candidate:
     """Return what is known of a candidate once a question is answered."""
-    if one.name != question.name:
-        return one
+    if candidate.name != question.name:
+        return candidate
     if cycles is None:
-        return replace(one, least=question.most)
-    return replace(one, least=cycles, most=cycles, measured=True)
+        return replace(candidate, least=question.most)
+    return replace(candidate, least=cycles, most=cycles, measured=True)

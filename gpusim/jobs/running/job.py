@@ -126,14 +126,14 @@ def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every
     asked = {"perturbation": perturbation} if perturbation else {}
     asked |= {"draws": draws} if draws > 1 else {}
     for name, value in asked.items():
-        said = f"run.{name}: {value} is not allowed of"
+        error = f"run.{name}: {value} is not allowed of"
         if sampled:
             raise UserError(
-                f"{said} a sampled run, which counts from the first cycle, and whose half-widths say how far off a part"
-                " of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
+                f"{error} a sampled run, which counts from the first cycle, and whose half-widths say how far off a"
+                " part of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
             )
         if not timed:
-            raise UserError(f"{said} a run without timing: no draw changes its result")
+            raise UserError(f"{error} a run without timing: no draw changes its result")
 
 
 def launches(

@@ -43,28 +43,28 @@ def _drawn(job: Job, variant: Variant, reporter: Reporter, interrupt: Interrupt,
 
     Of several, those that were whole count where two or more were, else what there is of the first.
     """
-    draws, found = job.options.draws, list[RunRecord]()
+    draws, records = job.options.draws, list[RunRecord]()
     if draws > 1 and timeline is not None:
         raise UserError(f"timeline: shows one run, and {draws} draws are {draws} runs: run.perturbation names one")
     for draw in range(draws):
         if draws > 1:
             reporter.say(f"draw {draw + 1} of {draws}")
         record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
-        found.append(record)
+        records.append(record)
         try:
             _run_variant(job, variant, record, reporter, interrupt, timeline, draw)
         except KeyboardInterrupt:
             record.partial = True
         if record.partial:
             break
-    whole = [one for one in found if not one.partial]
+    whole = [drawn for drawn in records if not drawn.partial]
     if len(whole) < 2:
-        found[0].partial, found[0].stopped_by = found[-1].partial, found[-1].stopped_by
-        return found[0]
+        records[0].partial, records[0].stopped_by = records[-1].partial, records[-1].stopped_by
+        return records[0]
     from gpusim.jobs.running.draws import merged  # where it is asked for
 
     record = merged(whole)
-    record.partial, record.stopped_by = len(whole) < draws, found[-1].stopped_by
+    record.partial, record.stopped_by = len(whole) < draws, records[-1].stopped_by
     return record
 
 

@@ -58,15 +58,15 @@ def check(spec: SweepSpec) -> str:
 
 def load_layer_passes(results: StoreReader, sweep: int, axis: str) -> list[LayerPassTimes]:
     """Return the rows that all points have, in the network's order; raises UserError for an axis without numbers."""
-    found: dict[Key, dict[float, float]] = {}
+    times_by_key: dict[Key, dict[float, float]] = {}
     values: set[float] = set()
     for value, variant, layer, what, time_us in results.rows(_ROWS, [axis, TIME, sweep]).rows:
         if not isinstance(value, int | float):
             raise UserError(f"--by-layer: {axis}: {value!r} is no number: values in order are needed")
         values.add(float(value))
-        found.setdefault((variant, layer, what), {})[float(value)] = time_us
+        times_by_key.setdefault((variant, layer, what), {})[float(value)] = time_us
     ordered = sorted(values)
-    whole = [(key, times) for key, times in found.items() if len(times) == len(ordered)]
+    whole = [(key, times) for key, times in times_by_key.items() if len(times) == len(ordered)]
     return [LayerPassTimes(key, {value: times[value] for value in ordered}) for key, times in whole]
 
 

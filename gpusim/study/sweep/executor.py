@@ -92,7 +92,7 @@ class LocalProcesses:
 
     def finished(self) -> list[tuple[int, TaskResult]]:
         """Return the results of processes that have ended; one that is lost is forked again, and given up next time."""
-        found = []
+        results = []
         for key, result in self._children.outcomes():
             running = self._tasks[key]
             if isinstance(result, ProcessLostError) and running.attempts < ATTEMPTS:
@@ -104,8 +104,8 @@ class LocalProcesses:
             if isinstance(result, GpusimError):
                 result = TaskResult(failed(str(result), 1), running.started.date, running.started.seconds)
             add_choices(result.choices)  # to processes that are forked from now on
-            found.append((key, result))
-        return found
+            results.append((key, result))
+        return results
 
     def end(self, key: int) -> None:
         """End a task if it is running; its result does not come back."""
