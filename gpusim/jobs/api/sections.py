@@ -43,7 +43,19 @@ class MetricGroup(Mapping[str, Any]):
 
 
 def member(path: str, values: Mapping[str, Any], name: str) -> Any:
-    """Return a value of a section, or the section under it; raise MetricNameError."""
+    """Return a value of a section, or the section under it.
+
+    Args:
+        path: the section's path, for the error.
+        values: the section as a mapping.
+        name: name of the value or section.
+
+    Returns:
+        A value, or a MetricGroup.
+
+    Raises:
+        MetricNameError: there is none of the name; the message names the nearest.
+    """
     if name not in values:
         raise MetricNameError(unknown_name("metric", f"{path}.{name}" if path else str(name), values))
     value = values[name]
