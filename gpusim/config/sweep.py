@@ -223,17 +223,15 @@ def _document(name: str) -> files.Document:
     """Open the sweep's file, or make a sweep over a file of another kind."""
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
-    document = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
-    shelf = files.find_config_folder(document)
+    file = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
+    shelf = files.find_config_folder(file)
     if shelf == SWEEP_FOLDER:
-        return document
+        return file
     kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")
     if kind is None:
-        files.require(document, SWEEP_FOLDER)
-        raise UserError(
-            f"{document.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net"
-        )
-    return replace(document, data={kind: str(document.path), "axes": {}})
+        files.require(file, SWEEP_FOLDER)
+        raise UserError(f"{file.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
+    return replace(file, data={kind: str(file.path), "axes": {}})
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

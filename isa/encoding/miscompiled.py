@@ -54,28 +54,19 @@ def _subtracts_literal(one: Instruction) -> bool:
 
 def _early_reloads(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
     """Yield loads from private memory between a join of control flow and its s_or_b64 exec, exec."""
-    joins = {
-        instruction.branch_target for instruction in instructions if instruction.opcode.mnemonic == "s_cbranch_execz"
-    }
+    joins = {each.branch_target for each in instructions if each.opcode.mnemonic == "s_cbranch_execz"}
     loads: list[Instruction] | None = None  # since a join; None: behind none, or EXEC was written
-    for instruction in instructions:
-        if instruction.address in joins:
+    for each in instructions:
+        if each.address in joins:
             loads = []
         if loads is None:
             continue
-        if instruction.opcode.mnemonic == "s_or_b64" and EXEC in (
-            instruction.fields["sdst"],
-            instruction.fields["ssrc0"],
-        ):
+        if each.opcode.mnemonic == "s_or_b64" and EXEC in (each.fields["sdst"], each.fields["ssrc0"]):
             yield from loads
             loads = None
-        elif (
-            "ends_block" in instruction.opcode.flags
-            or instruction.branch_target
-            or registers.registers(instruction)[1] & registers.EXEC
-        ):
+        elif "ends_block" in each.opcode.flags or each.branch_target or registers.registers(each)[1] & registers.EXEC:
             loads = None
-        elif instruction.opcode.mnemonic.startswith("buffer_load_dword") and not (
-            instruction.fields["offen"] or instruction.fields["idxen"]
+        elif each.opcode.mnemonic.startswith("buffer_load_dword") and not (
+            each.fields["offen"] or each.fields["idxen"]
         ):
-            loads.append(instruction)
+            loads.append(each)

@@ -95,14 +95,9 @@ def _counted(
     max_instructions: int,
 ) -> np.ndarray:
     """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
-    residency = launch.workgroup_at_a_time
+    alone = launch.workgroup_at_a_time
     context = FunctionalContext(
-        launch,
-        residency.wavefront_slots,
-        residency.workgroup_slots,
-        max_instructions,
-        shared_trace=True,
-        program=program,
+        launch, alone.wavefront_slots, alone.workgroup_slots, max_instructions, shared_trace=True, program=program
     )
     if shadows is not None:
         context.register_regions(shadows)
@@ -110,7 +105,7 @@ def _counted(
     rows = []
     for chosen in workgroups:
         counts = np.zeros((len(chosen), BLOCKS), np.int64)
-        run, kept = new_run(context, chosen, residency)
+        run, kept = new_run(context, chosen, alone)
         run.block_prefix, run.blocks = address_of(before), address_of(counts)
         run_loop(context, address_of(kept[0]), run, None, None)
         rows.append(counts)

@@ -57,25 +57,16 @@ def likeliest(found: Sequence[Candidate]) -> Candidate:
 def decide(candidates: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
     """Choose by what is known, or ask for the measurement that is needed first."""
     asked = find_contenders(candidates)
-    fastest = min((candidate.least for candidate in candidates if candidate.measured), default=inf)
-    unknown = [
-        candidate for candidate in asked if candidate.measurable and candidate.least < min(candidate.most, fastest)
-    ]
+    fastest = min((c.least for c in candidates if c.measured), default=inf)
+    unknown = [c for c in asked if c.measurable and c.least < min(c.most, fastest)]
     if unknown and len(asked) > 1:
-        return MeasurementRequest(min(unknown, key=lambda candidate: candidate.least).name, fastest)
-    chosen, figures = (
-        likeliest(candidates).name,
-        [candidate for candidate in candidates if candidate.least == candidate.most and isfinite(candidate.least)],
-    )
+        return MeasurementRequest(min(unknown, key=lambda c: c.least).name, fastest)
+    chosen, figures = likeliest(candidates).name, [c for c in candidates if c.least == c.most and isfinite(c.least)]
     return KernelChoice(
         chosen,
-        {
-            candidate.name: int(candidate.least)
-            for candidate in sorted(figures, key=lambda candidate: candidate.least)
-            if candidate.measured
-        },
-        {o.name: int(o.least) for o in candidates if o.name != chosen and o.least < o.most and isfinite(o.least)},
-        {candidate.name: int(candidate.least) for candidate in figures if not candidate.measured},
+        {c.name: int(c.least) for c in sorted(figures, key=lambda c: c.least) if c.measured},
+        {c.name: int(c.least) for c in candidates if c.name != chosen and c.least < c.most and isfinite(c.least)},
+        {c.name: int(c.least) for c in figures if not c.measured},
     )
 
 

@@ -26,20 +26,17 @@ def merged(records: Sequence[RunRecord]) -> RunRecord:
     a comparison with NumPy is the worst of all.
     """
     first, facts = records[0], _FactMerger()
-    times = [record.host_time_us for record in records if record.host_time_us is not None]
+    times = [each.host_time_us for each in records if each.host_time_us is not None]
     return replace(
         first,
-        launches=[facts.of(same) for same in zip(*(record.launches for record in records), strict=True)],
-        parts=[_part(same, facts) for same in zip(*(record.parts for record in records), strict=True)],
+        launches=[facts.of(same) for same in zip(*(each.launches for each in records), strict=True)],
+        parts=[_part(same, facts) for same in zip(*(each.parts for each in records), strict=True)],
         host_time_us=fmean(times) if times else None,
-        values=first.values
-        | ({"spent_s": fsum(record.values["spent_s"] for record in records)} if first.parts else {}),
-        setup_s=fsum(record.setup_s for record in records),
-        verify_s=fsum(record.verify_s for record in records),
-        peak_memory_mb=max(
-            (record.peak_memory_mb for record in records if record.peak_memory_mb is not None), default=None
-        ),
-        verification=_worst([record.verification for record in records if record.verification is not None]),
+        values=first.values | ({"spent_s": fsum(each.values["spent_s"] for each in records)} if first.parts else {}),
+        setup_s=fsum(each.setup_s for each in records),
+        verify_s=fsum(each.verify_s for each in records),
+        peak_memory_mb=max((each.peak_memory_mb for each in records if each.peak_memory_mb is not None), default=None),
+        verification=_worst([each.verification for each in records if each.verification is not None]),
     )
 
 

@@ -147,15 +147,15 @@ def _what(spec: SweepSpec) -> str:
 def _words(spec: SweepSpec, points: Mapping[Standing, Sequence[int]]) -> list[str]:
     what = _what(spec)
     names = _names(spec)
-    sentences = []
+    lines = []
     if "front" in points:
-        sentences.append(f"{what} by {names}: {_named(points['front'])}")
+        lines.append(f"{what} by {names}: {_named(points['front'])}")
     if "not distinguishable" in points:
         noise = "their confidence intervals overlap"
-        sentences.append(
+        lines.append(
             f"not distinguishable from the {what} by {names}: {_named(points['not distinguishable'])}: {noise}"
         )
-    return sentences
+    return lines
 
 
 def _names(spec: SweepSpec) -> str:
