@@ -7,7 +7,15 @@ Estimate = tuple[float, float]  # a value and its half-width: 0 of what is exact
 
 
 def differ(a: Estimate, b: Estimate) -> bool:
-    """Tell whether two estimates differ; exact ones that are equal do not, nor do those whose intervals overlap."""
+    """Tell whether two estimates differ: their intervals do not overlap, or exact values are not equal.
+
+    Args:
+        a: a value with its half-width.
+        b: another one.
+
+    Returns:
+        Whether they differ.
+    """
     return abs(a[0] - b[0]) > a[1] + b[1]
 
 

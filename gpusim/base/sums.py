@@ -23,8 +23,15 @@ def plain_sum(numbers: Iterable[Any]) -> Any:
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the mean of values that count as their weights say, of products that are each rounded.
+    """Return a weighted mean, of products that are each rounded.
 
     `statistics.fmean` rounds them from 3.12 on no more.
+
+    Args:
+        values: the values.
+        weights: how much each counts.
+
+    Returns:
+        The mean.
     """
     return fsum(map(mul, values, weights)) / fsum(weights)

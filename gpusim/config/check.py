@@ -50,10 +50,17 @@ _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's miss
 
 
 def checked(model: type[M], tree: ConfigTree) -> M:
-    """Check the tree's data and return them as a `model`; raise UserError with a line for each problem.
+    """Check a tree's data. Types are strict (true is no number, 1.5 no count); lists stand for tuples.
 
-    A line names source, path, value, what is allowed, and the nearest valid name. Types are strict (true is no number,
-    1.5 no count); lists stand for tuples.
+    Args:
+        model: class of the configuration.
+        tree: data, with the source of each value.
+
+    Returns:
+        The data as a `model`.
+
+    Raises:
+        UserError: a line for each problem: source, path, value, what is allowed, and the nearest valid name.
     """
     try:
         text = json.dumps(tree.data, default=str)

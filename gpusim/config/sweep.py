@@ -180,9 +180,17 @@ class SweepOverrides:
 
 
 def load_sweep(name: str | Mapping[str, Any], overrides: SweepOverrides) -> tuple[SweepSpec, files.Document]:
-    """Load a sweep's file, or make a sweep over another configuration with the axes of `overrides`; raise UserError.
+    """Load a sweep, or make one over another configuration with axes of its own.
 
-    name: of the file, or a mapping such as a sweep's file holds. Return the sweep and its document.
+    Args:
+        name: a file's path, a shipped file's name, or a mapping such as a file holds.
+        overrides: values given in place of the file's.
+
+    Returns:
+        The sweep and its document.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
     """
     document = _document(name) if isinstance(name, str) else files.opened(name, SWEEP_FOLDER)
     tree = ConfigTree(origins={(): (str(document.path), ())}, files=document.files)

@@ -13,9 +13,15 @@ from isa.checking.findings import counts, described
 
 
 def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, Any]:
-    """Execute the kernel of an execution's file under watch; returns what was found as a JSON object.
+    """Execute the kernel of an execution's file under watch. Outputs and expected values are left alone.
 
-    Raises what preparing the launch raises. Outputs and expected values are left alone.
+    Args:
+        config: the execution.
+        path: its file.
+        reporter: notified of progress.
+
+    Returns:
+        Findings and counts as a JSON object.
     """
     untimed = config.model_copy(update={"run": config.run.model_copy(update={"timing": False})})
     with reporting(reporter):

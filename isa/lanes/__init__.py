@@ -63,9 +63,14 @@ CLAMP_FLAG, DX10_CLAMP_FLAG = 4, 8
 
 
 def dpp_lanes(row_mask: int, bank_mask: int) -> int:
-    """Return the lanes that DPP's masks leave writable, as int64.
+    """Return the lanes that DPP's masks leave writable.
 
-    row_mask: a bit for each row of 16 lanes; bank_mask: a bit for each bank of 4 lanes in every row.
+    Args:
+        row_mask: a bit for each row of 16 lanes.
+        bank_mask: a bit for each bank of 4 lanes in every row.
+
+    Returns:
+        A bit for each lane, as int64.
     """
     row = sum(0xF << 4 * i for i in range(4) if bank_mask >> i & 1)
     lanes = sum(row << 16 * i for i in range(4) if row_mask >> i & 1)

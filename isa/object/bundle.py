@@ -46,10 +46,17 @@ class BundleEntry(NamedTuple):
 
 
 def code_objects(file: BinaryIO, gpu: str | None = None) -> list[bytes]:
-    """Return a GPU's code objects in an open file, at least one; a file that is no bundle is returned as it is.
+    """Return a GPU's code objects in an open file; a file that is no bundle is returned as it is.
 
-    gpu: its name; None: the first of ARCHITECTURES that has some. Raises MalformedError where there is none, and says
-    which other GPUs have one.
+    Args:
+        file: the file.
+        gpu: the GPU's name; None: the first of ARCHITECTURES that has some.
+
+    Returns:
+        At least one code object.
+
+    Raises:
+        MalformedError: there is none; the message says which other GPUs have one.
     """
     magic = file.read(len(BUNDLE_MAGIC))
     if magic[:4] == ELF_MAGIC and int.from_bytes(magic[18:20], "little") not in (0, EM_AMDGPU):

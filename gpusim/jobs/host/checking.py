@@ -11,9 +11,18 @@ from spartan.shadows import shadows_of
 
 
 def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, CheckResult]:
-    """Execute a launch under watch; returns what it counted and what was found. A fault ends it and is a finding.
+    """Execute a launch under watch. A fault ends it and is a finding.
 
-    Raises what FunctionalContext raises, and OccupancyError.
+    Args:
+        command: the launch.
+        gpu: the GPU.
+        observe: called with the progress; ends the launch by returning False.
+
+    Returns:
+        What was counted and what was found.
+
+    Raises:
+        OccupancyError: a workgroup does not fit a compute unit.
     """
     launch, begun = command.launch, time.perf_counter()
     check = checked(

@@ -73,7 +73,15 @@ def decide(candidates: Sequence[Candidate]) -> MeasurementRequest | KernelChoice
 def choose(
     candidates: Sequence[Candidate], measure: Callable[[MeasurementRequest], Measured] = lambda asked: inf
 ) -> KernelChoice:
-    """Choose the fastest of several candidates; the likeliest where nothing can be measured."""
+    """Choose the fastest of several candidates; the likeliest where nothing can be measured.
+
+    Args:
+        candidates: at least one.
+        measure: returns a candidate's cycles.
+
+    Returns:
+        The choice and its reasons.
+    """
     return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
 
 
@@ -81,8 +89,14 @@ def choose_all(
     candidates: Mapping[K, Sequence[Candidate]],
     measure: Callable[[Mapping[K, MeasurementRequest]], Mapping[K, Measured]],
 ) -> dict[K, KernelChoice]:
-    """Choose the fastest candidate for each key. measure: called with one question for each key that has any, all at
-    once.
+    """Choose the fastest candidate for each key.
+
+    Args:
+        candidates: at least one for each key.
+        measure: called with one question for each key that has any, all at once.
+
+    Returns:
+        The choice for each key.
     """
     open_, chosen = dict(candidates), dict[K, KernelChoice]()
     while open_:

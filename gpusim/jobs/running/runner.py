@@ -17,10 +17,17 @@ CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
 
 
 def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | None = None) -> list[RunRecord]:
-    """Run the job's variants in order and return one record of each.
+    """Run the job's variants in order.
 
-    timeline: what happens in the launches is drawn into it. After an interrupt, and where a launch reached its limit of
-    cycles, the list holds what is known by then, and its last record is marked partial.
+    Args:
+        job: the job.
+        reporter: notified of progress.
+        interrupt: whether the run was interrupted.
+        timeline: what happens in the launches is drawn into it.
+
+    Returns:
+        One record of each variant. After an interrupt, and where a launch reached its limit of cycles, the list holds
+            what is known by then, and its last record is marked partial.
     """
     records: list[RunRecord] = []
     several = len(job.variants) > 1  # of one alone its steps are told, if it has any

@@ -73,10 +73,18 @@ class LaunchSampler:
 
 
 def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
-    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over, or in
-    another way.
+    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over.
 
-    run: simulates the launch, steered, each time in the same state; searches: as of `LaunchSampler`.
+    Args:
+        run: simulates the launch, steered, each time in the same state.
+        spec: how it is sampled.
+        searches: as of `LaunchSampler`.
+
+    Returns:
+        The launch's facts, estimated.
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
     try:
         try:

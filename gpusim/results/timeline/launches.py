@@ -19,10 +19,18 @@ from isa.object.names import short
 
 
 def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -> list[str]:
-    """Write the trace of a run's commands by variant, compressed if the file's name ends in .gz; returns a summary.
+    """Write the trace of a run's commands.
 
-    A kernel that was executed without the timing model took no time and has no slice. Raises UserError where the file
-    cannot be written. Of a run without timed commands nothing is written, which the summary says.
+    Args:
+        path: the file; compressed if its name ends in .gz.
+        variants: commands by variant. A kernel that was executed without the timing model took no time and has no
+            slice.
+
+    Returns:
+        A summary. Of a run without timed commands nothing is written, which it says.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     drawn = {name: [one for one in times if one.ended_us > one.started_us] for name, times in variants.items()}
     if not any(drawn.values()):

@@ -21,9 +21,17 @@ class TraceSlice(NamedTuple):
 
 
 def write_spans(path: Path, slices: Iterable[TraceSlice]) -> str:
-    """Write a trace for ui.perfetto.dev, compressed if the file's name ends in .gz; returns a line that says so.
+    """Write a trace for ui.perfetto.dev.
 
-    Groups and tracks are in the order of their first slices. Raises UserError where the file cannot be written.
+    Args:
+        path: the file; compressed if its name ends in .gz.
+        slices: groups and tracks are in the order of their first slices.
+
+    Returns:
+        A line that says what was written.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     out = TraceFile()
     groups: dict[str, int] = {}

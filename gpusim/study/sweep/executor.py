@@ -123,9 +123,18 @@ class LocalProcesses:
 
 
 def executor_for(jobs: int | None, cluster: str | None, reporter: Reporter) -> Executor:
-    """Return the processes of this machine, or the workers of a cluster; raise UserError where that cannot be reached.
+    """Return the processes of this machine, or the workers of a cluster.
 
-    jobs: processes, None: as many as processors; cluster: address of a Dask scheduler.
+    Args:
+        jobs: processes; None: as many as processors.
+        cluster: address of a Dask scheduler; None: this machine.
+        reporter: notified of workers.
+
+    Returns:
+        What runs tasks.
+
+    Raises:
+        UserError: the cluster cannot be reached.
     """
     if cluster is None:
         return LocalProcesses(jobs if jobs is not None else default_jobs(), reporter)

@@ -104,10 +104,16 @@ def read(
 def add_objective_columns(
     results: StoreReader, number: int, spec: SweepSpec, metrics: Sequence[str]
 ) -> tuple[QueryTable, list[str]]:
-    """Return the sweep's table with a column for each objective that is no metric, and one that says which
-    points are the best, or on the Pareto front; and the same in words.
+    """Add columns to a sweep's table: each objective that is no metric, and which points are best.
 
-    metrics: columns besides those of the objectives.
+    Args:
+        results: the store.
+        number: the sweep's number.
+        spec: the sweep.
+        metrics: columns besides those of the objectives.
+
+    Returns:
+        The table, and which points are the best or on the Pareto front, in words.
     """
     objectives = Objectives(spec)
     table, estimates = read(results, number, objectives, metrics)
