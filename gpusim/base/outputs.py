@@ -67,8 +67,8 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _same(a: Path, b: Path) -> bool:
+def _same(left: Path, right: Path) -> bool:
     try:
-        return a.resolve() == b.resolve() or a.samefile(b)
+        return left.resolve() == right.resolve() or left.samefile(right)
     except (OSError, RuntimeError):  # one of them does not exist, or is a link to itself
         return False

@@ -172,14 +172,14 @@ def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
     return None
 
 
-def _likeness(a: str, b: str) -> float:
-    return difflib.SequenceMatcher(None, a.lower(), b.lower()).ratio()
+def _likeness(left: str, right: str) -> float:
+    return difflib.SequenceMatcher(None, left.lower(), right.lower()).ratio()
 
 
-def _shared_end(a: Steps, b: Steps) -> int:
+def _shared_end(left: Steps, right: Steps) -> int:
     """Count the steps that two paths have in common at their ends."""
     same = 0
-    while same < min(len(a), len(b)) and a[-1 - same] == b[-1 - same]:
+    while same < min(len(left), len(right)) and left[-1 - same] == right[-1 - same]:
         same += 1
     return same
 

@@ -98,7 +98,7 @@ def _predecessors(instructions: Sequence[Instruction]) -> list[list[int]]:
 
 def _nearest(
     demand: _Demand,
-    k: int,
+    index: int,
     instructions: Sequence[Instruction],
     masks: list[tuple[int, int]],
     before: list[list[int]],
@@ -109,7 +109,7 @@ def _nearest(
     """
     worst: tuple[int, int] | None = None
     best_at: dict[tuple[int, int], int] = {}
-    pending = [(p, 0, demand.mask) for p in before[k]]
+    pending = [(p, 0, demand.mask) for p in before[index]]
     while pending:
         at, states, mask = pending.pop()
         limit = demand.hazard.wait_states if worst is None else worst[1]
