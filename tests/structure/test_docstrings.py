@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import gpusim
-from tests.structure.imports import ROOT, room_of, rooms, sources
+from tests.structure.imports import ROOT, docstring, room_of, rooms, sources
 
 FEWEST_WORDS = 3
 # words that begin a phrase without a verb: what comes after them is left for the reader to guess
@@ -249,3 +249,19 @@ def test_what_a_docstring_lacks_is_named() -> None:
     text = "Compute.\n\nArgs:\n    a: first.\n    b: second.\n\nReturns:\n    b.\n\nRaises:\n    ValueError: a is true."
     assert undocumented(function, text) == []
     assert undocumented(function, text.replace("    b: second.\n", "")) == ["b"]
+
+
+# packages whose head says why they are as they are, and what was refused; others join them
+REASONED = ("isa", "gpusim.base", "gpusim.config", "gpusim.jobs", "gpusim.model.sampling", "gpusim.model.energy")
+REASONED += ("gpusim.study.sweep", "gpusim.results.timeline", "gpusim.results.live", "gpusim.results.records")
+OTHERS = ("gpusim.jobs.networks", "gpusim.jobs.estimates")
+
+
+def reasoned() -> list[str]:
+    named = {room for room in rooms() if f"{room}.".startswith(tuple(f"{name}." for name in REASONED))}
+    return sorted(room for room in named if not room.startswith(OTHERS))
+
+
+@pytest.mark.parametrize("room", reasoned())
+def test_a_package_says_why_it_is_so(room: str) -> None:
+    assert "\nWhy so: " in docstring(room)
