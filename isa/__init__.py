@@ -8,4 +8,8 @@ execution tells the timing model: read it first), `device_memory` and `region` (
 decodes and disassembles them → `isa.semantics` says what each computes, in the language of `isa.lanes`, which compiles
 it → `isa.execution` runs a wavefront and writes its trace. Nothing here knows of time: that is `memory`'s and the
 core's.
+
+Why so: execution and timing meet at one function address. Storing the trace of a whole run was refused, since it is as
+large as the run is long and cannot wait for what timing decides; so was executing inside the timing model, where a
+timing error could make a result wrong (docs/decisions/0001).
 """

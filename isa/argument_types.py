@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from isa.object.code_object import KernelArgument
+    from isa.object.kernel_metadata import KernelArgument
 
 # scalar types by the names of OpenCL C (specification 3.0, section 6.3.1), of C and of its <stdint.h>, as NumPy's
 _SCALARS = {

@@ -35,7 +35,20 @@ class Grid(NamedTuple):
 
 
 def grid(kernel: "Kernel", global_size: Size, local_size: Size | None, offset: Size = 0) -> Grid:
-    """Return a grid's checked sizes, missing ones 1, the local one from the kernel if need be. Raises GridError."""
+    """Check a grid's sizes.
+
+    Args:
+        kernel: the kernel, which may require a local size.
+        global_size: work-items in up to three dimensions; missing ones are 1.
+        local_size: work-items of a workgroup; None: what the kernel requires.
+        offset: number of the first work-item in each dimension.
+
+    Returns:
+        The grid.
+
+    Raises:
+        GridError: a size is not valid.
+    """
     name = kernel.name
     total = _three(name, "global_size", global_size, 1)
     required = kernel.required_workgroup_size

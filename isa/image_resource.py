@@ -117,7 +117,15 @@ IMAGE_KINDS = {  # OpenCL C's image1d_t, ...
 
 
 def why_no_sampler(address: str, normalized: bool) -> str:
-    """Return what is wrong with a sampler that goes on so beyond the image (CLAMPS), '' if nothing is."""
+    """Explain what is wrong with a sampler.
+
+    Args:
+        address: a name of CLAMPS: what is read beyond the image.
+        normalized: whether coordinates go from 0 to 1.
+
+    Returns:
+        The reason; '' if nothing is wrong.
+    """
     if CLAMPS[address] in (WRAP, MIRROR) and not normalized:
         return f"address: {address} needs normalized coordinates, as OpenCL says"
     return ""
@@ -179,7 +187,17 @@ class ImageSampler:
 
 
 def buffer_words(address: int, form: TexelFormat, elements: int, generation: int) -> tuple[int, ...]:
-    """Return the four words of the resource of a buffer of texels."""
+    """Return the resource of a buffer of texels.
+
+    Args:
+        address: of the first texel.
+        form: format of the texels.
+        elements: how many there are.
+        generation: the architecture's layout of resources.
+
+    Returns:
+        Four words.
+    """
     stride = form.texel_bytes
     records = elements * stride if generation == 8 else elements
     word3 = form.selections | NUMBERS[form.number] << 12 | form.data_format << 15

@@ -19,7 +19,8 @@ from isa.image_resource import IMAGE_KINDS
 from isa.object.names import short
 
 if TYPE_CHECKING:
-    from isa.object.code_object import Kernel, KernelArgument
+    from isa.object.code_object import Kernel
+    from isa.object.kernel_metadata import KernelArgument
 
 IMAGE_TYPES = tuple(f"image{kind}_t" for kind in IMAGE_KINDS)
 LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access
@@ -122,12 +123,20 @@ def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
 def pack(
     kernel: "Kernel", values: Sequence[Any] | Mapping[str, Any], global_offset: tuple[int, int, int] = (0, 0, 0)
 ) -> Kernarg:
-    """Build the argument block for `values`, in order or by name.
+    """Build the argument block.
 
-    A value is a Pointer or None for global memory, a Local for local memory, ImageWords for an image, SamplerWords for
-    a sampler; by value a NumPy scalar, array or `bytes` of the argument's size, or a Python number where the argument
-    is a scalar. Types of elements and images are checked where the metadata names them (isa/argument_types.py). Raises
-    KernargError.
+    Args:
+        kernel: the kernel.
+        values: in order or by name: a Pointer or None for global memory, a Local for local memory, ImageWords for an
+            image, SamplerWords for a sampler; by value a NumPy scalar, array or `bytes` of the argument's size, or a
+            Python number where the argument is a scalar.
+        global_offset: number of the first work-item in each dimension.
+
+    Returns:
+        The block.
+
+    Raises:
+        KernargError: a value does not fit; types of elements and images are checked where the metadata names them.
     """
     ordered = in_order(kernel, values) if isinstance(values, Mapping) else list(values)
     arguments = explicit(kernel)
@@ -168,8 +177,15 @@ def pack(
 def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
     """Build the argument block for a code object without metadata.
 
-    Values come in order, each at a multiple of its size, as in C. A value is a Pointer, None, a Local (4 bytes) or a
-    NumPy scalar. Raises KernargError.
+    Args:
+        kernel: the kernel.
+        values: in order, each at a multiple of its size, as in C: a Pointer, None, a Local (4 bytes) or a NumPy scalar.
+
+    Returns:
+        The block.
+
+    Raises:
+        KernargError: a value does not fit.
     """
     block = bytearray()
     lds_end = kernel.lds_bytes

@@ -76,6 +76,14 @@ class MemoryFile:
 
 
 def contents(memory: DeviceMemory, allocations: list[Allocation]) -> dict[int, AllocationContent]:
-    """Return copies of what some allocations hold, by address."""
+    """Copy what some allocations hold.
+
+    Args:
+        memory: the device memory.
+        allocations: which of them.
+
+    Returns:
+        Contents by address.
+    """
     ordered = sorted(allocations, key=lambda one: one.address)
     return {one.address: AllocationContent(one.name, memory.view(one).copy()) for one in ordered}

@@ -88,5 +88,5 @@ def anything_due(m, slot):
     """Return a number that is not 0 if a unit runs in a cycle."""
     units = 0
     for word in range(WORDS):
-        units |= np.int64(m.wheel.row[slot, word])
+        units |= np.int64(m.wheel.row[slot, word])  # type: ignore[assignment]
     return units

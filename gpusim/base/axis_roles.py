@@ -29,5 +29,13 @@ def role_of(path: str) -> Role:
 
 
 def roles_of(paths: Iterable[str], given: Mapping[str, Role]) -> dict[str, Role]:
-    """Return the role of each path: the given one, else that of its name."""
+    """Return the role of each path: the given one, else that of its name.
+
+    Args:
+        paths: paths of axes.
+        given: roles by path that a sweep's file names.
+
+    Returns:
+        Roles by path.
+    """
     return {path: given.get(path) or role_of(path) for path in paths}

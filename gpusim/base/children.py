@@ -95,7 +95,7 @@ class ProcessPool:
 
     def outcomes(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
         """Return (key, result) of those that came back within the time; of one that raised or died, the error."""
-        found = []
+        finished = []
         for connection in wait(list(self._running), timeout_s):
             assert isinstance(connection, Connection)
             key, process = self._running.pop(connection)
@@ -108,8 +108,8 @@ class ProcessPool:
                 connection.close()
             process.join()
             left(self._name(key))
-            found.append((key, result))
-        return found
+            finished.append((key, result))
+        return finished
 
     def stop(self) -> None:
         """End all running processes."""

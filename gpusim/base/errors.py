@@ -37,14 +37,32 @@ class MissingExtraError(UserError):
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """Return the valid name that `name` was probably meant to be; cutoff: how alike they must be, 1 for equal."""
+    """Return the valid name that `name` was probably meant to be.
+
+    Args:
+        name: name that is unknown.
+        valid: names that are known.
+        cutoff: how alike both must be; 1: equal.
+
+    Returns:
+        The nearest name, or None.
+    """
     by_folded = {v.lower(): v for v in valid}
     found = difflib.get_close_matches(str(name).lower(), list(by_folded), n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
-    """Return a message such as 'unknown layer 'X'; did you mean 'Y'? allowed: ...'."""
+    """Return a message such as 'unknown layer 'X'; did you mean 'Y'? allowed: ...'.
+
+    Args:
+        kind: what is named, in words.
+        name: name that is unknown.
+        valid: names that are known.
+
+    Returns:
+        The message.
+    """
     names = list(valid)
     guess = nearest(name, names)
     hint = f"; did you mean '{guess}'?" if guess else ";"

@@ -109,7 +109,15 @@ class Expression:
 
 
 def condition(text: str, known: Collection[str]) -> Expression:
-    """Read what a point has to fulfil, as in 'engine.sib_kib + engine.prefetch_buffer_kib <= gpu.l2.size_kib / 2'."""
+    """Parse what a point has to fulfil, as in 'engine.sib_kib <= gpu.l2.size_kib / 2'.
+
+    Args:
+        text: a comparison.
+        known: paths that it may name.
+
+    Returns:
+        The condition.
+    """
     return Expression(text, known, "constraints", "condition")
 
 

@@ -11,9 +11,15 @@ from gpusim.base.errors import UserError
 
 
 def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
-    """Replace `path` by `content`; when that fails, the former file stays, and UserError says why.
+    """Replace a file, whole or not at all.
 
-    A link is followed; a device or a pipe is not replaced but written to. The file's mode is `mode` less the umask.
+    Args:
+        path: the file; a link is followed, a device or a pipe is written to.
+        content: text or bytes.
+        mode: of a new file, less the umask.
+
+    Raises:
+        UserError: the file cannot be written; the former one stays.
     """
     write_together({path: content}, mode)
 

@@ -80,7 +80,14 @@ def left(name: str) -> None:
 
 
 def overall(done: int, total: int, unit: str, text: str) -> None:
-    """Tell the follower how many parts of this process's work have ended."""
+    """Report how many parts of this process's work have ended to the process that follows it.
+
+    Args:
+        done: parts that have ended.
+        total: all parts.
+        unit: what a part is, in words.
+        text: what is under way.
+    """
     who = follower()
     if who is not None:
         who.overall(work(), done, total, unit, text)

@@ -34,12 +34,19 @@ def resident_bytes() -> int | None:
 
 
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
-    """Return a zeroed byte array that starts on a page of its own. Pages never touched cost nothing: on Linux an array
-    may be larger than the host's memory.
+    """Return zeroed memory that starts on a page of its own. Pages never touched cost nothing: on Linux it may be
+    larger than the host's memory.
 
-    huge_pages: of 2 MiB where the host has them. A long run misses its TLB less with them, but to touch the first byte
-    of one takes tenths of a millisecond, which a short run never makes good. (NumPy's own zeros ask for them from 4 MiB
-    on, and write zeros over all memory that was used before.)
+    A long run misses its TLB less with huge pages, but to touch the first byte of one takes tenths of a millisecond,
+    which a short run never makes good. (NumPy's own zeros ask for them from 4 MiB on, and write zeros over all memory
+    that was used before.)
+
+    Args:
+        size_bytes: bytes.
+        huge_pages: use pages of 2 MiB where the host has them.
+
+    Returns:
+        An array of bytes.
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(size_bytes, np.uint8)
@@ -74,11 +81,14 @@ def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]
 
 
 def repeat(array: np.ndarray, block: np.ndarray) -> None:
-    """Fill an array of one dimension with a block, again and again; the last one may be cut.
+    """Fill an array with a block, again and again; the last one may be cut.
 
     On Linux a large array is not written: its pages are those of one block, and who writes to one gets a copy of it
-    (memfd_create(2), mmap(2) with MAP_PRIVATE), so that what is never touched costs nothing. The array is part of
-    `zeroed` or `returnable` memory; what is given back of it holds the block again instead of zeros.
+    (memfd_create(2), mmap(2) with MAP_PRIVATE), so that what is never touched costs nothing.
+
+    Args:
+        array: one dimension, part of `zeroed` or `returnable` memory; what is given back of it holds the block again.
+        block: elements of the same dtype.
     """
     filled, values = array.view(np.uint8), block.view(np.uint8)
     first = -filled.ctypes.data % mmap.PAGESIZE
@@ -121,10 +131,17 @@ def _mapped(pages: np.ndarray, values: np.ndarray, begin: int) -> bool:
 
 
 def read_again(pages: mmap.mmap, file: int) -> bool:
-    """Give a private mapping of a whole file the file's contents again; return False where the system tells too little.
+    """Give a private mapping of a whole file the file's contents again.
 
     Only pages that were written are read: those that the process has to itself, by Linux's /proc/self/pagemap (its
     Documentation/admin-guide/mm/pagemap.rst).
+
+    Args:
+        pages: the mapping.
+        file: the file's descriptor.
+
+    Returns:
+        False where the system does not say which pages were written.
     """
     written = _own_pages(np.frombuffer(pages, np.uint8).ctypes.data, len(pages))
     if written is None:

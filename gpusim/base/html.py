@@ -20,7 +20,16 @@ def clean(text: str) -> str:
 
 
 def tag(name: str, *children: Any, **attributes: str | None) -> Element:
-    """Make an element. children: elements, texts, None, or lists of them; attributes: as in HTML, or `class_`."""
+    """Make an element.
+
+    Args:
+        name: the tag.
+        children: elements, texts, None, or lists of them.
+        attributes: as in HTML, or `class_`; None: left out.
+
+    Returns:
+        The element.
+    """
     made = Element(name)
     for key, value in attributes.items():
         if value is not None:
@@ -30,7 +39,12 @@ def tag(name: str, *children: Any, **attributes: str | None) -> Element:
 
 
 def add(parent: Element, *children: Any) -> None:
-    """Put children at the end of an element."""
+    """Put children at the end of an element.
+
+    Args:
+        parent: the element.
+        children: as for `tag`.
+    """
     for child in children:
         if child is None:
             continue
@@ -47,9 +61,16 @@ def add(parent: Element, *children: Any) -> None:
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = True) -> Element:
-    """Make a table; a cell is a text, an element, or a pair (content, value by which it is sorted).
+    """Make a table.
 
-    sortable: its heads are buttons; it can be scrolled with the keyboard where it is wider than the page.
+    Args:
+        caption: its title.
+        heads: column titles.
+        rows: cells: a text, an element, or a pair (content, value by which it is sorted).
+        sortable: its heads are buttons; it is scrolled with the keyboard where it is wider than the page.
+
+    Returns:
+        The element.
     """
     names = [tag("button", name, type="button") if sortable else name for name in heads]
     head = tag("tr", *(tag("th", name, scope="col") for name in names))
@@ -77,7 +98,15 @@ def written(element: Element) -> str:
 
 
 def read_asset(module: str, name: str) -> str:
-    """Read the text of the file `name` in the folder of a module, given that module's `__file__`."""
+    """Read a text file beside a module.
+
+    Args:
+        module: the module's `__file__`.
+        name: the file's name.
+
+    Returns:
+        Its text.
+    """
     return Path(module).with_name(name).read_text(encoding="utf-8")
 
 

@@ -6,9 +6,17 @@ from typing import Literal
 Estimate = tuple[float, float]  # a value and its half-width: 0 of what is exact
 
 
-def differ(a: Estimate, b: Estimate) -> bool:
-    """Tell whether two estimates differ; exact ones that are equal do not, nor do those whose intervals overlap."""
-    return abs(a[0] - b[0]) > a[1] + b[1]
+def differ(left: Estimate, right: Estimate) -> bool:
+    """Tell whether two estimates differ: their intervals do not overlap, or exact values are not equal.
+
+    Args:
+        a: a value with its half-width.
+        b: another one.
+
+    Returns:
+        Whether they differ.
+    """
+    return abs(left[0] - right[0]) > left[1] + right[1]
 
 
 def front(points: Sequence[Sequence[Estimate]]) -> list[bool]:
@@ -45,12 +53,12 @@ def standings(points: Sequence[Sequence[Estimate]]) -> list[Standing]:
     return found
 
 
-def _by_noise(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
+def _by_noise(left: Sequence[Estimate], right: Sequence[Estimate]) -> bool:
     """Tell whether nothing but noise makes one point better than another, anywhere; exact points have no noise."""
-    noisy = any(width for _, width in (*a, *b))
-    return noisy and not any(x[0] < y[0] and differ(x, y) for x, y in zip(a, b, strict=True))
+    noisy = any(width for _, width in (*left, *right))
+    return noisy and not any(x[0] < y[0] and differ(x, y) for x, y in zip(left, right, strict=True))
 
 
-def _beats(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
-    pairs = list(zip(a, b, strict=True))
+def _beats(left: Sequence[Estimate], right: Sequence[Estimate]) -> bool:
+    pairs = list(zip(left, right, strict=True))
     return all(x[0] <= y[0] for x, y in pairs) and any(differ(x, y) for x, y in pairs)

@@ -12,9 +12,14 @@ STANDARD_OUTPUT = Path("-")
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = ()) -> None:
-    """Raise UserError for an output that cannot be written, that another one overwrites, or that is an input.
+    """Check files before a run that writes them at its end. Links are followed.
 
-    outputs: by the option that asks for them. Links are followed; one file by two names is one file.
+    Args:
+        outputs: files by the option that names them; None: the option is not given.
+        inputs: files that the run reads.
+
+    Raises:
+        UserError: an output cannot be written, another one overwrites it, or it is an input.
     """
     seen: list[tuple[str, Path]] = []
     for option, path in outputs.items():
@@ -45,7 +50,12 @@ def _try(option: str, path: Path) -> None:
 
 
 def put(file: Path, text: str) -> None:
-    """Write a text into a file, whole or not at all, or to standard output where that is meant."""
+    """Write a text into a file, whole or not at all.
+
+    Args:
+        file: the file, or what stands for standard output.
+        text: its contents.
+    """
     if file == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
@@ -57,8 +67,8 @@ def _is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _same(a: Path, b: Path) -> bool:
+def _same(left: Path, right: Path) -> bool:
     try:
-        return a.resolve() == b.resolve() or a.samefile(b)
+        return left.resolve() == right.resolve() or left.samefile(right)
     except (OSError, RuntimeError):  # one of them does not exist, or is a link to itself
         return False

@@ -54,26 +54,26 @@ class ProgressRate:
         self._start: float | None = None  # not before the core runs: compilation is no part of its speed
         self._first_instructions = 0
 
-    def line(self, p: Progress) -> str:
+    def line(self, progress: Progress) -> str:
         """Return a line such as '1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 0:12 left'."""
         now = time.monotonic()
         if self._start is None:
-            self._start, self._first_instructions = now, p.wavefront_instructions
+            self._start, self._first_instructions = now, progress.wavefront_instructions
         elapsed = now - self._start
-        speed = (p.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
+        speed = (progress.wavefront_instructions - self._first_instructions) / elapsed if elapsed > 0 else 0.0
         return (
-            f"{scaled(p.cycles)} cycles, {p.workgroups_done}/{p.workgroups_total} {self._unit}, "
-            f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {_left(p, elapsed, speed)} left"
+            f"{scaled(progress.cycles)} cycles, {progress.workgroups_done}/{progress.workgroups_total} {self._unit}, "
+            f"{scaled(speed) if elapsed > 0 else '?'} instructions/s, {_left(progress, elapsed, speed)} left"
         )
 
 
-def _left(p: Progress, elapsed: float, speed: float) -> str:
+def _left(progress: Progress, elapsed: float, speed: float) -> str:
     """Estimate the time left by the wavefronts that have ended, else by the workgroups, else a lower bound on it."""
-    if p.instructions_expected and speed > 0:
-        return clock((p.instructions_expected - p.wavefront_instructions) / speed)
-    if elapsed > 0 and p.workgroups_done > 0:
-        return clock(elapsed * (p.workgroups_total - p.workgroups_done) / p.workgroups_done)
-    least = (p.instructions_at_least - p.wavefront_instructions) / speed if speed > 0 else 0.0
+    if progress.instructions_expected and speed > 0:
+        return clock((progress.instructions_expected - progress.wavefront_instructions) / speed)
+    if elapsed > 0 and progress.workgroups_done > 0:
+        return clock(elapsed * (progress.workgroups_total - progress.workgroups_done) / progress.workgroups_done)
+    least = (progress.instructions_at_least - progress.wavefront_instructions) / speed if speed > 0 else 0.0
     return f"at least {clock(least)}" if least >= 1 else "?"
 
 
@@ -118,9 +118,9 @@ class Reporter:
                 yield update
                 return
 
-            def both(p: Progress) -> None:
-                update(p)
-                live.progress(work, p)
+            def both(progress: Progress) -> None:
+                update(progress)
+                live.progress(work, progress)
 
             live.begun(work, title, unit)
             try:
@@ -132,9 +132,9 @@ class Reporter:
         rate = ProgressRate(unit)
         last = time.monotonic()
 
-        def update(p: Progress) -> None:
+        def update(progress: Progress) -> None:
             nonlocal last
-            line = rate.line(p)
+            line = rate.line(progress)
             now = time.monotonic()
             if not self.quiet and now - last >= PLAIN_INTERVAL_S:
                 last = now
@@ -157,8 +157,8 @@ class Reporter:
             task = bar.add_task(title, total=None, text="")
             rate, self._console = ProgressRate(unit), bar.console
 
-            def update(p: Progress) -> None:
-                bar.update(task, total=1.0, completed=p.done, text=rate.line(p))
+            def update(progress: Progress) -> None:
+                bar.update(task, total=1.0, completed=progress.done, text=rate.line(progress))
 
             try:
                 yield update

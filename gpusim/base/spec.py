@@ -24,10 +24,17 @@ def _one_of(names: list[str]) -> AfterValidator:
 
 
 def param(default: Any, meaning: str, source: str, among: Collection[str] | None = None, **limits: Any) -> Any:
-    """Declare a configuration value: its default, its meaning (with its unit), and the source of the default.
+    """Declare a configuration value.
 
-    among: the names that a text may be, such as the rows of a table of policies. `limits` are pydantic's: ge, gt, le,
-    lt, multiple_of. `source` names a manual, data sheet, paper or page, or says "assumed" and why.
+    Args:
+        default: its default; ...: it must be given.
+        meaning: what it is, with its unit.
+        source: manual, data sheet, paper or page of the default, or "assumed" and why.
+        among: names that a text may be, such as the rows of a table of policies.
+        limits: pydantic's: ge, gt, le, lt, multiple_of.
+
+    Returns:
+        The field's declaration.
     """
     extra: dict[str, Any] = {"source": source}
     if among is not None:

@@ -24,9 +24,17 @@ def within(t: float, degrees: int) -> float:
 
 @cache
 def quantile(confidence: float, degrees: int) -> float:
-    """Return the t within which |T| lies with probability `confidence` (0 to 1, exclusive).
+    """Return the t within which |T| of Student's distribution lies with a probability.
 
-    degrees: of freedom, 1 or more.
+    Args:
+        confidence: the probability, 0 to 1, exclusive.
+        degrees: degrees of freedom, 1 or more.
+
+    Returns:
+        The quantile.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     if not 0 < confidence < 1 or degrees < 1:
         raise ValueError(f"no quantile at confidence {confidence} with {degrees} degrees of freedom")
@@ -41,7 +49,15 @@ def quantile(confidence: float, degrees: int) -> float:
 
 
 def interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Return the mean of repeated measurements and the half-width of its interval; 0 for a single one."""
+    """Return the mean of repeated measurements and the half-width of its confidence interval.
+
+    Args:
+        values: the measurements.
+        confidence: probability that the interval covers the mean.
+
+    Returns:
+        Mean and half-width; 0 for a single measurement.
+    """
     mean = statistics.fmean(values)
     if len(values) < 2:
         return mean, 0.0

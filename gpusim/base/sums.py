@@ -4,9 +4,15 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import fsum
 from operator import add, mul
-from typing import Any
+from typing import Any, overload
 
 
+@overload
+def plain_sum(numbers: Iterable[int]) -> int: ...
+@overload
+def plain_sum(numbers: Iterable[float]) -> float: ...
+@overload
+def plain_sum(numbers: Iterable[Any]) -> Any: ...
 def plain_sum(numbers: Iterable[Any]) -> Any:
     """Add numbers from left to right, each sum rounded; 0 if there are none.
 
@@ -17,8 +23,15 @@ def plain_sum(numbers: Iterable[Any]) -> Any:
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the mean of values that count as their weights say, of products that are each rounded.
+    """Return a weighted mean, of products that are each rounded.
 
     `statistics.fmean` rounds them from 3.12 on no more.
+
+    Args:
+        values: the values.
+        weights: how much each counts.
+
+    Returns:
+        The mean.
     """
     return fsum(map(mul, values, weights)) / fsum(weights)

@@ -41,13 +41,26 @@ def raw(stream: TextIO) -> TextIO:
 
 @contextmanager
 def make_streams_visible(out: TextIO, err: TextIO) -> Iterator[None]:
-    """Send what is printed within the block to these streams, as visible text."""
+    """Send what is printed within the block to two streams, as visible text.
+
+    Args:
+        out: standard output.
+        err: standard error.
+    """
     with redirect_stdout(cast(TextIO, VisibleStream(raw(out)))), redirect_stderr(cast(TextIO, VisibleStream(raw(err)))):
         yield
 
 
 def console(out: TextIO, **options: Any) -> Any:
-    """Make rich's console on a stream."""
+    """Make rich's console on a stream.
+
+    Args:
+        out: the stream.
+        options: of rich.console.Console.
+
+    Returns:
+        The console.
+    """
     from rich.console import Console
     from rich.segment import Segment
 

@@ -119,7 +119,7 @@ def net(
     if asked.dnnmark:
         if draws.perturb is not None:
             raise UserError(f"--perturb {draws.perturb}: is of a network's runs; --dnnmark runs benchmarks of its own")
-        return job_command("dnnmark")(source, asked, options, sampling, storing, live)
+        return int(job_command("dnnmark")(source, asked, options, sampling, storing, live))
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
@@ -131,7 +131,8 @@ def net(
     from gpusim.jobs.kinds import make_job
 
     if asked.monitor is not None:
-        return job_command("monitored")(network, settings, wanted, gpu_file, asked, options, storing, live)
+        monitor = job_command("monitored")
+        return int(monitor(network, settings, wanted, gpu_file, asked, options, storing, live))
     from gpusim.jobs.networks.job import NetworkJob, describe_network_run  # imports what runs kernels: up to a second
     from gpusim.jobs.networks.values import load_arrays, write_arrays
 

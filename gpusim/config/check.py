@@ -43,10 +43,17 @@ _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's miss
 
 
 def checked(model: type[M], tree: ConfigTree) -> M:
-    """Check the tree's data and return them as a `model`; raise UserError with a line for each problem.
+    """Check a tree's data. Types are strict (true is no number, 1.5 no count); lists stand for tuples.
 
-    A line names source, path, value, what is allowed, and the nearest valid name. Types are strict (true is no number,
-    1.5 no count); lists stand for tuples.
+    Args:
+        model: class of the configuration.
+        tree: data, with the source of each value.
+
+    Returns:
+        The data as a `model`.
+
+    Raises:
+        UserError: a line for each problem: source, path, value, what is allowed, and the nearest valid name.
     """
     try:
         text = json.dumps(tree.data, default=str)
@@ -155,14 +162,14 @@ def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
     return None
 
 
-def _likeness(a: str, b: str) -> float:
-    return difflib.SequenceMatcher(None, a.lower(), b.lower()).ratio()
+def _likeness(left: str, right: str) -> float:
+    return difflib.SequenceMatcher(None, left.lower(), right.lower()).ratio()
 
 
-def _shared_end(a: Steps, b: Steps) -> int:
+def _shared_end(left: Steps, right: Steps) -> int:
     """Count the steps that two paths have in common at their ends."""
     same = 0
-    while same < min(len(a), len(b)) and a[-1 - same] == b[-1 - same]:
+    while same < min(len(left), len(right)) and left[-1 - same] == right[-1 - same]:
         same += 1
     return same
 

@@ -21,9 +21,17 @@ class _EngineOnly(Spec):
 
 
 def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
-    """Load an engine by its file's path or shipped name, or from a mapping; raise UserError.
+    """Load an engine.
 
-    Paths in `sets` may leave out `engine.`.
+    Args:
+        given: a file's path, a shipped file's name, or a mapping such as a file holds.
+        sets: `path=value` texts or a mapping of paths to values, applied in order. Paths may leave out `engine.`.
+
+    Returns:
+        The engine.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
     """
     document = files.opened(given, ENGINE_FOLDER, "engine")
     tree = ConfigTree(origins={(): (str(document.path), ())}, files=document.files)
@@ -63,9 +71,14 @@ def lay_engine(
 
 
 def check_share(gpu: GpuSpec, engine: EngineSpec) -> None:
-    """Raise ValueError where the engine cannot have its share of L2, or its memories exceed that share.
+    """Check that an engine fits its share of L2. Without a share, its memories are SRAM of their own, of any size.
 
-    Without a share, its memories are SRAM of their own, which may have any size.
+    Args:
+        gpu: the GPU.
+        engine: the engine.
+
+    Raises:
+        ValueError: L2 cannot give the share, or the engine's memories exceed it.
     """
     try:
         taken_kib = gpu.l2.size_kib - gpu.l2.cache_kib(engine.l2_taken)

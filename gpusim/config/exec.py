@@ -186,7 +186,7 @@ class ExecConfig(Spec):
 
     def resolved(self) -> dict[str, Any]:
         """Return every value as plain data; numbers that JSON has no form for are texts, as YAML writes them."""
-        return _finite(self.model_dump(mode="json"))
+        return {key: _finite(value) for key, value in self.model_dump(mode="json").items()}
 
     def inputs(self, beside: Path) -> list[Path]:
         """List the files that the execution reads; beside: the execution's own file."""
@@ -205,7 +205,15 @@ class ExecConfig(Spec):
 
 
 def resolve_path(name: str, beside: Path) -> Path:
-    """Return the file that a path means: from here, else next to the execution's file; it need not exist."""
+    """Return the file that a path means; it need not exist.
+
+    Args:
+        name: path from here, else beside the execution's file.
+        beside: the execution's file.
+
+    Returns:
+        The path.
+    """
     try:
         asked = Path(name).expanduser()
         return asked if asked.is_absolute() or asked.exists() else beside.parent / asked
@@ -222,7 +230,18 @@ def _finite(value: Any) -> Any:
 
 
 def load_exec(given: files.Given, sets: Sets = ()) -> tuple[ExecConfig, Path]:
-    """Load the execution's file or mapping with `sets` applied in order; return it and its path. Raise UserError."""
+    """Load the execution of one kernel.
+
+    Args:
+        given: a file's path, a shipped file's name, or a mapping such as a file holds.
+        sets: `path=value` texts or a mapping of paths to values, applied in order.
+
+    Returns:
+        The configuration and its file's path.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
+    """
     document = files.opened(given, EXAMPLE_FOLDER)
     files.require(document, EXAMPLE_FOLDER)
     said = assignments(sets)

@@ -76,9 +76,19 @@ _TELLING = {
 
 
 def opened(given: Given, folder: str = "", argument: str = "config", also: Sequence[str] = ()) -> Document:
-    """Open the configuration that a path, a shipped file's name in `folder` or a mapping stands for; raise UserError.
+    """Open a configuration.
 
-    argument: the parameter's name in errors; also: further folders of shipped files.
+    Args:
+        given: a file's path, a shipped file's name, or a mapping such as a file holds.
+        folder: folder of shipped files.
+        argument: the parameter's name in errors.
+        also: further folders of shipped files.
+
+    Returns:
+        Its data and where they come from.
+
+    Raises:
+        UserError: there is no such file, or it is no YAML mapping.
     """
     if isinstance(given, Document):
         return given
@@ -96,7 +106,15 @@ def find_config_folder(document: Document) -> str | None:
 
 
 def require(document: Document, shelf: str) -> None:
-    """Raise UserError that says what the configuration is and what to do with it, if it belongs on another shelf."""
+    """Check that a configuration is of the kind that a command reads.
+
+    Args:
+        document: the configuration.
+        shelf: folder of the kind.
+
+    Raises:
+        UserError: it is of another kind; the message says what to do with it.
+    """
     found = find_config_folder(document)
     if found not in (shelf, None):
         raise UserError(f"{document.path}: {_elsewhere(found, shelf, str(document.path))}")
@@ -113,10 +131,19 @@ def shipped(folder: str = "") -> list[str]:
 
 
 def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence[str] = ()) -> Path:
-    """Find the file that `name` means: a path (from here, or next to the file that names it), else a shipped file.
+    """Find a configuration's file.
 
-    A shipped file, of `folder` or those in `also`, is found by its bare name or by its path in the repository, with or
-    without `.yaml`. Raise UserError.
+    Args:
+        name: a path, or the bare name of a shipped file or its path in the repository, with or without `.yaml`.
+        folder: folder of shipped files.
+        beside: the file that names it, next to which it may lie.
+        also: further folders of shipped files.
+
+    Returns:
+        The path.
+
+    Raises:
+        UserError: there is none.
     """
     folders = (folder, *also)
     try:
@@ -198,8 +225,15 @@ def _refuse_source(path: Path) -> None:
 def plain(value: Any, where: str) -> Any:
     """Convert a value from Python to what YAML would have: mappings with texts as keys, lists, numbers, texts.
 
-    NumPy's numbers and arrays, paths, tuples and specifications are converted; raise UserError for values that have no
-    such form, for those that contain themselves, and for those too large for a configuration.
+    Args:
+        value: may contain NumPy's numbers and arrays, paths, tuples and specifications.
+        where: the value's name in errors.
+
+    Returns:
+        Plain data.
+
+    Raises:
+        UserError: a value has no such form, contains itself, or is too large for a configuration.
     """
     return _plain(value, where, 0, [MAX_VALUES])
 

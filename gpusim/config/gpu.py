@@ -27,9 +27,18 @@ class _GpuOnly(Spec):
 
 
 def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
-    """Load a GPU by its file's path or shipped name, or from a mapping; raise UserError.
+    """Load a GPU.
 
-    The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
+    Args:
+        given: a file's path, a shipped file's name, or a mapping such as a file holds. The file of a run or of an
+            execution gives the GPU that it names.
+        sets: `path=value` texts or a mapping of paths to values, applied in order. Paths may leave out `gpu.`.
+
+    Returns:
+        The GPU.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
     """
     return load_over_gpu(files.opened(given, GPU_FOLDER, "gpu"), sets, _GpuOnly).gpu
 
@@ -53,9 +62,18 @@ def load_over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool =
 
 
 def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> ConfigTree:
-    """Lay a configuration's values over the GPU and engine that it names, then `laid_over` over them in order.
+    """Lay a configuration's values over the GPU and engine that it names, and further values over them.
 
-    of: the configuration's class; a section of it that the file leaves empty has its defaults. Raise UserError.
+    Args:
+        document: the configuration.
+        laid_over: further values, applied in order.
+        of: the configuration's class; a section of it that the file leaves empty has its defaults.
+
+    Returns:
+        The merged data.
+
+    Raises:
+        UserError: a file that it names is missing or not valid.
     """
     path = document.path
     tree = ConfigTree(origins={(): (str(path), ())}, files=document.files)
@@ -66,13 +84,13 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
         if a.path == ("gpu",):
             gpu, gpu_source, beside = a.value, a.source, Path("--set")
         elif a.path == ("gpu", "base"):
-            held = dict(gpu) if isinstance(gpu, Mapping) else {}
-            gpu, beside = {**held, "base": a.value}, Path("--set")
+            values = dict(gpu) if isinstance(gpu, Mapping) else {}
+            gpu, beside = {**values, "base": a.value}, Path("--set")
         elif a.path == ENGINE:
             engine, engine_source, engine_beside = a.value, a.source, Path("--set")
         elif a.path == (*ENGINE, "base"):
-            held = dict(engine) if isinstance(engine, Mapping) else {}
-            engine, engine_beside = {**held, "base": a.value}, Path("--set")
+            values = dict(engine) if isinstance(engine, Mapping) else {}
+            engine, engine_beside = {**values, "base": a.value}, Path("--set")
     tree.merge(sections, str(path))
     if gpu is not None:
         _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())

@@ -20,8 +20,17 @@ class HipSettings(Spec):
 
 
 def load_hip(gpu: files.Document, sets: Sets = ()) -> HipSettings:
-    """Load the settings over a GPU's file; paths in `sets` are `gpu.…`, `energy.…`, `sampling`, or the GPU's own.
+    """Load the settings of a HIP program.
 
-    Raises UserError.
+    Args:
+        gpu: the GPU's file.
+        sets: `path=value` texts or a mapping of paths to values, applied in order. Paths are `gpu.…`, `energy.…`,
+            `sampling`, or the GPU's own.
+
+    Returns:
+        The settings.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
     """
     return load_over_gpu(gpu, sets, HipSettings)

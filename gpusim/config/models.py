@@ -39,7 +39,15 @@ def collect_kinds(annotation: Any) -> dict[str, type[BaseModel]]:
 
 
 def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
-    """Yield the path of every value and section that a configuration may have, with those of every kind of a part."""
+    """Yield the path of every value and section that a configuration may have, with those of every kind of a part.
+
+    Args:
+        model: class of the configuration.
+        prefix: path of the section.
+
+    Returns:
+        Paths.
+    """
     for name, field in model.model_fields.items():
         path = (*prefix, name)
         yield path

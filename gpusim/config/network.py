@@ -154,13 +154,13 @@ def _described_by_yaml(document: files.Document) -> NetworkDescription:
     for number, values in enumerate(expanded(source, before, file.blocks or {}, file.layers)):
         name = values.get("name")
         if not isinstance(name, str) or not name:
-            said = "is required but missing" if name is None else f"{name!r} is not allowed: must be text"
-            raise UserError(f"{source}: layers: number {number + 1}: name: {said}")
+            problem = "is required but missing" if name is None else f"{name!r} is not allowed: must be text"
+            raise UserError(f"{source}: layers: number {number + 1}: name: {problem}")
         where = f"{source}: layer '{name}'"
         kind = values.get("kind")
         if not isinstance(kind, str):
-            said = "is required but missing" if kind is None else f"{kind!r} is not allowed"
-            raise UserError(f"{where}: kind: {said} (allowed: {', '.join(KINDS)})")
+            problem = "is required but missing" if kind is None else f"{kind!r} is not allowed"
+            raise UserError(f"{where}: kind: {problem} (allowed: {', '.join(KINDS)})")
         read = values.get("inputs", before)
         read = [read] if isinstance(read, str) else read
         if not isinstance(read, list) or not all(isinstance(one, str) for one in read):

@@ -26,13 +26,13 @@ def expanded(source: str, first: str, blocks: Mapping[str, Any], layers: Sequenc
     """
     for title, inner in blocks.items():
         _check_block(f"{source}: blocks.{title}", inner)
-    found: list[Values] = []
+    entries: list[Values] = []
     used: set[str] = set()
     for entry in layers:
-        before = found[-1].get("name") if found else first
+        before = entries[-1].get("name") if entries else first
         # a layer's own value of this name is a number
         if "block" not in entry or ("kind" in entry and isinstance(entry["block"], int)):
-            found.append(entry)
+            entries.append(entry)
             continue
         name: Any = entry.get("name")
         if not isinstance(name, str) or not name:
@@ -44,11 +44,11 @@ def expanded(source: str, first: str, blocks: Mapping[str, Any], layers: Sequenc
         if block not in blocks:
             raise UserError(f"{where}: block: {unknown_name('block', str(block), blocks)}")
         used.add(block)
-        found += _repeated(where, entry, str(block), blocks[block], before)
+        entries += _repeated(where, entry, str(block), blocks[block], before)
     unused = [title for title in blocks if title not in used]
     if unused:
         raise UserError(f"{source}: blocks.{unused[0]}: no entry of layers names it")
-    return found
+    return entries
 
 
 def _check_block(where: str, inner: Any) -> None:
@@ -114,13 +114,13 @@ def _inputs(reads: Any, prefix: str, names: set[str], before: Any) -> Any:
     """Return what a layer reads, by the names outside of the block; what is no list is left to who checks layers."""
     if not isinstance(reads, list):
         return reads
-    found: list[Any] = []
-    for one in reads:
-        if one == BEFORE:
-            found += before if isinstance(before, list) else [before]
+    inputs: list[Any] = []
+    for name in reads:
+        if name == BEFORE:
+            inputs += before if isinstance(before, list) else [before]
         else:
-            found.append(f"{prefix}_{one}" if one in names else one)
-    return found
+            inputs.append(f"{prefix}_{name}" if name in names else name)
+    return inputs
 
 
 def _filled(value: Any, given: Values) -> Any:

@@ -57,7 +57,18 @@ class RunConfig(Spec):
 
 
 def load_run(given: files.Given, sets: Sets = ()) -> RunConfig:
-    """Load the configuration of a run's file or mapping with `sets` applied in order; raise UserError."""
+    """Load a run.
+
+    Args:
+        given: a file's path, a shipped file's name, or a mapping such as a file holds.
+        sets: `path=value` texts or a mapping of paths to values, applied in order.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
+    """
     document = files.opened(given, RUN_FOLDER)
     files.require(document, RUN_FOLDER)
     return checked(RunConfig, layered(document, assignments(sets), RunConfig))

@@ -180,9 +180,17 @@ class SweepOverrides:
 
 
 def load_sweep(name: str | Mapping[str, Any], overrides: SweepOverrides) -> tuple[SweepSpec, files.Document]:
-    """Load a sweep's file, or make a sweep over another configuration with the axes of `overrides`; raise UserError.
+    """Load a sweep, or make one over another configuration with axes of its own.
 
-    name: of the file, or a mapping such as a sweep's file holds. Return the sweep and its document.
+    Args:
+        name: a file's path, a shipped file's name, or a mapping such as a file holds.
+        overrides: values given in place of the file's.
+
+    Returns:
+        The sweep and its document.
+
+    Raises:
+        UserError: the configuration is not valid; the message has a line for each problem.
     """
     document = _document(name) if isinstance(name, str) else files.opened(name, SWEEP_FOLDER)
     tree = ConfigTree(origins={(): (str(document.path), ())}, files=document.files)
@@ -223,15 +231,15 @@ def _document(name: str) -> files.Document:
     """Open the sweep's file, or make a sweep over a file of another kind."""
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
-    found = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
-    shelf = files.find_config_folder(found)
+    file = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
+    shelf = files.find_config_folder(file)
     if shelf == SWEEP_FOLDER:
-        return found
+        return file
     kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")
     if kind is None:
-        files.require(found, SWEEP_FOLDER)
-        raise UserError(f"{found.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
-    return replace(found, data={kind: str(found.path), "axes": {}})
+        files.require(file, SWEEP_FOLDER)
+        raise UserError(f"{file.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
+    return replace(file, data={kind: str(file.path), "axes": {}})
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

@@ -102,25 +102,25 @@ def assignments(sets: Sets) -> list[Assignment]:
     """List the assignments in `sets`, in order; raise UserError with a line for each text that is none."""
     if isinstance(sets, str) or not isinstance(sets, Sequence | Mapping):
         raise UserError("sets: a list of texts 'path=value', or a mapping of paths to values, is needed")
-    found: list[Assignment] = []
+    parsed: list[Assignment] = []
     problems: list[str] = []
-    for one in sets.items() if isinstance(sets, Mapping) else sets:
+    for text in sets.items() if isinstance(sets, Mapping) else sets:
         try:
-            found.append(_assignment(one))
+            parsed.append(_assignment(text))
         except UserError as error:
             problems += error.problems
     if problems:
         raise UserError(*problems)
-    return found
+    return parsed
 
 
-def _assignment(one: str | Assignment | tuple[str, Any]) -> Assignment:
-    if isinstance(one, Assignment):
-        return one
-    if isinstance(one, tuple) and len(one) == 2:
-        source = f"sets[{one[0]!r}]"
-        return Assignment(source, _steps(one[0], source), files.plain(one[1], source))
-    return Assignment(f"--set {one}", *parse_set(one))
+def _assignment(given: str | Assignment | tuple[str, Any]) -> Assignment:
+    if isinstance(given, Assignment):
+        return given
+    if isinstance(given, tuple) and len(given) == 2:
+        source = f"sets[{given[0]!r}]"
+        return Assignment(source, _steps(given[0], source), files.plain(given[1], source))
+    return Assignment(f"--set {given}", *parse_set(given))
 
 
 def parse_set(text: Any) -> tuple[Path_, Any]:

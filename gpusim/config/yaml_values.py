@@ -30,7 +30,7 @@ def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
-def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict:
+def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
     seen = set()
     for key_node, _ in node.value:
         if key_node.tag == _MERGE_TAG:  # `<<: *name`: PyYAML merges, and keys of the mapping's own take precedence
@@ -41,7 +41,7 @@ def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool 
         if key in seen:
             raise yaml.constructor.ConstructorError(None, None, f"key '{key}' is given twice", key_node.start_mark)
         seen.add(key)
-    return cast(dict, loader.construct_mapping(node, deep=True))
+    return cast(dict[Any, Any], loader.construct_mapping(node, deep=True))
 
 
 def _as_people_write(base: Any) -> Any:

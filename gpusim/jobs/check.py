@@ -13,9 +13,15 @@ from isa.checking.findings import counts, described
 
 
 def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, Any]:
-    """Execute the kernel of an execution's file under watch; returns what was found as a JSON object.
+    """Execute the kernel of an execution's file under watch. Outputs and expected values are left alone.
 
-    Raises what preparing the launch raises. Outputs and expected values are left alone.
+    Args:
+        config: the execution.
+        path: its file.
+        reporter: notified of progress.
+
+    Returns:
+        Findings and counts as a JSON object.
     """
     untimed = config.model_copy(update={"run": config.run.model_copy(update={"timing": False})})
     with reporting(reporter):
@@ -24,13 +30,13 @@ def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, 
         (command,) = task.commands
         assert isinstance(command, LaunchCommand)
         with reporter.following(command.launch.kernel.short_name) as update:
-            facts, found = check_launch(command, config.gpu, lambda progress: update(progress) or True)
+            facts, check = check_launch(command, config.gpu, lambda progress: update(progress) or True)
     return {
         "kind": "check",
         "config": untimed.resolved(),
         "kernel": facts.kernel.name,
         "workgroups": facts.kernel.workgroups,
         "wavefront_instructions": facts.kernel.wavefront_instructions,
-        "counts": counts(found.findings),
-        "findings": described(found.findings),
+        "counts": counts(check.findings),
+        "findings": described(check.findings),
     }

@@ -136,13 +136,13 @@ class _RecordedTask(CommandTask):
     def verify(self) -> Verification | None:
         if self._after is None:
             return None
-        found, expected = {}, []
+        computed, expected = {}, []
         for one in self._allocations:
             name = f"{one.address:#x} {one.name}"
             wanted = self._after.pieces.get(one.address, self._before.pieces[one.address]).content
-            found[name] = self._device.memory.view(one)
+            computed[name] = self._device.memory.view(one)
             expected.append(ReferencePart(name, (slice(None),), wanted, 0.0))
-        return compare(found, expected)
+        return compare(computed, expected)
 
 
 class _ExecTask(CommandTask):
@@ -165,8 +165,8 @@ class _ExecTask(CommandTask):
     def verify(self) -> Verification | None:
         if not self._expected:
             return None
-        found = {part.output: self._arguments[part.output].numpy() for part in self._expected}
-        return compare(found, self._expected)
+        computed = {part.output: self._arguments[part.output].numpy() for part in self._expected}
+        return compare(computed, self._expected)
 
     def finish(self) -> None:
         for name, file in self._outputs.items():

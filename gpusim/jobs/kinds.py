@@ -12,7 +12,18 @@ from gpusim.jobs.running.job import Job
 
 
 def make_job(kind: str, *arguments: Any) -> Job:
-    """Make a job of a kind from the arguments that its factory takes; raise UserError for an unknown kind."""
+    """Make a job of a kind.
+
+    Args:
+        kind: name of the kind.
+        arguments: what its factory takes.
+
+    Returns:
+        The job.
+
+    Raises:
+        UserError: the kind is unknown.
+    """
     job: Job = load(job_kind(kind).factory)(*arguments)
     return job
 

@@ -32,14 +32,22 @@ def run(
 ) -> RunResult:
     """Simulate what a configuration says, as `gpusim run` and `gpusim exec` do, and return its result.
 
-    config: a run's or an execution's file, the name of a shipped one, or a mapping such as a file holds; engine: "on",
-    "off" or "both"; sets: values laid over the configuration, `path=value` texts or a mapping of paths to values;
-    verify: compare with the reference; checked: assert the model's conservation laws; hotspots: how many of the
-    costliest instructions are listed (each of these: None leaves it to the configuration); quiet: report no progress on
-    standard error; timeline: what happens in each cycle is drawn into it.
+    Args:
+        config: a run's or an execution's file, the name of a shipped one, or a mapping such as a file holds.
+        engine: "on", "off" or "both"; None, here and below, leaves it to the configuration.
+        sets: values laid over the configuration: `path=value` texts, or a mapping of paths to values.
+        verify: compare with the reference.
+        checked: assert the model's conservation laws.
+        hotspots: how many of the costliest instructions are listed.
+        quiet: report no progress on standard error.
+        timeline: what happens in each cycle is drawn into it.
 
-    Raises UserError for a configuration that is wrong, with a line for each thing wrong, and what `Device.launch`
-    raises.
+    Returns:
+        The run's metrics, those of its variants and launches.
+
+    Raises:
+        UserError: the configuration is wrong; the message has a line for each thing wrong.
+        SimulationError: a launch failed, as `Device.launch` may.
     """
     given = _opened(config)
     options = {"engine": engine, "verify": verify, "checked": checked, "hotspots": hotspots}

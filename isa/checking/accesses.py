@@ -109,9 +109,9 @@ def watch_write(check: Check, shadow, me, what, touched, synchronises, address, 
     written = ld_i64(shadow, S_WRITTEN)
     reader = ld_i64(shadow, S_READER)
     epoch = (what >> EPOCH_SHIFT) & EPOCH_MASK
-    held = (writer >> BYTES_SHIFT) & 15
+    bytes_before = (writer >> BYTES_SHIFT) & 15
     together = written == what and (writer ^ me) & WAVE_MASK == 0  # by another lane of the same instruction
-    if held & touched and not writer & synchronises:
+    if bytes_before & touched and not writer & synchronises:
         if together:
             differs = not same
             if data:
@@ -128,7 +128,7 @@ def watch_write(check: Check, shadow, me, what, touched, synchronises, address, 
             note(check, RACE_WRITE_AFTER, pc, read & PC_MASK, me, reader & WHO_MASK, address, space)
         elif reader & SEVERAL and (reader ^ me) & WAVE_MASK == 0 and (read >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
             note(check, RACE_WRITE_AFTER, pc, read & PC_MASK, me, -1, address, space)
-    st_i64(shadow, S_WRITER, me | (touched | (held if together else 0)) << BYTES_SHIFT | synchronises | PRESENT)
+    st_i64(shadow, S_WRITER, me | (touched | (bytes_before if together else 0)) << BYTES_SHIFT | synchronises | PRESENT)
     st_i64(shadow, S_WRITTEN, what)
 
 
@@ -295,7 +295,7 @@ def lane_address(context: Context, wave: Wavefront, row: ProgramRow, lane, offse
 
 
 @jit
-def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow, what, active, offset, d):  # type: ignore[no-untyped-def]
+def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow, what, active, offset, d):
     """Watch the d-th word of the lanes' accesses to LDS or device memory where one look suffices; return which lanes'.
 
     Neighbours that read the same word are one reader: they go together.
@@ -358,11 +358,11 @@ def watch_lanes(
     private = row.kind == InstructionKind.SEGMENT and row.addressing & PRIVATE_SEGMENT
     quick = 0 if synchronises or row.size < 4 or row.kind == InstructionKind.BUFFER or private else 1
     for d in range(dwords):
-        held = -1
+        known_data = -1
         if not loads:
-            held = known_lanes(check, wave, data // ROW_BYTES + d)
+            known_data = known_lanes(check, wave, data // ROW_BYTES + d)
         values = wave.vectors + data + d * ROW_BYTES
-        known = quick_lanes(context, check, wave, row, what, active & held, offset, d) if quick else 0
+        known = quick_lanes(context, check, wave, row, what, active & known_data, offset, d) if quick else 0
         left = active & ~known
         while left:
             lane = ctz(left)
@@ -380,10 +380,10 @@ def watch_lanes(
                 space = PRIVATE if 0 <= address - context.scratch < context.scratch_bytes else MEMORY
             if space == PRIVATE:
                 step = LANES * PRIVATE_ELEMENT_BYTES
-            flag = synchronises | ((held >> lane) & 1)
+            flag = synchronises | ((known_data >> lane) & 1)
             whole = watch_word(context, check, wave, row, lane, address + d * step, space, what, values, flag)
             known |= whole << lane
-            if row.access == Access.STORE and space == MEMORY and not (held >> lane) & 1:
+            if row.access == Access.STORE and space == MEMORY and not (known_data >> lane) & 1:
                 origin = vector_origin(check, wave, data // ROW_BYTES + d)
                 note(check, UNWRITTEN_STORE, what & PC_MASK, origin, who_of(wave, lane), -1, address + d * step, space)
         if loads or row.returns:
@@ -403,10 +403,10 @@ def watch_texels(context: Context, check: Check, wave: Wavefront, row: ProgramRo
     synchronises = SYNCHRONISES if watched.synchronises else 0
     loads = row.access == Access.LOAD
     samples = row.texels == Texels.SAMPLE or row.texels == Texels.GATHER
-    held = -1
+    known_data = -1
     if not loads:
         for k in range(popcount(row.components)):
-            held &= known_lanes(check, wave, row.data // ROW_BYTES + k)
+            known_data &= known_lanes(check, wave, row.data // ROW_BYTES + k)
     known = 0
     for lane in range(LANES):
         if (active >> lane) & 1 == 0:
@@ -433,8 +433,8 @@ def watch_texels(context: Context, check: Check, wave: Wavefront, row: ProgramRo
                 if loads:
                     whole &= _all_written(written, image.texel)
                 else:
-                    _set_written(written, image.texel, (held >> lane) & 1)
-            if row.access == Access.STORE and not (held >> lane) & 1:
+                    _set_written(written, image.texel, (known_data >> lane) & 1)
+            if row.access == Access.STORE and not (known_data >> lane) & 1:
                 origin = vector_origin(check, wave, row.data // ROW_BYTES)
                 note(check, UNWRITTEN_STORE, what & PC_MASK, origin, me, -1, address, MEMORY)
         known |= whole << lane

@@ -73,7 +73,17 @@ def checked(
 ) -> CheckResult:
     """Execute a launch under watch.
 
-    observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
+    Args:
+        launch: the launch.
+        residency: how many workgroups are resident at a time.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+        observer: called about ten times a second; ends the run by returning False.
+        serve: called after every slice.
+        shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
+            loads are ordinary ones.
+
+    Returns:
+        Findings and counts.
     """
     compile_s = compile_checks()
     context = FunctionalContext(

@@ -73,15 +73,15 @@ class CheckFinding:
 
 def collect_findings(noted: np.ndarray, context: FunctionalContext, fault: ExecutionFault | None) -> list[CheckFinding]:
     """Return what was noted, in the order in which it was first seen; a fault that ended the launch is the last."""
-    found = [_finding([int(word) for word in row], context) for row in noted]
+    findings = [_finding([int(word) for word in row], context) for row in noted]
     if fault is not None:
         kernel, address = fault.kernel, fault.program_counter
-        found.append(
+        findings.append(
             CheckFinding(
                 kind=FAULT, text=str(fault), kernel=kernel, address=address, source=fault.source, other=None, count=1
             )
         )
-    return found
+    return findings
 
 
 def _finding(row: list[int], context: FunctionalContext) -> CheckFinding:
@@ -165,14 +165,14 @@ def described(findings: Iterable[CheckFinding]) -> list[dict[str, Any]]:
     """Return findings as plain data: kind, text, kernel, address, file and line where they are known, count."""
     return [
         {
-            "kind": one.kind,
-            "text": one.line,
-            "kernel": one.kernel,
-            "address": one.address,
-            **({} if one.source is None else {"file": one.source.file.path, "line": one.source.number}),
-            "count": one.count,
+            "kind": finding.kind,
+            "text": finding.line,
+            "kernel": finding.kernel,
+            "address": finding.address,
+            **({} if finding.source is None else {"file": finding.source.file.path, "line": finding.source.number}),
+            "count": finding.count,
         }
-        for one in findings
+        for finding in findings
     ]
 
 

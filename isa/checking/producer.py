@@ -47,7 +47,7 @@ def _clear(address, count):
 
 
 @jit
-def start_checked(context_address, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
+def start_checked(context_address, slot, workgroup, wave_and_group_slot):
     """Lay out a wavefront's initial state, as `wave_state.start`, and what is known of it."""
     start(context_address, slot, workgroup, wave_and_group_slot)
     context = context_at(context_address, 0)
@@ -200,7 +200,7 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
 
 
 @jit
-def produce_checked(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
+def produce_checked(context_address, slot, unused0, unused1):
     """Run the next instructions of the wavefront in `slot` under watch, as a trace producer (`isa.trace`)."""
     context = context_at(context_address, 0)
     check = check_at(context.check, 0)

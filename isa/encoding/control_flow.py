@@ -63,9 +63,9 @@ def _follow_constants(reader: "_Reader", followed: JumpAnalysis) -> None:
 
 def _has_open_jump(reader: "_Reader", followed: JumpAnalysis) -> bool:
     """Tell whether some jump may go elsewhere than to the targets that were followed."""
-    found = reader.found
+    instructions = reader.found
     before: dict[int, list[int]] = defaultdict(list)
-    for address, instruction in found.items():
+    for address, instruction in instructions.items():
         ways = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
         ways += (
             [*followed.targets.get(address, ())] if instruction.branch_target is None else [instruction.branch_target]
@@ -85,13 +85,13 @@ def _has_open_jump(reader: "_Reader", followed: JumpAnalysis) -> bool:
             for previous in before[address]:
                 if previous in followed.passed and not followed_here:
                     return True
-                if previous in seen or (followed_here and found[previous].opcode.mnemonic == "s_getpc_b64"):
+                if previous in seen or (followed_here and instructions[previous].opcode.mnemonic == "s_getpc_b64"):
                     continue
                 seen.add(previous)
                 pending.append(previous)
         return False
 
-    jumps = (address for address, i in found.items() if "jump" in i.opcode.flags)
+    jumps = (address for address, i in instructions.items() if "jump" in i.opcode.flags)
     return not followed.complete or any(j in followed.unknown or entered_from_elsewhere(j) for j in jumps)
 
 

@@ -105,14 +105,14 @@ def _plan(opcode: Opcode, architecture: Architecture) -> _Plan:
 def _elsewhere(code: bytes, offset: int, end: int, architecture: Architecture) -> str:
     """Name the instruction that later GPUs have in these words, and those GPUs; '' where none is known to have one."""
     names = list(ARCHITECTURES)
-    found: dict[str, str] = {}
+    mnemonics: dict[str, str] = {}
     for other in names[names.index(architecture.name) + 1 :]:
         with suppress(DecodeError):
-            found[other] = decode_one(code, 0, offset, end, ARCHITECTURES[other]).opcode.mnemonic
-    if found:
-        mnemonic = next(iter(found.values()))
+            mnemonics[other] = decode_one(code, 0, offset, end, ARCHITECTURES[other]).opcode.mnemonic
+    if mnemonics:
+        mnemonic = next(iter(mnemonics.values()))
         return describe_support(
-            mnemonic, tuple(gpu for gpu, name in found.items() if name == mnemonic), architecture.name
+            mnemonic, tuple(gpu for gpu, name in mnemonics.items() if name == mnemonic), architecture.name
         )
     later = later_instruction(int.from_bytes(code[offset : offset + 4], "little"))
     return describe_support(*later, architecture.name) if later else ""

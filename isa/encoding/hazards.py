@@ -67,13 +67,13 @@ def find_violations(instructions: Sequence[Instruction]) -> list[Violation]:
     """Find the missing wait states among a kernel's instructions, given and returned in address order."""
     masks = [registers(i) for i in instructions]
     before = _predecessors(instructions)
-    found = []
+    violations = []
     for k, instruction in enumerate(instructions):
         for demand in _demands(instruction, masks[k]):
             worst = _nearest(demand, k, instructions, masks, before)
             if worst is not None:
-                found.append(Violation(demand.hazard, instructions[worst[0]], instruction, worst[1]))
-    return found
+                violations.append(Violation(demand.hazard, instructions[worst[0]], instruction, worst[1]))
+    return violations
 
 
 def wait_states(instruction: Instruction) -> int:
@@ -98,7 +98,7 @@ def _predecessors(instructions: Sequence[Instruction]) -> list[list[int]]:
 
 def _nearest(
     demand: _Demand,
-    k: int,
+    index: int,
     instructions: Sequence[Instruction],
     masks: list[tuple[int, int]],
     before: list[list[int]],
@@ -109,7 +109,7 @@ def _nearest(
     """
     worst: tuple[int, int] | None = None
     best_at: dict[tuple[int, int], int] = {}
-    pending = [(p, 0, demand.mask) for p in before[k]]
+    pending = [(p, 0, demand.mask) for p in before[index]]
     while pending:
         at, states, mask = pending.pop()
         limit = demand.hazard.wait_states if worst is None else worst[1]
@@ -152,39 +152,39 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
     """Return the rules about instructions that the instruction must not follow too early."""
     opcode, fields = instruction.opcode, instruction.fields
     name, reads, writes = opcode.mnemonic, *masks
-    found: list[tuple[str, Callable[[Instruction], bool], int]] = []
+    rules: list[tuple[str, Callable[[Instruction], bool], int]] = []
     if opcode.unit == VALU:
-        found += [("valu-vccz", _is_valu, VCCZ)] * bool(reads & VCCZ)
-        found += [("valu-execz", _is_valu, EXECZ)] * bool(reads & EXECZ)
+        rules += [("valu-vccz", _is_valu, VCCZ)] * bool(reads & VCCZ)
+        rules += [("valu-execz", _is_valu, EXECZ)] * bool(reads & EXECZ)
         if "dpp_ctrl" in fields:
-            found += [("valu-dpp", _is_valu, reads & VGPRS), ("exec-dpp", _is_valu, EXECZ)]
+            rules += [("valu-dpp", _is_valu, reads & VGPRS), ("exec-dpp", _is_valu, EXECZ)]
         if name in ("v_readlane_b32", "v_writelane_b32"):
             lane = source_mask(fields["src1"], 1)
-            found += [("valu-lane", _is_valu, lane)] * bool(lane)
+            rules += [("valu-lane", _is_valu, lane)] * bool(lane)
         if name.startswith("v_div_fmas"):
-            found.append(("valu-div-fmas", _is_valu, VCC))
+            rules.append(("valu-div-fmas", _is_valu, VCC))
         if writes & VGPRS:
-            found.append(("wide-store", _stores_into(writes), 0))
+            rules.append(("wide-store", _stores_into(writes), 0))
     if opcode.unit == VMEM:
         scalars = reads & SCALARS
-        found += [("valu-vmem", _is_valu, scalars)] * bool(scalars)
+        rules += [("valu-vmem", _is_valu, scalars)] * bool(scalars)
     if opcode.encoding in _VECTOR_ENCODINGS:
-        found.append(("vskip-vector", _sets_register(HW_MODE, MODE_VSKIP_BIT), 0))
+        rules.append(("vskip-vector", _sets_register(HW_MODE, MODE_VSKIP_BIT), 0))
     if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
         register = fields["simm16"] & 63
-        found.append(("setreg", _sets_register(register), 0))
+        rules.append(("setreg", _sets_register(register), 0))
         if name == "s_getreg_b32" and register == HW_MODE:
-            found.append(("vskip-getreg", lambda first: first.opcode.mnemonic == "s_setvskip", 0))
+            rules.append(("vskip-getreg", lambda first: first.opcode.mnemonic == "s_setvskip", 0))
     if name.startswith("s_rfe"):
-        found.append(("trapsts-rfe", _sets_register(HW_TRAPSTS), 0))
+        rules.append(("trapsts-rfe", _sets_register(HW_TRAPSTS), 0))
     if name in ("s_sendmsg", "s_sendmsghalt", "s_ttracedata") or fields.get("gds") or "gds_only" in opcode.flags:
-        found.append(("m0-message", _is_salu, M0))
+        rules.append(("m0-message", _is_salu, M0))
     if name.startswith("s_movrel"):
-        found.append(("m0-relative-move", _is_salu, M0))
+        rules.append(("m0-relative-move", _is_salu, M0))
     if "_addtid_" in name or fields.get("lds") or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES):
-        found.append(("m0-lds", _is_salu, M0))
+        rules.append(("m0-lds", _is_salu, M0))
     hazards = instruction.architecture.hazards
-    return [_Demand(hazards[hazard], is_first, mask) for hazard, is_first, mask in found if hazard in hazards]
+    return [_Demand(hazards[hazard], is_first, mask) for hazard, is_first, mask in rules if hazard in hazards]
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:

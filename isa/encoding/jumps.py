@@ -49,14 +49,14 @@ class JumpAnalysis:
     """Every path was followed to its end."""
 
 
-def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: JumpAnalysis) -> None:
-    """Follow the paths from the s_getpc_b64 `counter` as long as any value is known; results go to `found`.
+def follow(counter: Instruction, at: Callable[[int], Instruction | None], analysis: JumpAnalysis) -> None:
+    """Follow the paths from the s_getpc_b64 `counter` as long as any value is known; results go to `analysis`.
 
     at: the instruction at an address, if there is one.
     """
     after = counter.address + counter.size
     first = counter.fields["sdst"]
-    found.passed.add(counter.address)
+    analysis.passed.add(counter.address)
     pending: list[tuple[int, Values]] = [(after, {first: after & _WORD, first + 1: after >> 32})]
     seen: set[tuple[int, frozenset[tuple[int, int]]]] = set()
     while pending:
@@ -65,21 +65,21 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], found:
         key = address, frozenset(values.items())
         if instruction is None or key in seen or not any(register != _SCC for register in values):
             continue
-        if found.steps == MAX_STEPS:
-            found.complete = False
+        if analysis.steps == MAX_STEPS:
+            analysis.complete = False
             return
-        found.steps += 1
+        analysis.steps += 1
         seen.add(key)
-        found.passed.add(address)
-        following = _following(instruction, values, found)
+        analysis.passed.add(address)
+        following = _following(instruction, values, analysis)
         if instruction.branch_target is not None:
-            found.ways[address].update(following)
-        values = _after(instruction, values, found)
+            analysis.ways[address].update(following)
+        values = _after(instruction, values, analysis)
         pending.extend((way, values) for way in following)
 
 
-def _following(instruction: Instruction, values: Values, found: JumpAnalysis) -> list[int]:
-    """Return the addresses where control flow may continue; the target of a jump is noted in `found`."""
+def _following(instruction: Instruction, values: Values, analysis: JumpAnalysis) -> list[int]:
+    """Return the addresses where control flow may continue; the target of a jump is noted in `analysis`."""
     address, mnemonic = instruction.address, instruction.opcode.mnemonic
     following = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
     if instruction.branch_target is not None:
@@ -94,9 +94,9 @@ def _following(instruction: Instruction, values: Values, found: JumpAnalysis) ->
     if mnemonic in ("s_setpc_b64", "s_swappc_b64"):
         low = instruction.fields["ssrc0"]
         if low in values and low + 1 in values:
-            found.targets[address].add(values[low] | values[low + 1] << 32)
+            analysis.targets[address].add(values[low] | values[low + 1] << 32)
         else:
-            found.unknown.add(address)
+            analysis.unknown.add(address)
     return following
 
 
@@ -109,8 +109,8 @@ def _taken(mnemonic: str, values: Values) -> bool | None:
     return None
 
 
-def _after(instruction: Instruction, values: Values, found: JumpAnalysis) -> Values:
-    """Return the values that are known after an instruction; addresses that it completes are noted in `found`."""
+def _after(instruction: Instruction, values: Values, analysis: JumpAnalysis) -> Values:
+    """Return the values that are known after an instruction; addresses that it completes are noted in `analysis`."""
     written = registers(instruction)[1]
     known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}
     if instruction.opcode.encoding not in ("sop1", "sop2", "sopc", "sopk"):
@@ -124,7 +124,7 @@ def _after(instruction: Instruction, values: Values, found: JumpAnalysis) -> Val
         if instruction.opcode.mnemonic.endswith("64"):
             known[destination + 1] = result >> 32
         elif instruction.opcode.mnemonic in ("s_addc_u32", "s_subb_u32") and destination - 1 in known:
-            found.points.add(known[destination - 1] | known[destination] << 32)
+            analysis.points.add(known[destination - 1] | known[destination] << 32)
     return known
 
 

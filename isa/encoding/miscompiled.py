@@ -54,17 +54,19 @@ def _subtracts_literal(one: Instruction) -> bool:
 
 def _early_reloads(instructions: Sequence[Instruction]) -> Iterator[Instruction]:
     """Yield loads from private memory between a join of control flow and its s_or_b64 exec, exec."""
-    joins = {one.branch_target for one in instructions if one.opcode.mnemonic == "s_cbranch_execz"}
+    joins = {each.branch_target for each in instructions if each.opcode.mnemonic == "s_cbranch_execz"}
     loads: list[Instruction] | None = None  # since a join; None: behind none, or EXEC was written
-    for one in instructions:
-        if one.address in joins:
+    for each in instructions:
+        if each.address in joins:
             loads = []
         if loads is None:
             continue
-        if one.opcode.mnemonic == "s_or_b64" and EXEC in (one.fields["sdst"], one.fields["ssrc0"]):
+        if each.opcode.mnemonic == "s_or_b64" and EXEC in (each.fields["sdst"], each.fields["ssrc0"]):
             yield from loads
             loads = None
-        elif "ends_block" in one.opcode.flags or one.branch_target or registers.registers(one)[1] & registers.EXEC:
+        elif "ends_block" in each.opcode.flags or each.branch_target or registers.registers(each)[1] & registers.EXEC:
             loads = None
-        elif one.opcode.mnemonic.startswith("buffer_load_dword") and not (one.fields["offen"] or one.fields["idxen"]):
-            loads.append(one)
+        elif each.opcode.mnemonic.startswith("buffer_load_dword") and not (
+            each.fields["offen"] or each.fields["idxen"]
+        ):
+            loads.append(each)

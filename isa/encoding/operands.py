@@ -75,11 +75,19 @@ def float_bits(value: float, bits: int) -> int:
 
 
 def constant_of(code: int, operand: EncodedOperand, literal: int | None) -> int | None:
-    """Return the bits of a constant operand as its type reads them, None if `code` is no constant.
+    """Return the bits of a constant operand as its type reads them.
 
     GCN3 ISA manual, section 3.1.4 and 4.5: integers extend by their sign, inline floats take the operand's width, a
     literal gives a double its high dword and extends as the operand's type says. Of two FP16 numbers side by side an
     inline float is the lower one (LLVM: getInlineEncodingV216).
+
+    Args:
+        code: the operand's code.
+        operand: its type and width.
+        literal: the instruction's literal dword.
+
+    Returns:
+        The bits; None if `code` is no constant.
     """
     if operand.parts == 2 and operand.letter == "f":
         operand = operand._replace(bits=16)
@@ -127,7 +135,15 @@ def _last_of_image(instruction: Instruction, field: str) -> int:
 
 
 def highest_vgpr(instruction: Instruction, operands: Sequence[EncodedOperand]) -> int:
-    """Return the highest vector register number among the operands with a field of their own, or -1."""
+    """Return the highest vector register number among the operands with a field of their own.
+
+    Args:
+        instruction: the instruction.
+        operands: its operands.
+
+    Returns:
+        The number, or -1.
+    """
     top = -1
     for operand in operands:
         value = instruction.fields.get(operand.field)

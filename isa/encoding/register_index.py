@@ -20,11 +20,18 @@ _ON, _INDEX, _MODE, _SWITCH_OFF = (f"s_set_gpr_idx_{name}" for name in ("on", "i
 
 
 def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[int]:
-    """Return, for each instruction, OFF or the vector operands that M0 is added to (SRC0, ... DST).
+    """Find the vector operands that M0 is added to.
 
-    instructions: in address order, as decode_kernel gives them; entry: address of the first one executed. Raises
-    UnsupportedInstructionError where the mode depends on the path taken, lasts across a jump through a register, or
-    where another instruction writes M0 while it is on.
+    Args:
+        instructions: in address order, as decode_kernel gives them.
+        entry: address of the first one executed.
+
+    Returns:
+        For each instruction, OFF or the operands (SRC0, ... DST).
+
+    Raises:
+        UnsupportedInstructionError: the mode depends on the path taken, lasts across a jump through a register, or
+            another instruction writes M0 while it is on.
     """
     modes: list[int | None] = [None] * len(instructions)
     if not any(i.opcode.mnemonic == _ON for i in instructions):

@@ -75,7 +75,15 @@ _READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel", *_CHANGE_M0)
 
 
 def scalar_mask(first: int, count: int = 1) -> int:
-    """Return the mask of `count` scalar registers from operand code `first` on."""
+    """Return the mask of consecutive scalar registers.
+
+    Args:
+        first: operand code of the first.
+        count: how many.
+
+    Returns:
+        The mask.
+    """
     return ((1 << count) - 1) << first
 
 
@@ -92,9 +100,14 @@ def source_mask(code: int, dwords: int) -> int:
 
 
 def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
-    """Return the masks of the registers that the instruction reads and of those that it writes.
+    """Return the registers that an instruction reads and writes.
 
-    halves: a result of 16 bits reads its register for the half that it leaves.
+    Args:
+        instruction: the instruction.
+        halves: a result of 16 bits reads its register for the half that it leaves.
+
+    Returns:
+        A mask of those read and one of those written.
     """
     opcode, fields = instruction.opcode, instruction.fields
     operands, reads, writes, destination_read, half_read, destination_kept = _plan(opcode)

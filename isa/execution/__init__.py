@@ -12,4 +12,7 @@ timing. In the order of reading:
 - `faults`: what a kernel may not do; `inspect`: a wavefront's state as text.
 
 `docs/execution.md` says what was decided where the manuals leave room.
+
+Why so: the interpreter is one compiled loop over tables, which a kernel's program only fills: a new kernel compiles
+nothing. A program is stored, since loading one takes milliseconds where making it takes a tenth of a second or more.
 """

@@ -152,17 +152,17 @@ def bank_cycles(work: Work, active, size, serialise):
                 for k in range(words):
                     w = (work.address[i] >> 2) + k
                     bank = w & (LDS_BANKS - 1)
-                    held = work.bank_words[bank]
+                    in_bank = work.bank_words[bank]
                     asked = bank * BANK_DEPTH
-                    end = asked + held
+                    end = asked + in_bank
                     if serialise:
                         asked = end
                     while asked < end and work.bank_word[asked] != w:
                         asked += 1
                     if asked == end:
                         work.bank_word[end] = w
-                        work.bank_words[bank] = held + 1
-                        worst = max(worst, held + 1)
+                        work.bank_words[bank] = in_bank + 1
+                        worst = max(worst, in_bank + 1)
         cycles += worst
     return cycles if cycles > 0 else 1
 

@@ -23,9 +23,9 @@ class ContextPool:
     ) -> FunctionalContext:
         """Return a context for the launch, valid until the next call; raises what FunctionalContext raises."""
         key = (id(launch.kernel), launch.dynamic_lds_bytes, residency)
-        held = self._held.pop(key, None)
-        if held is None or held.launch.memory is not launch.memory or held.launch.kernel is not launch.kernel:
-            held = FunctionalContext(
+        context = self._held.pop(key, None)
+        if context is None or context.launch.memory is not launch.memory or context.launch.kernel is not launch.kernel:
+            context = FunctionalContext(
                 launch,
                 residency.wavefront_slots,
                 residency.workgroup_slots,
@@ -34,9 +34,9 @@ class ContextPool:
                 workgroups=residency.workgroups,
             )
         else:
-            held.compile_s = 0.0
-            held.again(launch)
-        self._held[key] = held
+            context.compile_s = 0.0
+            context.again(launch)
+        self._held[key] = context
         while len(self._held) > HELD:
             self._held.popitem(last=False)
-        return held
+        return context

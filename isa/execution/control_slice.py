@@ -126,15 +126,15 @@ def _needed(
     instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int]
 ) -> tuple[list[bool], list[int]]:
     """Return of each instruction whether it is needed, and the scalar registers that are wanted before it."""
-    needed = [_is_control(one) for one in instructions]
+    needed = [_is_control(each) for each in instructions]
     shared = False  # whether a needed instruction reads LDS: then whatever writes to it is needed
     while True:
         wanted = mark(needed, instructions, after, asked)
-        reads_lds = any(n and _reads_lds(one) for n, one in zip(needed, instructions, strict=True))
+        reads_lds = any(n and _reads_lds(each) for n, each in zip(needed, instructions, strict=True))
         if shared or not reads_lds:
             break
         shared = True
-        needed = [n or _writes_lds(one) for n, one in zip(needed, instructions, strict=True)]
+        needed = [n or _writes_lds(each) for n, each in zip(needed, instructions, strict=True)]
     for need, instruction in zip(needed, instructions, strict=True):
         opcode = instruction.opcode
         if need and (opcode.mnemonic.startswith(_CLOCKS) or ("atomic" in opcode.flags and opcode.unit != LDS)):

@@ -25,14 +25,24 @@ def executed_blocks(
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
-    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
+    """Count the instructions that each workgroup of a launch executes, by basic block.
 
     Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
     wrong where what is executed depends on what the launch itself writes to memory. Of workgroups that differ in
-    numbers alone that nothing depends on, one is executed; where all are alike, the rows share memory. shadows,
-    max_instructions: as of `run_functional`.
+    numbers alone that nothing depends on, one is executed.
 
-    Raises ControlSliceError, ExecutionFault.
+    Args:
+        launch: the launch.
+        shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
+            loads are ordinary ones.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+
+    Returns:
+        int64 [workgroup, BLOCKS]; where all workgroups are alike, the rows share memory.
+
+    Raises:
+        ControlSliceError: the kernel cannot be sliced.
+        ExecutionFault: the kernel is in error.
     """
     sliced = slice_of(launch.kernel)
     x, y, z = launch.workgroups
@@ -59,10 +69,14 @@ def _told_apart(launch: Launch, read: int) -> tuple[bool, ...]:
 
 
 def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarray]:
-    """Return what `executed_kinds` executes of a kernel, and the prefix that counts.
+    """Prepare a kernel for `executed_kinds`. One that cannot be sliced is executed with all that it stores.
 
-    kinds: int64 [instructions, BLOCKS], what to count of each instruction. A kernel that cannot be sliced is executed
-    with all that it stores.
+    Args:
+        kernel: the kernel.
+        kinds: int64 [instructions, BLOCKS], what to count of each instruction.
+
+    Returns:
+        What is executed, and the prefix that counts.
     """
     try:
         sliced = slice_of(kernel)
@@ -78,9 +92,21 @@ def executed_kinds(
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
-    """Return what some workgroups of a launch execute, by their numbers: int64 [workgroup, BLOCKS].
+    """Count what some workgroups of a launch execute, as `executed_blocks`.
 
-    counted: of the launch's kernel (`kinds_counted`). As `executed_blocks`. Raises ExecutionFault.
+    Args:
+        launch: the launch.
+        counted: of its kernel, from `kinds_counted`.
+        workgroups: their numbers.
+        shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
+            loads are ordinary ones.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+
+    Returns:
+        int64 [workgroup, BLOCKS].
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
     chosen = [range(k, k + 1) for k in workgroups]
     return _counted(launch, *counted, chosen, shadows, max_instructions)
@@ -95,18 +121,18 @@ def _counted(
     max_instructions: int,
 ) -> np.ndarray:
     """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
-    held = launch.workgroup_at_a_time
+    alone = launch.workgroup_at_a_time
     context = FunctionalContext(
-        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=program
+        launch, alone.wavefront_slots, alone.workgroup_slots, max_instructions, shared_trace=True, program=program
     )
     if shadows is not None:
         context.register_regions(shadows)
     compile_interpreter(run_slices)
-    found = []
+    rows = []
     for chosen in workgroups:
         counts = np.zeros((len(chosen), BLOCKS), np.int64)
-        run, kept = new_run(context, chosen, held)
+        run, kept = new_run(context, chosen, alone)
         run.block_prefix, run.blocks = address_of(before), address_of(counts)
         run_loop(context, address_of(kept[0]), run, None, None)
-        found.append(counts)
-    return np.concatenate(found)
+        rows.append(counts)
+    return np.concatenate(rows)

@@ -44,7 +44,7 @@ def single_sum(a: int, b: int) -> int:
 
 
 @jit
-def float_value(bits, size):  # type: ignore[no-untyped-def]
+def float_value(bits, size):
     """Return the FP32 (size 4) or FP64 number with these bits, as FP64."""
     return single(bits) if size == 4 else double(bits)
 

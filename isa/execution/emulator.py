@@ -367,30 +367,40 @@ def run_functional(
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
-    workgroups: which of the grid, by their numbers (None: all); shadows: compacted images of `launch.regions` (see
-    `FunctionalContext.register_regions`); without them sparse loads are ordinary ones. observer: called about ten
-    times a second, ends the run by returning False. pool: contexts of earlier launches with the same max_instructions,
-    for one without regions. serve: called after every slice, does what wavefronts wait for the host to do. residency:
-    how many workgroups are resident at a time, so that one can wait for another (None: one). Raises ExecutionFault and
-    what FunctionalContext raises.
+    Args:
+        launch: the launch.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+        shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
+            loads are ordinary ones.
+        observer: called about ten times a second; ends the run by returning False.
+        workgroups: which of the grid, by their numbers; None: all.
+        pool: contexts of earlier launches with the same max_instructions, for one without regions.
+        serve: called after every slice; does what wavefronts wait for the host to do.
+        residency: how many workgroups are resident at a time, so that one can wait for another; None: one.
+
+    Returns:
+        What was executed.
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
-    held = launch.workgroup_at_a_time if residency is None else residency
+    resident = launch.workgroup_at_a_time if residency is None else residency
     if pool is not None:
-        context = pool.context(launch, held, max_instructions)
+        context = pool.context(launch, resident, max_instructions)
     else:
         context = FunctionalContext(
             launch,
-            held.wavefront_slots,
-            held.workgroup_slots,
+            resident.wavefront_slots,
+            resident.workgroup_slots,
             max_instructions,
             shared_trace=True,
-            workgroups=held.workgroups,
+            workgroups=resident.workgroups,
         )
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
     x, y, z = launch.workgroups
-    run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
+    run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, resident)
     seconds, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
     context.note_strays()
     counters = run.counters
@@ -410,7 +420,16 @@ def run_functional(
 
 
 def new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
-    """Return a run of some workgroups, not begun, with the arrays that hold it, its own first."""
+    """Return a run of some workgroups, not begun.
+
+    Args:
+        context: of the launch.
+        chosen: numbers of the workgroups.
+        held: how many are resident at a time.
+
+    Returns:
+        The run and the arrays that hold it, its own first.
+    """
     most = min(held.workgroups, max(1, len(chosen)))
     wavefronts = context.launch.wavefronts_per_workgroup
     waves, order = records(WAVE, most * wavefronts), np.arange(most)
@@ -433,7 +452,18 @@ def run_loop(
 ) -> tuple[float, bool]:
     """Run in batches of about a tenth of a second, so that an interrupt is handled soon.
 
-    With `serve` a batch is one slice.
+    Args:
+        context: of the launch.
+        address: of the run's record.
+        run: from `new_run`.
+        observer: called after each batch; ends the run by returning False.
+        serve: called after each batch, which then is one slice.
+
+    Returns:
+        Seconds, and whether the run was finished.
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
     seconds, slices = 0.0, _FIRST_SLICES if serve is None else 1
     while True:

@@ -13,7 +13,7 @@ from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import compiling
 from isa.architecture import LANES, ROW_BYTES
-from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
+from isa.device_memory import VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.execution.faults import (
@@ -53,7 +53,7 @@ from isa.execution.wave_state import start
 from isa.grid import GridError
 from isa.lanes import library
 from isa.object.code_object import Kernel
-from isa.trace import GRID_RESOURCES, TRACE_WORDS
+from isa.trace import GRID_RESOURCES, LINE_BYTES, TRACE_WORDS
 
 if TYPE_CHECKING:
     from isa.launch import Launch

@@ -5,7 +5,7 @@ Functions return the words they added to the memory record at `out`, or a negati
 
 from gpusim.base.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, record_address, st_i32, st_i64
 from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
-from isa.device_memory import LINE_BYTES, PARTIAL, READABLE, WRITABLE
+from isa.device_memory import PARTIAL, READABLE, WRITABLE
 from isa.execution.coalescing import LINE_BITS, add_access, begin_lines, flat_addresses, note_line_pattern, path_cycles
 from isa.execution.codes import Access
 from isa.execution.data_movement import atomic_at, copy_row, gather, scatter
@@ -22,11 +22,11 @@ from isa.execution.memory_access import (
 )
 from isa.execution.program_table import ProgramRow, row_at
 from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, context_at, pattern_at, wavefront_at, work_at
-from isa.trace import BUSY_SHIFT, LEAST_SHIFT, LINE_SPARSE, RECORD_LDS
+from isa.trace import BUSY_SHIFT, LEAST_SHIFT, LINE_BYTES, LINE_SPARSE, RECORD_LDS
 
 
 @jit
-def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
+def access_lanes(context_address, slot, row_address, out):
     """Execute a flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
 
     Addresses and lanes are in the work area. The function is called by address, so that it is compiled once, not once

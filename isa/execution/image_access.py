@@ -417,15 +417,15 @@ def _move_texel(context: Context, image: Image, vectors, row: ProgramRow, lane):
         return
     kept = 1
     for channel in range(image.channels):
-        held = vectors + row.data
+        register = vectors + row.data
         bits = 0
         found = 0
         for c in range(4):
             if (row.components >> c) & 1:
                 if image.select[c] == 4 + channel and not found:
-                    bits = ld_u32(held, lane)
+                    bits = ld_u32(register, lane)
                     found = 1
-                held += ROW_BYTES
+                register += ROW_BYTES
         kept &= store_channel(image, host, channel, bits)
     image.kept |= kept << lane
 
@@ -490,7 +490,7 @@ def _read(context: Context, image: Image, wave: Wavefront, row: ProgramRow):
 
 
 @jit
-def image_access(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
+def image_access(context_address, slot, row_address, out):
     """Execute an image instruction; returns its record's words, or a fault.
 
     The function is called by address, so that what has no images is compiled without it.

@@ -74,7 +74,7 @@ def instruction_text(context: FunctionalContext, index: int) -> str:
     return "\n".join([head, f"{'case':<24}{InstructionKind(row.kind).name}", record_text(PROGRAM_ROW, row)])
 
 
-def _with_registers(context: FunctionalContext, slot: int):  # type: ignore[no-untyped-def]
+def _with_registers(context: FunctionalContext, slot: int):
     wave = context.wavefronts[slot]
     if not wave.register_file:
         raise ValueError(f"slot {slot} holds no registers: no wavefront was started there, or it has ended")

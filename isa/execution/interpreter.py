@@ -95,7 +95,7 @@ def _note_stray(context: Context, slot, row_address):
 
 
 @jit
-def memory_instruction(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
+def memory_instruction(context_address, slot, row_address, out):
     """Execute an instruction that has a memory record; returns the record's words, or a fault.
 
     The function is called by address, so that it is compiled once and not again inside the interpreter.

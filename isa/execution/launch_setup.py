@@ -28,9 +28,14 @@ _free: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[str, int], list[Alloc
 
 
 def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
-    """Return the load base of the kernel's code object: device address minus linked address.
+    """Load a kernel's code object, once into a device memory.
 
-    The code object is loaded once into a device memory.
+    Args:
+        memory: the device memory.
+        kernel: the kernel.
+
+    Returns:
+        The load base: device address minus linked address.
     """
     loaded = _images.setdefault(memory, {})
     key = (kernel.image, kernel.image_address)
@@ -45,7 +50,13 @@ def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
 
 
 def adopt_image(memory: DeviceMemory, kernel: Kernel, load_base: int) -> None:
-    """Take what lies in memory for the kernel's code object, loaded at `load_base`, in place of loading it."""
+    """Take what lies in memory for a kernel's code object, in place of loading it.
+
+    Args:
+        memory: the device memory.
+        kernel: the kernel.
+        load_base: device address minus linked address.
+    """
     _images.setdefault(memory, {})[(kernel.image, kernel.image_address)] = load_base
 
 
@@ -55,9 +66,11 @@ def is_of_a_launch(allocation: Allocation) -> bool:
 
 
 def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
-    """Free the memory of the kernel's code object, if it was loaded.
+    """Free the memory of a kernel's code object, if it was loaded; once loaded again, its variables are as at first.
 
-    When it is loaded again, its variables have their initial values.
+    Args:
+        memory: the device memory.
+        kernel: the kernel.
     """
     base = _images.get(memory, {}).pop((kernel.image, kernel.image_address), None)
     if base is not None:
@@ -109,15 +122,15 @@ class LaunchBlock:
 
     def _take(self, memory: DeviceMemory, name: str, size_bytes: int, addressed: bool = True) -> Allocation:
         key = (name, size_bytes)
-        held = _free.setdefault(memory, {})
-        free = held.setdefault(key, [])
+        pools = _free.setdefault(memory, {})
+        free = pools.setdefault(key, [])
         if free:
             allocation = free.pop()
         else:
             try:
                 allocation = memory.allocate(size_bytes, name, addressed=addressed)
             except DeviceMemoryError:
-                _give_back(memory, held)
+                _give_back(memory, pools)
                 allocation = memory.allocate(size_bytes, name, addressed=addressed)
         self._taken.append((key, allocation))
         return allocation

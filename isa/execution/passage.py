@@ -96,15 +96,15 @@ def find_loop(launch: Launch) -> Loop:
     if not stops:
         raise ControlSliceError("it has no loop whose accesses follow from registers alone")
     context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, shared_trace=True)
-    found, why = [], "no loop of it has an instruction that neither addresses nor control flow need"
+    loops, why = [], "no loop of it has an instruction that neither addresses nor control flow need"
     for stop in stops:
         try:
-            found.append(_measured(context, stop, needed))
+            loops.append(_measured(context, stop, needed))
         except ControlSliceError as refused:
             why = str(refused)
-    if not found:
+    if not loops:
         raise ControlSliceError(why)
-    return max(found, key=lambda one: one.length * one.iterations)
+    return max(loops, key=lambda measured: measured.length * measured.iterations)
 
 
 @cache

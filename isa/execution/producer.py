@@ -99,7 +99,7 @@ def leave_float_mode(context: Context, host):
 
 
 @jit
-def produce(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
+def produce(context_address, slot, unused0, unused1):
     """Run the next slice of the wavefront in `slot` in its floating-point mode, as a trace producer (`isa.trace`)."""
     context = context_at(context_address, 0)
     host = enter_float_mode(context, slot)

@@ -45,9 +45,15 @@ def format_source(source: SourceLine | None) -> str:
 def grouped(
     kernel: Kernel, instructions: Sequence[Instruction], standing: Iterable[tuple[int, str]]
 ) -> list[WavefrontGroup]:
-    """Group wavefronts by instruction and state, largest group first.
+    """Group wavefronts by instruction and state.
 
-    standing: of each wavefront the index of its next instruction, and its state.
+    Args:
+        kernel: the kernel.
+        instructions: its instructions.
+        standing: of each wavefront the index of its next instruction, and its state.
+
+    Returns:
+        Groups, the largest first.
     """
     groups = []
     for (index, state), count in Counter(standing).items():
@@ -68,7 +74,12 @@ def group_lines(groups: Sequence[WavefrontGroup]) -> list[str]:
 
 
 def note_resident(error: BaseException, groups: Sequence[WavefrontGroup]) -> None:
-    """Add to an error a note that says where the wavefronts stand; Python prints it below a traceback."""
+    """Add to an error where the wavefronts stand; Python prints it below a traceback.
+
+    Args:
+        error: the error.
+        groups: groups of wavefronts.
+    """
     if groups:
         error.add_note("\n".join(["where the wavefronts stand:", *(f"  {line}" for line in group_lines(groups))]))
 

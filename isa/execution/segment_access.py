@@ -5,7 +5,6 @@ Functions return the words they added to the memory record at `out`, or a negati
 
 from gpusim.base.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i64
 from isa.architecture import LANES, ROW_BYTES
-from isa.device_memory import LINE_BYTES
 from isa.execution.buffer_access import private_lanes
 from isa.execution.coalescing import match_addresses, note_line_pattern
 from isa.execution.codes import LANE_OFFSET, PRIVATE_SEGMENT, WIDE_ADDRESS, Access
@@ -14,7 +13,7 @@ from isa.execution.flat_access import access_lines, sparse_load
 from isa.execution.memory_access import fault, private_place, private_start, record_flags
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import PATTERN_WAYS, Context, Wavefront, pattern_at, work_at
-from isa.trace import BUSY_SHIFT
+from isa.trace import BUSY_SHIFT, LINE_BYTES
 
 
 @jit

@@ -164,12 +164,12 @@ def store_channel(image: Image, host, channel, bits):
         raw = floor(value * most + 0.5)
     raw &= (1 << width) - 1
     if width == 8:
-        held = ld_u8(host, channel)
+        stored = ld_u8(host, channel)
         st_u8(host, channel, raw)
     elif width == 16:
-        held = ld_u16(host, channel)
+        stored = ld_u16(host, channel)
         st_i16(host, channel, raw - ((raw >> 15) << 16))
     else:
-        held = ld_u32(host, channel)
+        stored = ld_u32(host, channel)
         st_i32(host, channel, raw - ((raw >> 31) << 32))
-    return 1 if held == raw else 0
+    return 1 if stored == raw else 0

@@ -322,15 +322,15 @@ def _lane_access(row: Any, instruction: Instruction, constants: Constants, name:
 
 
 def scalar_operand(
-    row: Any, k: int, code: int, operand: EncodedOperand, literal: int | None, constants: Constants
+    row: Any, number: int, code: int, operand: EncodedOperand, literal: int | None, constants: Constants
 ) -> bool:
     """Fill in scalar source `k`; returns whether it is SCC, VCCZ or EXECZ."""
     constant = constant_of(code, operand, literal)
     if constant is not None:
-        constants.scalar(row, k, constant)
+        constants.scalar(row, number, constant)
         return False
     aperture = code in (SHARED_BASE, PRIVATE_BASE) and operand.dwords == 2
     if code >= SCALAR_REGISTERS and code not in STATUS_CODES and not aperture:
         raise UnsupportedInstructionError(f"scalar source operand {code} is not implemented")
-    row.source[k], row.source_relative[k] = 4 * code, -1
+    row.source[number], row.source_relative[number] = 4 * code, -1
     return code in STATUS_CODES

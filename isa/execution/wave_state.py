@@ -45,7 +45,7 @@ def free_registers(context: Context, wave: Wavefront):
 
 
 @jit
-def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
+def start(context_address, slot, workgroup, wave_and_group_slot):
     """Lay out a wavefront's initial state in `slot`; the arguments are those of `isa.trace`'s producer.
 
     The registers, the private memory, and with the workgroup's first wavefront its LDS, start as zeros. A workgroup at

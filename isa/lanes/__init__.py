@@ -52,6 +52,9 @@ execution), the others by changing it around an operation where MODE's fields di
 payload is not defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN, but for
 a signalling NaN with the IEEE bit; -0 < +0; denormals are not flushed (GCN3 ignores MODE there). Transcendentals:
 computed in FP64 and rounded once, so closer than the hardware's 1 ulp; v_rcp and v_sqrt are correctly rounded.
+
+Why so: LLVM makes vector code of 64 lanes, and NumPy runs the same text where there is no compiler and checks the
+other.
 """
 
 from isa.lanes.call import call_from_python, call_lane_op, call_scalar_op
@@ -63,9 +66,14 @@ CLAMP_FLAG, DX10_CLAMP_FLAG = 4, 8
 
 
 def dpp_lanes(row_mask: int, bank_mask: int) -> int:
-    """Return the lanes that DPP's masks leave writable, as int64.
+    """Return the lanes that DPP's masks leave writable.
 
-    row_mask: a bit for each row of 16 lanes; bank_mask: a bit for each bank of 4 lanes in every row.
+    Args:
+        row_mask: a bit for each row of 16 lanes.
+        bank_mask: a bit for each bank of 4 lanes in every row.
+
+    Returns:
+        A bit for each lane, as int64.
     """
     row = sum(0xF << 4 * i for i in range(4) if bank_mask >> i & 1)
     lanes = sum(row << 16 * i for i in range(4) if row_mask >> i & 1)

@@ -144,9 +144,16 @@ def _register(table: dict[str, Operation], names: str, operation: Operation) -> 
 
 
 def vop(names: str, signature: str, host_mode: str | None = None, manual: str | None = None) -> Callable[[Any], Any]:
-    """Enter a function as the semantics of a vector operation; further names are aliases.
+    """Enter a function as the semantics of a vector operation.
 
-    FP64 and FP16 follow their fields of MODE unless `host_mode` says otherwise. manual: see the module's docstring.
+    Args:
+        names: further names are aliases.
+        signature: kinds of its sources and results.
+        host_mode: the mode that it follows; None: FP64 and FP16 follow their fields of MODE.
+        manual: see the module's docstring.
+
+    Returns:
+        The decorator.
     """
 
     def decorate(function: Any) -> Any:
@@ -159,7 +166,16 @@ def vop(names: str, signature: str, host_mode: str | None = None, manual: str | 
 
 
 def sop(names: str, signature: str, manual: str | None = None) -> Callable[[Any], Any]:
-    """Enter a function as the semantics of a scalar operation; further names are aliases."""
+    """Enter a function as the semantics of a scalar operation.
+
+    Args:
+        names: further names are aliases.
+        signature: kinds of its sources and results.
+        manual: see the module's docstring.
+
+    Returns:
+        The decorator.
+    """
 
     def decorate(function: Any) -> Any:
         parsed = parse_signature(signature)

@@ -47,46 +47,46 @@ class LaneValue:
         b = self._other(other)
         return LaneValue(self.x, "b", self.x.compare(operation, self.kind, self.raw, b.raw))
 
-    def __add__(self, o: Any) -> "LaneValue":
-        return self._binary("add", o)
+    def __add__(self, other: Any) -> "LaneValue":
+        return self._binary("add", other)
 
-    def __radd__(self, o: Any) -> "LaneValue":
-        return self._binary("add", o, True)
+    def __radd__(self, other: Any) -> "LaneValue":
+        return self._binary("add", other, True)
 
-    def __sub__(self, o: Any) -> "LaneValue":
-        return self._binary("sub", o)
+    def __sub__(self, other: Any) -> "LaneValue":
+        return self._binary("sub", other)
 
-    def __rsub__(self, o: Any) -> "LaneValue":
-        return self._binary("sub", o, True)
+    def __rsub__(self, other: Any) -> "LaneValue":
+        return self._binary("sub", other, True)
 
-    def __mul__(self, o: Any) -> "LaneValue":
-        return self._binary("mul", o)
+    def __mul__(self, other: Any) -> "LaneValue":
+        return self._binary("mul", other)
 
-    def __rmul__(self, o: Any) -> "LaneValue":
-        return self._binary("mul", o, True)
+    def __rmul__(self, other: Any) -> "LaneValue":
+        return self._binary("mul", other, True)
 
-    def __truediv__(self, o: Any) -> "LaneValue":
-        return self._binary("div", o)
+    def __truediv__(self, other: Any) -> "LaneValue":
+        return self._binary("div", other)
 
-    def __rtruediv__(self, o: Any) -> "LaneValue":
-        return self._binary("div", o, True)
+    def __rtruediv__(self, other: Any) -> "LaneValue":
+        return self._binary("div", other, True)
 
-    def __and__(self, o: Any) -> "LaneValue":
-        return self._binary("and", o)
+    def __and__(self, other: Any) -> "LaneValue":
+        return self._binary("and", other)
 
-    def __or__(self, o: Any) -> "LaneValue":
-        return self._binary("or", o)
+    def __or__(self, other: Any) -> "LaneValue":
+        return self._binary("or", other)
 
-    def __xor__(self, o: Any) -> "LaneValue":
-        return self._binary("xor", o)
+    def __xor__(self, other: Any) -> "LaneValue":
+        return self._binary("xor", other)
 
-    def __lshift__(self, o: Any) -> "LaneValue":
+    def __lshift__(self, other: Any) -> "LaneValue":
         """Shift left; the amount must be below the width (mask it as the instruction says)."""
-        return self._binary("shl", o)
+        return self._binary("shl", other)
 
-    def __rshift__(self, o: Any) -> "LaneValue":
+    def __rshift__(self, other: Any) -> "LaneValue":
         """Shift right, arithmetic for signed kinds; the amount must be below the width."""
-        return self._binary("shr", o)
+        return self._binary("shr", other)
 
     def __invert__(self) -> "LaneValue":
         return self._binary("xor", True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
@@ -102,24 +102,24 @@ class LaneValue:
             return (self.bits() & ((1 << (BITS[self.kind] - 1)) - 1)).as_(self.kind)
         return self.x.select(self < 0, -self, self)
 
-    def __lt__(self, o: Any) -> "LaneValue":
-        return self._compare("lt", o)
+    def __lt__(self, other: Any) -> "LaneValue":
+        return self._compare("lt", other)
 
-    def __le__(self, o: Any) -> "LaneValue":
-        return self._compare("le", o)
+    def __le__(self, other: Any) -> "LaneValue":
+        return self._compare("le", other)
 
-    def __gt__(self, o: Any) -> "LaneValue":
-        return self._compare("gt", o)
+    def __gt__(self, other: Any) -> "LaneValue":
+        return self._compare("gt", other)
 
-    def __ge__(self, o: Any) -> "LaneValue":
-        return self._compare("ge", o)
+    def __ge__(self, other: Any) -> "LaneValue":
+        return self._compare("ge", other)
 
-    def __eq__(self, o: Any) -> "LaneValue":  # type: ignore[override]
-        return self._compare("eq", o)
+    def __eq__(self, other: Any) -> "LaneValue":  # type: ignore[override]
+        return self._compare("eq", other)
 
-    def __ne__(self, o: Any) -> "LaneValue":  # type: ignore[override]
+    def __ne__(self, other: Any) -> "LaneValue":  # type: ignore[override]
         """Compare for inequality; for floats true when unordered, as in C."""
-        return self._compare("ne", o)
+        return self._compare("ne", other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -5,4 +5,7 @@ code objects in a bundle or a fat binary), `elf_image` (what of an ELF file is l
 (which GPU it is for), `kernel_descriptor` (what a kernel asks the hardware to set up), `kernel_metadata` (its arguments
 and limits), `line_table` (which source line each instruction is of), `names` (C++ names, and what a short form of one
 means).
+
+Why so: the parts of ELF that a launch needs are read here, since a code object starts sooner without pyelftools, which
+is imported for line tables and for programs and libraries alone.
 """

@@ -46,10 +46,17 @@ class BundleEntry(NamedTuple):
 
 
 def code_objects(file: BinaryIO, gpu: str | None = None) -> list[bytes]:
-    """Return a GPU's code objects in an open file, at least one; a file that is no bundle is returned as it is.
+    """Return a GPU's code objects in an open file; a file that is no bundle is returned as it is.
 
-    gpu: its name; None: the first of ARCHITECTURES that has some. Raises MalformedError where there is none, and says
-    which other GPUs have one.
+    Args:
+        file: the file.
+        gpu: the GPU's name; None: the first of ARCHITECTURES that has some.
+
+    Returns:
+        At least one code object.
+
+    Raises:
+        MalformedError: there is none; the message says which other GPUs have one.
     """
     magic = file.read(len(BUNDLE_MAGIC))
     if magic[:4] == ELF_MAGIC and int.from_bytes(magic[18:20], "little") not in (0, EM_AMDGPU):
@@ -88,19 +95,19 @@ def _mapped(file: BinaryIO) -> mmap.mmap:
 
 def _chosen(data: memoryview, alignment: int, gpu: str | None) -> list[bytes]:
     """Return a GPU's entries of one bundle, or with an alignment, of all bundles that lie one after another."""
-    found: dict[str, list[bytes]] = {}
+    bundled: dict[str, list[bytes]] = {}
     others = set()
     for bundle in _bundles(data, alignment):
         for name, entry in _by_gpu(entries(bundle)).items():
             if name in ARCHITECTURES and gpu in (None, name):
-                found.setdefault(name, []).append(bytes(bundle[entry.start : entry.start + entry.size]))
+                bundled.setdefault(name, []).append(bytes(bundle[entry.start : entry.start + entry.size]))
             else:
                 others.add(name)
-    if not found:
+    if not bundled:
         wanted = gpu or supported()
         there = f"code objects for {', '.join(sorted(others))}, none for {wanted}" if others else "no GPU's code object"
         raise MalformedError(f"the bundle holds {there}")
-    return next(found[name] for name in ARCHITECTURES if name in found)
+    return next(bundled[name] for name in ARCHITECTURES if name in bundled)
 
 
 def _by_gpu(listed: list[BundleEntry]) -> dict[str, BundleEntry]:
@@ -136,7 +143,7 @@ def entries(bundle: memoryview) -> list[BundleEntry]:
     if count > _MAX_ENTRIES:
         raise MalformedError(f"the bundle lists {count} entries, more than the limit of {_MAX_ENTRIES}")
     at += 8
-    found = []
+    parsed = []
     for _ in range(count):
         start, size, length = _unpack("<QQQ", bundle, at)
         at += 24
@@ -146,8 +153,8 @@ def entries(bundle: memoryview) -> list[BundleEntry]:
         at += length
         if start + size > len(bundle):
             raise MalformedError(f"truncated: the bundle's entry '{target}' ends after the end of the file")
-        found.append(BundleEntry(target, start, size))
-    return found
+        parsed.append(BundleEntry(target, start, size))
+    return parsed
 
 
 def _decompressed(data: memoryview) -> tuple[bytes, int]:

@@ -143,11 +143,18 @@ _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
 
 
 def load_code_object(source: str | Path | bytes, gpu: str | None = None) -> CodeObject:
-    """Read a code object from a file or from memory: an AMDGPU ELF file, or a bundle or fat binary with some.
+    """Read a code object: an AMDGPU ELF file, or a bundle or fat binary with some.
 
-    gpu: whose code objects of a bundle are read; None: those of the first of ARCHITECTURES that has some.
-    A name that several code objects of a fat binary give a kernel gets '@' and the object's number. Raises
-    CodeObjectError, whatever is wrong with the file.
+    Args:
+        source: a file's path, or its bytes.
+        gpu: whose code objects of a bundle are read; None: those of the first of ARCHITECTURES that has some.
+
+    Returns:
+        The code object. A name that several code objects of a fat binary give a kernel gets '@' and the object's
+            number.
+
+    Raises:
+        CodeObjectError: whatever is wrong with the file.
     """
     name = "code object in memory" if isinstance(source, bytes) else str(source)
     with _errors_of(name):
@@ -236,11 +243,18 @@ class Kernels(Mapping[str, Kernel]):
 
 
 def load_kernels(data: bytes, gpu: str | None = None) -> Kernels:
-    """Return the kernels of one code object in memory, or in a bundle there; each is read when it is asked for.
+    """Return the kernels of one code object in memory, or in a bundle there; each is read when it is needed.
 
-    gpu: as of `load_code_object`.
+    Args:
+        data: the bytes.
+        gpu: whose code objects of a bundle are read; None: those of the first of ARCHITECTURES that has some.
 
-    Raises CodeObjectError, and MalformedError when a kernel is asked for that is malformed.
+    Returns:
+        The kernels by name.
+
+    Raises:
+        CodeObjectError: the object is damaged.
+        MalformedError: a kernel is; raised when it is read.
     """
     with _errors_of("code object in memory"):
         found = code_objects(io.BytesIO(data), gpu)

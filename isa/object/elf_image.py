@@ -159,14 +159,14 @@ def _target(data: bytes, sections: list[ElfSection]) -> Architecture:
         raise MalformedError(f"ELF machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if data[7] != ELFOSABI_AMDGPU_HSA:
         raise MalformedError(f"ELF OS ABI {data[7]}, not AMDGPU HSA ({ELFOSABI_AMDGPU_HSA})")
-    found = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(sections))
-    if found is None:
+    gpu = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(sections))
+    if gpu is None:
         raise MalformedError(
             f"names no GPU, neither in its header's flags nor in a note; not known to be for {supported()}"
         )
-    architecture = architecture_of(found)
+    architecture = architecture_of(gpu)
     if architecture is None:
-        raise MalformedError(f"built for {found}, not {supported()}")
+        raise MalformedError(f"built for {gpu}, not {supported()}")
     kind = int.from_bytes(data[16:18], "little")
     if kind == 1:
         raise MalformedError("a relocatable object: link it first (ld.lld -shared FILE.o -o FILE.hsaco)")
@@ -191,14 +191,14 @@ def _segments(data: bytes, at: int, size: int, count: int) -> list[tuple[int, by
 
 
 def _text_section(sections: list[ElfSection]) -> tuple[int, ElfSection]:
-    found = [
+    sections_of_code = [
         (index, section)
         for index, section in enumerate(sections)
         if section.flags & SHF_EXECINSTR and section.kind == _SHT_PROGBITS
     ]
-    if not found:
+    if not sections_of_code:
         raise MalformedError("has no executable section")
-    return next((one for one in found if one[1].name == ".text"), found[0])
+    return next((candidate for candidate in sections_of_code if candidate[1].name == ".text"), sections_of_code[0])
 
 
 def _symbols(sections: list[ElfSection]) -> tuple[Symbol, ...]:

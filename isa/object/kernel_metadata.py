@@ -50,13 +50,13 @@ def read_metadata(image: ElfImage) -> dict[str, Metadata]:
 
     An object that was linked from several has the note of each.
     """
-    found: dict[str, Metadata] = {}
+    kernels: dict[str, Metadata] = {}
     for owner, kind, contents in image.notes:
         if (owner, kind) == NT_AMDGPU_METADATA:
-            found |= _from_msgpack(contents)
+            kernels |= _from_msgpack(contents)
         if (owner, kind) == NT_AMD_HSA_METADATA:
-            found |= _from_yaml(contents)
-    return found
+            kernels |= _from_yaml(contents)
+    return kernels
 
 
 def _from_msgpack(contents: bytes) -> dict[str, Metadata]:

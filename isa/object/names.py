@@ -80,10 +80,20 @@ def _opencl_type(text: str) -> str:
 
 
 def find(kernels: Mapping[str, object], asked: str, source: str) -> str:
-    """Return the kernel that `asked` means: its name, or any unambiguous form of a C++ name. Raises KernelNameError.
+    """Return the kernel that a name means.
 
-    Forms: the whole declaration; without the parameters; without namespaces; without the template arguments. Spaces and
-    the suffixes of numbers do not count. Longer forms take precedence over shorter ones.
+    Args:
+        kernels: kernels by name.
+        asked: the name, or any unambiguous form of a C++ name: the whole declaration; without the parameters; without
+            namespaces; without the template arguments. Spaces and the suffixes of numbers do not count; longer forms
+            take precedence.
+        source: where the kernels come from, for the error.
+
+    Returns:
+        The kernel's own name.
+
+    Raises:
+        KernelNameError: there is none, or several.
     """
     if asked in kernels:
         return asked

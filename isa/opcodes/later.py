@@ -66,9 +66,15 @@ def later_instruction(word: int) -> tuple[str, tuple[str, ...]] | None:
 
 
 def describe_support(mnemonic: str, gpus: tuple[str, ...], architecture: str) -> str:
-    """Say which GPUs have an instruction, where the GPU `architecture` has not: 'NAME: gfx908 (CDNA) and later; ...'.
+    """Say which GPUs have an instruction: 'NAME: gfx908 (CDNA) and later; ...'.
 
-    gpus: those that have it, in the order in which they came, at least one.
+    Args:
+        mnemonic: the instruction.
+        gpus: those that have it, in the order in which they came, at least one.
+        architecture: a GPU that lacks it.
+
+    Returns:
+        The text.
     """
     simulated = {name: one.generation for name, one in ARCHITECTURES.items()}
     order = next(list(family) for family in (simulated, CDNA, RDNA) if gpus[0] in family)

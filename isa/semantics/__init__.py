@@ -5,4 +5,7 @@ A function is written once, on abstract lanes (`isa.lanes.values`), and entered 
 `integer32`, `integer16`, `bytes`, `float32`, `float16`, `float64`, `transcendental`, `divide`, `convert`, `compare`,
 `cube`; `rows` holds the helpers that the interpreter puts around them. All files of the folder are read: a new one
 needs no entry anywhere.
+
+Why so: an instruction's meaning is one function with two back ends, LLVM and NumPy. One text cannot disagree with
+itself; a test compares it with a second statement of the manual (tests/support/oracle_isa).
 """

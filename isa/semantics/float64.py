@@ -106,10 +106,10 @@ _TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros after them
 def _two_over_pi_words():
     """Return the fraction bits of 2 / pi in 32-bit words, most significant word first."""
     # pi by Machin's formula in fixed point, with 64 guard bits
-    one = 1 << (_TWO_OVER_PI_BITS + 64)
+    unit = 1 << (_TWO_OVER_PI_BITS + 64)
 
     def arctangent_of_inverse(k):
-        term, total, n, sign = one // k, one // k, 3, -1
+        term, total, n, sign = unit // k, unit // k, 3, -1
         while term:
             term //= k * k
             total += sign * (term // n)
@@ -117,7 +117,7 @@ def _two_over_pi_words():
         return total
 
     pi = 4 * (4 * arctangent_of_inverse(5) - arctangent_of_inverse(239))
-    fraction = 2 * one * one // pi >> 64
+    fraction = 2 * unit * unit // pi >> 64
     fraction = fraction >> (_TWO_OVER_PI_BITS - 1201) << (_TWO_OVER_PI_BITS - 1201)
     words = [fraction >> (_TWO_OVER_PI_BITS - 32 * (i + 1)) & 0xFFFFFFFF for i in range(_TWO_OVER_PI_BITS // 32)]
     return tuple(words + [0] * 64)

@@ -5,31 +5,31 @@ from isa.lanes.values import BITS
 
 
 @vop("row_broadcast", "imm -> u32")
-def row_broadcast(x, value):  # type: ignore[no-untyped-def]
+def row_broadcast(x, value):
     return value
 
 
 @vop("row_broadcast_b64", "imm imm -> u32x2")
-def row_broadcast_b64(x, low, high):  # type: ignore[no-untyped-def]
+def row_broadcast_b64(x, low, high):
     return low, high
 
 
 @vop("row_copy", "u32 -> u32")
-def row_copy(x, a):  # type: ignore[no-untyped-def]
+def row_copy(x, a):
     return a
 
 
 @vop("row_copy_b64", "u64 -> u64")
-def row_copy_b64(x, a):  # type: ignore[no-untyped-def]
+def row_copy_b64(x, a):
     return a
 
 
 @vop("row_select", "u32 u32 mask -> u32")
-def row_select(x, a, b, mask):  # type: ignore[no-untyped-def]
+def row_select(x, a, b, mask):
     return x.select(mask, b, a)
 
 
-def _sign(x, a, flags):  # type: ignore[no-untyped-def]
+def _sign(x, a, flags):
     sign = 1 << (BITS[a.kind] - 1)
     flags = flags.to(a.kind)
     keep = ~((flags & 1) << (BITS[a.kind] - 1))
@@ -37,26 +37,26 @@ def _sign(x, a, flags):  # type: ignore[no-untyped-def]
 
 
 @vop("row_sign_f32", "u32 imm -> u32")
-def row_sign_f32(x, a, flags):  # type: ignore[no-untyped-def]
+def row_sign_f32(x, a, flags):
     return _sign(x, a, flags)
 
 
 @vop("row_sign_f16", "u16 imm -> u16")
-def row_sign_f16(x, a, flags):  # type: ignore[no-untyped-def]
+def row_sign_f16(x, a, flags):
     return _sign(x, a, flags)
 
 
 @vop("row_sign_f64", "u64 imm -> u64")
-def row_sign_f64(x, a, flags):  # type: ignore[no-untyped-def]
+def row_sign_f64(x, a, flags):
     return _sign(x, a, flags)
 
 
 @vop("row_flush_f16", "u16 imm -> u16")
-def row_flush_f16(x, a, keep):  # type: ignore[no-untyped-def]
+def row_flush_f16(x, a, keep):
     return x.select(((a & 0x7C00) == 0) & (keep.to("u16") == 0), a & 0x8000, a)
 
 
-def _output(x, a, flags, wide):  # type: ignore[no-untyped-def]
+def _output(x, a, flags, wide):
     omod = flags & 3
     factor = x.constant(wide, 1.0)
     for code, number in ((1, 2.0), (2, 4.0), (3, 0.5)):
@@ -71,21 +71,21 @@ def _output(x, a, flags, wide):  # type: ignore[no-untyped-def]
 
 
 @vop("row_output_f32", "f32 imm -> f32")
-def row_output_f32(x, a, flags):  # type: ignore[no-untyped-def]
+def row_output_f32(x, a, flags):
     return _output(x, a, flags, "f32")
 
 
 @vop("row_output_f16", "f16 imm -> f16")
-def row_output_f16(x, a, flags):  # type: ignore[no-untyped-def]
+def row_output_f16(x, a, flags):
     return _output(x, a, flags, "f32")
 
 
 @vop("row_output_f64", "f64 imm -> f64")
-def row_output_f64(x, a, flags):  # type: ignore[no-untyped-def]
+def row_output_f64(x, a, flags):
     return _output(x, a, flags, "f64")
 
 
-def _sdwa_width(x, select):  # type: ignore[no-untyped-def]
+def _sdwa_width(x, select):
     """Return the bit offset and width of an SDWA select: bytes 0-3, words 4-5, dword 6."""
     word = select > 3
     offset = x.select(word, (select & 1) << 4, (select & 3) << 3)
@@ -94,7 +94,7 @@ def _sdwa_width(x, select):  # type: ignore[no-untyped-def]
 
 
 @vop("row_sdwa_select", "u32 imm imm -> u32")
-def row_sdwa_select(x, a, select, sign_extend):  # type: ignore[no-untyped-def]
+def row_sdwa_select(x, a, select, sign_extend):
     offset, width = _sdwa_width(x, select)
     top = a << ((32 - width - offset) & 31)
     down = (32 - width) & 31
@@ -102,7 +102,7 @@ def row_sdwa_select(x, a, select, sign_extend):  # type: ignore[no-untyped-def]
 
 
 @vop("row_sdwa_merge", "u32 imm imm old:u32 -> u32")
-def row_sdwa_merge(x, a, select, unused, old):  # type: ignore[no-untyped-def]
+def row_sdwa_merge(x, a, select, unused, old):
     offset, width = _sdwa_width(x, select)
     field = x.u32(0xFFFFFFFF) >> ((32 - width) & 31)
     placed = (a & field) << offset
@@ -113,14 +113,14 @@ def row_sdwa_merge(x, a, select, unused, old):  # type: ignore[no-untyped-def]
     return x.select(unused == 2, kept, x.select(unused == 1, extended, placed))
 
 
-def _dpp_source(x, lane, control):  # type: ignore[no-untyped-def]
+def _dpp_source(x, lane, control):
     """Return the source lane, and whether it exists, by DPP_CTRL (GCN3 ISA manual, table of DPP_CTRL)."""
     row, in_row = lane & 0x30, lane & 15
     amount = control & 15
     quad = (lane & 0x3C) | ((control >> ((lane & 3) << 1)) & 3)
     source, exists = quad, lane == lane
 
-    def case(condition, new_source, new_exists):  # type: ignore[no-untyped-def]
+    def case(condition, new_source, new_exists):
         nonlocal source, exists
         source = x.select(condition, new_source, source)
         exists = x.select(condition, new_exists, exists)
@@ -142,7 +142,7 @@ def _dpp_source(x, lane, control):  # type: ignore[no-untyped-def]
 
 
 @vop("row_dpp", "row imm imm mask -> u32 mask")
-def row_dpp(x, control, bound, allowed):  # type: ignore[no-untyped-def]
+def row_dpp(x, control, bound, allowed):
     source, exists = _dpp_source(x, x.lane(), control)
     exists = exists & x.mask_lane("exec", source)  # a disabled lane is as invalid as one out of bounds
     value = x.gather("a", source)

@@ -2,7 +2,7 @@
 refused here."""
 
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isa.trace import LINE_BYTES
 from memory.dram.constants import MAX_BANKS, MAX_RANKS
@@ -181,7 +181,7 @@ def _clocks(spec: "DramSpec", clock_hz: float) -> dict[str, int | None]:
     return clocks
 
 
-def _check_organization(spec: "DramSpec", organization: dict) -> None:
+def _check_organization(spec: "DramSpec", organization: dict[str, Any]) -> None:
     """Raise ValueError for a geometry that the address mapping or the fixed sizes cannot represent."""
     for name in ("bank_groups", "banks_per_group", "pseudo_channels"):
         value = organization[name]

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.structure.imports import room_of, rooms, sources
+import gpusim
+from tests.structure.imports import ROOT, docstring, room_of, rooms, sources
 
 FEWEST_WORDS = 3
 # words that begin a phrase without a verb: what comes after them is left for the reader to guess
@@ -184,3 +185,83 @@ def test_a_property_may_name_what_it_is() -> None:
         'class A:\n    """Rows and columns."""\n    @property\n    def x(self):\n        """The number of rows."""\n'
     )
     assert problems(source) == []
+
+
+# files whose functions scripts call; of any other file that gpusim exports from, what is exported
+SCRIPTS = (
+    *(f"gpusim/jobs/api/{path.name}" for path in sorted((ROOT / "gpusim" / "jobs" / "api").glob("*.py"))),
+    *("gpusim/jobs/run.py", "gpusim/jobs/networks/script.py"),
+    *("gpusim/results/store/reading.py", "gpusim/study/sweep/script.py"),
+)
+BUILT_BY_SCRIPTS = ("Device", "Module", "Sweep")  # classes; all others come from a function
+
+
+def arguments(function: ast.FunctionDef) -> list[str]:
+    """Return the names of a function's arguments, without the object itself."""
+    every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    every += [argument for argument in (function.args.vararg, function.args.kwarg) if argument is not None]
+    return [argument.arg for argument in every if argument.arg not in ("self", "cls")]
+
+
+def public_functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
+    """Yield each function of the interface for scripts, with its docstring; of a constructor that of its class."""
+    exported = {module.replace(".", "/") + ".py" for module in gpusim._EXPORTED.values()}
+    for file in sorted({*SCRIPTS, *exported}):
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        for node in tree.body:
+            if file not in SCRIPTS and getattr(node, "name", "") not in gpusim._EXPORTED:
+                continue
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                yield f"{file}:{node.name}", node, ast.get_docstring(node) or ""
+            for member in node.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_") else ():
+                if not isinstance(member, ast.FunctionDef):
+                    continue
+                name = f"{file}:{node.name}.{member.name}"
+                if not member.name.startswith("_"):
+                    yield name, member, ast.get_docstring(member) or ""
+                elif member.name == "__init__" and node.name in BUILT_BY_SCRIPTS:
+                    yield name, member, ast.get_docstring(node) or ""
+
+
+def undocumented(function: ast.FunctionDef, text: str) -> list[str]:
+    """Return what the docstring of a function with several arguments lacks."""
+    if len(arguments(function)) < 2:
+        return []
+    listed = text.partition("Args:\n")[2]
+    missing = [name for name in arguments(function) if f"\n    {name}: " not in f"\n{listed}"]
+    returns = function.returns is None or ast.unparse(function.returns) != "None"
+    missing += ["Returns:"] * (returns and "\nReturns:\n" not in text)
+    raises = any(isinstance(node, ast.Raise) for node in ast.walk(function))
+    return missing + ["Raises:"] * (raises and "\nRaises:\n" not in text)
+
+
+def test_functions_for_scripts_document_arguments_results_and_errors() -> None:
+    functions = list(public_functions())
+    assert len(functions) > 40
+    assert {name: lacks for name, function, text in functions if (lacks := undocumented(function, text))} == {}
+
+
+def test_what_a_docstring_lacks_is_named() -> None:
+    source = "def f(a, b):\n    if a:\n        raise ValueError\n    return b\n"
+    function = ast.parse(source).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert undocumented(function, "Compute.") == ["a", "b", "Returns:", "Raises:"]
+    text = "Compute.\n\nArgs:\n    a: first.\n    b: second.\n\nReturns:\n    b.\n\nRaises:\n    ValueError: a is true."
+    assert undocumented(function, text) == []
+    assert undocumented(function, text.replace("    b: second.\n", "")) == ["b"]
+
+
+# packages whose head says why they are as they are, and what was refused; others join them
+REASONED = ("isa", "gpusim.base", "gpusim.config", "gpusim.jobs", "gpusim.model.sampling", "gpusim.model.energy")
+REASONED += ("gpusim.study.sweep", "gpusim.results.timeline", "gpusim.results.live", "gpusim.results.records")
+OTHERS = ("gpusim.jobs.networks", "gpusim.jobs.estimates")
+
+
+def reasoned() -> list[str]:
+    named = {room for room in rooms() if f"{room}.".startswith(tuple(f"{name}." for name in REASONED))}
+    return sorted(room for room in named if not room.startswith(OTHERS))
+
+
+@pytest.mark.parametrize("room", reasoned())
+def test_a_package_says_why_it_is_so(room: str) -> None:
+    assert "\nWhy so: " in docstring(room)

@@ -19,6 +19,15 @@ NO_NAMES = {
     *("Parcel", "Part", "Piece", "Place", "Placed", "Planned", "Ran", "Said", "Same", "Shelf", "Shown", "Spent"),
     *("Stopped", "Stretch", "Taken", "Told", "Took", "Trained", "Tried", "Wanted", "Way", "What", "Which", "Whole"),
 }
+# what a variable is not called if it is used over more lines than a glance takes in: it says nothing of what it is
+NO_VARIABLES = {"held", "found", "said", "told", "laid", "one"}
+LONG_LIFE_LINES = 5
+# packages without such variables; a name stands for all files below it
+PLAIN_VARIABLES = (
+    *("gpusim/base", "gpusim/config", "gpusim/jobs/api", "gpusim/jobs/hip", "gpusim/jobs/host", "gpusim/jobs/running"),
+    *("gpusim/model/energy", "gpusim/model/sampling", "gpusim/results/live", "gpusim/results/records"),
+    *("gpusim/results/timeline", "isa"),
+)
 MOST_POSITIONAL = 6
 FIELD_LISTS = 3
 _LISTED = re.compile(r"(?:^|[.;] )[a-z_]\w*(?:, [a-z_]\w*)*: ")
@@ -48,6 +57,21 @@ def is_record(node: ast.ClassDef) -> bool:
     return any("dataclass" in ast.unparse(each) for each in node.decorator_list) or any(
         ast.unparse(base) == "NamedTuple" for base in node.bases
     )
+
+
+def vague_variables(tree: ast.Module) -> Iterator[str]:
+    """Yield the name, function and first line of each variable that lives long under a name of NO_VARIABLES."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        lines: dict[str, list[int]] = {}
+        bound = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name | ast.arg) and (name := getattr(node, "id", getattr(node, "arg", ""))):
+                lines.setdefault(name, []).append(node.lineno)
+                if isinstance(node, ast.arg) or isinstance(node.ctx, ast.Store):
+                    bound.add(name)
+        for name in sorted(bound & NO_VARIABLES):
+            if max(lines[name]) - min(lines[name]) > LONG_LIFE_LINES:
+                yield f"{name} in {function.name}, line {min(lines[name])}"
 
 
 @cache
@@ -124,3 +148,20 @@ def test_a_list_of_fields_is_recognised(text: str, listed: int) -> None:
 
 def test_the_files_are_read() -> None:
     assert len(trees()) > 700 and str(Path("gpusim/__init__.py")) in trees()
+
+
+@pytest.mark.parametrize("package", PLAIN_VARIABLES)
+def test_a_variable_that_lives_long_says_what_it_is(package: str) -> None:
+    files = {path: tree for path, tree in trees().items() if path.startswith(f"{package}/")}
+    assert files
+    assert [f"{path}: {each}" for path, tree in files.items() for each in vague_variables(tree)] == []
+
+
+def test_a_vague_variable_is_seen_in_whatever_way_it_is_bound() -> None:
+    gap = "    pass\n" * LONG_LIFE_LINES
+    long = f"def f():\n    held = 1\n{gap}    return held\n"
+    assert list(vague_variables(ast.parse(long))) == ["held in f, line 2"]
+    argument = f"def f(found):\n{gap}    return found\n"
+    assert list(vague_variables(ast.parse(argument))) == ["found in f, line 1"]
+    assert list(vague_variables(ast.parse(argument.replace("    pass\n", "", 1)))) == []
+    assert list(vague_variables(ast.parse(f"def f(self):\n    self.held = 1\n{gap}    return self.held\n"))) == []

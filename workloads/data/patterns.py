@@ -134,13 +134,13 @@ def zero_lines_of(storage: np.ndarray, rows: int) -> float:
     held = 0
     for part in _parts(storage):
         held += int(part[:, :covered].reshape(len(part), -1, 16).any(axis=2).sum())
-    return 1.0 - held / (storage.shape[0] * (covered // 16))
+    return float(1.0 - held / (storage.shape[0] * (covered // 16)))
 
 
 def sparsity_of(storage: np.ndarray, rows: int) -> float:
     """Return the share of zeros in the first `rows` rows of a stored matrix; -0 counts as zero."""
     held = sum(int(np.count_nonzero(part[:, :rows])) for part in _parts(storage))
-    return 1.0 - held / (storage.shape[0] * rows)
+    return float(1.0 - held / (storage.shape[0] * rows))
 
 
 def _parts(storage: np.ndarray) -> Iterator[np.ndarray]:

@@ -56,12 +56,14 @@ class InputFunction:
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + np.exp(-x))
+        y: Numbers = 1.0 / (1.0 + np.exp(-x))
+    return y
 
 
 def _sigmoid_error(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # at minus infinity the error is none
-        return (8.0 + 2.0 * np.abs(x)) * np.abs(y)
+        bound: Numbers = (8.0 + 2.0 * np.abs(x)) * np.abs(y)
+    return bound
 
 
 # e^x is 2^(x log2 e) with the product rounded, which is |x| roundings of the result, and v_exp_f32 and v_rcp_f32 are
@@ -80,7 +82,8 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 def _normal_share(x: Numbers) -> Numbers:
     """Return the standard normal distribution's share below x."""
-    return 0.5 * (1.0 + _erf(x / math.sqrt(2.0)))
+    share: Numbers = 0.5 * (1.0 + _erf(x / math.sqrt(2.0)))
+    return share
 
 
 def _silu_slope(x: Numbers, a: float, b: float) -> Numbers:
@@ -89,7 +92,8 @@ def _silu_slope(x: Numbers, a: float, b: float) -> Numbers:
 
 
 def _gelu_slope(x: Numbers, a: float, b: float) -> Numbers:
-    return _normal_share(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+    slope: Numbers = _normal_share(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+    return slope
 
 
 def _gelu_argument(x: Numbers) -> Numbers:
@@ -97,8 +101,9 @@ def _gelu_argument(x: Numbers) -> Numbers:
 
 
 def _gelu_tanh_slope(x: Numbers, a: float, b: float) -> Numbers:
-    t = np.tanh(_gelu_argument(x))
-    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * math.sqrt(2.0 / math.pi) * (1.0 + 3 * 0.044715 * x * x)
+    t: Numbers = np.tanh(_gelu_argument(x))
+    slope: Numbers = 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * math.sqrt(2.0 / math.pi) * (1.0 + 3 * 0.044715 * x * x)
+    return slope
 
 
 def _none(x: Numbers, a: float, b: float) -> Numbers:
@@ -106,7 +111,8 @@ def _none(x: Numbers, a: float, b: float) -> Numbers:
 
 
 def _few(x: Numbers, a: float, b: float) -> Numbers:
-    return 4.0 * (1.0 + np.abs(x))
+    bound: Numbers = 4.0 * (1.0 + np.abs(x))
+    return bound
 
 
 FLUSHED = SMALLEST_NORMAL / UNIT_ROUNDOFF  # units of a factor that is below the normal numbers, and so becomes 0

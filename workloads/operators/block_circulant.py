@@ -205,7 +205,7 @@ class BlockCirculant(Primitive):
         """Return the Euclidean norms of blocks of values, from their frequencies (Parseval)."""
         squares = np.abs(frequencies) ** 2
         both = 2 * squares.sum(axis=-1) - squares[..., 0] - squares[..., -1]
-        return np.sqrt(both / self.block)
+        return np.asarray(np.sqrt(both / self.block))
 
     def kept(self, frequencies: np.ndarray, operand: Operand) -> ReferenceValue:
         """Return what is kept of frequencies, as pairs, with the error of a transform."""

@@ -62,6 +62,8 @@ def _chunks(c: Convolution) -> list[int]:
 class SparseBackwardWeights(ConvolutionBackwardWeights):
     """dweight from x and dy, skipping the zeros of x."""
 
+    algorithm: ClassVar[str]
+    """Name in configurations."""
     kernel: ClassVar[str]
     """Product kernel: a name of GEMM_KERNELS with A in registers."""
     fused: ClassVar[bool]

@@ -303,7 +303,7 @@ def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iter
 def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     """Multiply operand [n, k] by a64 [k, m] in FP64; the operand's zeros count for nothing, even against infinities."""
     finite = np.isfinite(operand).all(axis=1)
-    product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
+    product: np.ndarray = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
     with np.errstate(invalid="ignore"):
         for column in np.flatnonzero(~finite):
             rows = np.flatnonzero(operand[column])

@@ -47,7 +47,7 @@ def _multiplying(row: GemmKernel, shape: GemmShape, gpu: GpuFacts) -> float:
     x, y, z = split.workgroups(shape)
     wavefronts = split.local_size[0] * split.local_size[1] // WAVEFRONT
     held = ceil(ceil(x * y * z / gpu.compute_units) * wavefronts / SIMDS)
-    depth = min(shape.k, split.arguments.get("split_depth", shape.k))
+    depth: int = min(shape.k, split.arguments.get("split_depth", shape.k))
     return held * split.rows * split.columns * depth / wavefronts / SIMD_LANES
 
 

@@ -90,7 +90,7 @@ class _Lrn(ChannelPrimitive):
 
     def roundings(self, scale: np.ndarray) -> np.ndarray:
         """Return the relative error of s^-beta in units of roundoff; s, v_log_f32 and v_exp_f32 each have their own."""
-        return 8 + abs(self.beta) * (self.size + 4 + 3 * np.abs(np.log(scale)))
+        return np.asarray(8 + abs(self.beta) * (self.size + 4 + 3 * np.abs(np.log(scale))))
 
 
 @dataclass(frozen=True)

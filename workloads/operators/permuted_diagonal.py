@@ -105,7 +105,7 @@ class PermutedDiagonal(Primitive):
         i, j, r = np.ogrid[:p, :q, :block]
         filled = np.zeros((p * block, q * block))
         filled[: matrix.shape[0], : matrix.shape[1]] = matrix
-        return filled[i * block + r, j * block + (r + i + j) % block]
+        return np.asarray(filled[i * block + r, j * block + (r + i + j) % block])
 
 
 @dataclass(frozen=True)

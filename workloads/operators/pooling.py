@@ -81,7 +81,7 @@ class Pooling:
     def count_averaged(self, size: int, axis: int) -> np.ndarray:
         """Count the elements, along one axis, over which each window's average is taken; int [outputs]."""
         if not self.count_padding:
-            return self.covered(size, axis).sum(axis=1)
+            return np.asarray(self.covered(size, axis).sum(axis=1))
         begin = np.arange(self.outputs(size, axis)) * self.stride[axis]
         return np.minimum(self.kernel[axis], size + self.sides[axis] + self.sides[axis + 2] - begin)
 

@@ -66,7 +66,7 @@ class SparseTiling:
         depth = min(self.split.part_depth, shape.k)
         tiles = -(-depth // (A_COLUMNS_PER_WAVEFRONT * self.tiling.wavefronts))
         per_non_zero = max(LDS_CYCLES * rows, rows + SCALAR_VALU, SALU)
-        work = columns * (1.0 - zeros) * per_non_zero * depth + columns * COLUMN_VALU * tiles
+        work: float = columns * (1.0 - zeros) * per_non_zero * depth + columns * COLUMN_VALU * tiles
         # tiles in which no column has a non-zero are passed over
         staged = tiles * (1.0 - zeros ** (columns * depth / tiles))
         work += staged * (STAGING_CYCLES * rows * depth / tiles + TILE_CYCLES / BUSY)

@@ -28,7 +28,7 @@ class Transform:
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Transform the last two axes."""
-        return np.einsum("ij,...jk,lk->...il", self.matrix, values, self.matrix, optimize=True)
+        return np.asarray(np.einsum("ij,...jk,lk->...il", self.matrix, values, self.matrix, optimize=True))
 
     @property
     def absolute(self) -> "Transform":

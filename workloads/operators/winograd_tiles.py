@@ -5,10 +5,11 @@ from math import prod
 
 import numpy as np
 
-from workloads.operators.conv_buffer import BUFFER_BYTES, LINE, MAX_BYTES, chunk_images, chunks, pad_pitch
+from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, chunk_images, chunks, pad_pitch
 from workloads.operators.convolution import Convolution, Pair
 from workloads.operators.launching import divisor, words
 from workloads.operators.tensor import Operand
+from workloads.operators.tiles import LINE
 from workloads.operators.winograd import Filtering, product_error
 from workloads.shapes import round_up
 
@@ -181,10 +182,10 @@ class WinogradTiling:
 def _over_channels(filters: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """Multiply [groups, filters, channels, ...] by [groups, channels, tiles, ...], summed over channels."""
     a, b = (np.ascontiguousarray(values.transpose(0, 3, 4, 1, 2)) for values in (filters, windows))
-    return (a @ b).transpose(0, 3, 4, 1, 2)
+    return np.asarray((a @ b).transpose(0, 3, 4, 1, 2))
 
 
 def over_tiles(gradients: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """Multiply [groups, filters, tiles, ...] by [groups, channels, tiles, ...], summed over tiles."""
     a, b = gradients.transpose(0, 3, 4, 1, 2), windows.transpose(0, 3, 4, 2, 1)
-    return (np.ascontiguousarray(a) @ np.ascontiguousarray(b)).transpose(0, 3, 4, 1, 2)
+    return np.asarray((np.ascontiguousarray(a) @ np.ascontiguousarray(b)).transpose(0, 3, 4, 1, 2))

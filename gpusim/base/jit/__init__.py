@@ -2,6 +2,10 @@
 
 Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing here imports the compiler, Numba: that
 is `gpusim.base.jit.compile`, which is imported to compile and for nothing else.
+
+Why so: units are Python functions compiled by Numba over one record, which also run in plain Python, where tests and a
+debugger reach them. Another language was refused, as it needs a compiler at each installation; so were sizes known to
+the compiler, as each configuration would be compiled anew (docs/decisions/0002).
 """
 
 from gpusim.base.jit.by_address import (
@@ -17,6 +21,7 @@ from gpusim.base.jit.by_address import (
 )
 from gpusim.base.jit.entry_points import load
 from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
+from gpusim.base.jit.machine import Machine
 from gpusim.base.jit.raw import (
     LANES,
     ONE,

@@ -131,7 +131,12 @@ def read_cached(name: str) -> bytes | None:
 
 
 def keep(name: str, content: bytes) -> None:
-    """Keep `content` under `name`: in the first folder that takes it, else until this process ends."""
+    """Store machine code in the first folder that takes it, else until this process ends.
+
+    Args:
+        name: the file's name.
+        content: its bytes.
+    """
     while (place := cache_folders.writable()) is not None:
         try:
             path = cache_folders.make_folder(place, os.path.dirname(name)) / os.path.basename(name)

@@ -84,10 +84,12 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
     """Return the argument types by convention: `m` is the record, annotations win, all else is int64."""
     out = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.annotation is not inspect.Parameter.empty:
+        if name == "m":
+            out.append(record)
+        elif parameter.annotation is not inspect.Parameter.empty:
             out.append(getattr(parameter.annotation, "numba_type", parameter.annotation))
         else:
-            out.append(record if name == "m" else types.int64)
+            out.append(types.int64)
     return tuple(out)
 
 
@@ -113,7 +115,16 @@ def _called(function: CoreFunction) -> set[int]:
 
 
 def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> FunctionSplit:
-    """Split a domain at `rooms` (beginnings of module names); entry points are outside wherever they stand."""
+    """Split the functions of a domain; entry points are outside wherever they stand.
+
+    Args:
+        domain: 'isa' or 'timing'.
+        rooms: beginnings of module names.
+        entry_points: functions called from Python.
+
+    Returns:
+        The functions of these modules, and the others.
+    """
     functions = registered(domain)
     inside = [f for f in functions if f.py_func.__module__.startswith(rooms) and f not in entry_points]
     apart = []
@@ -157,7 +168,12 @@ def compile_functions(functions: Iterable[Any], record: Any) -> None:
 
 
 def compile_on_the_way(functions: Iterable[Any], record: Any) -> None:
-    """Compile functions as `compile_functions` does, but for callers in the core alone: neither optimized nor kept."""
+    """Compile functions as `compile_functions` does, but for callers in the core alone: neither optimized nor kept.
+
+    Args:
+        functions: what is compiled.
+        record: Numba's type of `m`.
+    """
     with numba_hooks.parts_unfinished():
         compile_functions(functions, record)
 
@@ -171,7 +187,15 @@ def divisible(domain: str) -> bool:
 
 
 def compile_for_another_process(share: FunctionSplit, record: Any) -> bytes:
-    """Compile what is inside the rooms; returns the code that `compile_entry_points` takes in another process."""
+    """Compile one side of a split.
+
+    Args:
+        share: the split; what is compiled is its `inside`.
+        record: Numba's type of `m`.
+
+    Returns:
+        The code that `compile_entry_points` takes in another process.
+    """
     compile_on_the_way(share.inside, record)
     return numba_hooks.packed_parts(map(dispatcher_of, share.doors))
 
@@ -194,7 +218,16 @@ _OPTIMIZING = {"isa": 0.75, "timing": 0.4}
 
 
 def work_of(domain: str, entry_points: Sequence[Any], elsewhere: FunctionSplit | None = None) -> float:
-    """Return the work that `compile_entry_points` has to do, in the units of `gpusim.base.jit.compile_progress`."""
+    """Estimate the work that `compile_entry_points` has to do.
+
+    Args:
+        domain: 'isa' or 'timing'.
+        entry_points: functions called from Python.
+        elsewhere: the split whose inside another process compiles; None: there is none.
+
+    Returns:
+        Work in the units of `gpusim.base.jit.compile_progress`.
+    """
     compiled = _on_the_way(domain, entry_points, elsewhere)
     return _sizes(compiled) + _OPTIMIZING[domain] * _sizes(registered(domain))
 
@@ -202,10 +235,14 @@ def work_of(domain: str, entry_points: Sequence[Any], elsewhere: FunctionSplit |
 def compile_entry_points(
     domain: str, entry_points: Sequence[Any], record: Any, elsewhere: tuple[FunctionSplit, bytes] | None = None
 ) -> None:
-    """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
+    """Compile a domain's entry points, keep their machine code and make them callable.
 
-    The machine code of an entry point contains everything that it calls. elsewhere: the split of the domain whose rooms
-    another process has compiled, and what `compile_for_another_process` returned there.
+    Args:
+        domain: 'isa' or 'timing'.
+        entry_points: functions called from Python; the machine code of each contains everything that it calls.
+        record: Numba's type of `m`.
+        elsewhere: the split whose inside another process has compiled, and what `compile_for_another_process` returned
+            there.
     """
     parts = _on_the_way(domain, entry_points, elsewhere and elsewhere[0])
     if elsewhere is not None:

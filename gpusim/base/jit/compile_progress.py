@@ -57,9 +57,12 @@ class Forecast:
 
 @contextmanager
 def compiling(what: str, work: float, processes: int = 1) -> Iterator[None]:
-    """Report that `what` is being compiled and, every few seconds, how far it is; nested uses report nothing.
+    """Report that something is being compiled and, every few seconds, how far it is; nested uses report nothing.
 
-    work: of this process; processes: how many compile at the same time.
+    Args:
+        what: what is compiled, in words.
+        work: work of this process.
+        processes: how many compile at the same time.
     """
     if _running:
         yield

@@ -85,7 +85,7 @@ def call_i64_4(address: int, a: int, b: int, c: int, d: int) -> int:
 
 
 @jit
-def ctz_from(x, start):  # type: ignore[no-untyped-def]
+def ctz_from(x, start):
     """Return the position of a non-zero word's lowest set bit from `start` on, else of its lowest: round robin.
 
     start: 0 to 64, so that it may be one past the last position.

@@ -15,15 +15,36 @@ Sample = bool | float | Mapping[str, Any] | SamplingSpec | None
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number of at least `least`; raise LaunchError."""
+    """Check a whole number.
+
+    Args:
+        name: the argument's name, for the error.
+        value: what a script passes.
+        least: smallest allowed value.
+
+    Returns:
+        The number as an int.
+
+    Raises:
+        LaunchError: `value` is no whole number, or too small.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise LaunchError(f"{name}: {format_given_value(value)} is not a whole number of at least {least}")
     return int(value)
 
 
 def switch(name: str, value: Any) -> bool:
-    """Return True or False; raise LaunchError for other values, even if they count as one of them, as 'off' counts as
-    True.
+    """Check a switch: values that only count as True or False, such as 'off', are errors.
+
+    Args:
+        name: the argument's name, for the error.
+        value: what a script passes.
+
+    Returns:
+        True or False.
+
+    Raises:
+        LaunchError: `value` is neither.
     """
     if not isinstance(value, bool | np.bool_):
         raise LaunchError(f"{name}: {format_given_value(value)} is neither True nor False")

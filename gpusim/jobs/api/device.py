@@ -50,10 +50,15 @@ MAX_LIMIT = 1 << 60  # of instructions: what the core's counter holds
 class Device:
     """One GPU: its memory, which launches share, and its caches.
 
-    gpu: a configuration's path, the name of a shipped one ('r9nano', 'mi6'), a mapping such as a file holds
-    (`{"base": "mi6", "l2": {"size_kib": 1024}}`) or a GpuSpec; timing: False executes kernels without the timing model,
-    for results alone; quiet: report neither compilation nor progress (on standard error); sets: values laid over the
-    configuration, `path=value` texts or a mapping of paths to values. Raises UserError.
+    Args:
+        gpu: a configuration's path, the name of a shipped one ('r9nano', 'mi6'), a mapping such as a file holds
+            (`{"base": "mi6", "l2": {"size_kib": 1024}}`), or a GpuSpec.
+        timing: False executes kernels without the timing model, for results alone.
+        quiet: report neither compilation nor progress (on standard error).
+        sets: values laid over the configuration: `path=value` texts, or a mapping of paths to values.
+
+    Raises:
+        UserError: the configuration is not valid.
     """
 
     def __init__(
@@ -85,7 +90,20 @@ class Device:
         return Module(source, self._reporter, timing=self.timing)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
-        """Copy `host` to device memory. name: for errors; read_only: a kernel that writes to it faults."""
+        """Copy an array to device memory.
+
+        Args:
+            host: anything that NumPy makes an array of; its shape and dtype are kept.
+            name: name in errors.
+            read_only: whether a kernel that writes to the array faults.
+
+        Returns:
+            The array in device memory.
+
+        Raises:
+            DeviceArrayError: `host` is no array of plain memory, or empty.
+            DeviceMemoryError: the memory is full.
+        """
         values = host_array(host)
         name = self._name(name, values.dtype, values.shape)
         return DeviceArray(
@@ -93,15 +111,38 @@ class Device:
         )
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
-        """Allocate an array of zeros in device memory."""
+        """Allocate an array of zeros in device memory.
+
+        Args:
+            shape: number of elements along each axis.
+            dtype: NumPy's type of the elements.
+            name: name in errors.
+
+        Returns:
+            The array in device memory.
+
+        Raises:
+            DeviceArrayError: the shape or the type is not valid.
+            DeviceMemoryError: the memory is full.
+        """
         kind, whole = parse_dtype(dtype), parse_shape(shape)
         return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
 
     def image(self, host: Any, kind: str = "2d", *, fractions: bool = False, name: str = "") -> DeviceImage:
-        """Copy `host` to device memory as an image, for OpenCL C's image2d_t and its like; raise DeviceArrayError.
+        """Copy an array to device memory as an image, for OpenCL C's image2d_t and its like.
 
-        kind: '1d', '2d', '3d', '1d_array' or '2d_array'; host: axes [layer or z, y, x, channel], without the last for
-        one channel, of 1, 2 or 4; fractions: whole numbers are read as parts of the largest one (UNORM, SNORM).
+        Args:
+            host: texels [layer or z, y, x, channel]; without the last axis for one channel. 1, 2 or 4 channels.
+            kind: '1d', '2d', '3d', '1d_array' or '2d_array'.
+            fractions: whether whole numbers are read as parts of the largest one (UNORM, SNORM).
+            name: name in errors.
+
+        Returns:
+            The image in device memory.
+
+        Raises:
+            DeviceArrayError: the axes do not fit `kind`, or no image has such texels.
+            DeviceMemoryError: the memory is full.
         """
         values = host_array(host)
         name = self._name(name, values.dtype, values.shape)
@@ -117,10 +158,20 @@ class Device:
         normalized: bool = False,
         name: str = "sampler",
     ) -> DeviceSampler:
-        """Return a sampler for OpenCL C's sampler_t; raise DeviceArrayError.
+        """Return a sampler for OpenCL C's sampler_t.
 
-        address: beyond the image, 'none', 'clamp' (the border: zeros), 'clamp_to_edge', and where coordinates are
-        normalized (0 to 1 from edge to edge) 'repeat' and 'mirrored_repeat'.
+        Args:
+            filter: 'nearest' or 'linear'.
+            address: what is read beyond the image: 'none', 'clamp' (the border: zeros), 'clamp_to_edge', and where
+                coordinates are normalized 'repeat' and 'mirrored_repeat'.
+            normalized: whether coordinates go from 0 to 1 from edge to edge.
+            name: name in errors.
+
+        Returns:
+            The sampler in device memory.
+
+        Raises:
+            DeviceArrayError: a name is unknown, or the addressing needs normalized coordinates.
         """
         if filter not in FILTERS:
             raise DeviceArrayError(f"sampler '{name}': {unknown_name('filter', filter, FILTERS)}")
@@ -147,23 +198,41 @@ class Device:
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
-        global_size, local_size: work-items in up to three dimensions; the last workgroups may be partial. args: in
-        the kernel's order or by name: device arrays (None: null), `gpusim.Pointer`, `gpusim.Local(bytes)`, NumPy
-        scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
-        addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
-        left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
-        l1_bypass: whether its loads go past L1, None is as the GPU's `l1.bypass` says.
-        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's
-        conservation laws. hotspots: how many of the costliest instructions `result.hotspots` lists. observer:
-        called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn
-        into it (gpusim.results.timeline.timeline.Timeline). sample: True simulates the launch in part and estimates the
-        rest, with `name_half_width` beside each metric `name`; a number: the wanted half-width of the cycles, relative;
-        a mapping or SamplingSpec: whatever `gpusim.model.sampling.spec` names. Results of
-        skipped workgroups are then not computed, unless `functional` says so, and reading them back is an error.
+        Args:
+            kernel: a kernel of a loaded module.
+            global_size: work-items in up to three dimensions; the last workgroups may be partial.
+            local_size: work-items of a workgroup; None: what the kernel requires.
+            args: in the kernel's order or by name: device arrays (None: null), `gpusim.Pointer`, `gpusim.Local(bytes)`,
+                NumPy scalars or Python numbers.
+            kernarg: the whole argument block, instead of `args`.
+            dynamic_lds_bytes: LDS in addition to that of `gpusim.Local` arguments.
+            global_offset: number of the first work-item in each dimension.
+            caches: 'warm' leaves in L2 and the TLBs what the launch before left there, 'flushed' empties them; None: as
+                the GPU's `caches` says. L1 is always empty at first.
+            l1_bypass: whether loads go past L1; None: as the GPU's `l1.bypass` says.
+            max_instructions: instructions of one wavefront, before it counts as an endless loop.
+            checked: assert the model's conservation laws.
+            hotspots: how many of the costliest instructions `result.hotspots` lists.
+            observer: called several times a second; ends the launch by returning False.
+            timeline: what happens in each cycle is drawn into it (gpusim.results.timeline.timeline.Timeline).
+            sample: True simulates the launch in part and estimates the rest, with `name_half_width` beside each metric
+                `name`; a number: the wanted relative half-width of the cycles; a mapping or SamplingSpec: whatever
+                `gpusim.model.sampling.spec` names. Results of skipped workgroups are then not computed, unless
+                `functional` says so, and reading them back is an error.
 
-        Raise KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
-        ExecutionFault for an error of the kernel: its message names kernel, program counter, instruction, wavefront,
-        lane, address and the nearest allocation. Arrays then hold what was written before.
+        Returns:
+            The launch's metrics.
+
+        Raises:
+            KernargError: the arguments do not fit the kernel's.
+            GridError: the sizes are not valid.
+            LaunchError: another argument is not valid.
+            DecodeError: the kernel has an instruction that the architecture lacks.
+            ProgramError: the kernel has an instruction that is not supported.
+            OccupancyError: a workgroup does not fit a compute unit.
+            DeviceMemoryError: the device's memory is full.
+            ExecutionFault: the kernel is in error. The message names kernel, program counter, instruction, wavefront,
+                lane, address and the nearest allocation. Arrays then hold what was written before.
         """
         command = self.command(
             kernel,
@@ -189,13 +258,27 @@ class Device:
         timeline: "Timeline | None" = None,
         sample: checks.Sample = False,
     ) -> Queue:
-        """Return a queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
+        """Return a queue of launches and copies, which runs at the end of its `with` block.
 
-        with gpu.queue() as queue:
-            queue.write(a, host_a)
-            queue.launch(module["scale"], 256, 64, [a, c])
-            found = queue.read(c)
-        queue.result.kernel.cycles; queue.result.launches[0]; found
+        Example:
+            with gpu.queue() as queue:
+                queue.write(a, host_a)
+                queue.launch(module["scale"], 256, 64, [a, c])
+                result = queue.read(c)
+            queue.result.kernel.cycles; queue.result.launches[0]; result
+
+        Args:
+            checked: assert the model's conservation laws.
+            hotspots: how many of the costliest instructions are listed.
+            observer: called several times a second; ends the queue by returning False.
+            timeline: what happens in each cycle is drawn into it.
+            sample: simulate launches in part, as for `launch`.
+
+        Returns:
+            The queue, still empty.
+
+        Raises:
+            LaunchError: an option is not valid.
         """
         return Queue(self, _options(checked, hotspots, timeline, sample), observer)
 
@@ -213,7 +296,28 @@ class Device:
         l1_bypass: bool | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
     ) -> LaunchCommand:
-        """Return a launch that is checked and packed, to be run later; arguments as for `launch`."""
+        """Check and pack a launch, to be run later.
+
+        Args:
+            kernel: a kernel of a loaded module.
+            global_size: as for `launch`, like all that follow.
+            local_size: work-items of a workgroup.
+            args: the kernel's arguments.
+            kernarg: the whole argument block, instead of `args`.
+            dynamic_lds_bytes: additional LDS.
+            global_offset: number of the first work-item.
+            caches: 'warm', 'flushed' or None.
+            l1_bypass: whether loads go past L1.
+            max_instructions: instructions of one wavefront.
+
+        Returns:
+            The launch with its argument block.
+
+        Raises:
+            KernargError: the arguments do not fit the kernel's.
+            GridError: the sizes are not valid.
+            LaunchError: another argument is not valid.
+        """
         if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
         if l1_bypass not in (None, True, False):

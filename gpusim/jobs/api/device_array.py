@@ -30,7 +30,8 @@ class DeviceArray:
         name: str,
         writable: bool,
     ) -> None:
-        self.shape, self.dtype, self.name = shape, np.dtype(dtype), str(name)
+        self.dtype: np.dtype = np.dtype(dtype)
+        self.shape, self.name = shape, str(name)
         if self.dtype.hasobject:
             raise DeviceArrayError(f"array '{name}': elements of type {self.dtype} are no plain memory")
         if self.size == 0:

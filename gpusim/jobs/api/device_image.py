@@ -44,7 +44,7 @@ class DeviceImage(DeviceArray):
             )
         self._form = _format_of(host.dtype, host.shape[axes] if host.ndim > axes else 1, fractions, name)
         sizes = host.shape[:axes][::-1]
-        self._pitch_bytes = -(-sizes[0] * self._form.texel_bytes // PITCH_ALIGNMENT) * PITCH_ALIGNMENT
+        self._pitch_bytes: int = -(-sizes[0] * self._form.texel_bytes // PITCH_ALIGNMENT) * PITCH_ALIGNMENT
         super().__init__(memory, None, host.shape, host.dtype, name, True)
         width, height, depth = (*sizes[:dimensions], 1, 1)[:3]
         place = self.address + _TEXELS
@@ -83,7 +83,8 @@ class DeviceImage(DeviceArray):
         axes = dimensions + arrayed
         rows = self._memory.view(self._held())[_TEXELS:].reshape(*self.shape[: axes - 1], self._pitch_bytes)
         used = rows[..., : self.shape[axes - 1] * self._form.texel_bytes].view(self.dtype)
-        return used.reshape(self.shape, copy=False)
+        texels: np.ndarray = used.reshape(self.shape, copy=False)
+        return texels
 
     def __repr__(self) -> str:
         return super().__repr__().replace("device array", f"device image ({self.kind})")

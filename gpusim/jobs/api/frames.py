@@ -37,7 +37,18 @@ def rows_frame(document: Mapping[str, Any]) -> Any:
 
 
 def picture_of(document: Mapping[str, Any], name: str) -> Picture:
-    """Return a picture of a result's page, such as `stalls`; raise UserError that names the nearest, if it has none."""
+    """Return a picture of a result's page.
+
+    Args:
+        document: the result as a JSON object.
+        name: the picture's name, such as `stalls`.
+
+    Returns:
+        The picture, which `save` writes to a file.
+
+    Raises:
+        UserError: the page has no such picture; the message names the nearest.
+    """
     from gpusim.results.report.page.pictures import draw_pictures
 
     found = {one.name: one for drawn in draw_pictures(read(document)).values() for one in drawn}

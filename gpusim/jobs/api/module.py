@@ -6,7 +6,8 @@ from pathlib import Path
 from gpusim.base.progress import Reporter, reporting
 from isa.encoding.hazards import Violation
 from isa.kernarg import explicit, signature
-from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
+from isa.object.code_object import CodeObjectError, Kernel, load_code_object
+from isa.object.kernel_metadata import KernelArgument
 from isa.object.names import KernelNameError, find
 
 
@@ -37,10 +38,15 @@ class KernelFunction:
 
 
 class Module(Mapping[str, KernelFunction]):
-    """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file of another kind.
+    """A loaded code object: `module["name"]` is a kernel.
 
-    reporter: notified when a kernel is asked for whose translator has to be compiled first; timing: its kernels will be
-    simulated, so that all of the simulator is compiled then.
+    Args:
+        source: a file's path, or its bytes.
+        reporter: notified when a kernel is used whose translator has to be compiled first; None: nobody is.
+        timing: whether its kernels will be simulated, so that all of the simulator is compiled then.
+
+    Raises:
+        CodeObjectError: the file is of another kind, or damaged.
     """
 
     def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None, *, timing: bool = False) -> None:

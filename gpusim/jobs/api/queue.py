@@ -67,9 +67,20 @@ class Queue:
         args: Sequence[Any] | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Run a kernel to its end; arguments and options as for `Device.launch`, except those of the whole queue.
+        """Queue a kernel, which runs to its end.
 
-        Raise KernargError, GridError, LaunchError.
+        Args:
+            kernel: a kernel of a loaded module.
+            global_size: work-items in up to three dimensions.
+            local_size: work-items of a workgroup; None: what the kernel requires.
+            args: in the kernel's order or by name, as for `Device.launch`.
+            options: further arguments of `Device.launch`, except those of the whole queue.
+
+        Raises:
+            KernargError: the arguments do not fit the kernel's.
+            GridError: the sizes are not valid.
+            LaunchError: another argument is not valid.
+            QueueError: the queue has run.
         """
         command = self._device.command(kernel, global_size, local_size, args, **options)
         given = checks.arguments(args)
@@ -77,15 +88,36 @@ class Queue:
         self._add(command, *(value for value in values if isinstance(value, DeviceArray | DeviceSampler)))
 
     def write(self, array: DeviceArray, host: Any) -> None:
-        """Copy `host` to the array, which must have its shape and type, or fill it with one number."""
+        """Queue a copy from the host to an array, over the host link.
+
+        Args:
+            array: the target.
+            host: an array of the target's shape and dtype, or one number, which fills it.
+
+        Raises:
+            DeviceArrayError: the array was freed, or shape or dtype differ.
+            LaunchError: the array lies on another device.
+            QueueError: the queue has run.
+        """
         self._check_array(array)
         values = host_array(host).copy()
         array._check(values)
         self._add(CopyCommand(f"to '{array.name}'", array.nbytes, lambda: array.write(values)), array)
 
     def read(self, array: DeviceArray, into: np.ndarray | None = None) -> np.ndarray:
-        """Return a host array that holds the array's contents once the block has ended; `into`: the host
-        array to use.
+        """Queue a copy from an array to the host, over the host link.
+
+        Args:
+            array: the source.
+            into: the host array to use, of the same shape and dtype; None: a new one.
+
+        Returns:
+            A host array that holds the array's contents once the block has ended.
+
+        Raises:
+            DeviceArrayError: the array was freed, or `into` does not fit.
+            LaunchError: the array lies on another device.
+            QueueError: the queue has run.
         """
         self._check_array(array)
         host = np.zeros(array.shape, array.dtype) if into is None else into
@@ -98,10 +130,19 @@ class Queue:
         return host
 
     def copy(self, source: Any, target: Any) -> None:
-        """Copy an array to another of the same shape and type; either may be a host array.
+        """Queue a copy of an array to another of the same shape and dtype.
 
-        Between host and device the copy takes the host link; within the device it is a kernel, as real runtimes have
-        it, and so one of the result's launches.
+        Between host and device the copy takes the host link. Within the device it is a kernel, as in real runtimes, and
+        so one of the result's launches.
+
+        Args:
+            source: a device array or a host array.
+            target: a device array or a host array; at least one of both is the device's.
+
+        Raises:
+            DeviceArrayError: neither is the device's, one was freed, or shape or dtype differ.
+            LaunchError: an array lies on another device.
+            QueueError: the queue has run.
         """
         if not isinstance(source, DeviceArray):
             if not isinstance(target, DeviceArray):

@@ -54,7 +54,8 @@ class Bounds:
         """About what all of them take together, not less than the largest."""
         largest = max(*self.all.values(), 1.0)
         parts = plain_sum((cycles / largest) ** TOGETHER for cycles in self.all.values())
-        return self.start_cycles + largest * float(parts) ** (1 / TOGETHER)
+        overlapped: float = largest * float(parts) ** (1 / TOGETHER)
+        return self.start_cycles + overlapped
 
 
 def bounds(asked: LaunchDemand, gpu: GpuSpec) -> Bounds:

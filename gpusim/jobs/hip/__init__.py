@@ -9,4 +9,8 @@ memory, modules and streams, in the same library (opencl.txt: in the order of it
 protocol.py, shim/connection.cpp, session.py (what a message does), code.py and launching.py (code and launches),
 `gpusim.jobs.host.queue` says when a launch would happen, supervisor.py (the program's process), report.py (what is said
 at the end).
+
+Why so: a model of the device that AMD's driver talks to was refused, as it needs queues, page tables, interrupts and
+AMD's stack on the user's machine. A function that is missing says its name once and returns hipErrorNotSupported
+(docs/decisions/0008).
 """

@@ -32,7 +32,7 @@ class RuntimeFunction:
 @cache
 def functions(table: Path = TABLE) -> tuple[RuntimeFunction, ...]:
     """Read every function of a table; raises ValueError for a line that does not describe one."""
-    found, node = [], ""
+    listed, node = [], ""
     for line in table.read_text().splitlines():
         words = line.split()
         if not words or words[0] == "#":
@@ -41,10 +41,10 @@ def functions(table: Path = TABLE) -> tuple[RuntimeFunction, ...]:
             node = words[0]
         elif len(words) in (2, 3) and words[0] in "+-." and node:
             parameters = int(words[2]) if words[2:] else None
-            found.append(RuntimeFunction(words[1], node, words[0] == "+", words[0] != ".", parameters))
+            listed.append(RuntimeFunction(words[1], node, words[0] == "+", words[0] != ".", parameters))
         else:
             raise ValueError(f"{table.name}: not a function: {line!r}")
-    return tuple(found)
+    return tuple(listed)
 
 
 def _number(node: str) -> tuple[int, ...]:

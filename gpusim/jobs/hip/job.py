@@ -175,18 +175,18 @@ def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
     numbers = stream_numbers(times)
     several = len({place for place, _ in numbers}) > 1
     blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
-    found: dict[tuple[str, int], dict[str, Any]] = {
+    streams: dict[tuple[str, int], dict[str, Any]] = {
         (place, stream): {"stream": f"{place}: {number}" if several else str(number), **blank}
         for (place, stream), number in numbers.items()
     }
-    for one in times:
-        row, took_us = found[one.place, one.stream], one.ended_us - one.started_us
-        row["ended_us"] = max(row["ended_us"], one.ended_us)
-        if one.copied_bytes:
+    for span in times:
+        row, took_us = streams[span.place, span.stream], span.ended_us - span.started_us
+        row["ended_us"] = max(row["ended_us"], span.ended_us)
+        if span.copied_bytes:
             row["copies"] += 1
-            row["copied_bytes"] += one.copied_bytes
+            row["copied_bytes"] += span.copied_bytes
             row["copy_us"] += took_us
         else:
             row["kernels"] += 1
             row["kernel_us"] += took_us
-    return list(found.values())
+    return list(streams.values())

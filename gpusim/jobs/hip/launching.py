@@ -73,14 +73,14 @@ class KernelSums:
         self.launches += 1
         self.instructions += facts.kernel.wavefront_instructions
         self.workgroups += facts.kernel.workgroups
-        held = self._executed
+        group = self._executed
         if facts.roofline is not None:
             self.timed += 1
             self.cycles += facts.cycles
-            held = self._timed
-        held.append(facts)
-        if len(held) >= _COMBINED_AT:
-            held[:] = [combined(held)]
+            group = self._timed
+        group.append(facts)
+        if len(group) >= _COMBINED_AT:
+            group[:] = [combined(group)]
 
     @property
     def facts(self) -> RunFacts:

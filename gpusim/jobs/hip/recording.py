@@ -151,7 +151,18 @@ class _RecordingSession(Session):
 def record(program: HostProgram, gpu: GpuSpec, reporter: Reporter, execute: bool) -> ProgramRecording:
     """Run a program of one process to its end and keep what it launches.
 
-    execute: its launches are executed, in order; otherwise they are only kept. Raises ProgramError, HipBuildError.
+    Args:
+        program: the program.
+        gpu: the GPU.
+        reporter: notified of progress.
+        execute: execute its launches, in order; otherwise they are only kept.
+
+    Returns:
+        The launches.
+
+    Raises:
+        ProgramError: the program failed.
+        HipBuildError: the runtime library cannot be built.
     """
     recording = ProgramRecording()
 

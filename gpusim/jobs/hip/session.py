@@ -227,7 +227,7 @@ class Session:
             return
         kernel = self._code.kernel(function)
         if not self._exact:
-            lds = round_up_dynamic_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)  # type: ignore[arg-type]
+            lds = round_up_dynamic_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
         self._run(self._calls.with_buffer(launch), stream)
 

@@ -11,24 +11,33 @@ from spartan.shadows import shadows_of
 
 
 def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, CheckResult]:
-    """Execute a launch under watch; returns what it counted and what was found. A fault ends it and is a finding.
+    """Execute a launch under watch. A fault ends it and is a finding.
 
-    Raises what FunctionalContext raises, and OccupancyError.
+    Args:
+        command: the launch.
+        gpu: the GPU.
+        observe: called with the progress; ends the launch by returning False.
+
+    Returns:
+        What was counted and what was found.
+
+    Raises:
+        OccupancyError: a workgroup does not fit a compute unit.
     """
     launch, begun = command.launch, time.perf_counter()
-    found = checked(
+    check = checked(
         launch, residency(launch, gpu), command.max_instructions, observe, command.serve, shadows_of(launch) or None
     )
     x, y, z = launch.workgroups
     kernel = {
         "name": launch.kernel.name,
         "clock_ghz": gpu.clock_ghz,
-        "workgroups": found.workgroups,
+        "workgroups": check.workgroups,
         "workgroups_total": x * y * z,
-        "wavefronts": found.wavefronts,
-        "wavefront_instructions": found.instructions,
+        "wavefronts": check.wavefronts,
+        "wavefront_instructions": check.instructions,
     }
-    facts = RunFacts.of(partial=not found.finished, kernel=kernel)
-    wall_s = time.perf_counter() - begun - found.compile_s
-    facts.add("simulator", {"wall_s": wall_s, "cpu_s": found.seconds, "compile_s": found.compile_s})
-    return facts, found
+    facts = RunFacts.of(partial=not check.finished, kernel=kernel)
+    wall_s = time.perf_counter() - begun - check.compile_s
+    facts.add("simulator", {"wall_s": wall_s, "cpu_s": check.seconds, "compile_s": check.compile_s})
+    return facts, check

@@ -260,8 +260,19 @@ def execute(
 ) -> "FunctionalResult":
     """Execute a launch for its results alone, its sparse loads answered as the compaction engine answers them.
 
-    pool: of contexts, for launches without sparse regions, which are compacted as they are now; serve, residency,
-    raises: see `isa.execution.emulator.run_functional`.
+    Args:
+        launch: the launch.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+        observer: called with the progress; ends the launch by returning False.
+        pool: of contexts, for launches without sparse regions, which are compacted as they are now.
+        serve: called after every slice (see `isa.execution.emulator.run_functional`).
+        residency: how many workgroups are resident at a time; None: one.
+
+    Returns:
+        What was executed.
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
     from isa.execution.emulator import run_functional
     from spartan.shadows import shadows_of
@@ -279,9 +290,22 @@ def executed(
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
-    """Execute a launch without the timing model, and return what it counts.
+    """Execute a launch without the timing model.
 
-    pool, serve: see `run_functional`. Raises what it raises, and OccupancyError.
+    Args:
+        launch: the launch.
+        gpu: the GPU.
+        max_instructions: of one wavefront, before it counts as an endless loop.
+        observe: called with the progress; ends the launch by returning False.
+        pool: of contexts of earlier launches.
+        serve: called after every slice (see `isa.execution.emulator.run_functional`).
+
+    Returns:
+        What was counted.
+
+    Raises:
+        OccupancyError: a workgroup does not fit a compute unit.
+        ExecutionFault: the kernel is in error.
     """
     start = time.perf_counter()
     done = execute(launch, max_instructions, observe, pool, serve, residency(launch, gpu))

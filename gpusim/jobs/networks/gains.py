@@ -55,7 +55,8 @@ def _timed(result: Result, column: RunMetrics) -> dict[Place, ResultRow]:
 
 
 def _us(rows: list[ResultRow]) -> float:
-    return plain_sum(row.values["time_us"] for row in rows)
+    time_us: float = plain_sum(row.values["time_us"] for row in rows)
+    return time_us
 
 
 def _launching(column: RunMetrics) -> float:

@@ -62,15 +62,30 @@ def run_network(
 ) -> NetworkResult:
     """Run a network's layers on the simulated GPU, as `gpusim net` does, and return what each cost.
 
-    network: a file, a shipped one's name, or a mapping such as a YAML file holds; batch: None: the file's, or 1; phase:
-    "inference" or "train"; layers: "conv2:conv5" reports these alone; gpu: a GPU's file, name or mapping; sets: values
-    laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
-    by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; store: a
-    file where what is found out about launches is kept for later runs; engine: "on": convolutions over activation
-    maps skip zeros, "off", or "both", compared; gains: "fusion" or "l1_bypass": without it and with it, compared;
-    checked: assert the model's conservation laws; quiet: report no progress on standard error.
+    Args:
+        network: a file, a shipped one's name, or a mapping such as a YAML file holds.
+        batch: images; None: the file's, or 1.
+        phase: "inference" or "train".
+        layers: "conv2:conv5" reports these alone; None: all.
+        gpu: a GPU's file, name or mapping.
+        sets: values laid over it, and `training.rate` and the like.
+        data: "real", "synthetic" or "auto".
+        jobs: processes.
+        inputs: arrays by tensor: inputs, `labels`, parameters.
+        outputs: keep outputs and gradients.
+        verify: compare with NumPy.
+        store: a file where what is found out about launches is kept for later runs.
+        engine: "on": convolutions over activation maps skip zeros; "off"; or "both", compared.
+        gains: "fusion" or "l1_bypass": without it and with it, compared.
+        checked: assert the model's conservation laws.
+        quiet: report no progress on standard error.
 
-    Raises UserError for what cannot be run, and what a launch raises.
+    Returns:
+        Metrics of the network, its layers and launches.
+
+    Raises:
+        UserError: the network cannot be run so.
+        SimulationError: a launch failed.
     """
     choices = (
         ("phase", phase, Phase),

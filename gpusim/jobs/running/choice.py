@@ -54,26 +54,34 @@ def likeliest(found: Sequence[Candidate]) -> Candidate:
     return min(find_contenders(found), key=lambda one: (one.most, one.least))
 
 
-def decide(found: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
+def decide(candidates: Sequence[Candidate]) -> MeasurementRequest | KernelChoice:
     """Choose by what is known, or ask for the measurement that is needed first."""
-    asked = find_contenders(found)
-    fastest = min((one.least for one in found if one.measured), default=inf)
-    unknown = [one for one in asked if one.measurable and one.least < min(one.most, fastest)]
+    asked = find_contenders(candidates)
+    fastest = min((c.least for c in candidates if c.measured), default=inf)
+    unknown = [c for c in asked if c.measurable and c.least < min(c.most, fastest)]
     if unknown and len(asked) > 1:
-        return MeasurementRequest(min(unknown, key=lambda one: one.least).name, fastest)
-    chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]
+        return MeasurementRequest(min(unknown, key=lambda c: c.least).name, fastest)
+    chosen, figures = likeliest(candidates).name, [c for c in candidates if c.least == c.most and isfinite(c.least)]
     return KernelChoice(
         chosen,
-        {one.name: int(one.least) for one in sorted(figures, key=lambda one: one.least) if one.measured},
-        {o.name: int(o.least) for o in found if o.name != chosen and o.least < o.most and isfinite(o.least)},
-        {one.name: int(one.least) for one in figures if not one.measured},
+        {c.name: int(c.least) for c in sorted(figures, key=lambda c: c.least) if c.measured},
+        {c.name: int(c.least) for c in candidates if c.name != chosen and c.least < c.most and isfinite(c.least)},
+        {c.name: int(c.least) for c in figures if not c.measured},
     )
 
 
 def choose(
     candidates: Sequence[Candidate], measure: Callable[[MeasurementRequest], Measured] = lambda asked: inf
 ) -> KernelChoice:
-    """Choose the fastest of several candidates; the likeliest where nothing can be measured."""
+    """Choose the fastest of several candidates; the likeliest where nothing can be measured.
+
+    Args:
+        candidates: at least one.
+        measure: returns a candidate's cycles.
+
+    Returns:
+        The choice and its reasons.
+    """
     return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
 
 
@@ -81,8 +89,14 @@ def choose_all(
     candidates: Mapping[K, Sequence[Candidate]],
     measure: Callable[[Mapping[K, MeasurementRequest]], Mapping[K, Measured]],
 ) -> dict[K, KernelChoice]:
-    """Choose the fastest candidate for each key. measure: called with one question for each key that has any, all at
-    once.
+    """Choose the fastest candidate for each key.
+
+    Args:
+        candidates: at least one for each key.
+        measure: called with one question for each key that has any, all at once.
+
+    Returns:
+        The choice for each key.
     """
     open_, chosen = dict(candidates), dict[K, KernelChoice]()
     while open_:
@@ -94,10 +108,10 @@ def choose_all(
     return {key: chosen[key] for key in candidates}
 
 
-def _known(one: Candidate, question: MeasurementRequest, cycles: Measured) -> Candidate:
+def _known(candidate: Candidate, question: MeasurementRequest, cycles: Measured) -> Candidate:
     """Return what is known of a candidate once a question is answered."""
-    if one.name != question.name:
-        return one
+    if candidate.name != question.name:
+        return candidate
     if cycles is None:
-        return replace(one, least=question.most)
-    return replace(one, least=cycles, most=cycles, measured=True)
+        return replace(candidate, least=question.most)
+    return replace(candidate, least=cycles, most=cycles, measured=True)

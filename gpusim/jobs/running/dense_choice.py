@@ -36,7 +36,15 @@ def add_choices(choices: Choices) -> None:
 
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
-    """Return the name of the kernel that is the fastest by its estimate alone."""
+    """Return the name of the kernel that is the fastest by its estimate alone.
+
+    Args:
+        shape: of the product.
+        gpu: the GPU.
+
+    Returns:
+        A name of GEMM_KERNELS.
+    """
     return likeliest(dense_candidates(shape, gpu_facts(gpu))).name
 
 
@@ -48,9 +56,20 @@ def dense_candidates(shape: GemmShape, gpu: GpuFacts) -> list[Candidate]:
 def choose_dense(
     shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool] = lambda: False
 ) -> KernelChoice:
-    """Choose the fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
+    """Choose the fastest dense kernel for a shape, of those whose operands and workspace fit the GPU's memory.
 
-    Raises DeviceMemoryError if there is none, KeyboardInterrupt once `stopped()`, and what a launch raises.
+    Args:
+        shape: of the product.
+        gpu: the GPU.
+        reporter: notified of progress.
+        stopped: whether the run was interrupted.
+
+    Returns:
+        The choice and its reasons.
+
+    Raises:
+        DeviceMemoryError: none fits.
+        KeyboardInterrupt: `stopped()` returned True.
     """
     key = (shape, gpu.model_dump_json())
     if key not in _known:

@@ -26,17 +26,17 @@ def merged(records: Sequence[RunRecord]) -> RunRecord:
     a comparison with NumPy is the worst of all.
     """
     first, facts = records[0], _FactMerger()
-    times = [one.host_time_us for one in records if one.host_time_us is not None]
+    times = [each.host_time_us for each in records if each.host_time_us is not None]
     return replace(
         first,
-        launches=[facts.of(same) for same in zip(*(one.launches for one in records), strict=True)],
-        parts=[_part(same, facts) for same in zip(*(one.parts for one in records), strict=True)],
+        launches=[facts.of(same) for same in zip(*(each.launches for each in records), strict=True)],
+        parts=[_part(same, facts) for same in zip(*(each.parts for each in records), strict=True)],
         host_time_us=fmean(times) if times else None,
-        values=first.values | ({"spent_s": fsum(one.values["spent_s"] for one in records)} if first.parts else {}),
-        setup_s=fsum(one.setup_s for one in records),
-        verify_s=fsum(one.verify_s for one in records),
-        peak_memory_mb=max((one.peak_memory_mb for one in records if one.peak_memory_mb is not None), default=None),
-        verification=_worst([one.verification for one in records if one.verification is not None]),
+        values=first.values | ({"spent_s": fsum(each.values["spent_s"] for each in records)} if first.parts else {}),
+        setup_s=fsum(each.setup_s for each in records),
+        verify_s=fsum(each.verify_s for each in records),
+        peak_memory_mb=max((each.peak_memory_mb for each in records if each.peak_memory_mb is not None), default=None),
+        verification=_worst([each.verification for each in records if each.verification is not None]),
     )
 
 
@@ -75,15 +75,15 @@ def _mean(drawn: Sequence[RunFacts]) -> RunFacts:
 def _part(drawn: Sequence[PartRecord], facts: _FactMerger) -> PartRecord:
     """Merge a part of each run; launches that a run does not know have no facts, nor has their part."""
     launches = []
-    for same in zip(*(one.launches for one in drawn), strict=True):
-        known = [one.facts for one in same if one.facts is not None]
+    for same in zip(*(part.launches for part in drawn), strict=True):
+        known = [part.facts for part in same if part.facts is not None]
         launches.append(_launch(same, facts.of(known) if len(known) == len(same) else None))
-    known = [one.facts for one in drawn if one.facts is not None]
+    known = [part.facts for part in drawn if part.facts is not None]
     return replace(
         drawn[0],
         launches=launches,
         facts=facts.of(known) if len(known) == len(drawn) else None,
-        verification=_worst([one.verification for one in drawn if one.verification is not None]),
+        verification=_worst([part.verification for part in drawn if part.verification is not None]),
     )
 
 

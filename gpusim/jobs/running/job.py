@@ -108,7 +108,16 @@ def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
 
 
 def check_watched(named: str, every: int, sampled: bool) -> None:
-    """Raise UserError for counters over time of sampled launches. named: the key or option that asks for them."""
+    """Check that launches whose counters are recorded over time are not sampled.
+
+    Args:
+        named: key or option that asks for them.
+        every: cycles between two records; 0: none.
+        sampled: whether launches are sampled.
+
+    Raises:
+        UserError: both are asked for.
+    """
     if every and sampled:
         raise UserError(
             f"{named} {every} is not allowed of sampled launches, which are not simulated cycle by cycle: they have no"
@@ -117,7 +126,18 @@ def check_watched(named: str, every: int, sampled: bool) -> None:
 
 
 def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every: int) -> None:
-    """Raise UserError for draws of a machine that is sampled, not timed, or watched every so many cycles."""
+    """Check that draws of a machine are neither sampled, untimed, nor watched every so many cycles.
+
+    Args:
+        perturbation: number of the first draw.
+        draws: how many there are.
+        sampled: whether launches are sampled.
+        timed: whether they are timed.
+        every: cycles between two records of counters; 0: none.
+
+    Raises:
+        UserError: the run would mean nothing.
+    """
     if every and draws > 1:
         raise UserError(
             f"run.every: {every} is not allowed of a mean over draws, whose launches differ in length;"
@@ -126,14 +146,14 @@ def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every
     asked = {"perturbation": perturbation} if perturbation else {}
     asked |= {"draws": draws} if draws > 1 else {}
     for name, value in asked.items():
-        said = f"run.{name}: {value} is not allowed of"
+        error = f"run.{name}: {value} is not allowed of"
         if sampled:
             raise UserError(
-                f"{said} a sampled run, which counts from the first cycle, and whose half-widths say how far off a part"
-                " of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
+                f"{error} a sampled run, which counts from the first cycle, and whose half-widths say how far off a"
+                " part of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
             )
         if not timed:
-            raise UserError(f"{said} a run without timing: no draw changes its result")
+            raise UserError(f"{error} a run without timing: no draw changes its result")
 
 
 def launches(
@@ -144,7 +164,19 @@ def launches(
     every: int = 0,
     perturbation: int = 0,
 ) -> RunOptions:
-    """Return how launches are run: what is asserted, listed, and when they end (gpusim.jobs.host.command_processor)."""
+    """Return how launches are run (gpusim.jobs.host.command_processor).
+
+    Args:
+        checked: assert the model's conservation laws.
+        hotspots: how many of the costliest instructions are listed.
+        max_cycles: cycles after which a launch ends; 0: none.
+        sampling: how launches are sampled; None: whole.
+        every: cycles between two records of counters; 0: none.
+        perturbation: number of the machine's draw; 0: as built.
+
+    Returns:
+        The options.
+    """
     return RunOptions(
         checked, hotspots, max_cycles=max_cycles, sampling=sampling, every=every, perturbation=perturbation
     )

@@ -17,10 +17,17 @@ CYCLE_LIMIT = "cycle limit"  # beside the reasons of gpusim.base.interrupt
 
 
 def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | None = None) -> list[RunRecord]:
-    """Run the job's variants in order and return one record of each.
+    """Run the job's variants in order.
 
-    timeline: what happens in the launches is drawn into it. After an interrupt, and where a launch reached its limit of
-    cycles, the list holds what is known by then, and its last record is marked partial.
+    Args:
+        job: the job.
+        reporter: notified of progress.
+        interrupt: whether the run was interrupted.
+        timeline: what happens in the launches is drawn into it.
+
+    Returns:
+        One record of each variant. After an interrupt, and where a launch reached its limit of cycles, the list holds
+            what is known by then, and its last record is marked partial.
     """
     records: list[RunRecord] = []
     several = len(job.variants) > 1  # of one alone its steps are told, if it has any
@@ -43,28 +50,28 @@ def _drawn(job: Job, variant: Variant, reporter: Reporter, interrupt: Interrupt,
 
     Of several, those that were whole count where two or more were, else what there is of the first.
     """
-    draws, found = job.options.draws, list[RunRecord]()
+    draws, records = job.options.draws, list[RunRecord]()
     if draws > 1 and timeline is not None:
         raise UserError(f"timeline: shows one run, and {draws} draws are {draws} runs: run.perturbation names one")
     for draw in range(draws):
         if draws > 1:
             reporter.say(f"draw {draw + 1} of {draws}")
         record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
-        found.append(record)
+        records.append(record)
         try:
             _run_variant(job, variant, record, reporter, interrupt, timeline, draw)
         except KeyboardInterrupt:
             record.partial = True
         if record.partial:
             break
-    whole = [one for one in found if not one.partial]
+    whole = [drawn for drawn in records if not drawn.partial]
     if len(whole) < 2:
-        found[0].partial, found[0].stopped_by = found[-1].partial, found[-1].stopped_by
-        return found[0]
+        records[0].partial, records[0].stopped_by = records[-1].partial, records[-1].stopped_by
+        return records[0]
     from gpusim.jobs.running.draws import merged  # where it is asked for
 
     record = merged(whole)
-    record.partial, record.stopped_by = len(whole) < draws, found[-1].stopped_by
+    record.partial, record.stopped_by = len(whole) < draws, records[-1].stopped_by
     return record
 
 

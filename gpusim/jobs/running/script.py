@@ -33,7 +33,19 @@ class RunResult(MetricResult):
 
 
 def ran(job: Job, reporter: Reporter, timeline: Watcher | None = None) -> tuple[dict[str, Any], list[RunRecord]]:
-    """Run a job for a script, and return its JSON object and its records. Raises KeyboardInterrupt once interrupted."""
+    """Run a job for a script.
+
+    Args:
+        job: the job.
+        reporter: notified of progress.
+        timeline: what happens in the launches is drawn into it.
+
+    Returns:
+        Its JSON object and its records.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
     with Interrupt() as interrupt:
         records = runner.run(job, reporter, interrupt, timeline)
     if interrupt.asked:

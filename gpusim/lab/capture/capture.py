@@ -459,7 +459,8 @@ def describe_device(torch: Any, device: Any) -> dict[str, Any]:
 
 def zero_share(parts: list[Any]) -> float:
     """Return the share of zeros of tensors."""
-    return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
+    zeros: int = sum(int((part == 0).sum()) for part in parts)
+    return zeros / sum(int(part.numel()) for part in parts)
 
 
 def keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:

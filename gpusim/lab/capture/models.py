@@ -7,6 +7,7 @@ Convolutions are numbered from one in module names, as in the networks' own pape
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -32,7 +33,12 @@ def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None
     'vggnet11', 'resnet10', 'cifarnet' and 'cifar7', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
     circulant: cifar7's weights; None: dense ones.
     """
-    small = {"vggnet11": vggnet_11, "resnet10": resnet_10, "cifarnet": cifarnet, "cifar7": lambda: cifar_7(circulant)}
+    small: dict[str, Callable[[], nn.Module]] = {
+        "vggnet11": vggnet_11,
+        "resnet10": resnet_10,
+        "cifarnet": cifarnet,
+        "cifar7": lambda: cifar_7(circulant),
+    }
     large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
     network = small[model]() if model in small else large[model](classes)
     for module in network.modules():

@@ -1,7 +1,7 @@
 """`gpusim bench`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,7 +89,7 @@ def bench(
     return EXIT_WORSE if problems else 0
 
 
-def lines(r: "BenchResult", before: list[dict]) -> list[str]:
+def lines(r: "BenchResult", before: list[dict[str, Any]]) -> list[str]:
     """Return the measurement as a person reads it.
 
     before: earlier measurements, the last of which it is compared with.

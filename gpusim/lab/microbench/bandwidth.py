@@ -3,6 +3,8 @@
 Each is the difference of two launches that move different amounts, in bytes a cycle.
 """
 
+from collections.abc import Callable
+
 from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
 from gpusim.model.core.facts import RunFacts
@@ -66,7 +68,7 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, betwee
 def measure(bench: Bench, results: MicrobenchResults) -> None:
     """Bytes a cycle and compute unit, GB/s, and shares of what the pins carry."""
     gpu = bench.gpu
-    todo = {
+    todo: dict[str, tuple[str, Callable[[], float]]] = {
         "l1": ("L1 reads", lambda: rate_kernel(bench, "load_dwordx4", 16, 2)),
         "lds": ("LDS reads", lambda: rate_kernel(bench, "lds_read_b64", 8, 4)),
         "scalar": ("scalar cache reads", lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8)),

@@ -64,7 +64,7 @@ class SparsePass:
                 f"{self.layer} {self.what}: zeros from {FIXED_3(least)} to {FIXED_3(most)}; times are known from"
                 f" {GENERAL(self.zeros[0])} to {GENERAL(self.zeros[-1])}"
             )
-        return np.interp(zeros, self.zeros, self.sparse_us)
+        return np.asarray(np.interp(zeros, self.zeros, self.sparse_us))
 
     @property
     def interpolation_error(self) -> float | None:

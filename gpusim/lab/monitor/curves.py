@@ -73,7 +73,7 @@ class Curves:
 
     def line(self, name: str) -> np.ndarray:
         """Return a map's sparsity in each iteration, float64 [length]; before the first row it is the first row's."""
-        return np.interp(np.arange(self.length), self.iterations, self.sparsity[:, self.maps.index(name)])
+        return np.asarray(np.interp(np.arange(self.length), self.iterations, self.sparsity[:, self.maps.index(name)]))
 
 
 def load_curves(given: str) -> Curves:
@@ -157,7 +157,7 @@ def rising(iterations: int, first: float, last: float, rise: int, noise: float =
 
 def with_jump(curve: np.ndarray, iteration: int, height: float) -> np.ndarray:
     """Return the curve, higher by `height` from an iteration on and clipped to 0..1."""
-    return np.clip(curve + np.where(np.arange(len(curve)) >= iteration, height, 0.0), 0.0, 1.0)
+    return np.asarray(np.clip(curve + np.where(np.arange(len(curve)) >= iteration, height, 0.0), 0.0, 1.0))
 
 
 def observed(length: int = 50_000, seed: int = 0) -> Curves:

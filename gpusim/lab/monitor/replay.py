@@ -41,7 +41,7 @@ class MapReplay:
     def errors(self) -> np.ndarray:
         """|believed - true| in the iterations with a belief."""
         known = ~np.isnan(self.believed)
-        return np.abs(self.believed[known] - self.truth[known])
+        return np.asarray(np.abs(self.believed[known] - self.truth[known]))
 
     @property
     def mean_error(self) -> float | None:

@@ -153,7 +153,7 @@ class _Deviations:
 
     @property
     def points(self) -> int:
-        return self.off.shape[1]
+        return int(self.off.shape[1])
 
     def least(self) -> tuple[float, list[float]]:
         """Return the least error, and the time of each kind at which it occurs."""

@@ -137,7 +137,7 @@ def _sum(node: Any, bucket: Bucket) -> Any:
 
 def _delimited(message: Any) -> bytes:
     """Return a message behind its length as a varint."""
-    content = message.SerializeToString(deterministic=True)
+    content: bytes = message.SerializeToString(deterministic=True)
     length, head = len(content), bytearray()
     while length > 127:
         head.append(length & 127 | 128)

@@ -63,7 +63,15 @@ class AreaRow:
 
 
 def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[AreaRow]:
-    """Return the engine's parts, Dong 2020's first, at the process of `spec`."""
+    """Return the engine's parts, Dong 2020's first.
+
+    Args:
+        engine: the engine.
+        spec: process and energies; None: the defaults.
+
+    Returns:
+        A row for each part, areas in um2.
+    """
     spec = spec or EnergySpec()
     logic = spec.scale**2
     bit = CELL_UM2 * (spec.process_nm / CELL_NM) ** 2 / ARRAY_EFFICIENCY
@@ -100,5 +108,13 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Area
 
 
 def added_um2(parts: list[AreaRow], source_alone: bool = False) -> float:
-    """Return the area added to L2's: of Dong 2020's list alone, or of the configured engine."""
+    """Return the area added to L2's.
+
+    Args:
+        parts: rows of `engine_area`.
+        source_alone: count Dong 2020's list alone; otherwise the configured engine.
+
+    Returns:
+        The area in um2.
+    """
     return plain_sum(part.um2 for part in parts if part.extra and (part.in_source or not source_alone))

@@ -82,19 +82,19 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     if not share:
         return SamplingDecision(0, False)
     first = measured.first(left.skippable, spec)
-    found = measured.ratios(first, left.skippable, spec)
+    estimated = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
-    if len(measured.laps) > 1 and found.moving > MOST_MOVING:
+    if len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
         return SamplingDecision(0, False)
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
         return SamplingDecision(0, False)
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
-    if elsewhere and few <= 0 and found.squares(found.doubts, _PACE.cycles) <= wanted:
+    if elsewhere and few <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
         return SamplingDecision(left.jump(0), True)
-    if len(measured.laps) < LEAST_FOR_DRIFT or found.squares((found.drift,), _PACE.cycles) > wanted / 2:
+    if len(measured.laps) < LEAST_FOR_DRIFT or estimated.squares((estimated.drift,), _PACE.cycles) > wanted / 2:
         return SamplingDecision(0, False)
-    needed = _more(_RatioForecast(measured, first, found, spec), left, wanted)
+    needed = _more(_RatioForecast(measured, first, estimated, spec), left, wanted)
     more = max(needed, few) if needed else 0
     worth = measured.jumps or left.skippable - more * left.lap >= LEAST_SKIPPED * left.total
     return SamplingDecision(left.jump(more) if more and worth else 0, False)
@@ -119,17 +119,17 @@ class _RatioForecast:
         Between them are jumps over `part` workgroups each, with one of half as many at the end; the laps are taken to
         be like those so far. anew: leave all laps so far out.
         """
-        measured, found, spec = self.measured, self.found, self.spec
+        measured, estimated, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
         counts = [*count_laps_left(measured.counts, first), *[1] * more]
         weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
-        noise = found.noise
+        noise = estimated.noise
         t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
         passed = measured.age(first, more) - measured.age(self.first)
         return float(
-            t * t * noise.inflation * found.lap_variance(_PACE.cycles) * (weights**2).sum()
-            + found.squares((found.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
-            + found.squares((found.jump,), _PACE.cycles)
+            t * t * noise.inflation * estimated.lap_variance(_PACE.cycles) * (weights**2).sum()
+            + estimated.squares((estimated.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
+            + estimated.squares((estimated.jump,), _PACE.cycles)
         )
 
 

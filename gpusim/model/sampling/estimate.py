@@ -96,29 +96,29 @@ def ratios(
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    found = noise(laps, columns.work, columns.cycles, spec, strata, after)
+    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata, after)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
-    t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
-    spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
+    t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
+    spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)
     in_time = append_lap(totals, after)
-    moved = _drift(in_time, columns, found, scale, settling, 2.0)[waits]
+    moved = _drift(in_time, columns, laps_noise, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
         values=values,
-        chance=Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
+        chance=Replicates(t * t * laps_noise.inflation * float((weights**2).sum()), laps_noise.rows * scale),
         settling=Replicates(z * z, unsettled[np.newaxis]),
-        drift=Replicates(z * z, _drift(in_time, columns, found, scale, settling)[np.newaxis]),
+        drift=Replicates(z * z, _drift(in_time, columns, laps_noise, scale, settling)[np.newaxis]),
         jump=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
-        noise=found,
+        noise=laps_noise,
         moving=float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
 
 def _drift(
-    totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float, sure: float = 1.0
+    totals: np.ndarray, columns: Columns, laps_noise: Noise, scale: float, settling: float, sure: float = 1.0
 ) -> np.ndarray:
     """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
 
@@ -130,7 +130,7 @@ def _drift(
         return np.zeros(totals.shape[1])
     earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
-    by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
+    by_chance = 2 / half * laps_noise.inflation * scale**2 * (laps_noise.rows**2).sum(axis=0)
     left = max(0.5, settling / (count - half))
     return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - sure**2 * by_chance, 0)) * left)
 
@@ -167,21 +167,21 @@ def estimate(
     the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
     part that the last jump passed over; rounds: of all these workgroups.
     """
-    found = ratios(laps, weights, age, columns, spec, lap_rounds)
+    estimated = ratios(laps, weights, age, columns, spec, lap_rounds)
     surprise = np.zeros((1, laps.shape[-1]))
     if after is not None and after[columns.work] > 0:
         part = float(after[columns.work] / laps[..., columns.work].sum()) * len(laps)
-        surprise = _surprise(after, part, part * lap_rounds, found, columns, spec)
+        surprise = _surprise(after, part, part * lap_rounds, estimated, columns, spec)
         if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
             # it is as far from its work's counts as a lap is: what is a part of one varies the more
-            found = ratios(laps, weights, age, columns, spec, lap_rounds, after=after * part**-0.5)
+            estimated = ratios(laps, weights, age, columns, spec, lap_rounds, after=after * part**-0.5)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
     skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
-    doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts]
+    doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in estimated.doubts]
     z = quantile(spec.confidence, MANY_DEGREES)
-    slow = spec.slow_change * _doublings(age, rounds) * found.values * columns.timed * skipped
+    slow = spec.slow_change * _doublings(age, rounds) * estimated.values * columns.timed * skipped
     doubts.append(Replicates(z * z, slow[np.newaxis]))
     if not work:
         lengths = _length_deviations(laps, columns)
@@ -189,11 +189,11 @@ def estimate(
             length = after[columns.ended_work] / max(after[columns.ended], 1)
             beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
             lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
-        t = quantile(spec.confidence, found.noise.degrees)
-        doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
+        t = quantile(spec.confidence, estimated.noise.degrees)
+        doubts.append(Replicates(t * t, lengths[:, np.newaxis] * estimated.values * skipped))
     if surprise.any():
         doubts.append(Replicates(z * z, surprise * skipped * last_part))
-    return CountEstimate(found.values * skipped, tuple(doubts), found.noise)
+    return CountEstimate(estimated.values * skipped, tuple(doubts), estimated.noise)
 
 
 def _doublings(age: float, rounds: float) -> float:
@@ -210,7 +210,7 @@ def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
 
 
 def _surprise(
-    after: np.ndarray, part: float, rounds: float, found: Ratios, columns: Columns, spec: SamplingSpec
+    after: np.ndarray, part: float, rounds: float, estimated: Ratios, columns: Columns, spec: SamplingSpec
 ) -> np.ndarray:
     """Return, by column, how far what followed the last jump is from the forecast, beyond chance and tolerance.
 
@@ -218,10 +218,10 @@ def _surprise(
     what follows it, which hides a part of the difference: half of it up to a round later. The result is a row of
     deviations.
 
-    after: counted then; part, rounds: how many laps and rounds that is; found: of the laps before the jump.
+    after: counted then; part, rounds: how many laps and rounds that is; estimated: of the laps before the jump.
     """
-    chance = found.noise.inflation * (found.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
-    apart = after / float(after[columns.work]) - found.values
-    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * found.values) ** 2, apart, 0)
+    chance = estimated.noise.inflation * (estimated.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
+    apart = after / float(after[columns.work]) - estimated.values
+    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * estimated.values) ** 2, apart, 0)
     seen = max(rounds / 2 if rounds < 1 else 1 - 1 / (2 * rounds), spec.tail_rounds / 2)
     return np.asarray(beyond * _ANYWHERE / min(seen, 1))[np.newaxis]

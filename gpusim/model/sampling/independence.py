@@ -24,11 +24,11 @@ def dependence(instructions: Sequence[Instruction], sparse: bool = False) -> str
         target = instruction.branch_target
         if target is None or target > instruction.address:
             continue
-        loop = [one for one in instructions if target <= one.address <= instruction.address]
-        for one in loop:
-            if one.opcode.mnemonic == "s_sleep":
-                return f"the loop at {target:#x} waits (s_sleep at {one.address:#x})"
-            past_cache = "load" in one.opcode.flags and one.opcode.encoding != "ds" and one.fields.get("glc")
-            if past_cache and not (sparse and one.opcode.mnemonic == SPARSE_LOAD):
-                return f"the loop at {target:#x} reads past its cache ({one.opcode.mnemonic} glc at {one.address:#x})"
+        loop = [each for each in instructions if target <= each.address <= instruction.address]
+        for each in loop:
+            if each.opcode.mnemonic == "s_sleep":
+                return f"the loop at {target:#x} waits (s_sleep at {each.address:#x})"
+            past_cache = "load" in each.opcode.flags and each.opcode.encoding != "ds" and each.fields.get("glc")
+            if past_cache and not (sparse and each.opcode.mnemonic == SPARSE_LOAD):
+                return f"the loop at {target:#x} reads past its cache ({each.opcode.mnemonic} glc at {each.address:#x})"
     return ""

@@ -73,10 +73,18 @@ class LaunchSampler:
 
 
 def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
-    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over, or in
-    another way.
+    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over.
 
-    run: simulates the launch, steered, each time in the same state; searches: as of `LaunchSampler`.
+    Args:
+        run: simulates the launch, steered, each time in the same state.
+        spec: how it is sampled.
+        searches: as of `LaunchSampler`.
+
+    Returns:
+        The launch's facts, estimated.
+
+    Raises:
+        ExecutionFault: the kernel is in error.
     """
     try:
         try:
@@ -231,13 +239,13 @@ class _LaunchSteering:
         cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
         and what follows it runs on compute units that are empty in part.)
         """
-        before = found = self._look()
+        before = counts = self._look()
         step = max(1, round(cycles / (LOOKS * self._spec.windows)))
         while self._launch.position < stretch.end:
             yield self._launch.now + step
             if self._launch.position < stretch.end:
-                found = self._look()
-        return np.asarray(found - before)
+                counts = self._look()
+        return np.asarray(counts - before)
 
     def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
@@ -291,7 +299,7 @@ class _LaunchSteering:
         simulated = int(facts.kernel.wavefront_instructions)
         rounds = self._total / self._resident
         confidence = self._spec.confidence
-        strata = [one for one in self._strata if one.jumps]
+        strata = [jumped for jumped in self._strata if jumped.jumps]
         if not strata:
             why = f"{self.reason}; nor within workgroups: {self._not_within}" if self._not_within else self.reason
             facts.sampling = Sampling(confidence, WHOLE, why, rounds, simulated, simulated)
@@ -307,7 +315,7 @@ class _LaunchSteering:
             found = stratum.estimate(self._columns, self._waves)
             added += found.added[:size]
             doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
-        skipped = sum(one.skipped for one in strata)
+        skipped = sum(jumped.skipped for jumped in strata)
         exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(

@@ -93,10 +93,10 @@ def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming:
         raise UnskippableLoopError("its loads find nothing in L2, but work differs between workgroups")
     of_iteration = loop.length * streaming.wavefronts * streaming.workgroups
     kept = streaming.kept
-    found: list[tuple[int, RunFacts]] = []
-    while len(found) < SHORTER_RUNS or _doubt(found, loop.iterations, spec) > spec.error:
-        if plain_sum(n for n, _ in found) + kept > MOST_OF_LOOP * loop.iterations:
-            if len(found) >= SHORTER_RUNS and abs(_cost(found[-2:]) / _cost(found[-3:-1]) - 1) <= SAME_ROUNDS:
+    runs: list[tuple[int, RunFacts]] = []
+    while len(runs) < SHORTER_RUNS or _doubt(runs, loop.iterations, spec) > spec.error:
+        if plain_sum(n for n, _ in runs) + kept > MOST_OF_LOOP * loop.iterations:
+            if len(runs) >= SHORTER_RUNS and abs(_cost(runs[-2:]) / _cost(runs[-3:-1]) - 1) <= SAME_ROUNDS:
                 break
             raise UnskippableLoopError("its loads find nothing in L2, but runs with shorter loops do not lie on a line")
         facts = run(LoopShortener(spec, streaming, kept))
@@ -106,9 +106,9 @@ def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming:
             raise UnskippableLoopError("wavefronts were at the end of their loops before a look at them")
         if not finds_nothing(facts, spec):
             raise UnskippableLoopError("L2 answers its later loads")
-        found.append((kept, facts))
+        runs.append((kept, facts))
         kept *= 2
-    return _extrapolated(found, spec, streaming)
+    return _extrapolated(runs, spec, streaming)
 
 
 def _cost(pair: list[tuple[int, RunFacts]]) -> float:
@@ -126,16 +126,16 @@ def _doubt(found: list[tuple[int, RunFacts]], iterations: int, spec: SamplingSpe
     return z * abs(last - before) * left * log2(iterations / kept) / (facts.cycles + last * left)
 
 
-def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streaming: StreamingLaunchError) -> RunFacts:
+def _extrapolated(runs: list[tuple[int, RunFacts]], spec: SamplingSpec, streaming: StreamingLaunchError) -> RunFacts:
     """Complete the facts of the longest run by the iterations that are left.
 
     What they cost is doubted by as much as it changed from the pair of runs before to the last one, for each time that
     the loop is still to be doubled.
     """
-    loop, (kept, facts) = streaming.loop, found[-1]
+    loop, (kept, facts) = streaming.loop, runs[-1]
     vector = CountVector.of(facts.sections)
-    numbers = [n for n, _ in found[-SHORTER_RUNS:]]
-    counts = [vector.values(one.sections) for _, one in found[-SHORTER_RUNS:]]
+    numbers = [n for n, _ in runs[-SHORTER_RUNS:]]
+    counts = [vector.values(run_facts.sections) for _, run_facts in runs[-SHORTER_RUNS:]]
     before, last = np.diff(counts, axis=0) / np.diff(numbers)[:, np.newaxis]
     left = loop.iterations - kept
     added, changes = last * left, (last - before) * left * log2(loop.iterations / kept)
@@ -144,11 +144,11 @@ def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streami
         Replicates(z2, changes[np.newaxis]),
         Replicates(z2, (spec.within_bias * added * vector.timed)[np.newaxis], WITHIN),
     ]
-    simulated = int(plain_sum(one.kernel.wavefront_instructions for _, one in found))
+    simulated = int(plain_sum(run_facts.kernel.wavefront_instructions for _, run_facts in runs))
     for name in ("wall_s", "cpu_s"):
-        facts.sections["simulator"][name] = plain_sum(one.sections["simulator"][name] for _, one in found)
+        facts.sections["simulator"][name] = plain_sum(run_facts.sections["simulator"][name] for _, run_facts in runs)
     complete(facts, vector, added, doubts, {})
-    shares = ", ".join(str(n) for n, _ in found[:-1])
+    shares = ", ".join(str(n) for n, _ in runs[:-1])
     facts.sampling = Sampling(
         confidence=spec.confidence,
         method=ITERATIONS,

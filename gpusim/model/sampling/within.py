@@ -86,7 +86,7 @@ class StreamingLaunchError(Exception):
     @property
     def fits(self) -> bool:
         """Whether the loop is long enough for as many such runs as are needed."""
-        return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
+        return ((1 << SHORTER_RUNS) - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
 
 
 def inside(spec: SamplingSpec, launch: SteeredLaunch) -> "LoopSteering":
@@ -236,17 +236,17 @@ class LoopSteering:
             return
         costs = []
         for begin, end in ((first, middle), (middle, start)):
-            laps = [lap for one in self._phases[begin.phases : end.phases] for lap in one.counted]
-            passed = plain_sum(one.passed for one in self._phases[begin.phases : end.phases])
+            laps = [lap for phase in self._phases[begin.phases : end.phases] for lap in phase.counted]
+            passed = plain_sum(phase.passed for phase in self._phases[begin.phases : end.phases])
             issued = end.look - begin.look
             cycles = issued[columns.cycles] + (passed * self._pace(laps) if laps else 0)
             costs.append(cycles / (issued[columns.work] + passed))
         if abs(costs[1] / costs[0] - 1) > SAME_ROUNDS:
             return
         phases, issued = self._phases[first.phases :], start.look - first.look
-        times = self._work.of(launch.skip(count)) / (issued[columns.work] + plain_sum(one.passed for one in phases))
-        for one in phases:
-            one.times += times
+        times = self._work.of(launch.skip(count)) / (issued[columns.work] + plain_sum(phase.passed for phase in phases))
+        for phase in phases:
+            phase.times += times
         self._repeated += issued * times
         self._skipped = count
 
@@ -302,8 +302,8 @@ class LoopSteering:
         alike: earlier phases of its kind. The last lap has to have the pace of the one before, or of these phases.
         """
         own = phase.laps[phase.unsettled :]
-        laps = np.array([*(lap for one in alike for lap in one.counted), *own])
-        strata = _strata([*(len(one.counted) for one in alike), len(own)])
+        laps = np.array([*(lap for before in alike for lap in before.counted), *own])
+        strata = _strata([*(len(before.counted) for before in alike), len(own)])
         even = np.full(len(laps), 1 / len(laps))
         found = ratios(laps, even, _LATER_ROUNDS, self._columns, self._spec, strata=strata)
         lap = found.lap_variance(self._columns.cycles) * found.chance.factor * len(laps)
@@ -313,7 +313,7 @@ class LoopSteering:
         spent = phase.before * cycles
         if spent >= MOST_LAPS_SHARE * (room + spent):
             return True
-        done = self._look()[self._columns.work] + plain_sum(one.passed for one in self._phases)
+        done = self._look()[self._columns.work] + plain_sum(before.passed for before in self._phases)
         share = min(room / self._launch.now * done / self._work.total, 1.0)
         shared = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
         allowed = max(self._spec.error**2 - shared, self._spec.error**2 / 4)
@@ -409,13 +409,13 @@ class LoopSteering:
             return
         columns, size = self._columns, len(self._vector.timed)
         added, doubts = self._repeated[:size].copy(), list[Replicates]()
-        for kind in dict.fromkeys(one.kind for one in self._phases):
-            phases = [one for one in self._phases if one.kind == kind]
-            jumped = plain_sum(one.jumped * one.times for one in phases)
-            passed = [(one.passed + one.jumped[columns.work]) * one.times for one in phases]
-            weights = np.array([n * w for one, n in zip(phases, passed, strict=True) for w in one.weights()])
-            laps, whole = np.array([lap for one in phases for lap in one.counted]), plain_sum(passed)
-            strata = _strata([len(one.counted) for one in phases])
+        for kind in dict.fromkeys(phase.kind for phase in self._phases):
+            phases = [phase for phase in self._phases if phase.kind == kind]
+            jumped = plain_sum(phase.jumped * phase.times for phase in phases)
+            passed = [(phase.passed + phase.jumped[columns.work]) * phase.times for phase in phases]
+            weights = np.array([n * w for phase, n in zip(phases, passed, strict=True) for w in phase.weights()])
+            laps, whole = np.array([lap for phase in phases for lap in phase.counted]), plain_sum(passed)
+            strata = _strata([len(phase.counted) for phase in phases])
             works = np.bincount(strata, weights * laps[..., columns.work].sum(axis=1)) / np.bincount(strata, weights)
             laps = laps * (works.mean() / works)[strata][:, np.newaxis, np.newaxis]  # each phase has its own pace
             found = ratios(laps, weights / whole, _LATER_ROUNDS, columns, self._spec, strata=strata)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import EACH
+from gpusim.base.jit import Machine
 from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
@@ -62,7 +63,7 @@ class MachineSnapshot:
     """Cycles of all DRAM data buses."""
 
     @classmethod
-    def of(cls, m: Any, seconds: float) -> "MachineSnapshot":
+    def of(cls, m: Machine, seconds: float) -> "MachineSnapshot":
         """Read the moment from the machine record `m`, at this wall time."""
         counts: dict[str, int] = {}
         for table in _TABLES:
@@ -98,7 +99,7 @@ def rates(before: MachineSnapshot, now: MachineSnapshot) -> dict[str, float | No
     )
 
 
-def compute_units(m: Any) -> list[dict[str, Any]]:
+def compute_units(m: Machine) -> list[dict[str, Any]]:
     """List each compute unit's resident workgroups, wavefronts by STATES, and wavefront-cycles by stall reason."""
     count = int(m.cu.cus)
     states = np.asarray(m.cu.wave["state"][: count * cu.SLOTS]).reshape(count, cu.SLOTS)
@@ -110,7 +111,7 @@ def compute_units(m: Any) -> list[dict[str, Any]]:
     ]
 
 
-def queues(m: Any) -> list[dict[str, Any]]:
+def queues(m: Machine) -> list[dict[str, Any]]:
     """List the depths of the queues: entries of all units of a kind, of the fullest one, and units that hold any."""
     return [
         {"name": name, "entries": int(v.sum()), "fullest": int(v.max(initial=0)), "units": int(np.count_nonzero(v))}

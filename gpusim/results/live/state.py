@@ -8,7 +8,8 @@ from threading import Condition
 from typing import Any
 
 from gpusim.base.formats import DIGITS_5
-from gpusim.results.live.snapshot import RATES, STALL_REASONS, STATES
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.results.live.snapshot import RATES, STATES
 
 SCHEMA = 1
 MOST_SAMPLES = 600  # of a launch; a longer one keeps every second, every fourth, ...

@@ -27,8 +27,15 @@ def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None
     """Show the run on a page on the loopback interface within the block.
 
     The server is a process of its own, so that it answers while compiled code runs, and so that no thread is there when
-    the run forks processes. port: as the option gives it, empty: any free one, None: no page. Raise UserError where the
-    port cannot be had.
+    the run forks processes.
+
+    Args:
+        port: as the option gives it; empty: any free one, None: no page.
+        title: of the page.
+        reporter: reports the page's address.
+
+    Raises:
+        UserError: the port cannot be had.
     """
     if port is None:
         yield

@@ -12,7 +12,8 @@ from gpusim.model.core.counters import TABLES
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.energy import ENERGY
-from gpusim.results.metrics.half_widths import SUFFIX, half_widths
+from gpusim.results.metrics.half_widths import SUFFIX as SUFFIX
+from gpusim.results.metrics.half_widths import half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import MEMORY
 from gpusim.results.metrics.metric import Metric, collect_formula_inputs, counted, ratio

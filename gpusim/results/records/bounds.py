@@ -14,7 +14,15 @@ def find_bound(facts: RunFacts) -> tuple[str, float]:
 
 
 def largest_stalls(facts: RunFacts, count: int = 2) -> list[tuple[str, float]]:
-    """Return the reasons for which wavefronts waited longest, with their share of the resident wavefront-cycles."""
+    """Return the reasons for which wavefronts waited longest.
+
+    Args:
+        facts: of a launch.
+        count: how many reasons.
+
+    Returns:
+        Reasons with their shares of the resident wavefront-cycles.
+    """
     whole = plain_sum(facts.stalls.values())
     reasons = sorted((item for item in facts.stalls.items() if item[0] != "issued"), key=lambda item: -item[1])
     return [(reason, cycles / whole) for reason, cycles in reasons[:count] if cycles and whole]

@@ -12,7 +12,7 @@ from gpusim.base.table import MISSING
 from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.rule import format_location
 from isa.architecture import LANES
-from isa.trace import LINE_BYTES
+from isa.trace import LINE_BYTES as LINE_BYTES
 
 _MANY = 2  # lines for each L2 channel, from which on they could go to all channels alike
 Spot = Mapping[str, Any]
@@ -64,7 +64,8 @@ def _crowded_lines(run: RunMetrics, spot: Spot) -> float:
     channels = _channels(run)
     if spot.get("examined_lines", 0) < _MANY * channels * spot.get("examined", 0):
         return 0.0
-    return max(_examined(spot, "channel_lines") - spot.get("lines", 0) / channels, 0.0)
+    lines: float = spot.get("lines", 0)
+    return max(_examined(spot, "channel_lines") - lines / channels, 0.0)
 
 
 _VECTOR = ("vector_memory",)
@@ -85,7 +86,8 @@ IDLE_LANES = _Waste(
 
 
 def _of(spot: Spot, name: str) -> float:
-    return spot.get(name, 0) / spot["issued"]
+    share: float = spot.get(name, 0) / spot["issued"]
+    return share
 
 
 def _number(value: float) -> str:

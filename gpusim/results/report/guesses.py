@@ -159,12 +159,12 @@ def _copies(run: RunMetrics, _: Any) -> float | None:
     return max(1 - busy_us / time_us, 0.0) if time_us else None
 
 
-def _dispatched(run: RunMetrics, cycles: Any) -> float:
-    engines = (run.gpu.get("dispatch") or {}).get("shader_engines", 1)
+def _dispatched(run: RunMetrics, cycles: float) -> float:
+    engines: int = (run.gpu.get("dispatch") or {}).get("shader_engines", 1)
     return run.number("kernel.wavefronts") * cycles / engines / run.number("kernel.cycles")
 
 
-def _begun(run: RunMetrics, cycles: Any) -> float:
+def _begun(run: RunMetrics, cycles: float) -> float:
     return run.number("kernel.wavefronts") * cycles / (plain_sum(run.group("stalls").values()) or 1)
 
 

@@ -49,7 +49,18 @@ class StoreReader:
         self._connection.close()
 
     def query(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> QueryTable:
-        """Return the rows of an SQL query; raises UserError for wrong SQL, and for anything but one SELECT."""
+        """Return the rows of an SQL query.
+
+        Args:
+            sql: one SELECT.
+            parameters: values of its placeholders, in order or by name.
+
+        Returns:
+            Columns and rows.
+
+        Raises:
+            UserError: the SQL is wrong, or anything but one SELECT.
+        """
         self._connection.set_authorizer(_only_questions)
         try:
             found = self.rows(sql, parameters)
@@ -66,7 +77,19 @@ class StoreReader:
             self._connection.set_authorizer(None)
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> QueryTable:
-        """Return the rows of a statement of gpusim's own; raises sqlite3.Error, and StoreError for a damaged file."""
+        """Return the rows of a statement of gpusim's own.
+
+        Args:
+            sql: the statement.
+            parameters: values of its placeholders, in order or by name.
+
+        Returns:
+            Columns and rows.
+
+        Raises:
+            sqlite3.Error: the statement is wrong.
+            StoreError: the file is damaged.
+        """
         try:
             cursor = self._connection.execute(sql, parameters)
             return QueryTable([column[0] for column in cursor.description or ()], cursor.fetchall())
@@ -84,8 +107,15 @@ class StoreReader:
     def table(self, name: str = "runs", /, **equal: Any) -> QueryTable:
         """Return a table or view of those in docs/results.md, ordered by number.
 
-        equal: columns with the values that rows must have: `table("metrics", name="kernel.cycles")`. Raises UserError
-        that names the nearest table or column.
+        Args:
+            name: its name.
+            equal: columns with the values that rows must have: `table("metrics", name="kernel.cycles")`.
+
+        Returns:
+            Columns and rows.
+
+        Raises:
+            UserError: there is no such table or column; the message names the nearest.
         """
         if name not in self.tables():
             raise UserError(f"table: {unknown_name('table', name, self.tables())}")
@@ -107,7 +137,15 @@ class StoreReader:
     def wide(self, *metrics: str, **equal: Any) -> QueryTable:
         """Return a row for each run and variant, with the metrics of the whole run, a column each.
 
-        metrics: without any, all whose values are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
+        Args:
+            metrics: without any, all whose values are numbers or text.
+            equal: values that runs must have, as in `table("runs", …)`.
+
+        Returns:
+            Columns and rows.
+
+        Raises:
+            UserError: there is no such metric or column.
         """
         known = self.known_metrics()
         check_metrics(metrics, known)
@@ -125,11 +163,17 @@ class StoreReader:
         return QueryTable(["run", *heads[1:], "variant", *shown], rows)
 
     def sweep(self, which: int | str, /, *metrics: str) -> SweepTable:
-        """Return a sweep by its number or name: a row for each known point and variant, with the axes before the
-        metrics.
+        """Return a sweep: a row for each known point and variant, with the axes before the metrics.
 
-        metrics: without any, kernel.cycles and kernel.time_us; next to a sampled metric is its half-width. Raises
-        UserError that names the nearest metric, or says which sweeps there are.
+        Args:
+            which: the sweep's number or name.
+            metrics: without any, kernel.cycles and kernel.time_us; next to a sampled metric is its half-width.
+
+        Returns:
+            The sweep's rows and what was varied.
+
+        Raises:
+            UserError: there is no such metric (the message names the nearest) or sweep (it lists those there are).
         """
         check_metrics(metrics, self.known_metrics())
         return sweep_table(self, which, metrics or DEFAULT_METRICS)
@@ -141,14 +185,18 @@ class StoreReader:
     def whole_runs(
         self, runs: tuple[str, Sequence[Any]] | None, metrics: Sequence[str]
     ) -> tuple[list[Subject], dict[str, Column]]:
-        """Return the subjects (a whole run or its variant) in the order of the runs, and each metric's values by
-        subject.
+        """Return metrics of whole runs and their variants.
 
-        runs: a SELECT of the runs' numbers, with its parameters; None: all runs.
+        Args:
+            runs: a SELECT of the runs' numbers, with its parameters; None: all runs.
+            metrics: paths.
+
+        Returns:
+            The subjects (a whole run or its variant) in the order of the runs, and each metric's values by subject.
         """
         of_runs, values = (f" AND run IN ({runs[0]})", runs[1]) if runs is not None else ("", ())
         sql = f"SELECT id, run, variant FROM subjects WHERE layer IS NULL AND launch IS NULL{of_runs} ORDER BY run, id"
-        subjects: list[Subject] = self.rows(sql, values).rows  # type: ignore[assignment]
+        subjects: list[Subject] = self.rows(sql, values).rows
         numbers = [subject for subject, _, _ in subjects] or [0]
         sql = """
             SELECT subject, value, half_width FROM metric_values JOIN metric_names ON metric = id
@@ -156,8 +204,7 @@ class StoreReader:
         """  # reading other runs' values in between costs less than excluding them
         span = (min(numbers), max(numbers))
         columns: dict[str, Column] = {
-            metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows}  # type: ignore[misc]
-            for metric in metrics
+            metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows} for metric in metrics
         }
         return subjects, columns
 
@@ -185,7 +232,15 @@ class StoreReader:
 
 
 def check_metrics(metrics: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UserError for a metric that the store does not have; it names the nearest."""
+    """Raise an error for a metric that the store does not have.
+
+    Args:
+        metrics: wanted paths.
+        known: paths that the store has.
+
+    Raises:
+        UserError: one is missing; the message names the nearest.
+    """
     for metric in metrics:
         if metric not in known:
             guess = nearest(metric, known)

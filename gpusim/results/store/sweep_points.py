@@ -38,7 +38,7 @@ def swept(results: "StoreReader", which: int | str, wanted: Sequence[str] = ()) 
             expressions.setdefault(path, Expression(path, known, "--metric", "metric"))
     metrics = dict.fromkeys(p for one in expressions.values() for p in one.paths if p in known and p not in plain.axes)
     table = results.sweep(which, *metrics)
-    names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)  # type: ignore[arg-type]
+    names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)
     spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
     return load_sweep_data(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
 

@@ -99,12 +99,24 @@ class SweepTable(QueryTable):
         draw: "Kind | Literal['']" = "",
         style: "Style" = "screen",
     ) -> "Picture":
-        """Draw the sweep, as `gpusim report --figure` does; `save` of what is returned writes a file.
+        """Draw the sweep, as `gpusim report --figure` does.
 
-        metrics: one, of the store's, or an expression; two: a Pareto front, the cost first; x, y, by: axes: across,
-        down (of a heat map), of lines or bars; at: values that points must have; baseline: values of the points with
-        which others are compared; draw: "lines", "bars", "heat-map" or "front"; style: "screen", "paper" or "wide".
-        Raises UserError, and MissingExtraError without Matplotlib.
+        Args:
+            metrics: one, of the store's, or an expression; two: a Pareto front, the cost first.
+            x: axis across.
+            y: axis down, of a heat map.
+            by: axis of lines or bars.
+            at: values that points must have, by axis.
+            baseline: values of the points with which others are compared, by axis.
+            draw: "lines", "bars", "heat-map" or "front"; empty: what fits the axes.
+            style: "screen", "paper" or "wide".
+
+        Returns:
+            The picture, which `save` writes to a file.
+
+        Raises:
+            UserError: the sweep cannot be drawn so.
+            MissingExtraError: Matplotlib is not installed.
         """
         from gpusim.results.report.page.figures import draw_figure
         from gpusim.results.report.sweeps.series import FigureChoice
@@ -131,9 +143,18 @@ class SweepTable(QueryTable):
         """Return the row with the least value of a metric, followed by all that cannot be distinguished from it.
 
         Over several workloads a design is as good as the geometric mean over all of them; the rows are those of the
-        best design, one for each workload, and of its equals. Each environment has its own best. metric: empty:
-        kernel.time_us, or the nearest to it that the table has; least: False: the largest value is the best. Values
-        whose confidence intervals overlap cannot be distinguished, nor can equal ones. Raises UserError.
+        best design, one for each workload, and of its equals. Each environment has its own best. Values whose
+        confidence intervals overlap cannot be distinguished, nor can equal ones.
+
+        Args:
+            metric: empty: kernel.time_us, or the nearest to it that the table has.
+            least: False: the largest value is the best.
+
+        Returns:
+            Columns and rows.
+
+        Raises:
+            UserError: the table lacks the metric.
         """
         from gpusim.results.report.sweeps.points import mean_of
 

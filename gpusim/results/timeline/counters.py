@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.timeline.trace_file import TraceFile
 
@@ -43,12 +46,12 @@ class CounterTracks:
         self._cycle = 0
         self._before: dict[str, int] = {}
 
-    def open(self, m: Any, cycle: int) -> None:
+    def open(self, m: Machine, cycle: int) -> None:
         """Begin to sample in cycle `cycle`."""
         self._cycle, self._before = cycle, self._totals(m)
         self._draw_levels(m, cycle)
 
-    def sample(self, m: Any, cycle: int) -> None:
+    def sample(self, m: Machine, cycle: int) -> None:
         """Draw the counters for the interval from the last sample to cycle `cycle`."""
         cycles = cycle - self._cycle
         if cycles <= 0:
@@ -69,19 +72,19 @@ class CounterTracks:
         self._draw_levels(m, cycle)
         self._cycle, self._before = cycle, totals
 
-    def close(self, m: Any, cycle: int) -> None:
+    def close(self, m: Machine, cycle: int) -> None:
         """End the last interval in cycle `cycle`; the rates are 0 after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)
 
-    def _draw_levels(self, m: Any, cycle: int) -> None:
+    def _draw_levels(self, m: Machine, cycle: int) -> None:
         for track, read in self._levels:
             self._out.value(track, cycle, float(read(m)))
 
     @staticmethod
-    def _totals(m: Any) -> dict[str, int]:
-        l1, l2, dram = m.l1, m.l2, m.dram.channel
+    def _totals(m: Machine) -> dict[str, int]:
+        l1, l2, dram = m.l1, m.l2, np.asarray(m.dram.channel)
         totals = {
             "instructions": m.run.instructions,
             "l1_hits": l1.hits,

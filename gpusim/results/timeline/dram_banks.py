@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
+from gpusim.base.jit import Machine
 from gpusim.results.timeline.trace_file import Cycle, TraceFile
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, REFRESH_BANK
 from memory.dram.timing import DramTiming
@@ -28,7 +28,7 @@ class DramBankTracks:
         self._open_rows: dict[tuple[int, int], _Row] = {}  # by channel and bank
         self._begin, self._limit = 0, limit
 
-    def open(self, m: Any, cycle: int) -> None:
+    def open(self, m: Machine, cycle: int) -> None:
         """Begin to draw in `cycle`, with the rows that are open then.
 
         An idle channel makes up for its refreshes later; the first of them closes its rows.
@@ -69,12 +69,12 @@ class DramBankTracks:
                 notes = {"bank": bank, "row": row, "burst of the row": column}
                 self._slice(self._data_bus(channel, bank), clock + delay, t.burst_clocks, name, notes)
 
-    def close(self, m: Any, cycle: int) -> None:
+    def close(self, m: Machine, cycle: int) -> None:
         """Stop drawing in `cycle`, where open rows are cut off."""
         for channel, bank in list(self._open_rows):
             self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)))
 
-    def _refresh(self, m: Any, channel: int) -> Fraction:
+    def _refresh(self, m: Machine, channel: int) -> Fraction:
         """Return the cycle in which the channel's next refresh closes its rows.
 
         A refresh of some banks closes them one by one.

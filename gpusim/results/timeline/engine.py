@@ -1,9 +1,11 @@
 """The compaction engine on the timeline: L2's requests to it, and its reads of sparse lines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
+
+from gpusim.base.jit import Machine
 from gpusim.results.timeline.trace_file import CUT_OFF, TraceFile, TrackGroup
 from memory.ports import SPARSE_DEPTH
 from spartan.state import IN_FLIGHT, NONE
@@ -12,7 +14,7 @@ LINE_SHIFT = 6
 PENDING = UNKNOWN = -1
 
 
-def _held(links: Sequence[int], free: int, count: int) -> list[int]:
+def _held(links: np.ndarray, free: int, count: int) -> list[int]:
     """Return the `count` elements of a pool that are not in its free list, which begins with `free`."""
     unused = set()
     while free != NONE:
@@ -40,7 +42,7 @@ class EngineTracks:
         self._reads: dict[int, _Read] = {}
         self._begin = 0
 
-    def open(self, m: Any, cycle: int) -> None:
+    def open(self, m: Machine, cycle: int) -> None:
         """Begin to draw in `cycle`; requests and reads that came before are drawn from there on."""
         self._begin = cycle
         g = m.engine
@@ -73,7 +75,7 @@ class EngineTracks:
         if number in self._reads:
             self._draw(number, cycle, compacted=True)
 
-    def close(self, m: Any, cycle: int) -> None:
+    def close(self, m: Machine, cycle: int) -> None:
         """Stop drawing in `cycle`, where requests and reads under way are cut off."""
         g = m.engine
         held = set(_held(g.read_next, int(g.read_free), int(g.reads_held)))
@@ -83,7 +85,7 @@ class EngineTracks:
             self._request(arrival, cycle, {**notes, **CUT_OFF})
 
     @staticmethod
-    def _under_way(m: Any, cycle: int) -> Iterator[tuple[int, Mapping[str, int]]]:
+    def _under_way(m: Machine, cycle: int) -> Iterator[tuple[int, Mapping[str, int]]]:
         """Yield the cycle of arrival and the notes of each request without an answer, taken by the engine or not."""
         g, p = m.engine, m.ports
         for r in _held(g.request_next, int(g.request_free), int(g.requests_held)):

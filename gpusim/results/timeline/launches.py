@@ -20,10 +20,18 @@ from isa.object.names import short
 
 
 def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -> list[str]:
-    """Write the trace of a run's commands by variant, compressed if the file's name ends in .gz; returns a summary.
+    """Write the trace of a run's commands.
 
-    A kernel that was executed without the timing model took no time and has no slice. Raises UserError where the file
-    cannot be written. Of a run without timed commands nothing is written, which the summary says.
+    Args:
+        path: the file; compressed if its name ends in .gz.
+        variants: commands by variant. A kernel that was executed without the timing model took no time and has no
+            slice.
+
+    Returns:
+        A summary. Of a run without timed commands nothing is written, which it says.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     drawn = {name: [one for one in times if one.ended_us > one.started_us] for name, times in variants.items()}
     if not any(drawn.values()):
@@ -41,8 +49,8 @@ def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -
 
 def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
     """Draw one variant: its phases and layers, then a track of kernels and one of copies for each stream."""
-    in_order = sorted(times, key=lambda one: one.started_us)
-    if any(_pass_of(one) in (*PHASES, "backward_data") for one in in_order):
+    in_order = sorted(times, key=lambda timed: timed.started_us)
+    if any(_pass_of(timed) in (*PHASES, "backward_data") for timed in in_order):
         groups: Sequence[tuple[str, Callable[[CommandTimes], str]]] = (
             ("passes", _phase_of),
             ("layers", attrgetter("place")),
@@ -51,22 +59,22 @@ def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
             track = out.track(title, root, rank)
             for name, begin_us, end_us, count in _spans(in_order, place_of):
                 out.slice(track, begin_us, end_us, name, title, {"launches": count})
-    processes = {one.place for one in in_order if one.place.startswith("process ")}
-    whose = [one if one.place in processes else replace(one, place="") for one in in_order]
+    processes = {timed.place for timed in in_order if timed.place.startswith("process ")}
+    whose = [timed if timed.place in processes else replace(timed, place="") for timed in in_order]
     numbers = stream_numbers(whose)
     ranks = {key: rank for rank, key in enumerate(sorted(numbers, key=lambda key: (key[0], numbers[key])))}
     tracks: dict[tuple[str, int, bool], int] = {}
-    for one in whose:
-        copies = bool(one.copied_bytes)
-        key = (one.place, one.stream, copies)
+    for timed in whose:
+        copies = bool(timed.copied_bytes)
+        key = (timed.place, timed.stream, copies)
         if key not in tracks:
-            place = one.place if len(processes) > 1 else ""
+            place = timed.place if len(processes) > 1 else ""
             title = f"{place} stream {numbers[key[:2]]}: {'copies' if copies else 'kernels'}".strip()
             tracks[key] = out.track(title, root, 2 + 2 * ranks[key[:2]] + copies)
-        notes: dict[str, int | str] = {"turn, ns": int(one.launched_us * 1000)}
-        notes |= {"bytes": one.copied_bytes} if copies else {"kernel": one.name}
+        notes: dict[str, int | str] = {"turn, ns": int(timed.launched_us * 1000)}
+        notes |= {"bytes": timed.copied_bytes} if copies else {"kernel": timed.name}
         category = "copy" if copies else "kernel"
-        out.slice(tracks[key], one.started_us, one.ended_us, short(one.name), category, notes)
+        out.slice(tracks[key], timed.started_us, timed.ended_us, short(timed.name), category, notes)
 
 
 def _spans(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.formats import GENERAL
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.loop import RUNNING, run_cycles
 from gpusim.results.timeline.counters import CounterTracks
@@ -58,7 +58,7 @@ class TimelineRecording:
     def __init__(
         self,
         out: TraceFile,
-        m: Any,
+        m: Machine,
         title: str,
         kernel: str,
         gpu: GpuSpec,
@@ -66,7 +66,8 @@ class TimelineRecording:
         window: TimelineWindow,
         may_go_on: Callable[[], bool],
     ) -> None:
-        self._m, self._out, self._kernel = m, out, kernel
+        self._m: Any = m  # a machine record, None once the launch has ended
+        self._out, self._kernel = out, kernel
         self._window, self._may_go_on = window, may_go_on
         self._events = np.zeros((EVENTS, EVENT_WORDS), np.int64)
         self._commands = np.zeros((DRAM_COMMANDS, RECORD_WORDS), np.int64)

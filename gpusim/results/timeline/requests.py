@@ -163,7 +163,7 @@ class RequestTracks:
         for request, step in sorted(left.values(), key=lambda one: one[0].begin):
             self._draw(request, cycle, step, cut=True)
         for table in (self._last, self._sent, self._at_l2, self._early, self._returning, self._loads, self._merged):
-            table.clear()  # type: ignore[attr-defined]
+            table.clear()
 
     def _unknown(self, source: int) -> Request:
         """Make a request that was sent before the first recorded one.

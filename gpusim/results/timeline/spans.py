@@ -22,27 +22,35 @@ class TraceSlice(NamedTuple):
 
 
 def write_spans(path: Path, slices: Iterable[TraceSlice]) -> str:
-    """Write a trace for ui.perfetto.dev, compressed if the file's name ends in .gz; returns a line that says so.
+    """Write a trace for ui.perfetto.dev.
 
-    Groups and tracks are in the order of their first slices. Raises UserError where the file cannot be written.
+    Args:
+        path: the file; compressed if its name ends in .gz.
+        slices: groups and tracks are in the order of their first slices.
+
+    Returns:
+        A line that says what was written.
+
+    Raises:
+        UserError: the file cannot be written.
     """
     out = TraceFile()
     groups: dict[str, int] = {}
     lanes: dict[tuple[str, str], TrackGroup] = {}
     count = 0
-    held = list(slices)
-    for one in held:  # the tracks first, in the order in which they were given
-        if one.group not in groups:
-            groups[one.group] = out.track(one.group, rank=len(groups))
-        if (one.group, one.track) not in lanes:
-            lanes[one.group, one.track] = TrackGroup(out, one.track, groups[one.group], len(lanes))
-    for one in sorted(held, key=lambda one: (one.begin_us, one.end_us)):
-        if one.end_us <= one.begin_us:
+    spans = list(slices)
+    for span in spans:  # the tracks first, in the order in which they were given
+        if span.group not in groups:
+            groups[span.group] = out.track(span.group, rank=len(groups))
+        if (span.group, span.track) not in lanes:
+            lanes[span.group, span.track] = TrackGroup(out, span.track, groups[span.group], len(lanes))
+    for span in sorted(spans, key=lambda span: (span.begin_us, span.end_us)):
+        if span.end_us <= span.begin_us:
             continue
         # the trace counts nanoseconds: what ends there is free there
-        begin, end = round(one.begin_us * 1e3), round(one.end_us * 1e3)
-        track = lanes[one.group, one.track].take(begin, end)
-        out.slice(track, begin / 1e3, end / 1e3, one.name, one.track, one.notes)
+        begin, end = round(span.begin_us * 1e3), round(span.end_us * 1e3)
+        track = lanes[span.group, span.track].take(begin, end)
+        out.slice(track, begin / 1e3, end / 1e3, span.name, span.track, span.notes)
         count += 1
     content = out.take()
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

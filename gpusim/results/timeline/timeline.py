@@ -4,10 +4,11 @@ import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from gpusim.base.files import AtomicFile
 from gpusim.base.formats import COUNT, FIXED_1
+from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.timeline.recording import TimelineRecording
 from gpusim.results.timeline.trace_file import TraceFile
@@ -40,7 +41,7 @@ class Timeline:
         self._launches: list[tuple[str, TimelineRecording]] = []
         self._bytes: int | None = None
 
-    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> TimelineRecording:
+    def attach(self, m: Machine, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> TimelineRecording:
         """Begin to record the next launch, on the machine `m` that is ready to run it."""
         number = len(self._launches) + 1
         # the viewer orders the tracks at the root by name, whatever their rank

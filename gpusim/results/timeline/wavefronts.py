@@ -1,7 +1,6 @@
 """Wavefronts on the timeline: residence in a slot, and inside it where every cycle went."""
 
-from typing import Any
-
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.cu.spec import SIMDS
@@ -41,26 +40,26 @@ class WavefrontTracks:
         self._open = False
         self._limit = limit
 
-    def placed(self, cycle: int, w: int, workgroup: int, number: int) -> None:
+    def placed(self, cycle: int, wave: int, workgroup: int, number: int) -> None:
         """Note that a wavefront gets slot `w`."""
-        self._wavefronts[w] = (workgroup, number, cycle)
-        self._accounted[w] = cycle
+        self._wavefronts[wave] = (workgroup, number, cycle)
+        self._accounted[wave] = cycle
         if self._open:
-            self._drawn[w] = max(cycle, self._drawn.get(w, 0))
+            self._drawn[wave] = max(cycle, self._drawn.get(wave, 0))
 
-    def charged(self, w: int, reason: int, pc: int, cycles: int) -> None:
+    def charged(self, wave: int, reason: int, pc: int, cycles: int) -> None:
         """Draw the wavefront's next `cycles` as spent on `reason`, in front of or on static instruction `pc`."""
-        begin = self._accounted[w]
-        end = self._accounted[w] = begin + cycles
+        begin = self._accounted[wave]
+        end = self._accounted[wave] = begin + cycles
         name = self._mnemonics[pc] if reason == cu.ISSUED else STALL_REASONS[reason]
-        self._draw(w, begin, end, name, STALL_REASONS[reason], self._at[pc])
+        self._draw(wave, begin, end, name, STALL_REASONS[reason], self._at[pc])
 
-    def ended(self, w: int, cycle: int) -> None:
+    def ended(self, wave: int, cycle: int) -> None:
         """End the wavefront's residence; its time is accounted for up to `cycle`."""
-        del self._wavefronts[w], self._accounted[w]
-        self._end(w, min(cycle, self._limit))
+        del self._wavefronts[wave], self._accounted[wave]
+        self._end(wave, min(cycle, self._limit))
 
-    def open(self, m: Any, cycle: int) -> None:
+    def open(self, m: Machine, cycle: int) -> None:
         """Begin to draw in `cycle`, with the wavefronts that are resident then."""
         self._open = True
         for w in self._wavefronts:
@@ -69,7 +68,7 @@ class WavefrontTracks:
             # an instruction is charged its whole turn when it issues; which one it was is not known any more
             self._draw(w, cycle, self._accounted[w], STALL_REASONS[cu.ISSUED], STALL_REASONS[cu.ISSUED], {})
 
-    def close(self, m: Any, cycle: int) -> None:
+    def close(self, m: Machine, cycle: int) -> None:
         """Stop drawing in `cycle`, where the states of resident wavefronts are cut off."""
         for w in self._wavefronts:
             begin = self._accounted[w]
@@ -81,26 +80,26 @@ class WavefrontTracks:
             self._end(w, max(cycle, self._drawn[w]))
         self._open = False
 
-    def _draw(self, w: int, begin: int, end: int, name: str, category: str, notes: dict[str, str]) -> None:
-        begin, end = max(begin, self._drawn[w]), min(end, self._limit)
+    def _draw(self, wave: int, begin: int, end: int, name: str, category: str, notes: dict[str, str]) -> None:
+        begin, end = max(begin, self._drawn[wave]), min(end, self._limit)
         if end > begin:
-            if w not in self._shown:
-                self._begin(w, begin)
-            self._out.slice(self._tracks[w], begin, end, name, category, notes)
-            self._drawn[w] = end
+            if wave not in self._shown:
+                self._begin(wave, begin)
+            self._out.slice(self._tracks[wave], begin, end, name, category, notes)
+            self._drawn[wave] = end
 
-    def _begin(self, w: int, cycle: int) -> None:
-        workgroup, number, dispatched = self._wavefronts[w]
-        if w not in self._tracks:
-            rank = w & (cu.SLOTS - 1)
+    def _begin(self, wave: int, cycle: int) -> None:
+        workgroup, number, dispatched = self._wavefronts[wave]
+        if wave not in self._tracks:
+            rank = wave & (cu.SLOTS - 1)
             simd, slot = divmod(rank, 1 << cu.SIMD_BITS)
             assert simd < SIMDS
-            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w >> cu.CU_BITS], rank)
+            self._tracks[wave] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[wave >> cu.CU_BITS], rank)
         notes = {"workgroup": workgroup, "wavefront": number, "dispatched in cycle": dispatched}
-        self._out.begin(self._tracks[w], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
-        self._shown.add(w)
+        self._out.begin(self._tracks[wave], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
+        self._shown.add(wave)
 
-    def _end(self, w: int, cycle: int) -> None:
-        if w in self._shown:
-            self._shown.remove(w)
-            self._out.end(self._tracks[w], cycle)
+    def _end(self, wave: int, cycle: int) -> None:
+        if wave in self._shown:
+            self._shown.remove(wave)
+            self._out.end(self._tracks[wave], cycle)

@@ -22,13 +22,13 @@ class TimelineWindow(NamedTuple):
 
 def parse_window(text: str) -> TimelineWindow:
     """Parse the window that 'a:b' names, of which either side may be left out; UserError for anything else."""
-    found = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", text, re.ASCII)
-    if found is None or len(text) > 40:
+    match = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", text, re.ASCII)
+    if match is None or len(text) > 40:
         raise UserError(
             f"--window {text[:40]}: is no window: it is written first:end in core cycles of each launch, "
             "whole numbers from 0, and either may be left out (1000:2000, 1000:, :2000)"
         )
-    window = TimelineWindow(int(found[1] or 0), int(found[2]) if found[2] else FOREVER)
+    window = TimelineWindow(int(match[1] or 0), int(match[2]) if match[2] else FOREVER)
     if max(window.begin, window.end) > FOREVER:
         raise UserError(f"--window {text}: is beyond every launch's end")
     if window.begin >= window.end:

@@ -57,22 +57,41 @@ def check(spec: SweepSpec) -> str:
 
 
 def load_layer_passes(results: StoreReader, sweep: int, axis: str) -> list[LayerPassTimes]:
-    """Return the rows that all points have, in the network's order; raises UserError for an axis without numbers."""
-    found: dict[Key, dict[float, float]] = {}
+    """Return the layers' passes that all points of a sweep have, in the network's order.
+
+    Args:
+        results: the store.
+        sweep: the sweep's number.
+        axis: path of the axis.
+
+    Returns:
+        Times of each layer's pass by the axis's value.
+
+    Raises:
+        UserError: the axis has no numbers.
+    """
+    times_by_key: dict[Key, dict[float, float]] = {}
     values: set[float] = set()
     for value, variant, layer, what, time_us in results.rows(_ROWS, [axis, TIME, sweep]).rows:
         if not isinstance(value, int | float):
             raise UserError(f"--by-layer: {axis}: {value!r} is no number: values in order are needed")
         values.add(float(value))
-        found.setdefault((variant, layer, what), {})[float(value)] = time_us
+        times_by_key.setdefault((variant, layer, what), {})[float(value)] = time_us
     ordered = sorted(values)
-    whole = [(key, times) for key, times in found.items() if len(times) == len(ordered)]
+    whole = [(key, times) for key, times in times_by_key.items() if len(times) == len(ordered)]
     return [LayerPassTimes(key, {value: times[value] for value in ordered}) for key, times in whole]
 
 
 def table(places: Sequence[LayerPassTimes], axis: str, loss: float) -> Table:
-    """Make the table: a row for each place, its time at each value, and the lowest value that loses too little to
-    matter. loss: the share of the time at the highest value that does not matter.
+    """Make a table of layers' passes by an axis.
+
+    Args:
+        places: a row for each.
+        axis: path of the axis.
+        loss: share of the time at the highest value that does not matter.
+
+    Returns:
+        Times at each value, and the lowest value that loses no more.
     """
     values = list(places[0].times_us) if places else []
     variants = any(place.key[0] for place in places)

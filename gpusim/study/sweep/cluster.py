@@ -79,20 +79,20 @@ class DaskCluster:
         Raise SimulationError where the scheduler is lost, UserError where all workers are refused.
         """
         self._look()
-        found: list[tuple[int, TaskResult]] = []
+        results: list[tuple[int, TaskResult]] = []
         timeout = POLL_S
         while True:
             try:
                 key, future = self._back.get(timeout=timeout)
             except Empty:
-                return found
+                return results
             timeout = 0.0
             if key not in self._sent or self._sent[key].future is not future:
                 continue  # it was sent again
             done = self._outcome(key, future)
             if done is not None:
                 del self._sent[key]
-                found.append((key, done))
+                results.append((key, done))
 
     def stop(self) -> None:
         """Cancel all points that are running, and leave the cluster."""

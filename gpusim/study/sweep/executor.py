@@ -92,7 +92,7 @@ class LocalProcesses:
 
     def finished(self) -> list[tuple[int, TaskResult]]:
         """Return the results of processes that have ended; one that is lost is forked again, and given up next time."""
-        found = []
+        results = []
         for key, result in self._children.outcomes():
             running = self._tasks[key]
             if isinstance(result, ProcessLostError) and running.attempts < ATTEMPTS:
@@ -104,8 +104,8 @@ class LocalProcesses:
             if isinstance(result, GpusimError):
                 result = TaskResult(failed(str(result), 1), running.started.date, running.started.seconds)
             add_choices(result.choices)  # to processes that are forked from now on
-            found.append((key, result))
-        return found
+            results.append((key, result))
+        return results
 
     def end(self, key: int) -> None:
         """End a task if it is running; its result does not come back."""
@@ -123,9 +123,18 @@ class LocalProcesses:
 
 
 def executor_for(jobs: int | None, cluster: str | None, reporter: Reporter) -> Executor:
-    """Return the processes of this machine, or the workers of a cluster; raise UserError where that cannot be reached.
+    """Return the processes of this machine, or the workers of a cluster.
 
-    jobs: processes, None: as many as processors; cluster: address of a Dask scheduler.
+    Args:
+        jobs: processes; None: as many as processors.
+        cluster: address of a Dask scheduler; None: this machine.
+        reporter: notified of workers.
+
+    Returns:
+        What runs tasks.
+
+    Raises:
+        UserError: the cluster cannot be reached.
     """
     if cluster is None:
         return LocalProcesses(jobs if jobs is not None else default_jobs(), reporter)

@@ -18,27 +18,29 @@ from gpusim.results.store.work import RunDescription
 from gpusim.study.sweep.tasks import JobTask
 
 
-def build_network_task(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[RunDescription, JobTask]:
+def build_network_task(
+    name: str, chosen: Mapping[str, Any], settings: NetworkSettings
+) -> tuple[RunDescription, JobTask]:
     """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
     for choice, allowed in choices:
-        if choice in said and said[choice] not in allowed:
-            raise UserError(f"{choice}: {unknown_name('choice', str(said[choice]), allowed)}")
-    batch = said.get("batch", network.batch or 1)
+        if choice in chosen and chosen[choice] not in allowed:
+            raise UserError(f"{choice}: {unknown_name('choice', str(chosen[choice]), allowed)}")
+    batch = chosen.get("batch", network.batch or 1)
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise UserError(f"batch: {batch!r} is not allowed: must be a whole number of at least 1")
-    draw = said.get(PERTURBATION, 0)
+    draw = chosen.get(PERTURBATION, 0)
     if not isinstance(draw, int) or isinstance(draw, bool) or not 0 <= draw < MOST:
         raise UserError(f"{PERTURBATION}: {draw!r} is not allowed: must be a whole number from 0 to {MOST - 1}")
-    layers = said.get("layers")
+    layers = chosen.get("layers")
     wanted = NetworkRunRequest(
         batch,
-        said.get("phase") == "train",
+        chosen.get("phase") == "train",
         None if layers is None else str(layers),
-        said.get("data", "auto"),
+        chosen.get("data", "auto"),
         launches=launches(perturbation=draw),
-        engine=said.get("engine", "off"),
+        engine=chosen.get("engine", "off"),
     )
     check_draws(draw, 1, settings.sampling is not None, timed=True, every=0)
     work = describe_network_run(network, settings, wanted, None)

@@ -48,7 +48,7 @@ class Objectives:
             for row in rows
         ]
 
-    def standings(self, found: Sequence[Sequence[Estimate] | None], table: SweepTable) -> list[Standing]:
+    def standings(self, estimates: Sequence[Sequence[Estimate] | None], table: SweepTable) -> list[Standing]:
         """Tell for each row whether it is on the front of its workload and environment, by the values that `of` found.
 
         Rows of different layers, or GPUs, are not compared.
@@ -56,17 +56,17 @@ class Objectives:
         apart = [path for path, role in table.roles.items() if role in ("workload", "environment")]
         groups: dict[tuple[Any, ...], list[int]] = {}
         for number, row in enumerate(table):
-            if found[number] is not None:
+            if estimates[number] is not None:
                 groups.setdefault(tuple(row[path] for path in apart), []).append(number)
-        told: list[Standing] = [""] * len(found)
+        by_row: list[Standing] = [""] * len(estimates)
         for numbers in groups.values():
             signed = [
-                [(sign * v, w) for sign, (v, w) in zip(self._signs, found[number] or (), strict=True)]
+                [(sign * v, w) for sign, (v, w) in zip(self._signs, estimates[number] or (), strict=True)]
                 for number in numbers
             ]
             for number, standing in zip(numbers, standings(signed), strict=True):
-                told[number] = standing
-        return told
+                by_row[number] = standing
+        return by_row
 
     def _configured(self, results: StoreReader, table: SweepTable) -> dict[str, dict[int, Any]]:
         """Return the values in the configurations that are no axes: path → run → value."""
@@ -104,19 +104,25 @@ def read(
 def add_objective_columns(
     results: StoreReader, number: int, spec: SweepSpec, metrics: Sequence[str]
 ) -> tuple[QueryTable, list[str]]:
-    """Return the sweep's table with a column for each objective that is no metric, and one that says which
-    points are the best, or on the Pareto front; and the same in words.
+    """Add columns to a sweep's table: each objective that is no metric, and which points are best.
 
-    metrics: columns besides those of the objectives.
+    Args:
+        results: the store.
+        number: the sweep's number.
+        spec: the sweep.
+        metrics: columns besides those of the objectives.
+
+    Returns:
+        The table, and which points are the best or on the Pareto front, in words.
     """
     objectives = Objectives(spec)
-    table, found = read(results, number, objectives, metrics)
-    standings = objectives.standings(found, table)
+    table, estimates = read(results, number, objectives, metrics)
+    standings = objectives.standings(estimates, table)
     columns, rows = list(table.columns), [list(row) for row in table.rows]
     for place, text in enumerate(spec.objectives):
         if text in columns:
             continue
-        values = [None if one is None else one[place] for one in found]
+        values = [None if of_row is None else of_row[place] for of_row in estimates]
         sampled = any(width for _, width in filter(None, values))
         columns += [text, *[text + HALF_WIDTH] * sampled]
         for row, value in zip(rows, values, strict=True):
@@ -147,13 +153,15 @@ def _what(spec: SweepSpec) -> str:
 def _words(spec: SweepSpec, points: Mapping[Standing, Sequence[int]]) -> list[str]:
     what = _what(spec)
     names = _names(spec)
-    said = []
+    lines = []
     if "front" in points:
-        said.append(f"{what} by {names}: {_named(points['front'])}")
+        lines.append(f"{what} by {names}: {_named(points['front'])}")
     if "not distinguishable" in points:
         noise = "their confidence intervals overlap"
-        said.append(f"not distinguishable from the {what} by {names}: {_named(points['not distinguishable'])}: {noise}")
-    return said
+        lines.append(
+            f"not distinguishable from the {what} by {names}: {_named(points['not distinguishable'])}: {noise}"
+        )
+    return lines
 
 
 def _names(spec: SweepSpec) -> str:

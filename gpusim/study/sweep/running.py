@@ -137,13 +137,13 @@ class SweepRunner:
 
     def _values(self, objectives: Objectives) -> list[list[float] | None]:
         """Return the objectives' values at each point, as the store has them."""
-        found: list[list[float] | None] = [None] * len(self._points)
+        values_by_point: list[list[float] | None] = [None] * len(self._points)
         with StoreReader(self.keeper.path) as results:
             table, estimates = read(results, self.number, objectives)
             for row, values in zip(table, estimates, strict=True):
                 if values is not None:
-                    found[row["point"]] = [value for value, _ in values]
-        return found
+                    values_by_point[row["point"]] = [value for value, _ in values]
+        return values_by_point
 
     @property
     def any_failed(self) -> bool:

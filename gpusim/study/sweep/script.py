@@ -38,16 +38,30 @@ def run_sweep(
 ) -> SweepTable:
     """Run the points of a sweep that a store lacks, as `gpusim sweep` does, and return all points that it then has.
 
-    sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary; axes: values by path that
-    are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`; sets: values by path that all points have;
-    method: "grid", "zip", "random", "sobol" or "search", the last three with `points` and `seed`; metrics: columns, by
-    default kernel.cycles and kernel.time_us; store: None: the one that `gpusim.toml` names, or gpusim.db; jobs:
-    processes, None: as many as processors; cluster: address of a Dask scheduler whose workers run the points; fresh:
-    run all points again; retry: run those that failed again; quiet: no progress on standard error.
+    A point that fails is a row of state "failed", and the rest goes on. After Ctrl-C, points that have ended are
+    stored, and the same call continues the sweep.
 
-    A point that fails is a row of state "failed", and the rest goes on. Raise UserError before anything runs for a
-    sweep that is not valid, and KeyboardInterrupt after Ctrl-C: points that have ended are stored, and the same call
-    continues the sweep.
+    Args:
+        sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary.
+        axes: values by path that are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`.
+        sets: values by path that all points have.
+        method: "grid", "zip", "random", "sobol" or "search", the last three with `points` and `seed`.
+        points: how many points are drawn.
+        seed: of what is drawn.
+        metrics: columns; by default kernel.cycles and kernel.time_us.
+        store: the results' file; None: the one that `gpusim.toml` names, or gpusim.db.
+        jobs: processes; None: as many as processors.
+        cluster: address of a Dask scheduler whose workers run the points.
+        fresh: run all points again.
+        retry: run those that failed again.
+        quiet: no progress on standard error.
+
+    Returns:
+        A row for each point and variant.
+
+    Raises:
+        UserError: the sweep is not valid; raised before anything runs.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     planned = Sweep(sweep, axes=axes, sets=sets, method=method, points=points, seed=seed)
     return planned.run(
@@ -56,9 +70,22 @@ def run_sweep(
 
 
 class Sweep:
-    """A sweep that has been read and checked, before anything of it runs; arguments are those of `run_sweep`.
+    """A sweep that has been read and checked, before anything of it runs.
 
-    specification: every value of its file; roles: of each axis.
+    Args:
+        sweep: as for `run_sweep`, like all that follow.
+        axes: values by path that are varied.
+        sets: values by path that all points have.
+        method: how points are chosen.
+        points: how many points are drawn.
+        seed: of what is drawn.
+
+    Attributes:
+        specification: every value of its file.
+        roles: what each axis is, by path.
+
+    Raises:
+        UserError: the sweep is not valid.
     """
 
     def __init__(
@@ -97,7 +124,24 @@ class Sweep:
         retry: bool = False,
         quiet: bool = False,
     ) -> SweepTable:
-        """Run the points that the store lacks, as `run_sweep` does, and return all points that it then has."""
+        """Run the points that the store lacks, as `run_sweep` does.
+
+        Args:
+            metrics: columns; by default kernel.cycles and kernel.time_us.
+            store: the results' file; None: the one that `gpusim.toml` names, or gpusim.db.
+            jobs: processes; None: as many as processors.
+            cluster: address of a Dask scheduler whose workers run the points.
+            fresh: run all points again.
+            retry: run those that failed again.
+            quiet: no progress on standard error.
+
+        Returns:
+            A row for each point and variant that the store then has.
+
+        Raises:
+            UserError: an argument is not valid; raised before anything runs.
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
         if jobs is not None and jobs < 1:
             raise UserError(f"jobs: {jobs} is not allowed: must be at least 1")
         path = store_to_read(None if store is None else str(store))

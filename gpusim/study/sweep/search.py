@@ -136,13 +136,13 @@ class Search:
         )
         study = optuna.create_study(directions=list(self._spec.objectives.values()), sampler=sampler)
         state = optuna.trial.TrialState
-        for point, found in designs:
+        for point, values in designs:
             study.add_trial(
                 optuna.trial.create_trial(
-                    state=state.FAIL if found is None else state.COMPLETE,
+                    state=state.FAIL if values is None else state.COMPLETE,
                     params={axis.path: axis.place_of(point[axis.path]) for axis in self._axes},
                     distributions=self._distributions,
-                    values=found,
+                    values=values,
                 )
             )
         return study

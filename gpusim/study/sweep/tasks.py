@@ -95,7 +95,15 @@ class JobTask:
 
 
 def run_task(config: RunConfig, work: RunDescription) -> JobTask:
-    """Return the task of a point of `gpusim run`."""
+    """Make the task of a point of `gpusim run`.
+
+    Args:
+        config: the point's configuration.
+        work: what it runs.
+
+    Returns:
+        The task.
+    """
     return JobTask(make_run_job, (config,), work.inputs)
 
 

@@ -75,7 +75,8 @@ def run_parcel(content: bytes, wanted: Callable[[], bool]) -> TaskResult | None:
         if parcel.files and hash_of_files(parcel.files) != parcel.files_hash:
             names = ", ".join(map(str, parcel.files))
             raise SimulationError(f"the files that it reads are others there, or missing: {names}")
-        return _server().run(pickle.dumps(parcel.task), wanted)
+        outcome: TaskResult | None = _server().run(pickle.dumps(parcel.task), wanted)
+        return outcome
     except SimulationError as error:
         return TaskResult(failed(f"worker on {platform.node()}: {error}", 1), started.date, started.seconds)
 

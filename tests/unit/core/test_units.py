@@ -17,6 +17,7 @@ from gpusim.model.core.units import UNITS, Unit
 from gpusim.model.core.write_units import WRITTEN
 from memory.unit_classes import CLASSES, MOST_UNITS
 from memory.wheel import due
+from tests.support.machine_stub import STUB, record_stub
 from tests.support.scripted import Script, ScriptedRun
 
 
@@ -30,6 +31,13 @@ def named(path: str) -> Any:
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_what_is_written_is_that_of_the_table(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.units`"
+
+
+def test_the_stub_of_the_machine_record_is_that_of_the_states() -> None:
+    text = record_stub()
+    assert STUB.read_text(encoding="utf-8") == text, "run `python -m tests.support.machine_stub`"
+    for state in MACHINE:
+        assert all(re.search(rf"^    {name}: ", text, re.MULTILINE) for name in state.fields), state.name
 
 
 def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:

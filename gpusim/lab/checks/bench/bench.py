@@ -98,7 +98,8 @@ def warm_up(config: RunConfig) -> float:
     case = CASES[0]
     facts = simulate(case.build(config, case.small).launch, config.gpu)
     functional = run_functional(case.build(config, case.small).launch)
-    return facts.simulator.compile_s + functional.compile_s
+    compile_s: float = facts.simulator.compile_s + functional.compile_s
+    return compile_s
 
 
 def write_core_map() -> Path:
@@ -198,7 +199,8 @@ def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[d
 
 def change_percent(before: dict[str, Any], result: BenchResult) -> float:
     """Return how much faster the same work has become, in per cent; negative values mean slower."""
-    return 100.0 * (result.instructions_per_s / before["instructions_per_s"] - 1.0)
+    rate_before: float = before["instructions_per_s"]
+    return 100.0 * (result.instructions_per_s / rate_before - 1.0)
 
 
 def append_history(path: Path, result: BenchResult) -> None:

@@ -150,7 +150,7 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
         raise UserError(
             f"{second}: would be more than {MOST_LINES} lines; --at picks values, --y makes a heat map of it"
         )
-    kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))  # type: ignore[assignment]
+    kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))
     return FigureData(
         kind=kind,
         x=format_axis_name(x),

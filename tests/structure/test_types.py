@@ -1,0 +1,50 @@
+"""Types: the checker is strict, installed packages have types, and the machine record's fields are known to it."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.structure.imports import ROOT, TOPS
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+COMPILED = ("isa.", "memory.", "spartan.", "gpusim.model.core.", "gpusim.base.jit.")
+
+
+def test_types_are_checked_strictly_but_for_arguments_of_compiled_code() -> None:
+    mypy = SETTINGS["tool"]["mypy"]
+    assert mypy["strict"]
+    assert set(mypy["packages"]) == set(TOPS)
+    for override in mypy["overrides"]:
+        if not override.get("disallow_untyped_defs", True):
+            assert all(module.startswith(COMPILED) for module in override["module"])
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_a_package_says_that_it_has_types(top: str) -> None:
+    assert (ROOT / top / "py.typed").exists()
+    assert top in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+
+def test_a_misspelt_field_of_the_machine_record_is_reported(tmp_path: Path) -> None:
+    source = """
+from gpusim.base.jit import Machine, jit
+
+@jit
+def right(m: Machine, w):
+    return m.wheel.now + m.cu.wave[w].pc + m.l2.rows[3]
+
+@jit
+def wrong(m: Machine, w):
+    return m.wheel.later + m.cu.wave[w].counter
+"""
+    (tmp_path / "unit.py").write_text(source)
+    command = [sys.executable, "-m", "mypy", "--follow-imports", "silent", str(tmp_path / "unit.py")]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    errors = [line for line in ran.stdout.splitlines() if "[attr-defined]" in line]
+    assert [line.partition(" error: ")[2] for line in errors] == [
+        '"WheelRecord" has no attribute "later"  [attr-defined]',
+        '"CuWaveRecord" has no attribute "counter"  [attr-defined]',
+    ], ran.stdout
