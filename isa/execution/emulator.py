@@ -419,18 +419,18 @@ def run_functional(
     )
 
 
-def new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
+def new_run(context: FunctionalContext, chosen: range, residency: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
     """Return a run of some workgroups, not begun.
 
     Args:
         context: of the launch.
         chosen: numbers of the workgroups.
-        held: how many are resident at a time.
+        residency: how many are resident at a time.
 
     Returns:
         The run and the arrays that hold it, its own first.
     """
-    most = min(held.workgroups, max(1, len(chosen)))
+    most = min(residency.workgroups, max(1, len(chosen)))
     wavefronts = context.launch.wavefronts_per_workgroup
     waves, order = records(WAVE, most * wavefronts), np.arange(most)
     buffer = records(RUN)

@@ -241,15 +241,15 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_520,
-    "gpusim.model": 7_800,
-    "gpusim.config": 2_500,
-    "gpusim.results": 11_230,
-    "gpusim.jobs": 12_500,
-    "gpusim.study": 3_100,
+    "gpusim.base": 4_750,
+    "gpusim.model": 7_850,
+    "gpusim.config": 2_600,
+    "gpusim.results": 11_100,
+    "gpusim.jobs": 12_400,
+    "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
-    "gpusim.lab": 19_150,
-    "isa": 20_550,
+    "gpusim.lab": 18_400,
+    "isa": 20_850,
     "memory": 8_650,
     "spartan": 2_950,
     "workloads": 19_100,
