@@ -142,7 +142,7 @@ def test_a_program_is_shown_by_its_kernels_and_streams() -> None:
     result = read(document_of(record_of(launched(facts("a", 100), facts("a", 100), facts("c", None, 5)))))
     assert result.title.startswith("program ./program x on ")
     table = views_of(result).rows_table()
-    heads = [column.head for column in table.columns]
+    heads = [column.name for column in table.columns]
     assert heads == ["launches", "cycles", "time us", "share", "bound", "instructions", "kernel"]
     assert table.tabbed().splitlines()[1:3] == [
         "2\t200\t0.1\t100.0%\tvector ALUs 50%\t200\ta", "1\t–\t–\t–\t–\t5\tc",
