@@ -16,7 +16,7 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
     Args:
         path: the file; a link is followed, a device or a pipe is written to.
         content: text or bytes.
-        mode: of a new file, less the umask.
+        mode: of the file, less the umask.
 
     Raises:
         UserError: the file cannot be written; the former one stays.

@@ -1,5 +1,6 @@
 """Types: the checker is strict, installed packages have types, and the machine record's fields are known to it."""
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,8 @@ import pytest
 from tests.structure.imports import ROOT, TOPS
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# packages in which each parameter that takes the machine record says so; others may call another thing `m`
+TYPED = ("gpusim/results/live", "gpusim/results/timeline")
 COMPILED = ("isa.", "memory.", "spartan.", "gpusim.model.core.", "gpusim.base.jit.")
 
 
@@ -48,3 +51,16 @@ def wrong(m: Machine, w):
         '"WheelRecord" has no attribute "later"  [attr-defined]',
         '"CuWaveRecord" has no attribute "counter"  [attr-defined]',
     ], ran.stdout
+
+
+@pytest.mark.parametrize("package", TYPED)
+def test_the_machine_record_has_its_type_wherever_it_is_passed(package: str) -> None:
+    untyped = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        for argument in node.args.args
+        if argument.arg == "m" and (argument.annotation is None or ast.unparse(argument.annotation) != "Machine")
+    ]
+    assert untyped == []
