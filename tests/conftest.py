@@ -1,6 +1,7 @@
 """What all tests share: the compiled core, `sum` without floats, no deadline for Hypothesis's examples."""
 
 import gc
+import os
 from collections.abc import Generator
 from typing import Any
 
@@ -9,6 +10,8 @@ from hypothesis import settings
 
 from tests.support import float_sums
 
+# threads of PyTorch and of NumPy's products spin while they wait, on cores that the suite's other processes need
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # OpenBLAS takes it too
 float_sums.install()
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")

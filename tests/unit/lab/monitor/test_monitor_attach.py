@@ -22,15 +22,6 @@ SMALL = MonitorSpec(
 )
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Networks this small gain nothing from more, which wait for one another where the machine is busy."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def network():
     torch.manual_seed(0)
     nn = torch.nn
