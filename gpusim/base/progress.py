@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpusim.base import follow
-from gpusim.base.formats import PERCENT as percent
 from gpusim.base.formats import clock, scaled
 from gpusim.base.visible import console, visible
 
-__all__ = ["Progress", "ProgressRate", "Reporter", "clock", "current_reporter", "percent", "reporting", "scaled"]
 PLAIN_INTERVAL_S = 5.0
 
 _said: set[str] = set()  # by `Reporter.say_once`

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from gpusim.base.errors import MissingExtraError
 from gpusim.base.formats import GROUPED_DIGITS_6, is_number
-from gpusim.base.formats import amount as amount
 from gpusim.base.visible import console
 
 if TYPE_CHECKING:

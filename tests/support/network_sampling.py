@@ -12,7 +12,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.progress import percent
+from gpusim.base.formats import PERCENT
 from gpusim.base.sums import plain_sum
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -96,7 +96,7 @@ def _row(sampled: Tree, exact: Tree) -> str:
     time = f" {sampled['time_us']:,.1f}{f' ± {100 * bar:.2g}%' if bar else ''} | {exact['time_us']:,.1f} |"
     within = ("yes" if is_covered(sampled, exact) else "no") if bar else "–"
     fraction = sampled["sampling"]["fraction"] if "sampling" in sampled else 1.0
-    return f"{name}{time} {100 * difference(sampled, exact):+.2f}% | {within} | {percent(fraction)} |"
+    return f"{name}{time} {100 * difference(sampled, exact):+.2f}% | {within} | {PERCENT(fraction)} |"
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ import numpy as np
 from gpusim.base import progress
 from gpusim.base.children import ProcessPool
 from gpusim.base.follow import overall
+from gpusim.base.formats import clock
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.networks.kept import LaunchCache, known_whole

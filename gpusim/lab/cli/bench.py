@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.base.formats import COUNT, FIXED_2, GENERAL, PERCENT, PERCENT_0, SIGNED_1
+from gpusim.base.formats import COUNT, FIXED_2, GENERAL, PERCENT, PERCENT_0, SIGNED_1, scaled
 from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import check_outputs
-from gpusim.base.progress import Reporter, scaled
+from gpusim.base.progress import Reporter
 from gpusim.cli.options import SetOption
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.follow import overall
+from gpusim.base.formats import clock
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.networks.library import INSTALLING, is_there
 from gpusim.lab.papers.network_points import NetworkPoint

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import GpusimError, UserError
-from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0
-from gpusim.base.progress import Reporter, clock
+from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0, clock
+from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.lab.silicon.compare import CorrelationPoint

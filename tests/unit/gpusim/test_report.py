@@ -8,7 +8,8 @@ import pytest
 
 from gpusim.base import files as output
 from gpusim.base.errors import UserError
-from gpusim.base.progress import Progress, ProgressRate, Reporter, clock, scaled
+from gpusim.base.formats import clock, scaled
+from gpusim.base.progress import Progress, ProgressRate, Reporter
 from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
 from gpusim.lab.microbench import views
