@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.lab.papers.kept import FILE, ReproductionResults, as_json
+from gpusim.lab.papers.records import FILE, as_json
 from gpusim.results.report.page.page import page
 from gpusim.results.report.result import read
 from tests.support import browser
-from tests.support.reproduction import INDEX, made_up, written
+from tests.support.reproduction import INDEX, loaded, results_of
 from tests.support.results import QUIET, changed, network_of, result_of
 
 pytest.importorskip("matplotlib")
@@ -187,18 +187,11 @@ def write_sweep(_: Path) -> list[str]:
 
 
 def write_publication(folder: Path) -> list[str]:
-    file = written(folder, INDEX.replace("[speed, cache, train, place]", "[speed]"))
-    paths = ("best", "old", "soft", "engine", "theirs")
-    labels = [
-        f"{case} {batch} {data} {path}"
-        for case in ("one", "many")
-        for batch in (1, 2)
-        for data in ("half", "most", "any")
-        for path in paths
-    ]
-    runs = {label: made_up(1_000 + 10 * number, 0.5) for number, label in enumerate(labels)}
-    (folder / "test" / FILE).write_text(as_json(ReproductionResults("test", runs)))
-    return ["reproduce", str(file), "--draw"]
+    index = INDEX.replace("[speed, cache, train, place]", "[speed]")
+    cycles = {"best": 900, "old": 1800, "soft": 800, "engine": 600, "theirs": 1200}
+    (folder / "test").mkdir()
+    (folder / "test" / FILE).write_text(as_json(results_of(loaded(folder, index), cycles)))
+    return ["reproduce", "test.yaml", "--draw"]
 
 
 @pytest.mark.parametrize("write", [write_report, write_sweep, write_publication])

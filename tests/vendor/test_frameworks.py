@@ -1,5 +1,6 @@
 """Do Python frameworks train on the simulated GPU, unmodified? They are no dependency: each test needs its own."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import pytest
 
 from workloads.toolchain.compilers import with_library
 
-pytest.importorskip("tinygrad")
-pytestmark = pytest.mark.skipif(with_library() is None, reason="no clang with AMD's device library")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("tinygrad") is None, reason="tinygrad is not installed"),
+    pytest.mark.skipif(with_library() is None, reason="no clang with AMD's device library"),
+]
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, str(ROOT / "tests/hip/programs/train.py"), "2", "16"]
 
