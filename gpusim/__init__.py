@@ -3,7 +3,7 @@
 From the bottom up: `gpusim.base` (tools), then beside this package `isa`, `memory` and `spartan`, and on them
 `gpusim.model` (the timed GPU); `gpusim.config`, `gpusim.results` and `gpusim.jobs` lead from a configuration to a
 result; `gpusim.study` runs and compares many; `gpusim.cli` is the command line. `gpusim.lab` stands on all of them.
-`docs/architecture.md` has the whole plan.
+`docs/explanation/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """

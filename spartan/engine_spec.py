@@ -51,7 +51,7 @@ class EngineSpec(Spec):
     compact: str = param(
         ON_READ,
         "; ".join(f"{name}: {meaning}" for name, meaning in COMPACT.items()),
-        "Dong 2020, section 6.4.1: on reads only; on_write: docs/engine.md",
+        "Dong 2020, section 6.4.1: on reads only; on_write: docs/explanation/engine.md",
         among=COMPACT,
     )
     sib_kib: int = param(512, "sparsity information block, KiB", "Dong 2020, table 6.4", ge=1, le=MAX_SIB_KIB)

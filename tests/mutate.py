@@ -5,8 +5,8 @@ python -m tests.mutate --room memory.cache --sample 40 --seed 1 > survivors.md
 A sample is drawn from each room. Each mutation is tried in a copy of the tree, on the tests that call the mutated
 function, quickest first; in rooms that are compiled without the compiler. Which files of tests judge a module follows
 from what they import (`tests/mutation/judges.py`). A run that takes far longer than without the error counts as noticed
-("time"): most such errors lose a wake-up. What survives is equivalent or lacks a test: `docs/mutations.md` has the
-judgements, and the rooms' scores as --record keeps them.
+("time"): most such errors lose a wake-up. What survives is equivalent or lacks a test: `docs/results/mutations.md` has
+the judgements, and the rooms' scores as --record keeps them.
 """
 
 import argparse

@@ -10,7 +10,9 @@ from gpusim.cli.options import CsvOption, JsonOption, StoreFile
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT; docs/results.md lists the tables.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="One SELECT; docs/how-to/stored-results.md lists the tables.")
+    ],
     store: StoreFile = None,
     json_file: JsonOption = None,
     csv_file: CsvOption = None,

@@ -93,7 +93,7 @@ class NetworkSettings(Spec):
         OWN_PRODUCTS,
         "whose kernels compute the products of fully connected layers and of convolution im2col_chunked: own, or a "
         "library's that is installed",
-        "docs/hip.md",
+        "docs/how-to/hip.md",
         among=(OWN_PRODUCTS, *DENSE_PRODUCTS),
     )
     sparse_convolution: str = param(

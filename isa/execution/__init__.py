@@ -11,7 +11,7 @@ timing. In the order of reading:
   (lanes and atomics), `coalescing` (lines, bank cycles, the cache of access patterns);
 - `faults`: what a kernel may not do; `inspect`: a wavefront's state as text.
 
-`docs/execution.md` says what was decided where the manuals leave room.
+`docs/explanation/execution.md` says what was decided where the manuals leave room.
 
 Why so: the interpreter is one compiled loop over tables, which a kernel's program only fills: a new kernel compiles
 nothing. A program is stored, since loading one takes milliseconds where making it takes a tenth of a second or more.

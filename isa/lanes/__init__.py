@@ -47,11 +47,12 @@ Row helpers (vector ABI; unused arguments 0). All honour exec_mask:
 
 A name with `.clamp` is an integer instruction's saturating form (VOP3 clamp bit); where none exists the bit is refused.
 
-Numbers: rounding and denormals follow MODE as `docs/execution.md` says; FP32 by the host's mode (set it around
-execution), the others by changing it around an operation where MODE's fields differ. NaN results are quiet, their
-payload is not defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN, but for
-a signalling NaN with the IEEE bit; -0 < +0; denormals are not flushed (GCN3 ignores MODE there). Transcendentals:
-computed in FP64 and rounded once, so closer than the hardware's 1 ulp; v_rcp and v_sqrt are correctly rounded.
+Numbers: rounding and denormals follow MODE as `docs/explanation/execution.md` says; FP32 by the host's mode (set it
+around execution), the others by changing it around an operation where MODE's fields differ. NaN results are quiet,
+their payload is not defined, except where bits move (v_mov, neg, abs, v_cndmask). min, max: the number wins over NaN,
+but for a signalling NaN with the IEEE bit; -0 < +0; denormals are not flushed (GCN3 ignores MODE there).
+Transcendentals: computed in FP64 and rounded once, so closer than the hardware's 1 ulp; v_rcp and v_sqrt are correctly
+rounded.
 
 Why so: LLVM makes vector code of 64 lanes, and NumPy runs the same text where there is no compiler and checks the
 other.

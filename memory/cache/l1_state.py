@@ -64,7 +64,7 @@ class L1Spec(Spec):
         16,
         "vector memory instructions waiting for look-up",
         "assumed: AMD names the FIFOs from SQ to TA, not their depth; MGPUSim R9 Nano: 14 before coalescing (6 stages, "
-        "a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; docs/caches.md",
+        "a buffer of 8); gem5 CU tokens: 4 by default, 160 for Vega 20; docs/reference/caches.md",
         ge=1,
         le=MAX_QUEUE,
     )
@@ -88,7 +88,7 @@ class L1Spec(Spec):
         "a miss in a set whose ways are all being filled: replace: it takes the way of the line asked for longest ago, "
         "which is then not kept; wait: until one of them is there",
         "Igehy et al. 1998: a texture cache's tags are replaced at look-up, and data waits in a FIFO; "
-        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md",
+        "fitted to rocBLAS's R9 Nano figures, docs/results/correlation.md",
     )
     bypass: bool = param(False, "send every load to L2 without looking up L1", "off: as in hardware")
 

@@ -149,7 +149,7 @@ class DramSpec(Spec):
         32,
         "requests after which reads or writes give up the data bus if the other side presses; as many may follow that "
         "find their rows open",
-        "assumed: most bandwidth on random mixes, see docs/dram.md",
+        "assumed: most bandwidth on random mixes, see docs/reference/dram.md",
         ge=1,
         le=MAX_QUEUE,
     )
@@ -177,7 +177,7 @@ class DramSpec(Spec):
     bank_masks: tuple[int, ...] | None = param(
         None,
         "of each bit of a bank's number, the bank group in the low bits, a mask of the address bits whose XOR it is; "
-        "null: bits of its own (docs/dram.md), each with one of the row's low bits",
+        "null: bits of its own (docs/reference/dram.md), each with one of the row's low bits",
         "Zhang et al., MICRO 2000 (permutation interleaving)",
     )
     group_interleave_lines: Literal[1, 2, 4, 8, 16, 32] = param(

@@ -63,8 +63,9 @@ class CrossbarSpec(Spec):
         2,
         "packets of a request port, the oldest first, among which each L2 channel finds the first one for it; 1: the "
         "oldest blocks those behind it",
-        "fitted to L2's measured bandwidth on an MI100 and to rocBLAS's R9 Nano figures, docs/microbenchmarks.md; "
-        "GFX8's registers (Linux amdgpu, TCP_CREDIT, TCA_PERF_SEL) name credits and stalls by L2 channel alone",
+        "fitted to L2's measured bandwidth on an MI100 and to rocBLAS's R9 Nano figures, "
+        "docs/results/microbenchmarks.md; GFX8's registers (Linux amdgpu, TCP_CREDIT, TCA_PERF_SEL) "
+        "name credits and stalls by L2 channel alone",
         ge=1,
         le=256,
     )

@@ -31,8 +31,8 @@ class TranslationSpec(Spec):
     l1_entries: int = param(
         128,
         "pages an L1 TLB holds, fully associative",
-        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: 512 x 8 x 500000 (TN) takes half as long again with "
-        "64, as MGPUSim's R9 Nano has; gem5 GPUTLBOptions: 32",
+        "fitted to rocBLAS's R9 Nano figures, docs/results/correlation.md: 512 x 8 x 500000 (TN) takes half as "
+        "long again with 64, as MGPUSim's R9 Nano has; gem5 GPUTLBOptions: 32",
         ge=1,
         le=256,
     )

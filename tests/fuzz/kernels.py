@@ -95,10 +95,10 @@ def _register(choose: random.Random, name: str, opcode: Any, width: int) -> int:
 
 def arithmetic(choose: random.Random) -> str:
     """A random instruction that no loader refuses, as words in the assembler's notation."""
+    from docs._site.isa_coverage import refusal
     from isa.encoding.decoder import DecodeError, decode
     from isa.opcodes.formats import FORMATS
     from tests.support.instruction_words import ENCODING_BITS
-    from tests.support.isa_coverage import refusal
 
     while True:
         opcode = choose.choice(_arithmetic())

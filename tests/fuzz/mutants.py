@@ -14,11 +14,11 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 from hypothesis import strategies as st
 
+from docs._site.isa_coverage import refusal
 from isa.encoding.decoder import DecodeError, decode
 from isa.opcodes.opcode import BRANCH, LDS, SMEM, VMEM
 from tests.corpus.build import BASE, Variant, committed
 from tests.support.instruction_words import forms, opcodes, random_words
-from tests.support.isa_coverage import refusal
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER_S = 60  # a hang, on however busy a machine

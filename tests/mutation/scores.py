@@ -1,4 +1,4 @@
-"""The mutation scores of rooms as they were measured last, and the table of them in docs/mutations.md.
+"""The mutation scores of packages as they were measured last, and the table of them in docs/results/mutations.md.
 
 `python -m tests.mutation.scores` renews the table from the file of scores, which `python -m tests.mutate --record`
 writes.
@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from docs._site.pages import renewed, table
 from tests.mutation.judges import without_compiler
 from tests.mutation.mutations import Mutation, mutations_of
 from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome
 from tests.structure.imports import ROOT, room_of, rooms, sources
-from tests.support.pages import renewed, table
 
 FILE = ROOT / "tests" / "mutation" / "scores.json"
-PAGE = ROOT / "docs" / "mutations.md"
+PAGE = ROOT / "docs" / "results" / "mutations.md"
 FORM = 2  # one more when other tests judge a mutation, or other mutations are made: rows of earlier forms are marked
 RESULTS = (CAUGHT, TIME, SURVIVED, UNREACHED)
 
@@ -91,17 +91,17 @@ def scores_table(scores: dict[str, Score]) -> str:
             rows.append([*cells, str(score.files), str(score.possible), share, *unnoticed, str(score.seed), date])
     judged = [score for score in scores.values() if score.possible]
     tried, noticed = sum(s.tried for s in judged), sum(s.noticed for s in judged)
-    head = ["room", "compiler", "test files", "possible", "noticed", "survived", "no test calls it", "seed", "date"]
-    total = f"In all: {noticed} of {tried} noticed, in {len(judged)} of {len(rooms())} rooms."
+    head = ["package", "compiler", "test files", "possible", "noticed", "survived", "no test calls it", "seed", "date"]
+    total = f"In all: {noticed} of {tried} noticed, in {len(judged)} of {len(rooms())} packages."
     if any(score.form < FORM for score in judged):
         total += (
-            " *: judged by an earlier form of the command, by other tests; the next run of a room replaces its row."
+            " *: judged by an earlier form of the command, by other tests; the next run of a package replaces its row."
         )
     return f"{table(head, rows)}\n\n{total}"
 
 
 def page() -> str:
-    """Return docs/mutations.md with its table made anew."""
+    """Return docs/results/mutations.md with its table made anew."""
     return renewed(PAGE.read_text(encoding="utf-8"), {"scores": lambda: scores_table(read())})
 
 

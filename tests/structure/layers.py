@@ -2,7 +2,8 @@
 
 A room may import from every floor below its own, and on its own floor from the rooms before it, unless the floor keeps
 its rooms apart. NEVER and ONLY_BY forbid what that order would permit. A new room has to be entered on its floor;
-what it holds is the first line of its package's docstring. `docs/architecture.md` is drawn from floors and imports.
+what it holds is the first line of its package's docstring. `docs/explanation/architecture.md` is drawn from floors and
+imports.
 """
 
 from dataclasses import dataclass

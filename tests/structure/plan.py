@@ -1,7 +1,11 @@
-"""Draws the structure into `docs/architecture.md`: the rooms and their imports, and the machine record.
+"""Draws the structure: the packages and their imports, and the machine record, into the page on the architecture.
+
+The README gets the groups of packages, a line each.
 
 python -m tests.structure.plan
 """
+
+from collections.abc import Callable, Mapping
 
 import networkx as nx
 
@@ -9,7 +13,7 @@ from tests.structure.imports import ROOT, arrows, docstring, room_of
 from tests.structure.layers import EXCEPTIONS, FLOORS, NEVER, ONLY_BY, ORDER, excepted
 from tests.structure.state_access import machine_accesses, owners
 
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE, README = ROOT / "docs/explanation/architecture.md", ROOT / "README.md"
 
 
 def _graph() -> nx.DiGraph:
@@ -33,16 +37,45 @@ def drawing() -> str:
     return "\n".join([*lines, "```"])
 
 
+def _groups() -> nx.DiGraph:
+    """The groups of packages, such as `gpusim.model` and `isa`, with an arrow to each group that one imports from."""
+    groups = nx.DiGraph()
+    for room in ORDER:
+        groups.add_node(_group_of(room))
+    for room, other in _graph().edges:
+        if _group_of(room) != _group_of(other):
+            groups.add_edge(_group_of(room), _group_of(other))
+    return nx.transitive_reduction(groups)
+
+
+def _group_of(room: str) -> str:
+    return ".".join(room.split(".")[: 2 if room.startswith("gpusim") else 1])
+
+
+def groups() -> str:
+    """The groups as a Mermaid flowchart, without the arrows that follow from others."""
+    arrows = sorted(_groups().edges)
+    return "\n".join(["```mermaid", "flowchart TB", *(f"  {group} --> {other}" for group, other in arrows), "```"])
+
+
+def packages() -> str:
+    """The groups with the first line of their docstrings, highest first."""
+    last = {_group_of(room): place for place, room in enumerate(ORDER)}
+    order = sorted((group for group in last if group != "gpusim"), key=last.__getitem__, reverse=True)
+    lines = [f"{group:<16}{docstring(group).partition(chr(10))[0].rstrip('.')}" for group in order]
+    return "\n".join(["```", *lines, "```"])
+
+
 def _names(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "nobody"
 
 
 def rooms() -> str:
-    """The table of rooms: what each holds, and from which others it imports."""
+    """The table of packages: what each contains, and from which others it imports."""
     graph = _graph()
-    lines = ["| floor, room | holds | knows |", "|---|---|---|"]
+    lines = ["| layer, package | contents | imports from |", "|---|---|---|"]
     for floor in FLOORS:
-        lines.append(f"| **{floor.name}**{', each for itself' if floor.apart else ''} | | |")
+        lines.append(f"| **{floor.name}**{', independent of each other' if floor.apart else ''} | | |")
         for room in floor.rooms:
             holds = docstring(room).partition("\n")[0].rstrip(".")
             lines.append(
@@ -66,7 +99,7 @@ def prohibitions() -> str:
 
 def record() -> str:
     """The table of the machine record: who declares, writes and reads each of its components."""
-    lines = ["| component | declared in | written by | read by the rooms |", "|---|---|---|---|"]
+    lines = ["| component | declared in | written by | read by the packages |", "|---|---|---|---|"]
     for component, owner in sorted(owners().items(), key=lambda item: ORDER.index(room_of(item[1]))):
         mine = [access for access in machine_accesses() if access.component == component]
         writers = sorted({access.module for access in mine if access.written})
@@ -76,18 +109,20 @@ def record() -> str:
     return "\n".join(lines)
 
 
-DRAWN = {"drawing": drawing, "rooms": rooms, "prohibitions": prohibitions, "record": record}
+DRAWN = {"groups": groups, "drawing": drawing, "packages": rooms, "prohibitions": prohibitions, "record": record}
+IN_README = {"packages": packages}
 
 
-def drawn_anew(page: str) -> str:
+def drawn_anew(page: str, drawn: Mapping[str, Callable[[], str]] = DRAWN) -> str:
     """The page with what stands between each pair of marks drawn anew."""
-    for name, draw in DRAWN.items():
+    for name, draw in drawn.items():
         head, begin, rest = page.partition(f"<!-- drawn from the code: {name} -->\n")
         _, end, tail = rest.partition("<!-- end -->")
-        assert begin and end, f"{PAGE.name} has no place for: {name}"
+        assert begin and end, f"no page has a place for: {name}"
         page = f"{head}{begin}\n{draw()}\n\n{end}{tail}"
     return page
 
 
 if __name__ == "__main__":
     PAGE.write_text(drawn_anew(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    README.write_text(drawn_anew(README.read_text(encoding="utf-8"), IN_README), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How many places does one more generation touch? Those that `docs/extending.md` counts for gfx90c, and for gfx902."""
+"""How many places does one more generation touch? Those that the page on extending counts for gfx90c and gfx902."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def naming(gpu: str) -> set[str]:
 
 def test_an_architecture_that_has_no_instruction_of_its_own_is_two_places() -> None:
     assert naming("gfx90c") == PLACES
-    page = (ROOT / "docs/extending.md").read_text("utf-8")
+    page = (ROOT / "docs/how-to/extending.md").read_text("utf-8")
     (row,) = [line for line in page.splitlines() if line.startswith("| an architecture: gfx90c")]
     assert all(f"`{place}`" in row for place in PLACES)
     assert naming("gfx902") == set()

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from docs._site import stored_pages
+from docs._site.reference_pages import PAGES as GENERATED_REFERENCE
 from gpusim.base.version import __version__
 from tests.structure.imports import ROOT, TOPS
 
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
-]
-_FOLDERS = ("changelogs", "docs", "tests", "sim_configs", *TOPS)
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+_FOLDERS = ("changelogs", "docs", "tests", "sim_configs", "examples", *TOPS)
+# pages that the site's build makes (docs/_site/hooks.py): links may lead there
+GENERATED = {DOCS / name for name in (*stored_pages.names(), *(f"reference/{page}.md" for page in GENERATED_REFERENCE))}
 LINKING = sorted([*ROOT.glob("*.md"), *(page for folder in _FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 DECISIONS = [page for page in PAGES if page.parent.name == "decisions" and page.name != "README.md"]
-README_LINES = 80  # a stranger reads it whole
+README_LINES = 104  # a stranger reads it whole
 CHANGELOG = ROOT / "CHANGELOG.md"
-_PATH = re.compile(rf"`((?:{'|'.join(TOPS)}|tests|docs|sim_configs)/[\w./-]*\w)/?(?:::\w+)?`")
+_PATH = re.compile(rf"`((?:{'|'.join(TOPS)}|tests|docs|sim_configs|results|examples)/[\w./-]*\w)/?(?:::\w+)?`")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -73,6 +73,8 @@ def astray(page: Path, text: str) -> list[str]:
             continue
         path, _, place = link.partition("#")
         target = (page.parent / path).resolve() if path else page
+        if target in GENERATED:
+            continue  # the site's build checks their headings
         if not target.exists() or (place and place not in _places(target)):
             found.append(link)
     return found
@@ -84,14 +86,38 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 
 
 def test_a_link_that_leads_nowhere_is_seen() -> None:
-    text = "[a](docs/hip.md) [b](docs/gone.md) [c](docs/hip.md#opencl) [d](docs/hip.md#gone) [e](https://example.org/x)"
-    assert astray(ROOT / "README.md", text) == ["docs/gone.md", "docs/hip.md#gone"]
+    text = "[a](docs/how-to/hip.md) [b](docs/gone.md) [c](docs/how-to/hip.md#opencl) [d](docs/how-to/hip.md#gone) [e](https://example.org/x)"
+    assert astray(ROOT / "README.md", text) == ["docs/gone.md", "docs/how-to/hip.md#gone"]
 
 
-def test_every_page_is_behind_a_door() -> None:
-    index = ROOT / "docs" / "README.md"
+SECTIONS = ("tutorials", "how-to", "reference", "explanation", "results")
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_page_is_in_its_section_s_list(section: str) -> None:
+    index = DOCS / section / "README.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(_text(index))}
-    assert sorted(_id(page) for page in (ROOT / "docs").glob("*.md") if page not in linked | {index}) == []
+    assert sorted(_id(page) for page in index.parent.glob("*.md") if page not in linked | {index}) == []
+
+
+def test_there_are_words_alone_among_the_pages() -> None:
+    """Results, examples and what makes the site lie elsewhere."""
+    files = [path for path in DOCS.rglob("*") if path.is_file() and "_site" not in path.parts]
+    assert [_id(path) for path in files if path.suffix != ".md"] == []
+    assert sorted(path.name for path in DOCS.iterdir() if path.is_dir()) == sorted((*SECTIONS, "_site"))
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "results").glob("*.md")), ids=_id)
+def test_a_page_of_results_says_which_model_made_them(page: Path) -> None:
+    if page.name != "README.md":
+        assert "\n> Figures: " in _text(page).partition("\n## ")[0]
+
+
+def test_pages_speak_of_packages_and_layers() -> None:
+    """Not of the parts of a building, which a stranger cannot search for."""
+    metaphor = re.compile(r"\b(?:rooms?|doors?|houses?)\b", re.IGNORECASE)
+    told = {_id(page): metaphor.findall(re.sub(r"`[^`]*`|--room", "", _FENCE.sub("", _text(page)))) for page in PAGES}
+    assert {page: words for page, words in told.items() if words} == {}
 
 
 def test_the_readme_is_short_and_says_how_to_run_and_to_test() -> None:
@@ -113,7 +139,7 @@ def test_ci_does_what_the_readme_says() -> None:
 
 def test_every_locked_package_has_its_version_and_hashes() -> None:
     """So that pip checks what it downloads, and nothing that is not listed is installed."""
-    for name in ("requirements.lock", "requirements-dev.lock", "requirements-extras.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-extras.lock", "requirements-docs.lock"):
         lines = [line for line in _text(ROOT / name).splitlines() if line and line[0] not in "#-"]
         heads = [number for number, line in enumerate(lines) if not line.startswith(" ")]
         assert heads

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
+from docs._site import report_page
+from docs._site.pages import section
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
-from tests.support import report_page
-from tests.support.figures import section
 from tests.support.interrupted import interrupted
 
 DATA = Path(__file__).parents[1] / "data/kernels"
@@ -229,7 +229,7 @@ def test_interrupt_ends_the_kernel_with_partial_results(number: signal.Signals, 
 
 def test_the_screen_of_the_readme_is_what_is_printed() -> None:
     readme = report_page.README.read_text(encoding="utf-8")
-    assert section(readme, "screen") == report_page.screen(), "run python -m tests.support.report_page"
+    assert section(readme, "screen") == report_page.screen(), "run python -m docs._site.report_page"
 
 
 def test_an_unknown_section_is_refused_before_anything_runs(capfd) -> None:  # type: ignore[no-untyped-def]

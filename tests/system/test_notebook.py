@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from docs._site.notebook import NOTEBOOK, run
 from gpusim.results.report.page.parts import fragment
-from tests.support.notebook import NOTEBOOK, run
 from tests.support.results import QUIET, changed, network_of, result_of
 
 
@@ -33,7 +33,7 @@ def test_the_tutorial_runs_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_the_notebook_is_kept_with_its_outputs() -> None:
-    """A reader on the web sees results: every cell's, none an error, and the figures drawn (tests.support.notebook)."""
+    """A reader on the web sees results: every cell's, none an error, and the figures drawn (docs._site.notebook)."""
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
     outputs = [output for cell in cells("code") for output in cell["outputs"]]

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import section
+from docs._site.pages import section
 from tests.support.invoked import invoked
 from workloads.toolchain.compilers import hip_root, with_library
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE, HIP_PAGE = ROOT / "docs/own-kernels.md", ROOT / "docs/own-kernels-hip.md"
+PAGE, HIP_PAGE = ROOT / "docs/how-to/own-kernels.md", ROOT / "docs/how-to/own-kernels-hip.md"
 
 
 def commands(page: Path) -> list[str]:
@@ -46,7 +46,7 @@ def run(command: str, folder: Path) -> str:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with what the commands name, to write into."""
-    shutil.copytree(ROOT / "docs/own-kernels", tmp_path / "docs/own-kernels")
+    shutil.copytree(ROOT / "examples/own-kernels", tmp_path / "examples/own-kernels")
     (tmp_path / "workloads/toolchain").mkdir(parents=True)
     shutil.copy(ROOT / "workloads/toolchain/opencl.h", tmp_path / "workloads/toolchain")
     return tmp_path

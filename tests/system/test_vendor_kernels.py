@@ -1,6 +1,6 @@
 """Are AMD's own kernels for gfx803 decoded and translated, where a folder with them is at hand?
 
-Where they are looked for: `tests.support.vendor_kernels`. Of the larger files only some kernels are translated here.
+Where they are looked for: `docs._site.vendor_kernels`. Of the larger files only some kernels are translated here.
 """
 
 from pathlib import Path
@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs._site import vendor_kernels
+from docs._site.pages import DOCS, section
+from docs._site.vendor_kernels import HIP_OF_TENSILE, ROCRAND, TENSILE
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand
@@ -18,9 +21,6 @@ from isa.device_memory import DeviceMemory
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.program import build_program
 from isa.object.code_object import load_code_object
-from tests.support import vendor_kernels
-from tests.support.figures import DOCS, section
-from tests.support.vendor_kernels import HIP_OF_TENSILE, ROCRAND, TENSILE
 from workloads.vendor.tensile import TensileGemm, TensileKernel, TensileProblem
 
 EACH = 12
@@ -36,7 +36,7 @@ def found(pattern: str) -> Path:
 @pytest.mark.parametrize("pattern", [TENSILE, ROCRAND])
 def test_the_page_says_what_can_be_executed(pattern: str) -> None:
     name = f"`{found(pattern).name}`"
-    page = section((DOCS / "vendor-kernels.md").read_text(encoding="utf-8"), "kernels")
+    page = section((DOCS / "results" / "vendor-kernels.md").read_text(encoding="utf-8"), "kernels")
     table = [tuple(cell.strip() for cell in line.split("|")[2:-1]) for line in page.splitlines()]
     first = [row[0] for row in table].index(name)
     rows = list(vendor_kernels.rows(pattern))

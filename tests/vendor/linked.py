@@ -2,7 +2,8 @@
 
     python -m tests.vendor.linked FOLDER...
 
-prints the table of docs/hip.md for what lies in the folders. What a file looks up by name while it runs is not seen.
+prints the table of docs/how-to/hip.md for what lies in the folders. What a file looks up by name while it runs is not
+seen.
 """
 
 import sys
@@ -15,8 +16,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
+from docs._site.pages import table
 from gpusim.jobs.hip.functions import functions
-from tests.support.pages import table
 
 RUNTIME = "libamdhip64.so."  # the library whose version nodes a function of HIP is bound to
 _HIDDEN = 0x7FFF  # without the bit of a version that only old programs are bound to

@@ -1,8 +1,8 @@
-"""The page docs/llm.md: its runs by one command, what is kept of them, and its tables.
+"""The page docs/results/llm.md: its runs by one command, what is kept of them, and its tables.
 
     python -m tests.vendor.llm_page run FOLDER [RUN...]   # runs all or some, and renews the page
     python -m tests.vendor.llm_page keep RUN RESULT [S]   # a result (`--json`) or output that is there, S: processor s
-    python -m tests.vendor.llm_page                       # the page from what is kept, docs/llm.json
+    python -m tests.vendor.llm_page                       # the page from what is kept, results/llm.json
 
 FOLDER: filled by `python -m tests.vendor.packages FOLDER llama`. tinygrad's run needs it installed, and a comgr.
 """
@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs._site.pages import renewed, table
 from isa.object.names import short
-from tests.support.pages import renewed, table
 from tests.vendor.llama import Gemma, Shape, write_model
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/llm.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/results/llm.md"
 KEPT = PAGE.with_suffix(".json")
 BLOCKS = 32  # of the model, of which one is run
 PROMPT = 64  # tokens of the prompt that llama-bench is given

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docs._site.pages import table
 from gpusim.base.errors import UserError
-from tests.support.pages import table
 
 VARIABLE = "GPUSIM_VENDOR_ROOT"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -267,7 +267,7 @@ def run_product(kernel: str, sparse: bool, zeros: float, folder: Path, workload:
 
 
 def test_table() -> str:
-    """docs/hip.md: AMD's test programs."""
+    """docs/how-to/hip.md: AMD's test programs."""
     rows = []
     for shard in SHARDS:
         done = run_shard(shard)
@@ -280,7 +280,7 @@ def test_table() -> str:
 
 
 def call_table() -> str:
-    """docs/hip.md: calls of the libraries on the shipped GPUs."""
+    """docs/how-to/hip.md: calls of the libraries on the shipped GPUs."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         program = built_calls(Path(folder))

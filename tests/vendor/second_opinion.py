@@ -11,8 +11,8 @@ prints a line for each launch:
 - differs: the first word that differs: one of the two is wrong
 - none: an instruction that the second statement does not know, or more than N of them
 
-Without DIR the tests of CASES are run, and their launches' opinions go into docs/vendor-tests.md (GPUSIM_VENDOR_ROOT:
-see tests.vendor.packages).
+Without DIR the tests of CASES are run, and their launches' opinions go into docs/results/vendor-tests.md
+(GPUSIM_VENDOR_ROOT: see tests.vendor.packages).
 """
 
 import math
@@ -28,16 +28,16 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from docs._site.pages import renewed, table
 from isa.object.names import short
 from tests.support.oracle_isa.launch import Executed, Request
 from tests.support.oracle_isa.state import LANES, Memory, OutsideError
 from tests.support.oracle_isa.text import NotStatedError
-from tests.support.pages import renewed, table
 from tests.vendor.programs import Shard, run_shard
 
 MOST = 2_000_000
 NAME = 60  # characters of a kernel's name in the table
-PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/results/vendor-tests.md"
 _SOLVER = Shard("librocsolver0-tests", "rocsolver-test")
 CASES = {
     **{name: replace(_SOLVER, filter=f"checkin_lapack/{name}") for name in ("SYEVJ.__float/22", "STEBZ.__float/46")},
@@ -120,7 +120,7 @@ def launches(folder: Path) -> list[Path]:
 
 
 def case_table() -> str:
-    """docs/vendor-tests.md: the kernels of tests that fail, with both statements' opinions on their launches."""
+    """For results/vendor-tests.md: the kernels of tests that fail, with both statements' opinions on their launches."""
     rows = []
     for test, shard in CASES.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +142,9 @@ def case_table() -> str:
 def main() -> None:
     """Print an opinion on each launch of a folder, or renew the page's table."""
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="without: the cases of docs/vendor-tests.md, renewed")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="without: the cases of docs/results/vendor-tests.md, renewed"
+    )
     parser.add_argument("--most", type=int, default=MOST)
     asked = parser.parse_args()
     if asked.folder is None:

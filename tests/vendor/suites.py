@@ -2,8 +2,8 @@
 
     python -m tests.vendor.suites [--seconds S] [--of N] [LIBRARY...]
 
-runs them on the simulated R9 Nano without timing, one after another, and renews the table of docs/vendor-tests.md, for
-the named libraries alone if there are any. `--of N`: of the shards below, each is divided by N once more; `--seconds`:
+runs them on the simulated R9 Nano without timing, one after another, and renews the table of results/vendor-tests.md
+for the named libraries, or all. `--of N`: of the shards below, each is divided by N once more; `--seconds`:
 processor time of a program and of gpusim together, after which it is ended: what it has run by then counts. Where the
 packages are: see tests.vendor.packages.
 """
@@ -15,12 +15,12 @@ from argparse import ArgumentParser
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.support.pages import renewed, table
+from docs._site.pages import renewed, table
 from tests.vendor.programs import ROCBLAS_CASES, ROCSPARSE_CASES, Limit, Outcome, Shard, root, run_shard
 from workloads.toolchain.compilers import find_hip_tools
 from workloads.toolchain.errors import KernelBuildError
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/results/vendor-tests.md"
 RESULTS = PAGE.with_suffix(".json")
 SECONDS = 120.0  # of a program
 WALL = 20  # times as much wall time it may take: on a busy host
@@ -200,7 +200,7 @@ def run(library: str, seconds: float, of: int) -> Row:
 
 
 def page_table(rows: dict[str, Row]) -> str:
-    """docs/vendor-tests.md: a line for each library, then what failed."""
+    """docs/results/vendor-tests.md: a line for each library, then what failed."""
     lines = []
     for library in SUITES:
         row = rows.get(library)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.figures import section
+from docs._site.pages import section
 from tests.vendor.linked import linked_table
 from tests.vendor.programs import CALLS, SHARDS, VARIABLE, Shard, built_calls, root, run_call, run_product, run_shard
 
@@ -58,7 +58,7 @@ def test_a_call_has_metrics(calls: Path) -> None:
 
 
 def test_the_page_says_what_is_linked_and_all_of_it_is_there() -> None:
-    page = (ROOT / "docs/hip.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/hip.md").read_text(encoding="utf-8")
     found = linked_table(root() / "usr")
     assert section(page, "linked") == found and found.endswith(" |  |"), "a function is missing"
 

@@ -1,4 +1,4 @@
-"""Is the made-up model a file as its format says, and is docs/llm.md what is kept of its runs?"""
+"""Is the made-up model a file as its format says, and is docs/results/llm.md what is kept of its runs?"""
 
 import struct
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.pages import renewed
+from docs._site.pages import renewed
 from tests.vendor.llama import Shape, write_model
 from tests.vendor.llm_page import PAGE, SECTIONS, kept_of
 

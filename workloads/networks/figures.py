@@ -14,7 +14,7 @@ from workloads.networks.tensor import Shape, TensorRole, elements
 SCHEMA_VERSION = 1
 Launches = Callable[[Step], int | None]  # kernel launches of a step; None: no operator computes it
 
-# what the figures mean: of the JSON object, and of docs/networks.md
+# what the figures mean: of the JSON object, and of docs/how-to/networks.md
 MEANINGS = {
     "macs": "multiply-accumulates of the forward pass, zeros of the padding included",
     "operations": "arithmetic and logical operations of the forward pass, counted as in ICPE 2018's table 1",

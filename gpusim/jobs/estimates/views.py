@@ -32,7 +32,7 @@ MEANINGS = {
     "low_us": "low_us to high_us: the time if kernels are as far off as nine in ten iterations of networks left out",
     "bound": "the resource whose bound is the largest in most of the time",
     "bounds": "cycles that each resource needs; those of `least` cannot be beaten by a run, if all workgroups are as"
-    " those looked at; the others rest on assumptions (docs/estimates.md)",
+    " those looked at; the others rest on assumptions (docs/explanation/estimates.md)",
     "known_kernel": "whether the kernel was in the fit; otherwise its correction is what is common to all",
     "errors": "of |estimated / simulated - 1|, leaving one network out; low, high: percentiles 5 and 95 of simulated /"
     " estimated",

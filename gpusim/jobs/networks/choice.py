@@ -41,7 +41,7 @@ from workloads.operators.tiles import SIMDS
 PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
 ALGORITHMS = {name: kind.ALGORITHMS for name, kind in KINDS.items() if kind.ALGORITHMS}
 ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
-ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
+ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/results/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
 MOST_EFFORT = 9e8
 SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction

@@ -33,7 +33,10 @@ def bench(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
     perf_map: Annotated[
-        bool, typer.Option("--perf-map", help="Name the core's functions for Linux's perf (see docs/performance.md).")
+        bool,
+        typer.Option(
+            "--perf-map", help="Name the core's functions for Linux's perf (see docs/results/performance.md)."
+        ),
     ] = False,
 ) -> int:
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""

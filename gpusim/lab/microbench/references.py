@@ -89,8 +89,8 @@ def _row(
 def _of_memory() -> Iterable[PublishedFigure]:
     """Yield shares of the pins' bandwidth that benchmarks reached; copies and triads are of FP64, of 200 MB and more.
 
-    On the Vega cards their arrays lie 0xca00000 bytes apart, as the pointers that were printed say: docs/correlation.md
-    has the model's streams with such a distance.
+    On the Vega cards their arrays lie 0xca00000 bytes apart, as the pointers that were printed say:
+    docs/results/correlation.md has the model's streams with such a distance.
     """
     read, pins = "bandwidth.dram_read_share", "% of pins"
     yield _row(read, 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s", _GFX8)

@@ -84,7 +84,7 @@ def _curves(results: MicrobenchResults) -> Iterator[tuple[Curve, Table]]:
 
 
 def markdown(results: MicrobenchResults, gpu: GpuSpec) -> str:
-    """Return a page of tables, as in docs/microbenchmarks."""
+    """Return a page of tables, as in results/microbenchmarks."""
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
     text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures, gpu.architecture)]).markdown()

@@ -13,7 +13,7 @@ from gpusim.results.store.keeper import StoreWriter
 
 RATES_NOTES = (
     "products without a like run: processor time by the publication's rates, cycles by the closed forms that",
-    "  kernels: auto chooses by (docs/kernels.md has their errors)",
+    "  kernels: auto chooses by (docs/results/kernels.md has their errors)",
 )
 
 

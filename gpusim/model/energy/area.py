@@ -19,7 +19,7 @@ BUNDLE_BITS = 32
 CELL_UM2 = 0.16  # at CELL_NM
 CELL_NM = 28.0
 ARRAY_EFFICIENCY = 0.6
-DIRECTORY_BYTES = 3  # of an entry: docs/engine.md
+DIRECTORY_BYTES = 3  # of an entry: docs/explanation/engine.md
 
 
 @dataclass(frozen=True)

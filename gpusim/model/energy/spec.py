@@ -2,7 +2,7 @@
 
 from gpusim.base.spec import Spec, param
 
-_TABLE = "the standard's currents, docs/energy.md"
+_TABLE = "the standard's currents, docs/explanation/energy.md"
 _HOROWITZ = "Horowitz, ISSCC 2014: 45 nm, 0.9 V"
 
 

@@ -2,7 +2,7 @@
 
 from gpusim.base.spec import Spec, param
 
-_MEASURED = "measured on whole launches of all kinds (docs/sampling.md)"
+_MEASURED = "measured on whole launches of all kinds (docs/explanation/sampling.md)"
 
 
 WITHIN_FROM = 0.03

@@ -128,7 +128,7 @@ class RunState:
             self._changed.wait_for(lambda: self.number > after or self.over, patience_s)
 
     def document(self, work: str | None = None, counter: str | None = None) -> dict[str, Any]:
-        """Return the state as plain data (docs/live.md).
+        """Return the state as plain data (docs/how-to/live.md).
 
         work: whose launch is shown in detail, None: the first one that runs; counter: one whose history is included.
         """

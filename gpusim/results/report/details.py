@@ -148,7 +148,7 @@ def _accesses(column: RunMetrics, width: int) -> Iterator[Line]:
     rows = access_rows(column)
     if not rows:
         return
-    yield from wrapped(f"{column.kernel}: {'; '.join(HEADS[1:])} (docs/report.md)", width, 4, "bold", "  ")
+    yield from wrapped(f"{column.kernel}: {'; '.join(HEADS[1:])} (docs/how-to/report.md)", width, 4, "bold", "  ")
     for row in rows[:_LISTED]:
         told = [f"{head} {cell}" for head, cell in zip(HEADS[1:], row.cells[1:], strict=True) if has_content(cell)]
         yield from wrapped(f"{row.cells[0]} [{format_location(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")

@@ -120,7 +120,10 @@ SECTIONS: tuple[ReportSection, ...] = (
     ),
     ReportSection("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
     ReportSection(
-        "energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)
+        "energy",
+        "Energy",
+        "what the memory system took, by part, from counts (docs/explanation/energy.md)",
+        ("energy.*",),
     ),
     ReportSection(
         "distribution",

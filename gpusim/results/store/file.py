@@ -2,7 +2,7 @@
 
 The first script (`migrations/4.sql`) makes the tables of gpusim 0.2.0, the first release. A later one, N.sql, takes a
 file from version N - 1 to N; none is changed once released. A test compares a store of each released version, migrated,
-with a new one, and `docs/results.md`, which says what each table and column holds, with both.
+with a new one, and `docs/how-to/stored-results.md`, which says what each table and column holds, with both.
 """
 
 import sqlite3

@@ -23,7 +23,7 @@ _ALLOWED = {
 
 
 def open_store(path: str | Path | None = None) -> "StoreReader":
-    """Open a store of runs for queries, with tables as dicts, for pandas and for polars; see docs/results.md.
+    """Open a store of runs for queries, with tables as dicts, for pandas and polars; see docs/how-to/stored-results.md.
 
     path: None: what `gpusim.toml` names, or `gpusim.db`. Raises UserError where there is no store that can be read.
     """
@@ -105,7 +105,7 @@ class StoreReader:
         return [row[0] for row in self.rows(sql).rows]
 
     def table(self, name: str = "runs", /, **equal: Any) -> QueryTable:
-        """Return a table or view of those in docs/results.md, ordered by number.
+        """Return a table or view of those in docs/how-to/stored-results.md, ordered by number.
 
         Args:
             name: its name.

@@ -1,4 +1,4 @@
-// Every function whose accuracy docs/opencl.md lists, on arguments of its own: row k of `x` is function k's.
+// Every function whose accuracy docs/reference/opencl.md lists, on arguments of its own: row k of `x` is function k's.
 // HEADER: workloads/toolchain/opencl.h, which has fewer.
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define EXACT(F) F(sqrt) F(rsqrt)

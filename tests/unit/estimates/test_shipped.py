@@ -41,10 +41,10 @@ def test_the_shipped_file_is_whole() -> None:
 
 
 def test_its_page_has_its_errors() -> None:
-    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "estimates.md").read_text(encoding="utf-8")
     for one in error_tables(FITTED):
         assert one.markdown().strip() in page, (
-            "gpusim fit-estimates --markdown prints what docs/estimates.md is to have"
+            "gpusim fit-estimates --markdown prints what docs/explanation/estimates.md is to have"
         )
 
 

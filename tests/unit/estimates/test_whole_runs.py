@@ -28,7 +28,7 @@ def test_the_record_is_of_the_cases_and_the_page_of_the_record() -> None:
     record = load_checked()
     assert json.loads(SHIPPED.read_text()) == json.loads(json.dumps(record.document()))
     assert [run.what for run in record.runs] == [case.what for case in CASES]
-    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "estimates.md").read_text(encoding="utf-8")
     assert checked_table(record).markdown().strip() in page, "gpusim check-estimates --markdown prints it"
     assert all(run.factor("cycles") < 2 for run in record.runs), "an estimate that is no estimate"
     pairs = [(run.device_mb, run.taken["memory_mb"]) for run in record.runs]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from docs._site.dense_kernels import WIDE
 from gpusim.base.errors import UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
@@ -28,7 +29,6 @@ from gpusim.results.store.records import plain, restored
 from gpusim.study.sweep.executor import LocalProcesses
 from gpusim.study.sweep.tasks import TaskResult
 from isa.device_memory import DeviceMemoryError
-from tests.support.dense_kernels import WIDE
 from workloads.operators.gemm_estimates import estimates
 from workloads.shapes import GemmShape
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpusim
-from tests.support import library_accuracy
-from tests.support.figures import DOCS, section
+from docs._site import library_accuracy
+from docs._site.pages import DOCS, section
 
 ROOT = Path(__file__).resolve().parents[3]
 HEADER = ROOT / "workloads/toolchain/opencl.h"
@@ -210,5 +210,5 @@ def test_mixed_arguments_of_single_precision_stay_single(clang: str, tmp_path: P
 def test_the_page_has_the_measured_accuracy() -> None:
     if np.finfo(np.longdouble).nmant < 63:
         pytest.skip("the host has no extended precision to compare double precision with")
-    page = (DOCS / "opencl.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "opencl.md").read_text(encoding="utf-8")
     assert library_accuracy.table() == section(page, "accuracy"), "run .ci/generate"

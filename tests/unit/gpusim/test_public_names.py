@@ -44,7 +44,7 @@ def python_names() -> Iterator[str]:
     for name in gpusim.__all__:
         value = getattr(gpusim, name)
         yield f"gpusim.{name}"
-        if isinstance(value, type) and not hasattr(value, "model_fields"):  # docs/configuration.md lists those
+        if isinstance(value, type) and not hasattr(value, "model_fields"):  # the reference lists those
             yield from _members(f"gpusim.{name}", value)
 
 

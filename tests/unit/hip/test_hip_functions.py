@@ -9,6 +9,8 @@ import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
+from docs._site.hip_pages import functions_table
+from docs._site.pages import DOCS, section
 from gpusim.jobs.hip import built
 from gpusim.jobs.hip.building import CHECKSUMS, COMGR_LIBRARY, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
 from gpusim.jobs.hip.built import libraries
@@ -24,8 +26,6 @@ from gpusim.jobs.hip.functions import (
     stubs,
     version_script,
 )
-from tests.support.figures import DOCS, section
-from tests.support.hip_pages import functions_table
 
 compiled = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C++ compiler")
 
@@ -119,7 +119,7 @@ def test_nothing_but_the_c_library_is_needed() -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    page = (DOCS / "hip.md").read_text(encoding="utf-8")
+    page = (DOCS / "how-to" / "hip.md").read_text(encoding="utf-8")
     assert section(page, "functions") == functions_table()
 
 

@@ -76,7 +76,7 @@ SEEDED = [(source, kernel) for source in SOURCES for kernel in marked(source)]
 RIGHT = [("right", name) for name in code("right", "gfx803")]
 RIGHT += [("held", name) for name in code("held", "gfx803") if name.startswith("ok_")]
 EACH_ARCHITECTURE = pytest.mark.parametrize("architecture", ["gfx803", "gfx906"])
-# seeded faults that a check does not find, and why (docs/check.md)
+# seeded faults that a check does not find, and why (docs/how-to/check.md)
 MISSED = {"hand_over_without_order": "clang makes volatile loads ones past L1, which count as ordering"}
 HEADER = "kernels.h"  # has the barrier that `together` is
 

@@ -190,7 +190,9 @@ def test_the_text_names_place_and_need() -> None:
 
 
 def test_the_page_lists_every_rule_with_its_wait_states() -> None:
-    rows = [line.split(" | ") for line in (ROOT / "docs/hazards.md").read_text().splitlines() if line[:3] == "| `"]
+    rows = [
+        line.split(" | ") for line in (ROOT / "docs/reference/hazards.md").read_text().splitlines() if line[:3] == "| `"
+    ]
     begin = next(k for k, row in enumerate(rows) if row[0] == "| `setreg`")
     listed = {row[0].strip("| `"): (int(row[3]), "(GFX9 alone)" in row[1]) for row in rows[begin:]}
     known = {name: hazard.wait_states for one in ARCHITECTURES.values() for name, hazard in one.hazards.items()}

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from docs._site.isa_coverage import refusal
 from isa.encoding.decoder import DecodeError, decode
 from tests.support.functional import kernel
-from tests.support.isa_coverage import refusal
 from tests.support.llvm_oracle import ORACLE, read_lines
 from tests.support.oracle_isa import scalar, vector
 from tests.support.oracle_isa.beside import OneWave, bare_kernel, random_wave

@@ -121,7 +121,12 @@ def test_any_order_of_messages_gives_a_state_whose_number_counts_them(messages: 
 
 
 def test_the_documentation_has_every_field() -> None:
-    table = (ROOT / "docs" / "live.md").read_text(encoding="utf-8").split("<!-- fields -->")[1].split("<!-- end")[0]
+    table = (
+        (ROOT / "docs" / "how-to" / "live.md")
+        .read_text(encoding="utf-8")
+        .split("<!-- fields -->")[1]
+        .split("<!-- end")[0]
+    )
     rows = {row.split("`")[1]: row for row in table.splitlines() if row.startswith("| `")}
     document = state_of(
         begun(), moment(), {"kind": "overall", "work": "", "done": 0, "total": 1, "unit": "u", "text": ""}

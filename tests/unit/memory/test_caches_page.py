@@ -1,7 +1,9 @@
 """The page on caches: does it show what its command measures?"""
 
-from tests.support.caches_page import PAGE, PAGES_KIB, QUEUES, SECTIONS, SIZES, TRANSLATIONS
-from tests.support.pages import renewed
+from docs._site.caches_page import PAGES_KIB, QUEUES, SECTIONS, SIZES, TRANSLATIONS
+from docs._site.pages import DOCS, renewed
+
+PAGE = DOCS / "reference" / "caches.md"
 
 
 def _rows(section: str) -> list[list[str]]:

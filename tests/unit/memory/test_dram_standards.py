@@ -79,7 +79,9 @@ def test_random_traffic_keeps_the_rules(values, reads, writes):
     # looking at every bank in every cycle, or deciding nothing ahead, changes nothing
     assert run_streams(spec, scripts, core_clock_hz=1.237e9, poll=True).commands == out.commands
     written = [request[2] for script in scripts for request in script if request[1] == WRITE]
-    if len(set(written)) == len(written):  # a line written again while its bursts are sent: see docs/dram.md, Time
+    if len(set(written)) == len(
+        written
+    ):  # a line written again while its bursts are sent: see docs/reference/dram.md, Time
         assert run_streams(spec, scripts, core_clock_hz=1.237e9, look_ahead=0).commands == out.commands
 
 

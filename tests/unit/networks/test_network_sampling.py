@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.network_sampling import page
+from docs._site.network_sampling import page
 
 
 def tree(sampled: bool, *cycles: int, width: float = 0.0) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Does the comparison of sampled with whole launches say what it found? (The whole suite needs a large host.)"""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,13 +117,3 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UserError, match=f"--update .*{name}: {said}"):
             check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
-
-
-@pytest.mark.parametrize("page", ["suite", "few"])
-def test_a_page_s_table_is_that_of_its_result(page: str) -> None:
-    folder = Path(__file__).parents[3] / "docs" / "sampling"
-    outcomes = [
-        SamplingCaseResult(**case)
-        for case in json.loads((folder / f"{page}.json").read_text(encoding="utf-8"))["cases"]
-    ]
-    assert markdown(outcomes) == (folder / f"{page}.md").read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docs._site import engine_page
 from gpusim.base.errors import UserError
 from gpusim.config.engine import load_engine
 from gpusim.config.files import opened
@@ -11,8 +12,6 @@ from gpusim.config.network_run import load_settings
 from gpusim.config.run import load_run
 from gpusim.model.energy.area import engine_area
 from spartan.engine_spec import EngineSpec
-from tests.support import engine_page
-from tests.support.pages import renewed
 
 DONG = "dong2020"
 
@@ -25,13 +24,6 @@ def test_the_default_is_written_out() -> None:
 
 def test_every_difference_is_in_the_table_with_its_reason() -> None:
     assert set(engine_page.reasons()) == set(engine_page.differences())
-
-
-@pytest.mark.generated
-@pytest.mark.parametrize("name", engine_page.SECTIONS)
-def test_the_page_has_the_tables_of_engines_and_sweeps(name: str) -> None:
-    page, make = engine_page.PAGE.read_text(encoding="utf-8"), engine_page.SECTIONS[name]
-    assert renewed(page, {name: make}) == page, "renew it with python -m tests.support.engine_page"
 
 
 def test_the_hardware_is_that_of_section_6_6_3() -> None:

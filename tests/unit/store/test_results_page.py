@@ -1,4 +1,4 @@
-"""Are the tables of docs/results.md those of the code, and does what the page shows of Python work?"""
+"""Does docs/how-to/stored-results.md describe the tables of a store, and does the Python that it shows work?"""
 
 import json
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gpusim
+from docs._site.pages import DOCS
 from gpusim.model.core.facts import RunFacts
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
 from gpusim.results.store.file import writable
@@ -15,13 +16,8 @@ from gpusim.results.store.keeper import RunClock, StoreWriter
 from gpusim.results.store.outcome import build_outcome
 from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.work import NetworkRows, RunDescription
-from tests.support.pages import renewed
-from tests.support.results_page import PAGE, SECTIONS
 
-
-def test_the_page_has_the_tables_of_the_code() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert renewed(page, SECTIONS) == page, "python -m tests.support.results_page renews it"
+PAGE = DOCS / "how-to" / "stored-results.md"
 
 
 def described() -> dict[str, dict[str, tuple[str, str]]]:

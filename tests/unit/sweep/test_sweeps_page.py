@@ -1,4 +1,4 @@
-"""Are the files that docs/sweeps.md shows sweeps, and its options those of the command?"""
+"""Are the files that docs/how-to/sweeps.md shows sweeps, and its options those of the command?"""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpusim.study.sweep.objectives import Objectives
 from gpusim.study.sweep.points import list_points
 from gpusim.study.sweep.tasks import check_paths, prepared
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "sweeps.md").read_text(encoding="utf-8")
 FILES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs._site.rooflines import ForwardByTiles, measure
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import compiled_only
 from tests.support.primitives import passes
-from tests.support.rooflines import ForwardByTiles, measure
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
 from workloads.operators.conv_buffer import MAX_BYTES, chunk_images, chunks
 from workloads.operators.conv_direct import FILTERS, DirectForward
@@ -399,7 +399,7 @@ def test_numbers_of_any_size_are_within_the_bound() -> None:
             assert checked.passed, checked.mismatches
 
 
-# How near they come to their bounds, at sizes that are small for that (docs/kernels.md has larger ones)
+# How near they come to their bounds, at sizes that are small for that (docs/results/kernels.md has larger ones)
 
 
 @compiled_only

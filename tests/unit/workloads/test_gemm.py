@@ -46,7 +46,7 @@ from workloads.operators.tiling import Tiling, WorkSplit
 from workloads.shapes import GemmShape
 from workloads.toolchain.build import code_object_path, kernel_sources
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+SWEEPS = Path(__file__).resolve().parents[3] / "results" / "sweeps"
 MEMORY_BYTES = 1 << 24
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)
 IN_REGISTERS = ("sgemm_dib_registers", "software_registers")
@@ -336,9 +336,9 @@ def test_where_sparse_pays(zeros: float, least: str) -> None:
 
 
 def test_estimates_are_those_that_were_simulated() -> None:
-    """Of layers A to C at 60 % zeros, within a tenth (docs/kernels.md)."""
+    """Of layers A to C at 60 % zeros, within a tenth (docs/results/kernels.md)."""
     for sweep, kernel in (("sparse_registers", "sgemm_dib_registers"), ("sparse_gains", "sgemm_dib_tiled")):
-        with (DOCS / "kernels" / f"{sweep}.csv").open(encoding="utf-8", newline="") as file:
+        with (SWEEPS / "kernels" / f"{sweep}.csv").open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["variant"] != "dense"]
         for layer, columns in (("layerA", 2048), ("layerC", 512)):
             of_zeros = {round(float(row["data.zero_fraction"]), 2): row for row in rows if row["config"] == layer}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs._site.rooflines import measure
 from gpusim.base.errors import UserError
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
@@ -27,7 +28,6 @@ from tests.support.primitives import (
     poolings,
     primitives,
 )
-from tests.support.rooflines import measure
 from workloads.operators import operator
 from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
@@ -197,8 +197,9 @@ def test_there_is_an_output_for_every_window_that_fits(drawn: tuple[Pooling, Sha
         assert pooling.outputs(size, axis) == len(wanted)
 
 
-# How near they come to their bounds, at a size that is small for that (docs/kernels.md has larger ones). On MI6's eight
-# channels without a hash streams that advance side by side share some and leave others idle (docs/decisions, 11).
+# How near they come to their bounds, at a size that is small for that (docs/results/kernels.md has larger ones). On
+# MI6's eight channels without a hash streams that advance side by side share some and leave
+# others idle (decision 11).
 
 
 STREAMED = (4, 32, 96, 96)

@@ -2,8 +2,8 @@
 
 A vector instruction delivers a scalar result (VCC, EXEC, an SGPR) late: a scalar instruction that reads it waits. A
 conditional branch waits for what the instruction right in front of it changes, and some scalar instructions keep
-their wavefront longer than a turn. All other results are there in the wavefront's next turn. `docs/hazards.md` lists
-these rules beside those that software must obey.
+their wavefront longer than a turn. All other results are there in the wavefront's next turn.
+`docs/reference/hazards.md` lists these rules beside those that software must obey.
 
 Only instructions that follow one another in the code are looked at: a taken branch takes longer than any of this.
 """

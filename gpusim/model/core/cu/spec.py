@@ -91,7 +91,7 @@ class ComputeUnitSpec(Spec):
         2,
         "least cycles of an LDS write or atomic for each one of a read whose lanes never meet in a bank",
         "CLRX GcnTimings: ds_write_b32, ds_write_b64 and ds_add_u32 at half the rate of ds_read of their width; that "
-        "bank conflicts are not doubled: rocBLAS's 512 x 8 x 500000 (TN) on the R9 Nano, docs/correlation.md",
+        "bank conflicts are not doubled: rocBLAS's 512 x 8 x 500000 (TN) on the R9 Nano, docs/results/correlation.md",
         ge=1,
         le=16,
     )

@@ -130,7 +130,7 @@ def enter(m, t, w):
             pause(m, w, wave.ready_at, FETCH)
         return
     word = code_word(m, w)
-    # a scalar register that a vector instruction writes is there some cycles later (docs/hazards.md)
+    # a scalar register that a vector instruction writes is there some cycles later (docs/reference/hazards.md)
     late = word >> RESULT_SHIFT
     if late and wave.scalar_result + late > t:
         _wait_for_scalar_result(m, w, wave.scalar_result + late)

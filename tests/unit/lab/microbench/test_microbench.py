@@ -271,7 +271,7 @@ def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, te
 
 @pytest.mark.parametrize("name", ["mi6", "r9nano", "mi25", "mi60"])
 def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, MicrobenchResults], name: str) -> None:
-    text = (Path(__file__).parents[4] / "docs" / "microbenchmarks" / f"{name}.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "results" / "microbenchmarks" / f"{name}.md").read_text(encoding="utf-8")
     architecture = load_gpu(name).architecture
     for line in views.rows(measured_on[architecture].figures, architecture):
         assert f"| {line[1]} |" in text

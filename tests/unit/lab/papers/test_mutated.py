@@ -17,7 +17,7 @@ from gpusim.lab.papers.records import PointRecord, ReproductionResults, load
 from gpusim.lab.papers.specs.reproduction import AnswerSpec
 from tests.support.reproduction import judged, rendered
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "spartan"
+DOCS = Path(__file__).resolve().parents[4] / "results" / "spartan"
 LITTLE, MUCH = 1e-3, 1e3  # of what a thing costs: whatever the runs say, these decide
 Labels = Mapping[str, str]
 
@@ -38,7 +38,7 @@ def dearer(run: PointRecord, factor: float, launches: str = "") -> PointRecord:
 def changed(
     reproduction: Reproduction, of: Callable[[Labels], bool], by: Callable[[PointRecord], PointRecord]
 ) -> ReproductionResults:
-    """The runs of docs/spartan, those with some labels changed; at least one is."""
+    """The runs of results/spartan, those with some labels changed; at least one is."""
     results = load(DOCS, "spartan")
     figures = [one for one in reproduction.figures.values() if isinstance(one, RunsFigure)]
     keys = {point.key for one in figures for point in one.points(reproduction.spec) if of(point.labels)}

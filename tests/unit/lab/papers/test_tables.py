@@ -293,7 +293,7 @@ def test_the_shipped_iterations_are_those_of_their_publications(
 ) -> None:
     root = Path(__file__).resolve().parents[4]
     held = json.loads((root / f"sim_configs/reproductions/spartan/measured/{file}.json").read_text())
-    kept = load(root / "docs" / publication, publication).networks[held["point"]].rows
+    kept = load(root / "results" / publication, publication).networks[held["point"]].rows
     time = {(row.by, row.layer, row.part): row.metrics["kernel.time_us"] for row in kept}
     assert held["iteration_us"] == time["network", "", "all"]
     expected: dict[tuple[str, str], float] = {}

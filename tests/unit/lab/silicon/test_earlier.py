@@ -10,7 +10,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 
-RESULT = Path(__file__).resolve().parents[4] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
+RESULT = Path(__file__).resolve().parents[4] / "results" / "correlation" / "rocblas-r9nano-extrapolated.json"
 
 
 def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int, dict[str, Any]]:

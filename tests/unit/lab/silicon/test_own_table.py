@@ -13,7 +13,7 @@ from gpusim.lab.silicon import cost, predict
 from gpusim.lab.silicon.measured import LIKE, load_measured, read_points
 from gpusim.lab.silicon.prediction import Conditions, Prediction
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "correlation.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "results" / "correlation.md"
 HEAD = "m,n,k,transpose,us\n"
 
 

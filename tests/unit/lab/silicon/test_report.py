@@ -13,7 +13,7 @@ from gpusim.lab.silicon.picture import picture
 from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 
 TABLE, _ = load_measured("rocblas-r9nano")
-EARLIER = Path(__file__).resolve().parents[4] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
+EARLIER = Path(__file__).resolve().parents[4] / "results" / "correlation" / "rocblas-r9nano-extrapolated.json"
 
 
 def row(k: int, modelled_us: float, simulated: float, half_width_us: float | None) -> CorrelationPoint:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from docs._site.published_stages import ARRAY, DISK, both, claims, stage_times
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.config.network import load_network
 from gpusim.lab.training.spec import load_training
 from gpusim.lab.training.times import gpu_times
 from gpusim.results.store.reading import StoreReader
-from tests.support.published_stages import ARRAY, DISK, both, claims, stage_times
 from tests.support.trace_reader import read_trace
 
 NETWORK = {

@@ -1,0 +1,128 @@
+"""`gpusim bench` of this checkout, or of a second one, against another one's, by turns:
+`python -m docs._site.bench_pairs THEN [--now NOW] [--pairs N] [--only CASE] [--set PATH=VALUE | --short]`.
+
+Prints the table of docs/performance.md. Each measurement is a process of its own; of a case's times the least counts,
+as whatever else the host does only adds to them. `--set` changes the machine of the later one alone: where its model
+differs, it can be given the machine that was. `--short`, for a busy host: a process of each checkout, which run
+launches of a sixteenth of a case's size by turns; of many short ones some find the host quiet.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from docs._site.pages import table
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+def measured(checkout: Path, case: str, sets: Sequence[str]) -> dict[str, Any]:
+    """One measurement of one case, as `gpusim bench --history` keeps it; raises CalledProcessError if it fails."""
+    project = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))
+    module, function = project["project"]["scripts"]["gpusim"].split(":")
+    with tempfile.TemporaryDirectory() as folder:
+        history = Path(folder) / "history.jsonl"
+        arguments = ["gpusim", "bench", "--only", case, "--history", str(history), *(f"--set={text}" for text in sets)]
+        start = f"import sys; sys.argv = {arguments!r}; from {module} import {function}; sys.exit({function}())"
+        environment = {**os.environ, "PYTHONPATH": str(checkout)}
+        ended = subprocess.run(
+            [sys.executable, "-c", start], cwd=checkout, env=environment, capture_output=True, text=True
+        )
+        if not history.exists():  # a case that another roofline bounds ends with code 1, and is measured
+            sys.stderr.write(ended.stderr)
+            raise subprocess.CalledProcessError(ended.returncode, arguments)
+        return json.loads(history.read_text("utf-8").splitlines()[-1])
+
+
+def pairs_table(before: Path, after: Path, cases: Sequence[str], pairs: int, sets: Sequence[str]) -> str:
+    """A row a case: CPU seconds, their ratio by the least and by the middle pair, simulated cycles."""
+    rows, least = [], []
+    for case in cases:
+        then: list[dict[str, Any]] = []
+        now: list[dict[str, Any]] = []
+        for _ in range(pairs):
+            then.append(measured(before, case, ()))
+            now.append(measured(after, case, sets))
+        old, new = (min(float(run["cpu_s"]) for run in runs) for runs in (then, now))
+        ratios = sorted(b["cpu_s"] / a["cpu_s"] for a, b in zip(then, now, strict=True))
+        least.append(new / old)
+        cycles = ", ".join(f"{run['cycles'] / 1e3:,.0f}".replace(",", " ") for run in (then[0], now[0]))
+        middle = ratios[len(ratios) // 2]
+        rows.append([f"`{case}`", f"{old:.3f}, {new:.3f}", f"{new / old:.2f}", f"{middle:.2f}", cycles])
+        print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+    mean = math.exp(sum(map(math.log, least)) / len(least))
+    rows.append(["geometric mean", "", f"{mean:.2f}", "", ""])
+    return table(["case", "CPU seconds: then, now", "ratio", "middle pair", "thousand simulated cycles"], rows)
+
+
+def short_table(before: Path, after: Path, cases: Sequence[str], pairs: int) -> str:
+    """A row a case: CPU milliseconds of short launches, their ratio by the least, the tenth and the middle one."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_worker(checkout)) for checkout in (before, after)]
+        for worker in workers:
+            assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
+        rows = [_short_row(case, workers, pairs) for case in cases]
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.close()
+    mean = math.exp(sum(math.log(float(row[2])) for row in rows) / len(rows))
+    rows.append(["geometric mean", "", f"{mean:.3f}", "", "", ""])
+    heads = ["case", "CPU ms: then, now", "ratio", "at a tenth", "in the middle", "simulated cycles"]
+    return table(heads, rows)
+
+
+def _worker(checkout: Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, str(HERE / "docs/_site/bench_worker.py")]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=checkout, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+
+def _short_row(case: str, workers: Sequence["subprocess.Popen[str]"], pairs: int) -> list[str]:
+    taken: tuple[list[float], list[float]] = ([], [])
+    cycles = [0, 0]
+    for pair in range(pairs):
+        for side in (0, 1) if pair % 2 else (1, 0):
+            worker = workers[side]
+            assert worker.stdin is not None and worker.stdout is not None
+            print(case, file=worker.stdin, flush=True)
+            cpu_s, simulated = worker.stdout.readline().split()
+            taken[side].append(1000 * float(cpu_s))
+            cycles[side] = int(simulated)
+    then, now = map(sorted, taken)
+    ratios = [f"{now[at] / then[at]:.3f}" for at in (0, len(then) // 10, len(then) // 2)]
+    row = [f"`{case}`", f"{then[0]:.1f}, {now[0]:.1f}", *ratios, ", ".join(map(str, dict.fromkeys(cycles)))]
+    print(" | ".join(row), file=sys.stderr, flush=True)
+    return row
+
+
+def main() -> None:
+    """The command."""
+    from gpusim.lab.checks.bench.cases import CASES
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("then", type=Path, metavar="THEN", help="another working tree of the project")
+    parser.add_argument("--now", type=Path, metavar="NOW", default=HERE, help="a third one, in place of this")
+    parser.add_argument("--pairs", type=int, help="pairs of runs a case; 5 by default")
+    parser.add_argument("--only", action="append", default=[], metavar="CASE", help="this case; repeatable")
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="for the later one alone")
+    parser.add_argument("--short", action="store_true", help="short launches, 60 pairs by default")
+    given = parser.parse_args()
+    cases = given.only or [case.name for case in CASES]
+    if given.short:
+        print(short_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 60))
+        return
+    print(pairs_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 5, given.set))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,372 @@
+"""results/correlation: the results of `gpusim correlate`, and the layers before and after what was fitted."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from statistics import geometric_mean, mean, median
+
+import gpusim
+from docs._site.pages import RESULTS as STORED
+from docs._site.pages import table
+from gpusim.base.picture import Picture
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
+from gpusim.lab.microbench.bandwidth import DRAM_BYTES, dram_stream
+from gpusim.lab.microbench.bench import Bench
+from gpusim.lab.microbench.launches import full_load
+from gpusim.lab.microbench.references import published
+from gpusim.lab.microbench.views import deviation_text
+from gpusim.lab.silicon import report, views
+from gpusim.lab.silicon.compare import KINDS, CorrelationPoint, classify_kernel, groups
+from gpusim.lab.silicon.kernels import KernelSource, kernel_files
+from gpusim.lab.silicon.measured import ProductPoint, load_measured, read_points
+from gpusim.lab.silicon.picture import draw_tables
+from gpusim.lab.silicon.predict import predict
+from gpusim.lab.silicon.prediction import Conditions
+
+# cycles at commit 3648221: GPU, layer: dense, with the engine
+BEFORE = {
+    ("mi6", "A"): (3158503, 2043308),
+    ("mi6", "B"): (3158503, 1100071),
+    ("mi6", "C"): (842009, 389318),
+    ("r9nano", "A"): (1650755, 1041963),
+    ("r9nano", "B"): (1650755, 562524),
+    ("r9nano", "C"): (519266, 388374),
+}
+RESULTS = STORED / "correlation"
+TABLE = "rocblas-r9nano"
+# GPU, stream, bytes from one array to the next as the published measurement had them; 0: one array, or not said there
+BANDWIDTHS = (
+    ("r9nano", "copy", 0),
+    ("r9nano", "triad", 0),
+    ("mi25", "copy", 0xCA00000),
+    ("mi25", "triad", 0xCA00000),
+    ("vega56", "copy", 0xCA00000),
+    ("vega56", "triad", 0xCA00000),
+    ("mi60", "read", 0),
+)
+OWN_MODELS = {"RX Vega 56 (Vega 10)": "vega56"}  # cards that another model of their architecture does not stand for
+UNDER_LOAD_GHZ = (0.85, 0.95)  # of an R9 Nano, "typically": Hardwareluxx, AMD Radeon R9 Nano im Test (2015), page 2
+# AMD's product pages: peak engine clock
+VEGA_10_PEAK_GHZ = {
+    "Radeon Instinct MI25": 1.5,
+    "RX Vega 56": 1.471,
+    "RX Vega 64": 1.546,
+    "Vega Frontier Edition": 1.6,
+    "RX Vega 64 Liquid": 1.677,
+}
+VEGA = ("vega10-sgemm", "vega10-hgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
+FAR = 2.0  # a ratio, or its reciprocal, from which on a row is explained by itself
+CHANNELS_BYTES = 4096  # after which Vega 10's 16 channels of 256 bytes come again
+EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
+EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
+MOVED = 0.2  # of a ratio, by a change of the model: less is not listed
+UNHASHED = "-unhashed"  # behind its name: with channel numbers that are address bits as they are
+SEARCH = "-search"  # behind a table's name: what `--fit` has found
+HEAD = ("GPU", "layer", "dense before", "dense after", "engine before", "engine after")
+
+
+def layers() -> str:
+    """Layers A, B and C on both GPUs, from full runs."""
+    rows: list[Sequence[str]] = []
+    for (gpu, layer), (dense, engine) in BEFORE.items():
+        both = gpusim.run(f"layer{layer}.yaml", engine="both", verify=False, sets={"gpu": gpu}, quiet=True)
+        after = both.dense.kernel.cycles, both.sparse.kernel.cycles
+        rows.append([gpu, layer, *map(str, (dense, after[0], engine, after[1]))])
+    return table(list(HEAD), rows)
+
+
+RX560 = {  # what is changed, and how
+    "as shipped": {},
+    "banks are address bits": {"gpu.dram.bank_masks": [0x400, 0x800, 0x8000, 0x10000]},
+}
+
+
+def rx560() -> str:
+    """GFLOPS of the points measured on an RX 560, measured and modelled."""
+    rows: list[Sequence[str]] = [["measured", "130 to 150", "8 to 10", "130 to 150"]]
+    for name, sets in RX560.items():
+        measured, document = load_measured("sgemm-rx560", sets)
+        points = read_points(document.path.parent / measured.points)
+        kernels = KernelSource(kernel_files(measured.kernels, None), multiply_accumulate=False)
+        condition = Conditions.of(measured, limit_gflop=1.0, sampling=None)
+        times = [predict(point, condition, kernels).time_us for point in points]
+        rows.append([name, *(f"{p.gflop / (t * 1e-6):.0f}" for p, t in zip(points, times, strict=True))])
+    return table(["GFLOPS", "N = 4095", "N = 4096", "N = 4097"], rows)
+
+
+def held_to_whole() -> str:
+    """Points by earlier versions' extrapolation, whole, and as they are run now, each against the whole run."""
+    earlier, whole, now = (_rows(suffix) for suffix in (EXTRAPOLATED, EXACT, SAMPLED))
+    rows = []
+    for label, exact in whole.items():
+        old, new = earlier[label], now[label].prediction
+        true_us, bar_us = exact.prediction.time_us, new.half_width_us
+        off = f"{100 * (new.time_us / true_us - 1):+.1f} %"
+        assert bar_us is not None
+        rows.append(
+            [
+                label,
+                f"{100 * (old.prediction.time_us / true_us - 1):+.1f} %",
+                *(f"{row.ratio:.2f}" for row in (old, exact)),
+                new.how if new.how == "whole" else f"{100 * new.simulated:.0f} %",
+                *([off, f"{100 * bar_us / true_us:.1f} %"] if bar_us else ["–", "–"]),
+                "–" if not bar_us else "yes" if abs(new.time_us - true_us) <= bar_us else "no",
+            ]
+        )
+    heads = ["product", "extrapolated − whole", "ratio, extrapolated", "ratio, whole", "simulated now"]
+    return table([*heads, "now − whole", "half-width", "within"], rows)
+
+
+def vega() -> str:
+    """Tables of Vega GPUs: how much of each was run, and how far off kernels of each kind are."""
+    rows = []
+    for name in VEGA:
+        measured, _ = load_measured(name)
+        held = list(_rows("", name).values())
+        ratios = [row.ratio for row in held]
+        off = [abs(ratio - 1) for ratio in ratios]
+        kinds: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        for row in held:
+            kinds[classify_kernel(row)].append(abs(row.ratio - 1))
+        points = len(_points(name))
+        launch, hip = measured.launches
+        rank = groups(held)["all"].rank_correlation
+        rows.append([
+            f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",
+            *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
+            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}",
+            f"{launch:g} µs" if hip is None else f"{launch:g} µs, HIP {hip:g}",
+            *(f"{len(own)}: {100 * mean(own):.1f} %" if own else "–" for own in kinds.values()),
+        ])  # fmt: skip
+    heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
+    return table([*heads, *KINDS], rows)
+
+
+def beyond() -> str:
+    """Rows of Vega's tables beyond a factor of two, beside those of the same tile: is the kernel off, or the row?
+
+    A round is as many workgroups as there are compute units; times of a round are without the launch.
+    """
+    rows = []
+    for name in VEGA:
+        units = load_measured(name)[0].gpu.cus
+        held = [row for row in _rows("", name).values() if row.prediction.point.kernel]
+        for row in held:
+            if 1 / FAR < row.ratio < FAR:
+                continue
+            near = [other for other in held if other is not row and _tile_of(other) == _tile_of(row)]
+            times = [_of_a_round(one, units) for one in (row, *near)]
+            cells = [f"{min(r.ratio for r in near):.2f} to {max(r.ratio for r in near):.2f}"] if near else ["–"]
+            for of in (0, 1):
+                others = f"{median(time[of] for time in times[1:]):.0f}" if near else "–"
+                cells += [f"{times[0][of]:.0f}", others]
+            said = _said_of_row(row, near, times)
+            rows.append([name, row.prediction.point.label, f"{row.ratio:.2f}", classify_kernel(row), *cells, said])
+    heads = ["table", "product", "ratio", "kernel", "ratios of its tile", "measured, µs a round", "others of its tile"]
+    return table([*heads, "modelled, µs a round", "others of its tile", "what tells it from them"], rows)
+
+
+def hashed() -> str:
+    """Points of Vega 10 with L2's and DRAM's channel numbers hashed, as shipped, beside address bits as they are: those
+    that move, and how far off all are.
+    """
+    rows: list[Sequence[str]] = []
+    both: list[tuple[str, CorrelationPoint, CorrelationPoint]] = []
+    moved: dict[bool, list[str]] = {True: [], False: []}
+    for name in ("vega10-sgemm", "vega10-hgemm"):
+        shipped = _rows("", name)
+        both += [(name, row, shipped[label]) for label, row in _rows(UNHASHED, name).items()]
+    for name, before, row in both:
+        point = row.prediction.point
+        assert isinstance(point, ProductPoint)
+        if abs(row.ratio / before.ratio - 1) > MOVED:
+            moved[abs(row.ratio - 1) < abs(before.ratio - 1)].append(point.label)
+            apart = " and ".join(f"{one:,}" for one in _strides_bytes(point))
+            ratios = (f"{one.ratio:.2f}" for one in (before, row))
+            rows.append([name, point.label, classify_kernel(row), apart, *ratios])
+    sums = []
+    for name in dict.fromkeys(name for name, *_ in both):
+        for kind in KINDS:
+            of_kind = [(before, row) for held, before, row in both if held == name and classify_kernel(row) == kind]
+            ratios_of = [[pair[of].ratio for pair in of_kind] for of in (0, 1)]
+            means = (f"{100 * mean(abs(ratio - 1) for ratio in one):.1f} %" for one in ratios_of)
+            ranges = (f"{min(one):.2f} to {max(one):.2f}" for one in ratios_of)
+            sums.append([name, kind, str(len(of_kind)), *means, *ranges])
+    heads = ["table", "product", "kernel", "rows of A and B apart, bytes", "ratio, address bits", "ratio, hashed"]
+    sum_heads = ["table", "kernel", "points of both", "mean error, address bits", "hashed"]
+    return (
+        f"{table(sum_heads + ['ratios, address bits', 'hashed'], sums)}\n\nOf those that move by more than"
+        f" {100 * MOVED:.0f} %, {len(moved[True])} come nearer and {len(moved[False])} go away:\n\n{table(heads, rows)}"
+    )
+
+
+def _strides_bytes(point: ProductPoint) -> tuple[int, int]:
+    """Return how far the rows of A and B lie apart."""
+    strides = (point.m if point.transposes[0] == "N" else point.k, point.k if point.transposes[1] == "N" else point.n)
+    return strides[0] * point.element_bytes, strides[1] * point.element_bytes
+
+
+def _tile_of(row: CorrelationPoint) -> tuple[str | int, ...]:
+    """Return what rows have in common whose workgroups do the same work: kind, operands, tile, K."""
+    point = row.prediction.point
+    assert isinstance(point, ProductPoint)
+    tile = next(part for part in point.kernel.split("_") if part.startswith("MT"))
+    return classify_kernel(row), point.transposes, tile, point.k
+
+
+def _of_a_round(row: CorrelationPoint, units: int) -> tuple[float, float]:
+    p, rounds = row.prediction, -(-row.prediction.workgroups // units)
+    return (p.point.time_us - row.launch_us) / rounds, p.time_us / rounds
+
+
+def _said_of_row(row: CorrelationPoint, near: Sequence[CorrelationPoint], times: Sequence[tuple[float, float]]) -> str:
+    """Say by predicates what is particular to a row."""
+    said, point = [], row.prediction.point
+    assert isinstance(point, ProductPoint)
+    if near:
+        slower = [times[0][of] / median(time[of] for time in times[1:]) for of in (0, 1)]
+        said.append(f"a round takes {slower[0]:.1f} times theirs on the card, {slower[1]:.1f} times in the model")
+    apart = _strides_bytes(point)
+    if any(one % CHANNELS_BYTES == 0 for one in apart):
+        said.append(f"rows {' and '.join(f'{one / 1024:g}' for one in apart)} KiB apart, which meet in one channel")
+    split = re.search(r"_GSU(\d+)_", point.kernel)
+    if split and int(split[1]) & (int(split[1]) - 1):
+        said.append(f"K split in {split[1]}, no power of two")
+    return "; ".join(said) or "–"
+
+
+def cards_picture() -> Picture:
+    """One picture of all tables."""
+    tables = {
+        load_measured(name)[0].title.removeprefix("rocBLAS "): list(_rows("", name).values()) for name in (TABLE, *VEGA)
+    }
+    return draw_tables(tables)
+
+
+def cards() -> str:
+    """The picture of all tables in the page."""
+    made = cards_picture()
+    return f"![{made.alt}](correlation/{made.name}.svg)"
+
+
+def clocks() -> str:
+    """Is what Fiji's clock was fitted to a clock, or a loss that the model lacks? What busy points of Vega say."""
+    fiji, _ = load_measured(TABLE)
+    assert fiji.clock_ghz is not None
+    loss = fiji.clock_ghz / fiji.gpu.clock_ghz
+    rows, found = [], {}
+    for name in (TABLE, "vega10-sgemm"):
+        measured, _ = load_measured(name)
+        held = [row for row in _rows("", name).values() if _is_busy(row)]
+        clock_ghz = measured.clock_ghz
+        assert clock_ghz is not None
+        ratio = geometric_mean(row.prediction.time_us / (row.prediction.point.time_us - row.launch_us) for row in held)
+        found[name] = clock_ghz * ratio / loss
+        cells = [name, measured.gpu.clock_ghz, clock_ghz, len(held), f"{ratio:.3f}", f"{found[name]:.2f}"]
+        rows.append([str(cell) for cell in cells])
+    heads = [
+        "table",
+        "data sheet, GHz",
+        "modelled, GHz",
+        "busy points",
+        "ratio",
+        f"GHz with a loss of {100 * (1 - loss):.1f} %",
+    ]
+    needed, (low, high) = found["vega10-sgemm"], UNDER_LOAD_GHZ
+    is_seen = "which" if low <= fiji.clock_ghz <= high else "and no"
+    enough = [f"{card} ({peak_ghz:g})" for card, peak_ghz in VEGA_10_PEAK_GHZ.items() if peak_ghz >= needed]
+    verdict = (
+        f"An R9 Nano runs at {low:g} to {high:g} GHz under load, {is_seen} Fiji's {fiji.clock_ghz:g} GHz is one of. If "
+        f"it were a loss of the vector ALUs instead, Vega 10 would lose it too, and would need {needed:.2f} GHz, the "
+        f"whole time: {', '.join(enough) or 'no card of its'} has so much at most, of {len(VEGA_10_PEAK_GHZ)} kinds."
+    )
+    return f"{table(heads, rows)}\n\n{verdict} {_in_both()}"
+
+
+def bandwidths() -> str:
+    """DRAM bandwidths of streams, measured on the model as on cards; what is published is a row of references.py."""
+    rows = []
+    for name, kernel, apart_bytes in BANDWIDTHS:
+        bench = Bench(load_gpu(name), Reporter(quiet=True))
+        gpu, groups = bench.gpu, full_load(bench.gpu)
+        set_bytes = 8 * gpu.l2.size_kib << 10  # dram_stream: 8 times L2, a power of two
+        between_bytes = max(0, apart_bytes - set_bytes)
+        rate = 100 * dram_stream(bench, kernel, groups, DRAM_BYTES, between_bytes) * gpu.clock_hz / gpu.dram.bytes_per_s
+        what = kernel if not between_bytes else f"{kernel}, arrays {apart_bytes:#x} bytes apart"
+        for row in published(f"bandwidth.dram_{kernel}_share", gpu.architecture):
+            if name != OWN_MODELS.get(row.part, name) or (name in OWN_MODELS.values() and row.part not in OWN_MODELS):
+                continue
+            off = deviation_text(row.deviation(rate))
+            rows.append([name, what, f"{rate:.1f} %", f"{row.text} %", off, row.part, row.source])
+    return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)
+
+
+def _is_busy(row: CorrelationPoint) -> bool:
+    """Whether vector ALUs or LDS take an assembly kernel's time, of which its launch is a small part."""
+    p = row.prediction
+    return (
+        classify_kernel(row) == KINDS[0]
+        and p.bound in ("valu", "lds")
+        and p.utilization >= 0.8
+        and p.point.time_us >= 200
+    )
+
+
+def _points(name: str) -> list[ProductPoint]:
+    measured, document = load_measured(name)
+    return read_points(document.path.parent / measured.points, general=measured.general)
+
+
+def _in_both() -> str:
+    """Say how fast Vega 20 was in the products that both cards' tables have."""
+    names = ("vega10-sgemm", "vega20-sgemm")
+    old, new = ({p.label: p for p in _points(name) if not p.is_compiled and p.batch == 1} for name in names)
+    ratios = [old[label].time_us / new[label].time_us for label in old if label in new]
+    clock_ghz = load_measured(names[0])[0].clock_ghz
+    assert clock_ghz is not None
+    return (
+        f"{len(ratios)} products of assembly kernels are in both SGEMM tables; Vega 20's measured speed is "
+        f"{min(ratios):.2f} to {max(ratios):.2f} of Vega 10's, with as many compute units: "
+        f"{median(ratios) * clock_ghz:.2f} GHz if that ran at {clock_ghz:g}."
+    )
+
+
+def _rows(suffix: str, name: str = TABLE) -> dict[str, CorrelationPoint]:
+    contents = (RESULTS / f"{name}{suffix}.json").read_text(encoding="utf-8")
+    return {row.prediction.point.label: row for row in report.restored(json.loads(contents)).rows}
+
+
+def summary() -> str:
+    """README.md: what the shipped result says in a few words."""
+    found = groups(list(_rows("").values()))
+    points, whole = found["all"], found["run whole"]
+    return (
+        f"`gpusim correlate` runs {points.count} matrix products that AMD timed on a Fiji card, with AMD's own kernels "
+        f"from the user's package, and compares: mean error {100 * points.mean_absolute_error:.1f} %, "
+        f"{points.least:.2f} to {points.most:.2f} times the measured time. "
+        f"{whole.count} were run whole, the others [sampled, each with its half-width]"
+        "(results/correlation.md#large-products)."
+    )
+
+
+SUMMARY: dict[str, Callable[[], str]] = {"held to silicon": summary}
+SECTIONS: dict[str, Callable[[], str]] = {
+    "held to whole": held_to_whole,
+    "vega": vega,
+    "beyond": beyond,
+    "hashed": hashed,
+}
+SIMULATED: dict[str, Callable[[], str]] = {
+    "layers": layers,
+    "rx560": rx560,
+    "clocks": clocks,
+    "cards": cards,
+    "bandwidths": bandwidths,
+}
+
+
+def result(name: str, contents: str) -> str:
+    """The page of a result kept as JSON. name: its table's, or that with SEARCH behind it."""
+    measured, _ = load_measured(name.removesuffix(SEARCH))
+    return views.markdown(measured, report.restored(json.loads(contents)))

@@ -1,0 +1,39 @@
+"""docs/results/microbenchmarks.md's table of generations, from the pages that `gpusim microbench --markdown` wrote."""
+
+import re
+
+from docs._site.pages import RESULTS, table
+
+PAGES_OF = RESULTS / "microbenchmarks"
+GPUS = {"r9nano": "R9 Nano (gfx803)", "mi25": "MI25 (gfx900)", "mi60": "MI60 (gfx906)"}
+QUANTITIES = (
+    ("v_fma_f32, dependent; one wavefront", "cycles/instruction"),
+    ("v_fma_f64, dependent; one wavefront", "cycles/instruction"),
+    ("v_mac_f32, dependent", "operations/cycle/CU"),
+    ("v_fma_f64, dependent", "operations/cycle/CU"),
+    ("v_pk_fma_f16, dependent", "operations/cycle/CU"),
+    ("v_dot2_f32_f16, dependent", "operations/cycle/CU"),
+    ("v_dot4_i32_i8, dependent", "operations/cycle/CU"),
+    ("v_dot8_i32_i4, dependent", "operations/cycle/CU"),
+    ("v_mul_lo_u32 and v_add_u32, a pair", "operations/cycle/CU"),
+    ("DRAM reads", "% of pins"),
+    ("DRAM copy, read and written", "% of pins"),
+    ("DRAM triad of FP64, all three", "% of pins"),
+)
+
+
+def generations() -> str:
+    """A row a quantity: what each generation's GPU does on the model, and what is published of its kind."""
+    pages = {gpu: (PAGES_OF / f"{gpu}.md").read_text(encoding="utf-8") for gpu in GPUS}
+    rows = [[what, unit, *(_cell(page, what, unit) for page in pages.values())] for what, unit in QUANTITIES]
+    return table(["", "unit", *GPUS.values()], rows)
+
+
+def _cell(page: str, what: str, unit: str) -> str:
+    lines = re.findall(
+        rf"^\| {re.escape(what)} \| ([^|]+) \| {re.escape(unit)} \| ([^|]*) \|[^|]*\|([^|]*)\|", page, re.M
+    )
+    if not lines:
+        return "not there"
+    published = ", ".join(f"{value} ({part.strip()})" for _, value, part in lines if part.strip())
+    return f"**{lines[0][0]}**; {published or 'none found'}"
