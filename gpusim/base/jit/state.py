@@ -82,11 +82,14 @@ def _laid_out(fields: dict[str, np.dtype]) -> np.dtype:
         offsets.append(-(-end // alignment) * alignment)
         end = offsets[-1] + kind.itemsize
     alignment = HOST_LINE_BYTES if end >= HOST_LINE_BYTES else max(_alignment(kind) for kind in fields.values())
+    units = -(-end // alignment)
+    if end >= SPREAD_BYTES:
+        units |= 1  # an odd number of lines: the same field of an array's records falls into all sets, as in `_spread`
     layout = {
         "names": list(fields),
         "formats": list(fields.values()),
         "offsets": offsets,
-        "itemsize": -(-end // alignment) * alignment,
+        "itemsize": units * alignment,
     }
     return np.dtype((_PlainRecord, np.dtype(layout, align=True)))  # type: ignore[call-overload]
 
