@@ -208,8 +208,9 @@ def served(m, channel, result, came, source, line):
         token = source >> SOURCE_ID_SHIFT
         kind = source & KIND_MASK
         if kind == READ or kind == ATOMIC_RETURN:
-            entry = token & (DIRECT - 1) if token & DIRECT else m.l1.unit[port].mshr[token].entry
-            token = m.l1.unit[port].entry[entry].token
+            cache = m.l1.unit[port]
+            entry = token & (DIRECT - 1) if token & DIRECT else cache.target[cache.missing.mshr[token].first].entry
+            token = cache.entry[entry].token
         pc = owner_of(m, port, token)
         if pc >= 0:
             add(m, pc, L2_HITS if result == L2_HIT else (L2_MERGES if result == L2_MERGED else L2_MISSES), 1)

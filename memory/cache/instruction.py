@@ -13,18 +13,19 @@ from pydantic import model_validator
 from gpusim.base.jit import Field, State, address_in, counter_fields, jit, st_i32
 from gpusim.base.spec import Spec, param
 from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS, MAX_BANKS
-from memory.cache.fields import cache_fields, configure_cache
+from memory.cache.missing import LAST, MISSING, begin_miss, configure_misses, end_miss, join_miss, may_miss, next_target
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
+    configure_sets,
     find_victim,
     on_hit,
     on_insert,
     replacement_param,
 )
-from memory.sets.rows import end_filling, is_filling, line_in, next_order, start_filling, way_of
+from memory.sets.rows import is_filling, line_in, next_order, set_fields, way_of
 from memory.translation.l1_tlb import translated
 from memory.translation.state import FIRST_INSTRUCTION_USER
 
@@ -75,8 +76,10 @@ class InstructionCacheSpec(Spec):
 
 INSTRUCTION_CACHE = State(
     "icache",
-    cache_fields(MAX_ARRAYS, MAX_INSTRUCTION_LINES, MAX_MSHRS)
+    set_fields(MAX_ARRAYS * MAX_INSTRUCTION_LINES)
     | {
+        "order": Field((MAX_ARRAYS,), "running number of the accesses to a cache's sets"),
+        "missing": Field((MAX_ARRAYS,), "missing lines of a cache", MISSING.dtype()),
         "ideal": Field((), "1: instructions are always there"),
         "banks": Field((), "banks, a power of two"),
         "bank_line": Field((MAX_BANKS,), "line that the bank reads now; in one array's cycle, for the banks in use"),
@@ -85,7 +88,7 @@ INSTRUCTION_CACHE = State(
         "last_line": Field((), "last line of the code, after which nothing is prefetched"),
         **counter_fields(INSTRUCTION_CACHE_COUNTERS),
         "outstanding": Field((), "lines asked for that have not come"),
-        "m_since": Field((MAX_ARRAYS, MAX_MSHRS), "cycle in which the MSHR's line was asked for"),
+        "target": Field((MAX_ARRAYS, MAX_MSHRS), "cycle in which a missing line was asked for"),
     },
 )
 
@@ -95,7 +98,9 @@ def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int, seed
     cache = m.icache
     cache.ideal, cache.banks = int(spec.model == "ideal"), spec.banks
     cache.latency, cache.prefetch = spec.hit_latency_cycles, spec.prefetch_lines
-    configure_cache(cache, spec.size_kib * 16, spec.ways, spec.mshrs, spec.replacement, seed, arrays)
+    sets = spec.size_kib * 16 // spec.ways
+    cache.order[:arrays] = configure_sets(cache, sets, spec.ways, spec.replacement, seed, arrays)
+    configure_misses(cache.missing[:arrays], spec.mshrs, spec.mshrs)
 
 
 def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
@@ -125,16 +130,13 @@ def _fetch(m, now, array, line):
     slot = _first_slot(m, array, line)
     row = address_in(cache.rows, 2 * slot)
     way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
-    n = cache.m_free_count[array] - 1
-    if way < 0 or n < 0 or not crossbar_has_room(m, port):
+    missing = cache.missing[array]
+    if way < 0 or not may_miss(missing) or not crossbar_has_room(m, port):
         return 0
-    mshr = cache.m_free[array, n]
-    cache.m_free_count[array] = n
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
-    start_filling(row, cache.stride, way)
-    cache.m_slot[array, mshr] = slot + way
-    cache.m_since[array, mshr] = now
+    mshr = begin_miss(missing, row, cache.stride, way, slot + way)
+    cache.target[array, join_miss(missing, mshr, LAST)] = now
     cache.outstanding += 1
     crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | (mshr | FETCH_ID) << SOURCE_ID_SHIFT, 0)
     return 1
@@ -206,10 +208,10 @@ def instruction_look_up(m, now, array, line):
 def instruction_fill(m, now, array, mshr):
     """Complete the fill of the line that an MSHR has asked for; returns the line."""
     cache = m.icache
-    slot = cache.m_slot[array, mshr]
-    end_filling(address_in(cache.rows, 0), cache.stride, slot)
-    cache.m_free[array, cache.m_free_count[array]] = mshr
-    cache.m_free_count[array] += 1
+    missing = cache.missing[array]
+    slot = end_miss(missing, mshr, address_in(cache.rows, 0), cache.stride)
+    target = missing.mshr[mshr].first
     cache.outstanding -= 1
-    cache.latency_total += now - cache.m_since[array, mshr]
+    cache.latency_total += now - cache.target[array, target]
+    next_target(missing, target)
     return line_in(address_in(cache.rows, 0), cache.stride, slot)

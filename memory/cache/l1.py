@@ -36,18 +36,18 @@ from memory.cache.l1_state import (
     MERGE,
     MISS,
     NEAR_WORDS,
-    NO_SLOT,
     STALL,
     first_slot,
     next_use,
 )
 from memory.cache.l1_stores import all_written_back, held_in_part, line_is_clean, look_up_store, make_room, store_kept
 from memory.cache.look_ahead import look_ahead
+from memory.cache.missing import LAST, NO_SLOT, begin_miss, join_miss, may_join, may_miss
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import ATOMIC, ATOMIC_RETURN, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
-from memory.sets.rows import is_filling, start_filling, way_of
+from memory.sets.rows import is_filling, way_of
 from memory.translation.l1_tlb import page_of, translate
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import (
@@ -90,32 +90,37 @@ def l1_queue(m, now, cu, record, flags, token):
 
 
 @jit
+def _wait_for_line(m, now, cu, mshr, entry):
+    """Have a load wait for the line of an MSHR."""
+    cache = m.l1.unit[cu]
+    target = cache.target[join_miss(cache.missing, mshr, LAST)]
+    target.entry = entry
+    target.since = now
+
+
+@jit
 def _join(m, now, cu, slot, entry):
     """Have a load wait for a line that is being filled; returns 0 without a free target."""
     l1 = m.l1
     cache = l1.unit[cu]
-    if cache.t_free_count == 0:
+    if not may_join(cache.missing):
         wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
-    cache.t_free_count -= 1
-    mshr = l1.filled_by[slot]
-    t = cache.t_free
-    cache.t_free = cache.target[t].next
-    cache.target[t].entry = entry
-    cache.target[t].since = now
-    cache.target[t].next = cache.mshr[mshr].merged
-    cache.mshr[mshr].merged = t
+    _wait_for_line(m, now, cu, l1.filled_by[slot], entry)
     return 1
 
 
 @jit(cold=True)
-def _longest_filling(m, cu, base):
+def _longest_filling(m, now, cu, base):
     """Return the way whose line was asked for longest ago, in a set whose ways are all being filled."""
     l1 = m.l1
     cache = l1.unit[cu]
     first = 0
-    for way in range(1, l1.ways):
-        if cache.mshr[l1.filled_by[base + way]].since < cache.mshr[l1.filled_by[base + first]].since:
+    earliest = now
+    for way in range(l1.ways):
+        since = cache.target[cache.missing.mshr[l1.filled_by[base + way]].first].since
+        if since < earliest:
+            earliest = since
             first = way
     return first
 
@@ -128,8 +133,7 @@ def _fetch(m, now, cu, line, entry, base, row, way):
     """
     l1 = m.l1
     cache = l1.unit[cu]
-    n = cache.m_free_count
-    if n == 0 or cache.t_free_count == 0:
+    if not may_miss(cache.missing):
         wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
     if not crossbar_has_room(m, cu):
@@ -141,24 +145,18 @@ def _fetch(m, now, cu, line, entry, base, row, way):
             if l1.full_set_waits:
                 wait_for(m, L1_LINE + cu, LOOK_UP)
                 return 0
-            way = _longest_filling(m, cu, base)
+            way = _longest_filling(m, now, cu, base)
         if l1.keeps_stores and not make_room(m, now, cu, row, base, way):
             return 0
         if is_filling(row, l1.stride, way):  # loads that wait for that line get their data, the cache does not keep it
-            cache.mshr[l1.filled_by[base + way]].slot = NO_SLOT
+            cache.missing.mshr[l1.filled_by[base + way]].slot = NO_SLOT
         st_i32(row, way, line)
         on_insert(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
     else:
         on_hit(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
-    mshr = cache.m_free[n - 1]
-    cache.m_free_count = n - 1
-    cache.t_free_count -= 1
-    start_filling(row, l1.stride, way)
+    mshr = begin_miss(cache.missing, row, l1.stride, way, base + way)
     l1.filled_by[base + way] = mshr
-    cache.mshr[mshr].slot = base + way
-    cache.mshr[mshr].entry = entry
-    cache.mshr[mshr].since = now
-    cache.mshr[mshr].merged = -1
+    _wait_for_line(m, now, cu, mshr, entry)
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return 1
 

@@ -5,11 +5,11 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 """
 
 from gpusim.base.jit import address_in, jit
-from memory.cache.l1_state import DIRECT, NO_SLOT, WRITE_BACK
+from memory.cache.l1_state import DIRECT, WRITE_BACK
 from memory.cache.l1_stores import held_whole, write_back_answered
+from memory.cache.missing import NO_SLOT, end_miss, next_target
 from memory.network.crossbar import crossbar_take_response
 from memory.network.state import ATOMIC, READ, SOURCE_ID_SHIFT, WRITE
-from memory.sets.rows import end_filling
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_RETURN_ENTRY, L1_STORE, freed
 from memory.wheel import wake, wake_at, within_reach
@@ -74,23 +74,13 @@ def l1_receive(m, now, cu):
             cache.entry[e].open -= 1
             cache.entry[e].at = max(cache.entry[e].at, now + l1.fill_latency)
     else:
-        slot = cache.mshr[tag].slot
-        if slot != NO_SLOT:
-            end_filling(address_in(l1.rows, 0), l1.stride, slot)
-            if l1.keeps_stores:
-                held_whole(m, slot)
-        cache.m_free[cache.m_free_count] = tag
-        cache.m_free_count += 1
-        cache.t_free_count += 1
-        _arrived(m, now, cu, cache.mshr[tag].entry, cache.mshr[tag].since)
-        t = cache.mshr[tag].merged
-        while t >= 0:
-            follow = cache.target[t].next
-            _arrived(m, now, cu, cache.target[t].entry, cache.target[t].since)
-            cache.target[t].next = cache.t_free
-            cache.t_free = t
-            cache.t_free_count += 1
-            t = follow
+        slot = end_miss(cache.missing, tag, address_in(l1.rows, 0), l1.stride)
+        if l1.keeps_stores and slot != NO_SLOT:
+            held_whole(m, slot)
+        target = cache.missing.mshr[tag].first
+        while target >= 0:
+            _arrived(m, now, cu, cache.target[target].entry, cache.target[target].since)
+            target = next_target(cache.missing, target)
         if freed(m, L1_LINE + cu):
             wake_at(m, CU_LOOK_UP, now, cu)
     schedule_returns(m, cu)

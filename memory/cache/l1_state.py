@@ -8,20 +8,19 @@ from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16
 from gpusim.base.spec import Spec, param
 from isa.trace import MAX_IMAGE_LINES
 from memory.cache.counters import L1_COUNTERS
+from memory.cache.missing import MAX_MSHRS, MISSING, configure_misses
 from memory.cache.write_policy import BACK, Write, write_allocate_param, write_number, write_param
 from memory.network.state import MAX_CUS
-from memory.sets.replacement import Replacement, check_replacement, first_order, policy_number, replacement_param
-from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
+from memory.sets.replacement import Replacement, check_replacement, configure_sets, replacement_param
+from memory.sets.rows import next_order, set_fields
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB
 MAX_SLOTS = LANES * MAX_L1_LINES
 MAX_QUEUE = 64  # vector memory instructions that may wait at an L1; a power of two
 MAX_RETURN = 256
-MAX_MSHRS = 256
-MAX_TARGETS = 1024
+MAX_TARGETS = 1024  # as many as `missing.MAX_TARGETS` at most
 NEAR_WORDS = 8  # an instruction of no more line words has them beside those of the others
 FAR_WORDS = MAX_IMAGE_LINES + 8  # off the powers of two
-NO_SLOT = -1  # of an MSHR whose line is not kept
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 WRITE_BACK = 1 << 21  # a source's id: a line written back, for which no instruction waits
 
@@ -132,22 +131,11 @@ ENTRY = State(
     },
 )
 
-MSHR = State(
-    "mshr",
-    {
-        "since": Field((), "cycle of the look-up that missed"),
-        "slot": Field((), "slot that it fills, or NO_SLOT", i32),
-        "entry": Field((), "return entry that waits", i16),
-        "merged": Field((), "the first of the loads that joined it, -1 none", i16),
-    },
-)
-
 TARGET = State(
     "target",
     {
-        "since": Field((), "cycle of the look-up of a load that joined a missing line"),
-        "entry": Field((), "return entry that waits", i16),
-        "next": Field((), "the next load that joined it, or the next free one; -1 none", i16),
+        "since": Field((), "cycle of the look-up of a load that waits for a missing line"),
+        "entry": Field((), "its return entry", i16),
     },
 )
 
@@ -169,9 +157,6 @@ UNIT = State(
         "dirty_lines": Field((), "lines with bytes that L2 does not have"),
         "write_backs_out": Field((), "lines written back that L2 has not acknowledged"),
         "next_dirty": Field((), "slot of this cache from which the search for a dirty line goes on"),
-        "m_free_count": Field((), "free MSHRs"),
-        "t_free": Field((), "first free one"),
-        "t_free_count": Field((), "loads' lines that may yet wait for missing ones"),
         "stores_out": Field((), "store packets not yet acknowledged"),
         "stalled_since": Field((), "cycle from which look-up waits, -1 if it does not"),
         "done_store": Field((), "token + 1 of a store looked up that asks L2 for nothing, 0: none to be reported"),
@@ -183,9 +168,8 @@ UNIT = State(
             (MAX_QUEUE * (NEAR_WORDS + FAR_WORDS),), "their lines, with byte masks for stores and atomics"
         ),
         "entry": Field((MAX_RETURN,), "loads between look-up and return", ENTRY.dtype()),
-        "m_free": Field((MAX_MSHRS,), "stack of free MSHRs"),
-        "mshr": Field((MAX_MSHRS,), "missing lines", MSHR.dtype()),
-        "target": Field((MAX_TARGETS,), "loads that joined a missing line", TARGET.dtype()),
+        "missing": Field((), "missing lines", MISSING.dtype()),
+        "target": Field((MAX_TARGETS,), "loads that wait for a missing line", TARGET.dtype()),
     },
 )
 
@@ -193,7 +177,6 @@ L1 = State(
     "l1",
     set_fields(MAX_CUS * MAX_L1_LINES)
     | {
-        "mshrs": Field((), "MSHRs in use at most"),
         "hit_latency": Field((), "cycles from look-up to data of a hit"),
         "fill_latency": Field((), "cycles from response to data"),
         "queue_limit": Field((), "queued instructions at most"),
@@ -222,9 +205,7 @@ L1 = State(
 def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the L1 caches of `cus` CUs in the machine record and empty them; seed: of random replacement."""
     l1 = m.l1
-    l1.sets, l1.ways = spec.size_kib * 1024 // 64 // spec.ways, spec.ways
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
-    l1.mshrs = spec.mshrs
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries
     l1.address_cycles, l1.store_limit = spec.address_cycles, spec.stores_in_flight
     l1.bypass = int(spec.bypass)
@@ -232,16 +213,11 @@ def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[
     l1.write, l1.allocate = write_number(spec.write), int(spec.write_allocate)
     l1.keeps_stores = int(l1.write == BACK or l1.allocate)
     l1.return_ring = 1 << (spec.return_entries - 1).bit_length()
-    l1.stride, l1.replacement = stride_of(spec.ways), policy_number(spec.replacement)
-    clear_rows(l1.rows, cus * int(l1.sets), spec.ways)
     units = l1.unit[:cus]
-    units["order"] = [first_order(spec.replacement, seed, cu) for cu in range(cus)]
+    units["order"] = configure_sets(l1, spec.size_kib * 16 // spec.ways, spec.ways, spec.replacement, seed, cus)
     units["stalled_since"] = -1
     units["q_started"] = -1
-    units["m_free_count"] = spec.mshrs
-    units["t_free_count"] = spec.mshr_targets
-    units["m_free"][:, : spec.mshrs] = range(spec.mshrs - 1, -1, -1)
-    units["target"]["next"][:, : spec.mshr_targets] = range(1, spec.mshr_targets + 1)
+    configure_misses(units["missing"], spec.mshrs, spec.mshr_targets)
 
 
 @jit

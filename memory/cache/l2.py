@@ -26,11 +26,12 @@ from memory.cache.l2_state import (
     used,
     wait,
 )
+from memory.cache.missing import begin_miss, may_join, may_miss, next_mshr
 from memory.cache.write_policy import ALL_BYTES, BACK, THROUGH, goes_below, is_kept
 from memory.network.crossbar import crossbar_offers, crossbar_pick_request, crossbar_pop_request, crossbar_response_room
 from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.sets.replacement import find_victim
-from memory.sets.rows import is_filling, start_filling, way_of
+from memory.sets.rows import is_filling, way_of
 from memory.unit_classes import L2_SERVE, L2_TAKE
 from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, SPARSE_SLOT, freed, wait_for, waits
 from memory.wheel import wake_at
@@ -58,24 +59,19 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     l2 = m.l2
     slot = base + way
     l2.missed_in[channel] = base
-    n = l2.m_free_count[channel]
-    if n == 0 or l2.t_free[channel] < 0:
+    if not may_miss(l2.missing[channel]):
         wait(m, channel, L2_LINE + channel)
         return -1
     if not found and bytes_of(m, slot, DIRTY) and not evict(m, now, channel, slot, ld_u32(row, way)):
         return -1
-    mshr = l2.m_free[channel, n - 1]
-    if not fetch(m, now, channel, line, mshr):
+    if not fetch(m, now, channel, line, next_mshr(l2.missing[channel])):
         return -1
-    l2.m_free_count[channel] = n - 1
-    l2.mshr[channel, mshr].slot = slot
-    l2.mshr[channel, mshr].first = -1
     if found:
         used(m, channel, row, way)
     else:
         inserted(m, channel, row, way, line)
         set_bytes(m, slot, HELD, 0)
-    start_filling(row, l2.stride, way)
+    mshr = begin_miss(l2.missing[channel], row, l2.stride, way, slot)
     l2.note[slot] = mshr << MSHR_SHIFT | (l2.note[slot] & ((1 << MSHR_SHIFT) - 1))
     return mshr
 
@@ -161,7 +157,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
     if found:
         slot = base + way
         if is_filling(row, l2.stride, way):
-            if l2.t_free[channel] < 0:
+            if not may_join(l2.missing[channel]):
                 wait(m, channel, L2_LINE + channel)
                 return STALLED
             used(m, channel, row, way)

@@ -1,12 +1,12 @@
 """L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
 
 from gpusim.base.jit import address_in, jit
-from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_NEXT, T_SINCE, T_SOURCE, bytes_of, set_bytes
+from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_SINCE, T_SOURCE, bytes_of, set_bytes
+from memory.cache.missing import LAST, end_miss, join_miss, next_target
 from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_respond, crossbar_response_room
 from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
-from memory.sets.rows import end_filling
 from memory.timeline import ANSWERED, record
 from memory.unit_classes import L2_FILL, L2_SERVE
 from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
@@ -28,28 +28,19 @@ def answer(m, now, t, channel, source, since):
 def add_target(m, channel, mshr, source, since, mask):
     """Have a request wait for the line of an MSHR, after those that already do."""
     l2 = m.l2
-    t = l2.t_free[channel]
-    l2.t_free[channel] = l2.target[channel, t, T_NEXT]
-    l2.target[channel, t, T_NEXT] = -1
-    l2.target[channel, t, T_SOURCE] = source
-    l2.target[channel, t, T_SINCE] = since
-    l2.target[channel, t, T_MASK] = mask
-    if l2.mshr[channel, mshr].first < 0:
-        l2.mshr[channel, mshr].first = t
-    else:
-        l2.target[channel, l2.mshr[channel, mshr].last, T_NEXT] = t
-    l2.mshr[channel, mshr].last = t
+    target = join_miss(l2.missing[channel], mshr, LAST)
+    l2.target[channel, target, T_SOURCE] = source
+    l2.target[channel, target, T_SINCE] = since
+    l2.target[channel, target, T_MASK] = mask
 
 
 @jit(inline=True)
 def _fill(m, now, channel, mshr, from_engine):
     """Complete the fill of an MSHR's line and serve its targets, oldest first."""
     l2 = m.l2
-    slot = l2.mshr[channel, mshr].slot
-    end_filling(address_in(l2.rows, 0), l2.stride, slot)
+    missing = l2.missing[channel]
+    slot = end_miss(missing, mshr, address_in(l2.rows, 0), l2.stride)
     set_bytes(m, slot, HELD, ALL_BYTES)
-    l2.m_free[channel, l2.m_free_count[channel]] = mshr
-    l2.m_free_count[channel] += 1
     if freed(m, L2_LINE + channel):
         l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)
@@ -58,16 +49,13 @@ def _fill(m, now, channel, mshr, from_engine):
         l2.waits_for[channel] = 0
         l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)
-    t = l2.mshr[channel, mshr].first
-    while t >= 0:
-        source = l2.target[channel, t, T_SOURCE]
+    target = missing.mshr[mshr].first
+    while target >= 0:
+        source = l2.target[channel, target, T_SOURCE]
         if source & KIND_MASK != READ:
-            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | l2.target[channel, t, T_MASK])
-        answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, t, T_SINCE])
-        follow = l2.target[channel, t, T_NEXT]
-        l2.target[channel, t, T_NEXT] = l2.t_free[channel]
-        l2.t_free[channel] = t
-        t = follow
+            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | l2.target[channel, target, T_MASK])
+        answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, target, T_SINCE])
+        target = next_target(missing, target)
 
 
 @jit

@@ -2,7 +2,7 @@
 
 from pydantic import model_validator
 
-from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, st_i32, u16
+from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, jit, st_i32, u16
 from gpusim.base.spec import Spec, param
 from memory.address_map import (
     MAX_L2_CHANNELS,
@@ -13,24 +13,22 @@ from memory.address_map import (
     plain_masks,
 )
 from memory.cache.counters import L2_COUNTERS
+from memory.cache.missing import MAX_MSHRS, MAX_TARGETS, MISSING, configure_misses
 from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
 from memory.l2_share import L2Share, sets_and_ways_left
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
-    first_order,
+    configure_sets,
     on_hit,
     on_insert,
-    policy_number,
     replacement_param,
 )
-from memory.sets.rows import clear_rows, next_order, set_fields, stride_of
+from memory.sets.rows import next_order, set_fields
 from memory.waiting import wait_for
 
 MAX_LINES = 262144  # 16 MiB in all
 MAX_SLOTS = LANES * MAX_LINES
-MAX_MSHRS = 256
-MAX_TARGETS = 4096
 MAX_INPUT = 64
 
 # byte masks of a slot; no byte and all of them, the usual ones, are codes in its note, which costs less to reach
@@ -41,11 +39,10 @@ CODE_BITS = 2
 ALL_NOTE = (1 << 16) - 1
 MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the slot, while it does
 
-# words of an MSHR target, side by side because they are used together
-T_NEXT = 0  # next target, or next free one; -1 none
-T_SOURCE = 1  # source of the waiting request
-T_SINCE = 2  # cycle it came to the channel
-T_MASK = 3  # bytes a waiting atomic changes
+# words of a request that waits for a missing line, side by side because they are used together
+T_SOURCE = 0  # its source
+T_SINCE = 1  # cycle it came to the channel
+T_MASK = 2  # bytes a waiting atomic changes
 
 HIT, MERGED, MISSED, STALLED = range(4)
 
@@ -133,15 +130,6 @@ class L2Spec(Spec):
         return sets * ways * self.channels * 64 / 1024
 
 
-MSHR = State(
-    "mshr",
-    {
-        "slot": Field((), "slot that it fills", i32),
-        "first": Field((), "first target: the oldest", i16),
-        "last": Field((), "last target", i16),
-    },
-)
-
 L2 = State(
     "l2",
     set_fields(MAX_LINES)
@@ -149,8 +137,6 @@ L2 = State(
         "channels": Field((), "channels in use"),
         "latency": Field((), "cycles from look-up to answer"),
         "fill_latency": Field((), "cycles from fill to answer"),
-        "mshrs": Field((), "MSHRs a channel"),
-        "targets": Field((), "MSHR targets a channel"),
         "input_limit": Field((), "requests waiting at a channel at most"),
         "write": Field((), "write policy, a number of memory/cache/write_policy.py"),
         "allocate": Field((), "1: a write that misses gets a line"),
@@ -159,11 +145,8 @@ L2 = State(
         "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
         "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
         "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
-        "m_free": Field((MAX_L2_CHANNELS, MAX_MSHRS), "stack of free MSHRs"),
-        "m_free_count": Field((MAX_L2_CHANNELS,), "free MSHRs"),
-        "mshr": Field((MAX_L2_CHANNELS, MAX_MSHRS), "missing lines", MSHR.dtype()),
-        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_NEXT ... T_MASK"),
-        "t_free": Field((MAX_L2_CHANNELS,), "first free target, -1 none"),
+        "missing": Field((MAX_L2_CHANNELS,), "missing lines of a channel", MISSING.dtype()),
+        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_SOURCE ... T_MASK"),
         "input": Field(
             (MAX_L2_CHANNELS, MAX_INPUT, 4), "waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came"
         ),
@@ -190,22 +173,16 @@ def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # 
     """
     l2 = m.l2
     l2.channels = spec.channels
-    l2.sets, l2.ways = spec.sets_and_ways(taken)
+    sets, ways = spec.sets_and_ways(taken)
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
-    l2.mshrs, l2.targets = spec.mshrs_per_channel, spec.mshr_targets_per_channel
     l2.input_limit = spec.input_queue_packets
     l2.write, l2.allocate = write_number(spec.write), int(spec.write_allocate)
     l2.flushes = int(spec.flush_at_end)
     l2.passes_on = int(l2.write == THROUGH or not l2.allocate)
     channels = slice(0, spec.channels)
-    l2.stride, l2.replacement = stride_of(int(l2.ways)), policy_number(spec.replacement)
-    l2.order[channels] = [first_order(spec.replacement, seed, channel) for channel in range(spec.channels)]
-    clear_rows(l2.rows, spec.channels * int(l2.sets), int(l2.ways))
+    l2.order[channels] = configure_sets(l2, sets, ways, spec.replacement, seed, spec.channels)
     l2.stalled_since[channels] = -1
-    l2.m_free_count[channels] = l2.mshrs
-    l2.m_free[channels, : l2.mshrs] = range(int(l2.mshrs) - 1, -1, -1)
-    l2.target[channels, : l2.targets, T_NEXT] = range(1, int(l2.targets) + 1)
-    l2.target[channels, l2.targets - 1, T_NEXT] = -1
+    configure_misses(l2.missing[channels], spec.mshrs_per_channel, spec.mshr_targets_per_channel)
 
 
 def begin_flush(m) -> None:  # type: ignore[no-untyped-def]

@@ -15,21 +15,32 @@ from gpusim.base.jit import Field, State, address_in, counter_fields, ctz_from, 
 from gpusim.base.spec import Spec, param
 from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache.counters import SCALAR_CACHE_COUNTERS
-from memory.cache.fields import cache_fields, configure_cache
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1_state import FLAG_INVALIDATE
+from memory.cache.missing import (
+    IN_FRONT,
+    MISSING,
+    begin_miss,
+    configure_misses,
+    end_miss,
+    join_miss,
+    may_join,
+    may_miss,
+    next_target,
+)
 from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
+    configure_sets,
     find_victim,
     invalidate,
     on_hit,
     on_insert,
     replacement_param,
 )
-from memory.sets.rows import LANES, end_filling, is_filling, next_order, start_filling, way_of
+from memory.sets.rows import LANES, is_filling, next_order, set_fields, way_of
 from memory.translation.l1_tlb import translated
 from memory.translation.state import FIRST_SCALAR_USER
 from memory.unit_classes import SCALAR
@@ -69,18 +80,17 @@ class ScalarCacheSpec(Spec):
 
 SCALAR_CACHE = State(
     "scalar",
-    cache_fields(MAX_ARRAYS, MAX_SCALAR_LINES, MAX_MSHRS)
+    set_fields(MAX_ARRAYS * MAX_SCALAR_LINES)
     | {
+        "order": Field((MAX_ARRAYS,), "running number of the accesses to a cache's sets"),
+        "missing": Field((MAX_ARRAYS,), "missing lines of a cache", MISSING.dtype()),
         "filled_by": Field((MAX_ARRAYS * MAX_SCALAR_LINES * LANES,), "MSHR that fills the slot, while it does"),
-        "m_first": Field((MAX_ARRAYS, MAX_MSHRS), "first target of the MSHR"),
-        "t_free": Field((MAX_ARRAYS,), "first free MSHR target, -1 none"),
+        "target": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits for a missing line"),
         **counter_fields(SCALAR_CACHE_COUNTERS),
         "arrays": Field((), "shader arrays"),
         "cus_per_array": Field((), "CUs that share a cache"),
         "latency": Field((), "cycles from look-up or fill to the data"),
         "queue_limit": Field((), "queued instructions of a CU at most"),
-        "t_next": Field((MAX_ARRAYS, MAX_TARGETS), "next target, or next free one; -1 none"),
-        "t_entry": Field((MAX_ARRAYS, MAX_TARGETS), "entry that waits"),
         "e_pending": Field((MAX_ARRAYS, MAX_ENTRIES), "lines or acknowledgements the instruction waits for"),
         "e_looked_up": Field((MAX_ARRAYS, MAX_ENTRIES), "1: all its lines were looked up"),
         "e_who": Field((MAX_ARRAYS, MAX_ENTRIES), "the core's name of the instruction"),
@@ -111,9 +121,10 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
     cache = m.scalar
     cache.arrays, cache.cus_per_array = arrays, cus_per_array
     cache.latency, cache.queue_limit = spec.hit_latency_cycles, spec.queue_instructions
-    configure_cache(cache, spec.size_kib * 16, spec.ways, spec.mshrs, spec.replacement, seed, arrays)
+    sets = spec.size_kib * 16 // spec.ways
+    cache.order[:arrays] = configure_sets(cache, sets, spec.ways, spec.replacement, seed, arrays)
+    configure_misses(cache.missing[:arrays], spec.mshrs, MAX_TARGETS)
     cache.q_entry[:arrays] = -1
-    cache.t_next[:arrays, :MAX_TARGETS] = [*range(1, MAX_TARGETS), -1]
     cache.e_next[:arrays, :MAX_ENTRIES] = [*range(1, MAX_ENTRIES), -1]
 
 
@@ -170,15 +181,11 @@ def _next_use(m, array):
 
 
 @jit
-def _add_target(m, array, entry, following):
-    """Have an instruction wait for a missing line, before the target `following`; returns its target."""
+def _wait_for_line(m, array, mshr, entry):
+    """Have an instruction wait for the line of an MSHR, before the others that do."""
     cache = m.scalar
-    t = cache.t_free[array]
-    cache.t_free[array] = cache.t_next[array, t]
-    cache.t_entry[array, t] = entry
-    cache.t_next[array, t] = following
+    cache.target[array, join_miss(cache.missing[array], mshr, IN_FRONT)] = entry
     cache.e_pending[array, entry] += 1
-    return t
 
 
 @jit(inline=True)
@@ -192,31 +199,26 @@ def _look_up(m, now, array, line, entry):
         if not is_filling(row, cache.stride, way):
             cache.hits += 1
         else:
-            if cache.t_free[array] < 0:
+            if not may_join(cache.missing[array]):
                 wait_for(m, SCALAR_LINE + array, LOOK_UP)
                 return 0
-            mshr = cache.filled_by[slot + way]
-            cache.m_first[array, mshr] = _add_target(m, array, entry, cache.m_first[array, mshr])
+            _wait_for_line(m, array, cache.filled_by[slot + way], entry)
             cache.merges += 1
         on_hit(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
         return 1
-    n = cache.m_free_count[array]
     port = FIRST_SCALAR_PORT + array  # the instruction cache's too: both belong to the array's sequencer
     way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
-    if n == 0 or cache.t_free[array] < 0 or way < 0:
+    if not may_miss(cache.missing[array]) or way < 0:
         wait_for(m, SCALAR_LINE + array, LOOK_UP)
         return 0
     if not crossbar_has_room(m, port):
         wait_for(m, REQUEST_SLOT + port, LOOK_UP)
         return 0
-    mshr = cache.m_free[array, n - 1]
-    cache.m_free_count[array] = n - 1
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
-    start_filling(row, cache.stride, way)
+    mshr = begin_miss(cache.missing[array], row, cache.stride, way, slot + way)
     cache.filled_by[slot + way] = mshr
-    cache.m_slot[array, mshr] = slot + way
-    cache.m_first[array, mshr] = _add_target(m, array, entry, -1)
+    _wait_for_line(m, array, mshr, entry)
     cache.misses += 1
     crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)
     return 1
@@ -310,18 +312,14 @@ def scalar_receive(m, now, array):
         cache.e_pending[array, tag] -= 1
         _finish_if_complete(m, now, array, tag)
         return -1
-    end_filling(address_in(cache.rows, 0), cache.stride, cache.m_slot[array, tag])
-    cache.m_free[array, cache.m_free_count[array]] = tag
-    cache.m_free_count[array] += 1
-    t = cache.m_first[array, tag]
-    while t >= 0:
-        follow = cache.t_next[array, t]
-        entry = cache.t_entry[array, t]
+    missing = cache.missing[array]
+    end_miss(missing, tag, address_in(cache.rows, 0), cache.stride)
+    target = missing.mshr[tag].first
+    while target >= 0:
+        entry = cache.target[array, target]
         cache.e_pending[array, entry] -= 1
         _finish_if_complete(m, now, array, entry)
-        cache.t_next[array, t] = cache.t_free[array]
-        cache.t_free[array] = t
-        t = follow
+        target = next_target(missing, target)
     freed(m, SCALAR_LINE + array)  # look-up follows in this cycle: nobody has to be woken
     return -1
 

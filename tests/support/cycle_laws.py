@@ -49,6 +49,7 @@ class CycleLaws:
         whole = live(m)
         self.cu, self.l1, self.l2, self.x, self.run = (whole[part] for part in ("cu", "l1", "l2", "xbar", "run"))
         self.ports, self.wheel, self.scalar = whole["ports"], whole["wheel"], whole["scalar"]
+        self.icache = whole["icache"]
         self.waiting = whole["waiting"]
         self.cus, self.channels = int(self.cu["cus"][0]), int(self.l2["channels"][0])
         self.slots = self.cus * SLOTS
@@ -187,11 +188,14 @@ class CycleLaws:
             self._must((l1["unit"][name][0, : self.cus] <= l1[limit][0]).all(), f"an L1's {name} exceeds {limit}")
         loads = l1["unit"]["r_tail"][0, : self.cus] - l1["unit"]["r_head"][0, : self.cus]
         self._must((loads <= l1["return_limit"][0]).all(), "an L1 holds more loads than it has return entries")
-        for free, limit in (
-            (l1["unit"]["m_free_count"][0, : self.cus], l1["mshrs"]),
-            (l2["m_free_count"][0, :k], l2["mshrs"]),
+        for misses in (
+            l1["unit"]["missing"][0],
+            l2["missing"][0],
+            self.scalar["missing"][0],
+            self.icache["missing"][0],
         ):
-            self._must((free >= 0).all() and (free <= limit[0]).all(), "MSHRs leave their number")
+            lines = misses["lines"]
+            self._must((lines >= 0).all() and (lines <= misses["mshrs"]).all(), "MSHRs leave their number")
         self._must((x["o_count"][0, self.port_numbers] <= x["request_limit"][0]).all(), "a request queue overflows")
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
 

@@ -27,8 +27,8 @@ class CounterTracks:
         levels: list[tuple[str, str, Callable[[Any], float]]] = [
             ("resident wavefronts", "wavefronts", lambda m: m.run.waves_left),
             ("workgroups finished", "workgroups", lambda m: m.run.done),
-            ("L1 lines missing", "lines", lambda m: m.l1.mshrs * gpu.cus - m.l1.unit["m_free_count"][: gpu.cus].sum()),
-            ("L2 lines missing", "lines", lambda m: m.l2.mshrs * gpu.l2.channels - m.l2.m_free_count.sum()),
+            ("L1 lines missing", "lines", lambda m: m.l1.unit["missing"]["lines"].sum()),
+            ("L2 lines missing", "lines", lambda m: m.l2.missing["lines"].sum()),
             ("DRAM requests held", "lines", lambda m: m.dram.channel["held"].sum()),
         ]
         if engine_on:

@@ -106,9 +106,9 @@ def test_a_fill_lets_a_request_that_dram_refused_be_looked_up_again() -> None:
     l2, channel = run.m.l2, int(l2_channel(run.m, LINE))
 
     def refuse_while_missing() -> None:
-        if l2.m_free_count[channel] < l2.mshrs:
+        if l2.missing["lines"][channel]:
             l2.waits_for[channel] = 1
 
     assert step(run.m, refuse_while_missing) == FINISHED
-    assert l2.m_free_count[channel] == l2.mshrs
+    assert l2.missing["lines"][channel] == 0
     assert l2.waits_for[channel] == 0
