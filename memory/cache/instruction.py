@@ -25,7 +25,7 @@ from memory.sets.replacement import (
     on_insert,
     replacement_param,
 )
-from memory.sets.rows import is_filling, line_in, next_order, set_fields, way_of
+from memory.sets.rows import is_filling, line_in, next_order, set_fields, start_filling, way_of
 from memory.translation.l1_tlb import translated
 from memory.translation.state import FIRST_INSTRUCTION_USER
 
@@ -135,7 +135,8 @@ def _fetch(m, now, array, line):
         return 0
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
-    mshr = begin_miss(missing, row, cache.stride, way, slot + way)
+    start_filling(row, cache.stride, way)
+    mshr = begin_miss(missing, slot + way)
     cache.target[array, join_miss(missing, mshr, LAST)] = now
     cache.outstanding += 1
     crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | (mshr | FETCH_ID) << SOURCE_ID_SHIFT, 0)

@@ -47,7 +47,7 @@ from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import ATOMIC, ATOMIC_RETURN, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
-from memory.sets.rows import is_filling, way_of
+from memory.sets.rows import is_filling, start_filling, way_of
 from memory.translation.l1_tlb import page_of, translate
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import (
@@ -154,7 +154,8 @@ def _fetch(m, now, cu, line, entry, base, row, way):
         on_insert(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
     else:
         on_hit(l1.replacement, row, l1.stride, l1.ways, way, next_use(m, cu))
-    mshr = begin_miss(cache.missing, row, l1.stride, way, base + way)
+    start_filling(row, l1.stride, way)
+    mshr = begin_miss(cache.missing, base + way)
     l1.filled_by[base + way] = mshr
     _wait_for_line(m, now, cu, mshr, entry)
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | mshr << SOURCE_ID_SHIFT, 0)

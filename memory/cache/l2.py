@@ -31,7 +31,7 @@ from memory.cache.write_policy import ALL_BYTES, BACK, THROUGH, goes_below, is_k
 from memory.network.crossbar import crossbar_offers, crossbar_pick_request, crossbar_pop_request, crossbar_response_room
 from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.sets.replacement import find_victim
-from memory.sets.rows import is_filling, way_of
+from memory.sets.rows import is_filling, start_filling, way_of
 from memory.unit_classes import L2_SERVE, L2_TAKE
 from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, SPARSE_SLOT, freed, wait_for, waits
 from memory.wheel import wake_at
@@ -71,7 +71,8 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     else:
         inserted(m, channel, row, way, line)
         set_bytes(m, slot, HELD, 0)
-    mshr = begin_miss(l2.missing[channel], row, l2.stride, way, slot)
+    start_filling(row, l2.stride, way)
+    mshr = begin_miss(l2.missing[channel], slot)
     l2.note[slot] = mshr << MSHR_SHIFT | (l2.note[slot] & ((1 << MSHR_SHIFT) - 1))
     return mshr
 

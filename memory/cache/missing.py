@@ -12,7 +12,7 @@ none. MSHRs and targets are taken last in, first out, so that a cache with few m
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.jit import Field, State, i16, i32, jit, record_type
-from memory.sets.rows import end_filling, start_filling
+from memory.sets.rows import end_filling
 
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
@@ -78,13 +78,12 @@ def next_mshr(missing: Missing):
 
 
 @jit
-def begin_miss(missing: Missing, row, stride, way, slot):
-    """Take an MSHR, and return it, for a line that will fill a way of the row at address `row`. slot: of the way."""
+def begin_miss(missing: Missing, slot):
+    """Take an MSHR, and return it, for a line that is asked for. slot: what the line will fill, or NO_SLOT."""
     mshr = next_mshr(missing)
     missing.lines += 1
     missing.mshr[mshr].slot = slot
     missing.mshr[mshr].first = -1
-    start_filling(row, stride, way)
     return mshr
 
 

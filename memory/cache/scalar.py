@@ -40,7 +40,7 @@ from memory.sets.replacement import (
     on_insert,
     replacement_param,
 )
-from memory.sets.rows import LANES, is_filling, next_order, set_fields, way_of
+from memory.sets.rows import LANES, is_filling, next_order, set_fields, start_filling, way_of
 from memory.translation.l1_tlb import translated
 from memory.translation.state import FIRST_SCALAR_USER
 from memory.unit_classes import SCALAR
@@ -216,7 +216,8 @@ def _look_up(m, now, array, line, entry):
         return 0
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
-    mshr = begin_miss(cache.missing[array], row, cache.stride, way, slot + way)
+    start_filling(row, cache.stride, way)
+    mshr = begin_miss(cache.missing[array], slot + way)
     cache.filled_by[slot + way] = mshr
     _wait_for_line(m, array, mshr, entry)
     cache.misses += 1

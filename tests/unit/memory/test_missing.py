@@ -18,7 +18,7 @@ from memory.cache.missing import (
     may_miss,
     next_target,
 )
-from memory.sets.rows import LANES, clear_rows, is_filling
+from memory.sets.rows import LANES, clear_rows, is_filling, start_filling
 from tests.support.machines import allow_further_layouts
 
 MSHRS, TARGETS = 3, 5
@@ -44,8 +44,9 @@ def test_lines_and_who_waits_for_them(events: list[tuple[str, int, bool]]) -> No
         assert may_join(missing) == (len(taken) < TARGETS)
         mshrs = list(waiting)
         if event == "miss" and may_miss(missing) and number not in slots.values():
-            mshr = int(begin_miss(missing, row, LANES, number, number))
-            assert mshr not in waiting and mshr < MSHRS and is_filling(row, LANES, number)
+            mshr = int(begin_miss(missing, number))
+            start_filling(row, LANES, number)
+            assert mshr not in waiting and mshr < MSHRS
             waiting[mshr], slots[mshr] = [], number
             mshrs = [mshr]
         elif event not in ("miss", "join") and mshrs:
