@@ -1,6 +1,7 @@
 """Written by `gpusim.model.core.write_units` from the table in `units` beside it: change that, not this.
 
-Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
+Classes of timed units in the wake-up wheel, in the order in which they run within a cycle, and what is attached to the
+crossbar.
 """
 
 TRANSLATION = 0  # L2 TLB and page walkers
@@ -47,4 +48,15 @@ MOST_UNITS = {
     "DRAM": 32,
     "CU_ISSUE": 128,
     "DISPATCH": 1,
+}
+
+# caches that send requests: first port, ports, class that takes answers, class that sends
+PORTS = {
+    "l1": (0, 128, CU_RESPONSE, CU_LOOK_UP),
+    "scalar_cache": (128, 64, SCALAR, SCALAR),
+}
+
+# caches that take requests: first destination, destinations, class that takes them, that serves them, that fills lines
+DESTINATIONS = {
+    "l2": (0, 32, L2_TAKE, L2_SERVE, L2_FILL),
 }

@@ -13,13 +13,22 @@ from pydantic import model_validator
 from gpusim.base.jit import Field, State, address_in, counter_fields, jit, st_i32
 from gpusim.base.spec import Spec, param
 from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS, MAX_BANKS
-from memory.cache.missing import LAST, MISSING, begin_miss, configure_misses, end_miss, join_miss, may_miss, next_target
+from memory.cache.missing import (
+    LAST,
+    MISSING,
+    begin_miss,
+    configure_misses,
+    configure_sets,
+    end_miss,
+    join_miss,
+    may_miss,
+    next_target,
+)
 from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
-    configure_sets,
     find_victim,
     on_hit,
     on_insert,

@@ -8,10 +8,10 @@ from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16
 from gpusim.base.spec import Spec, param
 from isa.trace import MAX_IMAGE_LINES
 from memory.cache.counters import L1_COUNTERS
-from memory.cache.missing import MAX_MSHRS, MISSING, configure_misses
+from memory.cache.missing import MAX_MSHRS, MISSING, configure_misses, configure_sets
 from memory.cache.write_policy import BACK, Write, write_allocate_param, write_number, write_param
 from memory.network.state import MAX_CUS
-from memory.sets.replacement import Replacement, check_replacement, configure_sets, replacement_param
+from memory.sets.replacement import Replacement, check_replacement, replacement_param
 from memory.sets.rows import next_order, set_fields
 
 MAX_L1_LINES = 1024  # a CU: 64 KiB

@@ -13,13 +13,12 @@ from memory.address_map import (
     plain_masks,
 )
 from memory.cache.counters import L2_COUNTERS
-from memory.cache.missing import MAX_MSHRS, MAX_TARGETS, MISSING, configure_misses
+from memory.cache.missing import MAX_MSHRS, MAX_TARGETS, MISSING, configure_misses, configure_sets
 from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
 from memory.l2_share import L2Share, sets_and_ways_left
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
-    configure_sets,
     on_hit,
     on_insert,
     replacement_param,

@@ -12,7 +12,8 @@ none. MSHRs and targets are taken last in, first out, so that a cache with few m
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.jit import Field, State, i16, i32, jit, record_type
-from memory.sets.rows import end_filling
+from memory.sets.replacement import first_order, policy_number
+from memory.sets.rows import clear_rows, end_filling, stride_of
 
 MAX_MSHRS = 256
 MAX_TARGETS = 4096
@@ -44,6 +45,23 @@ if TYPE_CHECKING:
     Missing = Any
 else:
     Missing = record_type(MISSING)
+
+
+def configure_sets(cache: Any, sets: int, ways: int, replacement: str, seed: int, caches: int) -> list[int]:
+    """Size and empty the sets of a record with `set_fields`; returns the first running numbers of its caches.
+
+    Args:
+        cache: Record of the caches.
+        sets: Sets of a cache, a power of two.
+        ways: Ways of a set.
+        replacement: Name of the policy.
+        seed: Seed of random replacement.
+        caches: Number of caches.
+    """
+    cache.sets, cache.ways, cache.stride = sets, ways, stride_of(ways)
+    cache.replacement = policy_number(replacement)
+    clear_rows(cache.rows, caches * sets, ways)
+    return [first_order(replacement, seed, number) for number in range(caches)]
 
 
 def configure_misses(missing: Any, mshrs: int, targets: int) -> None:

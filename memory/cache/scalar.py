@@ -22,6 +22,7 @@ from memory.cache.missing import (
     MISSING,
     begin_miss,
     configure_misses,
+    configure_sets,
     end_miss,
     join_miss,
     may_join,
@@ -33,7 +34,6 @@ from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, S
 from memory.sets.replacement import (
     Replacement,
     check_replacement,
-    configure_sets,
     find_victim,
     invalidate,
     on_hit,

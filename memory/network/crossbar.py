@@ -13,7 +13,7 @@ from one port to one channel, and back, stay in order.
 """
 
 from gpusim.base.jit import ONE, ctz, ctz_from, jit
-from memory.address_map import MAX_L2_CHANNELS, l2_channel
+from memory.address_map import MAX_L2_CHANNELS
 from memory.network.ideal import (
     ideal_has_bandwidth,
     ideal_pop_response,
@@ -31,12 +31,15 @@ from memory.network.state import (
     R_READY,
     R_SOURCE,
     SOURCE_CU_SHIFT,
+    bit_of,
+    destination_of,
+    of_bit,
     wake_receiver,
     wake_sender,
+    wake_taker,
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.unit_classes import L2_FILL, L2_SERVE, L2_TAKE
 from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
 from memory.wheel import wake_at
 
@@ -45,13 +48,13 @@ from memory.wheel import wake_at
 def _look_at(m, port, q, ready):
     """Put the port's packet at `q` among those that channels look at; it may be taken from cycle `ready` on."""
     x = m.xbar
-    channel = l2_channel(m, x.request[port, q, P_LINE])
+    channel = destination_of(m, port, x.request[port, q, P_LINE])
     x.o_next[port, q] = 0
     if x.o_first[port, channel] == 0:
         x.o_first[port, channel] = q + 1
         x.o_ready[channel, port] = ready
         x.waiting[channel, port >> 6] |= ONE << (port & 63)
-        wake_at(m, L2_TAKE, ready, channel)
+        wake_taker(m, ready, channel)
     else:
         x.o_next[port, x.o_last[port, channel] - 1] = q + 1
     x.o_last[port, channel] = q + 1
@@ -76,13 +79,14 @@ def crossbar_send(m, now, port, line, source, mask):
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
-    x.request[port, q, P_READY] = now + x.request_latency
+    ready = now + x.request_latency[port]
+    x.request[port, q, P_READY] = ready
     x.o_count[port] = n + 1
     x.requests += 1
     if m.timeline.on:
         record(m, SENT, port, source, line)
     if n < x.lookahead:
-        _look_at(m, port, q, now + x.request_latency)
+        _look_at(m, port, q, ready)
         return
     x.o_next[port, q] = 0
     if n == x.lookahead:
@@ -114,7 +118,7 @@ def _may_take(m, now, channel, port):
     if x.o_ready[channel, port] > now:  # its wake-up is on the wheel
         return 0
     if x.o_moved[port] == now + 1:
-        wake_at(m, L2_TAKE, now + 1, channel)
+        wake_taker(m, now + 1, channel)
         return 0
     return 1
 
@@ -183,7 +187,7 @@ def crossbar_pop_request(m, now, channel, port):
     else:
         ready = max(x.request[port, q - 1, P_READY], now + 1)
         x.o_ready[channel, port] = ready
-        wake_at(m, L2_TAKE, ready, channel)
+        wake_taker(m, ready, channel)
     if n > x.lookahead:
         q = x.o_behind[port] - 1
         x.o_behind[port] = x.o_next[port, q]
@@ -199,7 +203,7 @@ def _announce_response(m, channel, earliest):
     port = (x.response[channel, h, R_SOURCE] >> SOURCE_CU_SHIFT) & 255
     ready = max(x.response[channel, h, R_READY], earliest)
     x.r_ready[channel] = ready
-    x.returning[port] |= 1 << channel
+    x.returning[port] |= 1 << bit_of(channel)
     wake_receiver(m, ready, port)
 
 
@@ -221,7 +225,7 @@ def crossbar_respond(m, now, t, channel, source):
     x.r_free[channel] = leaves + 1
     q = (x.r_head[channel] + n) & (x.response_ring - 1)
     x.response[channel, q, R_SOURCE] = source
-    x.response[channel, q, R_READY] = leaves + x.response_latency
+    x.response[channel, q, R_READY] = leaves + x.response_latency[channel]
     if n == 0:
         _announce_response(m, channel, now)
     return leaves
@@ -233,18 +237,20 @@ def _pop_response(m, now, port, channel):
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n - 1
-    x.next_channel[port] = channel + 1 if channel + 1 < MAX_L2_CHANNELS else 0
+    bit = bit_of(channel)
+    x.next_channel[port] = bit + 1 if bit + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
     if n == x.response_limit:
         waiters = freed(m, RESPONSE_SLOT + channel)
+        at = x.destination[channel]
         if (waiters >> FILLS) & 1:
-            wake_at(m, L2_FILL, now, channel)
-        if (waiters >> channel) & 1:
-            wake_at(m, L2_SERVE, now, channel)
+            wake_at(m, at.fills, now, at.unit)
+        if waiters & ~(ONE << FILLS):
+            wake_at(m, at.serves, now, at.unit)
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]
-    x.returning[port] &= ~(1 << channel)
+    x.returning[port] &= ~(1 << bit)
     q = (h + 1) & (x.response_ring - 1)
     x.r_head[channel] = 0 if n == 1 and q >= RING_FRONT else q
     if n > 1:
@@ -260,8 +266,9 @@ def crossbar_take_response(m, now, port):
     first = x.next_channel[port]
     taken = -1
     while bits:
-        channel = ctz_from(bits, first)
-        bits ^= 1 << channel
+        bit = ctz_from(bits, first)
+        bits ^= 1 << bit
+        channel = of_bit(m, port, bit)
         there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
         if there and taken >= 0:
             wake_receiver(m, now + 1, port)

@@ -1,8 +1,7 @@
 """What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
 from gpusim.base.jit import jit
-from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
-from memory.unit_classes import L2_TAKE
+from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, wake_receiver
 from memory.wheel import wake, within_reach
 
 
@@ -12,7 +11,8 @@ def ideal_has_bandwidth(m, now, channel):
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1
-    wake(m, L2_TAKE, x.o_free[channel] // MICRO, channel)
+    at = x.destination[channel]
+    wake(m, at.takes, x.o_free[channel] // MICRO, at.unit)
     return 0
 
 
@@ -34,14 +34,14 @@ def ideal_respond(m, t, channel, source):
         leaves = start // MICRO
     q = x.r_free_slot[channel]
     x.response[channel, q, R_SOURCE] = source
-    x.response[channel, q, R_READY] = leaves + x.response_latency
+    x.response[channel, q, R_READY] = leaves + x.response_latency[channel]
     port = (source >> SOURCE_CU_SHIFT) & 255
     x.r_free_slot[channel] = x.r_next[channel, q]
     x.r_next[channel, q] = -1
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
-        x.returning[port] |= 1 << channel
-        wake_receiver(m, within_reach(m, leaves + x.response_latency), port)  # as far as bandwidth puts it off
+        x.returning[port] |= 1 << bit_of(channel)
+        wake_receiver(m, within_reach(m, leaves + x.response_latency[channel]), port)  # as far as bandwidth puts it off
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
@@ -69,7 +69,7 @@ def ideal_pop_response(m, now, channel, port):
     x.r_next[channel, h] = x.r_free_slot[channel]
     x.r_free_slot[channel] = h
     if q < 0:
-        x.returning[port] &= ~(1 << channel)
+        x.returning[port] &= ~(1 << bit_of(channel))
     else:
         wake_receiver(m, within_reach(m, max(x.response[channel, q, R_READY], now + 1)), port)
     return x.response[channel, h, R_SOURCE]

@@ -1,8 +1,13 @@
-"""What the crossbar is configured by and what it holds; the words of its packets.
+"""What the crossbar is configured by and what it holds; the words of its packets; who is attached to it.
+
+Caches send requests through ports to destinations, which are the L2 channels and the caches of levels between
+(`gpusim.model.core.levels`). Whom a port or a destination wakes is a table in the state.
 
 A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what the cache recognises the answer by.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -11,15 +16,18 @@ from pydantic import field_validator
 from gpusim.base.jit import Field, State, counter_fields, jit
 from gpusim.base.spec import Spec, param
 from isa.trace import LINE_BYTES
-from memory.address_map import MAX_L2_CHANNELS
+from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.counters import CROSSBAR_COUNTERS
-from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE, SCALAR
+from memory.unit_classes import DESTINATIONS, PORTS
 from memory.wheel import wake_at
 
-MAX_CUS = 128
-MAX_ARRAYS = 64
-FIRST_SCALAR_PORT = MAX_CUS  # ports of the CUs' vector L1 come first, then those of the arrays' scalar caches
-MAX_PORTS = MAX_CUS + MAX_ARRAYS
+MAX_CUS = PORTS["l1"][1]
+FIRST_SCALAR_PORT, MAX_ARRAYS = PORTS["scalar_cache"][:2]
+MAX_PORTS = sum(ports for _, ports, *_ in PORTS.values())
+MAX_DESTINATIONS = sum(destinations for _, destinations, *_ in DESTINATIONS.values())
+BETWEEN = MAX_DESTINATIONS > MAX_L2_CHANNELS  # whether a level may lie between first-level caches and L2
+BY_LINE = -1
+assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and MAX_PORTS <= 256  # a port has eight bits of a source
 PORT_WORDS = MAX_PORTS // 64
 REQUEST_DEPTH = 256  # a power of two
 RESPONSE_DEPTH = 1024  # a power of two
@@ -106,11 +114,33 @@ class CrossbarSpec(Spec):
         return self.ideal_latency_cycles if self.model == "ideal" else self.response_latency_cycles
 
 
+PORT = State(
+    "port",
+    {
+        "unit": Field((), "number of the unit in its classes"),
+        "takes": Field((), "class that takes answers"),
+        "sends": Field((), "class that sends requests"),
+    },
+)
+
+DESTINATION = State(
+    "destination",
+    {
+        "unit": Field((), "number of the unit in its classes"),
+        "takes": Field((), "class that takes requests"),
+        "serves": Field((), "class that serves them"),
+        "fills": Field((), "class that fills lines, for which requests wait"),
+    },
+)
+
 CROSSBAR = State(
     "xbar",
     {
-        "request_latency": Field((), "cycles from a CU's port to an L2 channel"),
-        "response_latency": Field((), "cycles from an L2 channel's port to a CU"),
+        "request_latency": Field((MAX_PORTS,), "cycles from a port to a destination"),
+        "response_latency": Field((MAX_DESTINATIONS,), "cycles from a destination to a port"),
+        "leads_to": Field((MAX_PORTS,), "destination of all requests of a port; BY_LINE: the L2 channel of the line"),
+        "port": Field((MAX_PORTS,), "what is attached to a port", PORT.dtype()),
+        "destination": Field((MAX_DESTINATIONS,), "what is attached to a destination", DESTINATION.dtype()),
         "request_limit": Field((), "packets a CU's request queue and the way after it may hold"),
         "response_limit": Field(
             (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
@@ -120,31 +150,31 @@ CROSSBAR = State(
         "o_count": Field((MAX_PORTS,), "requests held"),
         "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "position + 1 of the request after one in its list; 0: none"),
         "o_free_slot": Field((MAX_PORTS,), "position + 1 of the slot given back last; 0: none is left"),
-        "o_first": Field((MAX_PORTS, MAX_L2_CHANNELS), "position + 1 of the oldest that a channel looks at; 0: none"),
-        "o_last": Field((MAX_PORTS, MAX_L2_CHANNELS), "position + 1 of the youngest"),
+        "o_first": Field((MAX_PORTS, MAX_DESTINATIONS), "position + 1 of the oldest that a channel looks at; 0: none"),
+        "o_last": Field((MAX_PORTS, MAX_DESTINATIONS), "position + 1 of the youngest"),
         "o_behind": Field((MAX_PORTS,), "position + 1 of the oldest that no channel looks at yet"),
         "o_youngest": Field((MAX_PORTS,), "position + 1 of the youngest of those"),
-        "o_ready": Field((MAX_L2_CHANNELS, MAX_PORTS), "cycle from which the oldest for a channel may be taken"),
+        "o_ready": Field((MAX_DESTINATIONS, MAX_PORTS), "cycle from which the oldest for a channel may be taken"),
         "o_moved": Field((MAX_PORTS,), "first cycle after that in which the port has moved a request"),
-        "waiting": Field((MAX_L2_CHANNELS, PORT_WORDS), "ports in which the channel sees requests, 64 a word"),
-        "next_port": Field((MAX_L2_CHANNELS,), "round-robin pointer: port that the channel looks at first"),
-        "response": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
+        "waiting": Field((MAX_DESTINATIONS, PORT_WORDS), "ports in which the channel sees requests, 64 a word"),
+        "next_port": Field((MAX_DESTINATIONS,), "round-robin pointer: port that the channel looks at first"),
+        "response": Field((MAX_DESTINATIONS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
         "response_ring": Field((), "slots of a channel's ring in use: a power of two"),
-        "r_head": Field((MAX_L2_CHANNELS,), "position of the oldest response"),
-        "r_count": Field((MAX_L2_CHANNELS,), "responses held"),
-        "r_ready": Field((MAX_L2_CHANNELS,), "cycle from which the oldest response may be taken"),
-        "r_free": Field((MAX_L2_CHANNELS,), "cycle in which the channel's response port is free again"),
+        "r_head": Field((MAX_DESTINATIONS,), "position of the oldest response"),
+        "r_count": Field((MAX_DESTINATIONS,), "responses held"),
+        "r_ready": Field((MAX_DESTINATIONS,), "cycle from which the oldest response may be taken"),
+        "r_free": Field((MAX_DESTINATIONS,), "cycle in which the channel's response port is free again"),
         "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
         "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
         **counter_fields(CROSSBAR_COUNTERS),
         # ideal model: a list of responses for each channel and port
         "ideal": Field((), "1: fixed latency and bandwidth"),
         "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),
-        "o_free": Field((MAX_L2_CHANNELS,), "when the channel may take the next packet, in 1e-6 cycles"),
-        "r_next": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
-        "r_free_slot": Field((MAX_L2_CHANNELS,), "first free slot of a channel"),
-        "r_first": Field((MAX_L2_CHANNELS, MAX_PORTS), "oldest response of the list, -1 none"),
-        "r_last": Field((MAX_L2_CHANNELS, MAX_PORTS), "youngest"),
+        "o_free": Field((MAX_DESTINATIONS,), "when the channel may take the next packet, in 1e-6 cycles"),
+        "r_next": Field((MAX_DESTINATIONS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
+        "r_free_slot": Field((MAX_DESTINATIONS,), "first free slot of a channel"),
+        "r_first": Field((MAX_DESTINATIONS, MAX_PORTS), "oldest response of the list, -1 none"),
+        "r_last": Field((MAX_DESTINATIONS, MAX_PORTS), "youngest"),
     },
 )
 
@@ -156,7 +186,14 @@ def _power_of_two(least: int) -> int:
 def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int) -> None:  # type: ignore[no-untyped-def]
     """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
     x = m.xbar
-    x.request_latency, x.response_latency = spec.request_cycles, spec.response_cycles
+    x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
+    x.leads_to[:] = BY_LINE
+    for first, count, takes, sends in PORTS.values():
+        for unit in range(count):
+            x.port[first + unit] = unit, takes, sends
+    for first, count, takes, serves, fills in DESTINATIONS.values():
+        for unit in range(count):
+            x.destination[first + unit] = unit, takes, serves, fills
     # a packet on its way (one a cycle, for the latency) is not in the queue
     x.request_limit = spec.request_queue_packets + spec.request_cycles
     x.response_limit = spec.response_queue_packets + l2_latency_cycles + spec.response_cycles
@@ -172,22 +209,67 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
         x.r_first[...] = -1
 
 
+def lead_to(m: Any, ports: list[int], destination: int, latency_cycles: int) -> None:
+    """Let all requests of some ports go to one destination, which answers them after as many cycles as they take."""
+    m.xbar.leads_to[ports] = destination
+    m.xbar.request_latency[ports] = m.xbar.response_latency[destination] = latency_cycles
+
+
+@cache
+def at_port(port: int) -> tuple[str, int]:
+    """Return whose a port is: the section of its level, and the number of the cache."""
+    return _at(PORTS, port)
+
+
+@cache
+def at_destination(destination: int) -> tuple[str, int]:
+    """Return whose a destination is: the section of its level, and the number of the cache."""
+    return _at(DESTINATIONS, destination)
+
+
+def _at(table: Mapping[str, tuple[int, ...]], number: int) -> tuple[str, int]:
+    return next((name, number - first) for name, (first, count, *_) in table.items() if first <= number < first + count)
+
+
+@jit
+def destination_of(m, port, line):
+    """Return the destination of a request for a line."""
+    if BETWEEN and m.xbar.leads_to[port] != BY_LINE:
+        return m.xbar.leads_to[port]
+    return l2_channel(m, line)
+
+
+@jit
+def bit_of(destination):
+    """Return the bit of a destination in a port's masks; those between share one, as a port leads to one of them."""
+    return min(destination, MAX_L2_CHANNELS) if BETWEEN else destination
+
+
+@jit
+def of_bit(m, port, bit):
+    """Return the destination that a bit of a port's masks stands for."""
+    return m.xbar.leads_to[port] if BETWEEN and bit == MAX_L2_CHANNELS else bit
+
+
 @jit
 def wake_receiver(m, t, port):
     """Have the unit at a port take a response in cycle `t`, within the wheel's reach and still to come."""
-    if port < FIRST_SCALAR_PORT:
-        wake_at(m, CU_RESPONSE, t, port)
-    else:
-        wake_at(m, SCALAR, t, port - FIRST_SCALAR_PORT)
+    at = m.xbar.port[port]
+    wake_at(m, at.takes, t, at.unit)
 
 
 @jit
 def wake_sender(m, now, port):
     """Have the unit at a port, which waits for room in its queue, send on in the next cycle."""
-    if port < FIRST_SCALAR_PORT:
-        wake_at(m, CU_LOOK_UP, now + 1, port)
-    else:
-        wake_at(m, SCALAR, now + 1, port - FIRST_SCALAR_PORT)
+    at = m.xbar.port[port]
+    wake_at(m, at.sends, now + 1, at.unit)
+
+
+@jit
+def wake_taker(m, t, destination):
+    """Have the unit at a destination take a request in cycle `t`, within the wheel's reach and still to come."""
+    at = m.xbar.destination[destination]
+    wake_at(m, at.takes, t, at.unit)
 
 
 def perturb_crossbar(m: Any, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gpusim.base.jit import jit, st_i32
 from gpusim.base.spec import param
-from memory.sets.rows import NO_TAG, OLD, clear_rows, is_filling, oldest_way, order_of, set_order, stride_of, way_of
+from memory.sets.rows import NO_TAG, OLD, is_filling, oldest_way, order_of, set_order, way_of
 
 LRU, FIFO, PLRU, RANDOM = range(4)
 
@@ -63,23 +63,6 @@ def policy_number(name: str) -> int:
 def first_order(name: str, seed: int, cache: int) -> int:
     """Return a cache's first running number, which differs from cache to cache as random replacement draws from it."""
     return (seed * 0x9E37_79B1 + cache * 0x85EB_CA6B) % OLD if POLICIES[name].number == RANDOM else 0
-
-
-def configure_sets(cache: Any, sets: int, ways: int, replacement: str, seed: int, caches: int) -> list[int]:
-    """Size and empty the sets of a record with `set_fields`; returns the first running numbers of its caches.
-
-    Args:
-        cache: Record of the caches.
-        sets: Sets of a cache, a power of two.
-        ways: Ways of a set.
-        replacement: Name of the policy.
-        seed: Seed of random replacement.
-        caches: Number of caches.
-    """
-    cache.sets, cache.ways, cache.stride = sets, ways, stride_of(ways)
-    cache.replacement = policy_number(replacement)
-    clear_rows(cache.rows, caches * sets, ways)
-    return [first_order(replacement, seed, number) for number in range(caches)]
 
 
 # --- random ---

@@ -9,7 +9,9 @@ Nothing of what the table names is imported here, so that the files can be writt
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpusim.model.core.units import UNITS, Unit
+from gpusim.model.core.levels import LEVELS
+from gpusim.model.core.unit import Unit
+from gpusim.model.core.units import UNITS
 
 _ROOT = Path(__file__).parents[3]
 _WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
@@ -50,7 +52,8 @@ def unit_classes(units: Units) -> str:
         number += -(-unit.most // _WORD_BITS)
     return f'''"""{_DOCSTRING}
 
-Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
+Classes of timed units in the wake-up wheel, in the order in which they run within a cycle, and what is attached to the
+crossbar.
 """
 
 {constants}
@@ -59,7 +62,24 @@ CLASSES = {{
 
 MOST_UNITS = {{
 {most}}}
+
+# caches that send requests: first port, ports, class that takes answers, class that sends
+PORTS = {{
+{_attached((level.section, level.most, level.port) for level in LEVELS if level.port)}}}
+
+# caches that take requests: first destination, destinations, class that takes them, that serves them, that fills lines
+DESTINATIONS = {{
+{_attached((level.section, level.most, level.destination) for level in reversed(LEVELS) if level.destination)}}}
 '''
+
+
+def _attached(levels: Iterable[tuple[str, int, tuple[str, ...]]]) -> str:
+    """Return source lines of what is attached to one side of the crossbar, numbered one after another."""
+    lines, first = "", 0
+    for section, most, classes in levels:
+        lines += f'    "{section}": ({first}, {most}, {", ".join(classes)}),\n'
+        first += most
+    return lines
 
 
 def unit_states(units: Units) -> str:
