@@ -55,12 +55,13 @@ def show(
 
 def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
     """Return lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
+    from gpusim.model.core.levels import BETWEEN
     from gpusim.results.report import topology
 
     graph = topology.build(gpu, engine)
     topology.check_reach(graph)
     lines = [f"{gpu.name}: {gpu.cus} compute units at {GENERAL(gpu.clock_ghz)} GHz, {gpu.memory_mib} MiB of memory"]
-    for kind in ("cu", "l1", "crossbar", "l2", "engine", "dram"):
+    for kind in ("cu", "l1", *(level.section for level in BETWEEN), "crossbar", "l2", "engine", "dram"):
         units = topology.list_units(graph, kind)
         if not units:
             continue

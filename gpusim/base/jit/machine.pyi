@@ -140,13 +140,41 @@ class PortsRecord(Record):
     overflows: int
     """answers from DRAM or engine that found their queue full; always 0 [entries]."""
 
+class XbarPortRecord(Record):
+    """m.xbar.port"""
+
+    unit: int
+    """number of the unit in its classes."""
+    takes: int
+    """class that takes answers."""
+    sends: int
+    """class that sends requests."""
+
+class XbarDestinationRecord(Record):
+    """m.xbar.destination"""
+
+    unit: int
+    """number of the unit in its classes."""
+    takes: int
+    """class that takes requests."""
+    serves: int
+    """class that serves them."""
+    fills: int
+    """class that fills lines, for which requests wait."""
+
 class XbarRecord(Record):
     """m.xbar"""
 
-    request_latency: int
-    """cycles from a CU's port to an L2 channel."""
-    response_latency: int
-    """cycles from an L2 channel's port to a CU."""
+    request_latency: NDArray[np.int64]
+    """[192]: cycles from a port to a destination."""
+    response_latency: NDArray[np.int64]
+    """[32]: cycles from a destination to a port."""
+    leads_to: NDArray[np.int64]
+    """[192]: destination of all requests of a port; BY_LINE: the L2 channel of the line."""
+    port: RecordArray[XbarPortRecord]
+    """[192]: what is attached to a port."""
+    destination: RecordArray[XbarDestinationRecord]
+    """[32]: what is attached to a destination."""
     request_limit: int
     """packets a CU's request queue and the way after it may hold."""
     response_limit: int
@@ -352,27 +380,39 @@ class L1UnitEntryRecord(Record):
     beats: int
     """cycles on the return path."""
 
-class L1UnitMshrRecord(Record):
-    """m.l1.unit.mshr"""
+class L1UnitMissingMshrRecord(Record):
+    """m.l1.unit.missing.mshr"""
 
-    since: int
-    """cycle of the look-up that missed."""
     slot: int
-    """slot that it fills, or NO_SLOT."""
-    entry: int
-    """return entry that waits."""
-    merged: int
-    """the first of the loads that joined it, -1 none."""
+    """slot that its line fills, or NO_SLOT."""
+    first: int
+    """first target, -1 none."""
+    last: int
+    """last target."""
+
+class L1UnitMissingRecord(Record):
+    """m.l1.unit.missing"""
+
+    lines: int
+    """lines missing."""
+    mshrs: int
+    """lines missing at most."""
+    first_free_target: int
+    """first free target, -1 none."""
+    free: NDArray[np.int32]
+    """[256]: from position `lines` on: free MSHRs, the one that is taken next first."""
+    mshr: RecordArray[L1UnitMissingMshrRecord]
+    """[256]: missing lines."""
+    next: NDArray[np.int16]
+    """[4096]: next target of the line, or the next free one; -1 none."""
 
 class L1UnitTargetRecord(Record):
     """m.l1.unit.target"""
 
     since: int
-    """cycle of the look-up of a load that joined a missing line."""
+    """cycle of the look-up of a load that waits for a missing line."""
     entry: int
-    """return entry that waits."""
-    next: int
-    """the next load that joined it, or the next free one; -1 none."""
+    """its return entry."""
 
 class L1UnitRecord(Record):
     """m.l1.unit"""
@@ -405,12 +445,6 @@ class L1UnitRecord(Record):
     """lines written back that L2 has not acknowledged."""
     next_dirty: int
     """slot of this cache from which the search for a dirty line goes on."""
-    m_free_count: int
-    """free MSHRs."""
-    t_free: int
-    """first free one."""
-    t_free_count: int
-    """loads' lines that may yet wait for missing ones."""
     stores_out: int
     """store packets not yet acknowledged."""
     stalled_since: int
@@ -429,12 +463,10 @@ class L1UnitRecord(Record):
     """[33792]: their lines, with byte masks for stores and atomics."""
     entry: RecordArray[L1UnitEntryRecord]
     """[256]: loads between look-up and return."""
-    m_free: NDArray[np.int64]
-    """[256]: stack of free MSHRs."""
-    mshr: RecordArray[L1UnitMshrRecord]
-    """[256]: missing lines."""
+    missing: L1UnitMissingRecord
+    """missing lines."""
     target: RecordArray[L1UnitTargetRecord]
-    """[1024]: loads that joined a missing line."""
+    """[1024]: loads that wait for a missing line."""
 
 class L1Record(Record):
     """m.l1"""
@@ -449,8 +481,6 @@ class L1Record(Record):
     """replacement policy, a number of memory/sets/replacement.py."""
     rows: NDArray[np.uint32]
     """[1048576]: tags and order words of the sets, cache after cache."""
-    mshrs: int
-    """MSHRs in use at most."""
     hit_latency: int
     """cycles from look-up to data of a hit."""
     fill_latency: int
@@ -519,6 +549,32 @@ class L1Record(Record):
     span_cycles: int
     """from the first line looked up to the last one, both included, in any of them [cycles]."""
 
+class ScalarMissingMshrRecord(Record):
+    """m.scalar.missing.mshr"""
+
+    slot: int
+    """slot that its line fills, or NO_SLOT."""
+    first: int
+    """first target, -1 none."""
+    last: int
+    """last target."""
+
+class ScalarMissingRecord(Record):
+    """m.scalar.missing"""
+
+    lines: int
+    """lines missing."""
+    mshrs: int
+    """lines missing at most."""
+    first_free_target: int
+    """first free target, -1 none."""
+    free: NDArray[np.int32]
+    """[256]: from position `lines` on: free MSHRs, the one that is taken next first."""
+    mshr: RecordArray[ScalarMissingMshrRecord]
+    """[256]: missing lines."""
+    next: NDArray[np.int16]
+    """[4096]: next target of the line, or the next free one; -1 none."""
+
 class ScalarRecord(Record):
     """m.scalar"""
 
@@ -534,20 +590,12 @@ class ScalarRecord(Record):
     """[524288]: tags and order words of the sets, cache after cache."""
     order: NDArray[np.int64]
     """[64]: running number of the accesses to a cache's sets."""
-    mshrs: int
-    """MSHRs in use at most."""
-    m_free: NDArray[np.int64]
-    """[64, 64]: stack of free MSHRs."""
-    m_free_count: NDArray[np.int64]
-    """[64]: free MSHRs."""
-    m_slot: NDArray[np.int64]
-    """[64, 64]: slot that the MSHR fills."""
+    missing: RecordArray[ScalarMissingRecord]
+    """[64]: missing lines of a cache."""
     filled_by: NDArray[np.int64]
     """[262144]: MSHR that fills the slot, while it does."""
-    m_first: NDArray[np.int64]
-    """[64, 64]: first target of the MSHR."""
-    t_free: NDArray[np.int64]
-    """[64]: first free MSHR target, -1 none."""
+    target: NDArray[np.int64]
+    """[64, 512]: entry that waits for a missing line."""
     reads: int
     """lines looked up by loads [accesses]."""
     writes: int
@@ -567,10 +615,6 @@ class ScalarRecord(Record):
     """cycles from look-up or fill to the data."""
     queue_limit: int
     """queued instructions of a CU at most."""
-    t_next: NDArray[np.int64]
-    """[64, 512]: next target, or next free one; -1 none."""
-    t_entry: NDArray[np.int64]
-    """[64, 512]: entry that waits."""
     e_pending: NDArray[np.int64]
     """[64, 256]: lines or acknowledgements the instruction waits for."""
     e_looked_up: NDArray[np.int64]
@@ -610,6 +654,32 @@ class ScalarRecord(Record):
     done_count: NDArray[np.int64]
     """[64]: finished instructions."""
 
+class IcacheMissingMshrRecord(Record):
+    """m.icache.missing.mshr"""
+
+    slot: int
+    """slot that its line fills, or NO_SLOT."""
+    first: int
+    """first target, -1 none."""
+    last: int
+    """last target."""
+
+class IcacheMissingRecord(Record):
+    """m.icache.missing"""
+
+    lines: int
+    """lines missing."""
+    mshrs: int
+    """lines missing at most."""
+    first_free_target: int
+    """first free target, -1 none."""
+    free: NDArray[np.int32]
+    """[256]: from position `lines` on: free MSHRs, the one that is taken next first."""
+    mshr: RecordArray[IcacheMissingMshrRecord]
+    """[256]: missing lines."""
+    next: NDArray[np.int16]
+    """[4096]: next target of the line, or the next free one; -1 none."""
+
 class IcacheRecord(Record):
     """m.icache"""
 
@@ -625,14 +695,8 @@ class IcacheRecord(Record):
     """[524288]: tags and order words of the sets, cache after cache."""
     order: NDArray[np.int64]
     """[64]: running number of the accesses to a cache's sets."""
-    mshrs: int
-    """MSHRs in use at most."""
-    m_free: NDArray[np.int64]
-    """[64, 64]: stack of free MSHRs."""
-    m_free_count: NDArray[np.int64]
-    """[64]: free MSHRs."""
-    m_slot: NDArray[np.int64]
-    """[64, 64]: slot that the MSHR fills."""
+    missing: RecordArray[IcacheMissingRecord]
+    """[64]: missing lines of a cache."""
     ideal: int
     """1: instructions are always there."""
     banks: int
@@ -661,18 +725,34 @@ class IcacheRecord(Record):
     """sum over lines that came of cycles from the miss or prefetch to the line [cycles]."""
     outstanding: int
     """lines asked for that have not come."""
-    m_since: NDArray[np.int64]
-    """[64, 64]: cycle in which the MSHR's line was asked for."""
+    target: NDArray[np.int64]
+    """[64, 64]: cycle in which a missing line was asked for."""
 
-class L2MshrRecord(Record):
-    """m.l2.mshr"""
+class L2MissingMshrRecord(Record):
+    """m.l2.missing.mshr"""
 
     slot: int
-    """slot that it fills."""
+    """slot that its line fills, or NO_SLOT."""
     first: int
-    """first target: the oldest."""
+    """first target, -1 none."""
     last: int
     """last target."""
+
+class L2MissingRecord(Record):
+    """m.l2.missing"""
+
+    lines: int
+    """lines missing."""
+    mshrs: int
+    """lines missing at most."""
+    first_free_target: int
+    """first free target, -1 none."""
+    free: NDArray[np.int32]
+    """[256]: from position `lines` on: free MSHRs, the one that is taken next first."""
+    mshr: RecordArray[L2MissingMshrRecord]
+    """[256]: missing lines."""
+    next: NDArray[np.int16]
+    """[4096]: next target of the line, or the next free one; -1 none."""
 
 class L2Record(Record):
     """m.l2"""
@@ -693,10 +773,6 @@ class L2Record(Record):
     """cycles from look-up to answer."""
     fill_latency: int
     """cycles from fill to answer."""
-    mshrs: int
-    """MSHRs a channel."""
-    targets: int
-    """MSHR targets a channel."""
     input_limit: int
     """requests waiting at a channel at most."""
     write: int
@@ -713,16 +789,10 @@ class L2Record(Record):
     """[1048576]: of a slot: codes of its masks HELD and DIRTY, and its MSHR."""
     mask: NDArray[np.int64]
     """[1048576, 2]: its masks HELD and DIRTY where they are SOME_BYTES."""
-    m_free: NDArray[np.int64]
-    """[32, 256]: stack of free MSHRs."""
-    m_free_count: NDArray[np.int64]
-    """[32]: free MSHRs."""
-    mshr: RecordArray[L2MshrRecord]
-    """[32, 256]: missing lines."""
+    missing: RecordArray[L2MissingRecord]
+    """[32]: missing lines of a channel."""
     target: NDArray[np.int64]
-    """[32, 4096, 4]: requests waiting for a line, by T_NEXT ... T_MASK."""
-    t_free: NDArray[np.int64]
-    """[32]: first free target, -1 none."""
+    """[32, 4096, 4]: requests waiting for a line, by T_SOURCE ... T_MASK."""
     input: NDArray[np.int64]
     """[32, 64, 4]: waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came."""
     i_head: NDArray[np.int64]

@@ -3,6 +3,8 @@
 The sections of a launch's facts, the metrics and their documentation follow from these tables.
 """
 
+from importlib import import_module
+
 from gpusim.base.counters import DISTINCT, FIRST, JOINED, MAX, Counter, CounterTable
 from gpusim.model.core.cu.counters import (
     CU_COUNTERS,
@@ -12,12 +14,7 @@ from gpusim.model.core.cu.counters import (
     STALL_COUNTERS,
     STALLS_BY_CU,
 )
-from memory.cache.counters import (
-    INSTRUCTION_CACHE_COUNTERS,
-    L1_COUNTERS,
-    L2_COUNTERS,
-    SCALAR_CACHE_COUNTERS,
-)
+from gpusim.model.core.levels import ABOVE_L2, BETWEEN, L2, CacheLevel
 from memory.counters import PORT_COUNTERS
 from memory.dram.counters import DRAM_COUNTERS, DRAM_SPAN
 from memory.network.counters import CROSSBAR_COUNTERS
@@ -84,6 +81,10 @@ ROOFLINE = CounterTable(
         Counter("salu", "cycles", f"{_FEWEST} scalar issue allows: one scalar instruction a CU and cycle"),
         Counter("lds", "cycles", f"{_FEWEST} the LDS allows: its bank cycles / CUs"),
         Counter("l1", "cycles", f"{_FEWEST} the vector L1s allow: one line looked up and 64 bytes returned a cycle"),
+        *(
+            Counter(level.section, "cycles", f"{_FEWEST} {level.title} allows: one request a cache and cycle")
+            for level in BETWEEN
+        ),
         Counter("l2", "cycles", f"{_FEWEST} L2 allows: one request a channel and cycle"),
         Counter("dram", "cycles", f"{_FEWEST} DRAM allows: data-bus cycles / channels"),
         Counter(
@@ -143,19 +144,24 @@ SIMULATOR = CounterTable(
     ),
 )
 
+
+def _counters_of(level: CacheLevel) -> CounterTable:
+    module, _, name = level.counters.rpartition(".")
+    table: CounterTable = getattr(import_module(module), name)
+    return table
+
+
 # what the units themselves count; the others are known of the launch as a whole, to `simulate`
 MACHINE_TABLES = (
     RUN_COUNTERS,
     INSTRUCTION_COUNTERS,
     CU_COUNTERS,
     LDS_COUNTERS,
-    L1_COUNTERS,
-    SCALAR_CACHE_COUNTERS,
-    INSTRUCTION_CACHE_COUNTERS,
+    *map(_counters_of, ABOVE_L2),
     TRANSLATION_COUNTERS,
     CROSSBAR_COUNTERS,
     PORT_COUNTERS,
-    L2_COUNTERS,
+    _counters_of(L2),
     DRAM_COUNTERS,
     DRAM_SPAN,
     ENGINE_COUNTERS,

@@ -5,11 +5,12 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
 from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.levels import ABOVE_L2, ARRAY, CHANNEL, CU, LEVELS, CacheLevel
 from isa.opcodes import ARCHITECTURES
-from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
-from memory.cache.l1_state import MAX_L1_LINES, L1Spec
+from memory.cache.instruction import InstructionCacheSpec
+from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
-from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
+from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.mapping import check_mapping
 from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
@@ -107,6 +108,15 @@ class GpuSpec(Spec):
         """Number of compute units."""
         return self.shader_arrays * self.cus_per_array
 
+    @property
+    def levels(self) -> tuple[CacheLevel, ...]:
+        """Cache levels that the GPU has: all but those between that its configuration leaves out."""
+        return tuple(level for level in LEVELS if not level.takes or getattr(self, level.section).model != "none")
+
+    def caches_of(self, owner: str) -> int:
+        """Return the number of caches of a level that each `owner` has one of (`gpusim.model.core.levels`)."""
+        return {CU: self.cus, ARRAY: self.shader_arrays, CHANNEL: self.l2.channels}[owner]
+
     def why_foreign(self, code: str) -> str:
         """Return why the GPU cannot execute code that is built for the GPU `code`, '' if it can."""
         if code == self.architecture:
@@ -135,15 +145,12 @@ class GpuSpec(Spec):
             raise ValueError(
                 f"shader_arrays x cus_per_array = {self.cus} compute units; at most {MAX_CUS} can be simulated"
             )
-        for name, cache, most in (
-            ("l1", self.l1, MAX_L1_LINES),
-            ("scalar_cache", self.scalar_cache, MAX_SCALAR_LINES),
-            ("instruction_cache", self.instruction_cache, MAX_INSTRUCTION_LINES),
-        ):
+        for level in ABOVE_L2:
+            cache = getattr(self, level.section)
             lines = cache.size_kib * 16
-            if lines % cache.ways or not _power_of_two(lines // cache.ways) or lines > most:
+            if lines % cache.ways or not _power_of_two(lines // cache.ways):
                 raise ValueError(
-                    f"{name}: {cache.size_kib} KiB in {cache.ways} ways of 64-byte lines gives "
+                    f"{level.section}: {cache.size_kib} KiB in {cache.ways} ways of 64-byte lines gives "
                     f"{lines / cache.ways:g} sets; allowed is a power of two"
                 )
         if not _power_of_two(self.instruction_cache.banks):

@@ -3,11 +3,15 @@
 A violation is a bug of the simulator, so it ends the run with the law's name and both sides.
 """
 
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.errors import SimulationError
+from gpusim.base.sums import plain_sum
+from gpusim.model.core.levels import ABOVE_L2, BETWEEN, CU, L2, CacheLevel
 from isa.trace import LINE_BYTES
 from memory.dram.controller import dram_pending, dram_totals
 from memory.dram.state import queued_bytes
@@ -21,10 +25,36 @@ class LawViolation(SimulationError):
     """A counter law does not hold: a bug of the simulator."""
 
 
+def accesses(m: Any, level: CacheLevel) -> int:
+    """Return the accesses of a level's caches."""
+    cache = m[level.state]
+    return int(cache["hits"] + cache["misses"] + cache["merges"])
+
+
+def packets_to_l2(m: Any) -> int:
+    """Return the packets that are for L2; others are for a level between."""
+    return int(m.xbar.requests) - plain_sum(accesses(m, level) for level in BETWEEN)
+
+
+def lines_missing(m: Any, level: CacheLevel) -> np.ndarray:
+    """Return the lines that each cache of a level is missing, as an int64 array."""
+    state: np.ndarray = reduce(getitem, level.missing.split("."), m[level.state])["lines"]
+    return state
+
+
+def _reads_writes(m: Any, level: CacheLevel) -> int:
+    return int(m[level.state]["reads"] + m[level.state]["writes"])
+
+
+def _sent(m: Any, level: CacheLevel) -> int:
+    """Return the packets that a level's caches have sent."""
+    signed = ((-1 if name.startswith("-") else 1, m[level.state][name.removeprefix("-")]) for name in level.sends)
+    return plain_sum(sign * int(count) for sign, count in signed)
+
+
 def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     """Return (law, left side, right side) for each law of a finished run; both sides must be equal."""
-    l1, scalar, l2, x, cu, run, dram = m.l1, m.scalar, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
-    instructions = m.icache
+    l2, x, cu, run, dram = m.l2, m.xbar, m.cu, m.run, dram_totals(m)
     tlb = m.translation
     unanswered, unseen = int((tlb.m_page >= 0).sum()), int(tlb.r_count.sum())  # only an instruction cache's
     return [
@@ -32,15 +62,14 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
         ("instructions by unit = instructions issued", int(cu.issued.sum()), int(run.instructions)),
         ("stalls by reason = resident wavefront-cycles", int(cu.stalls.sum()), int(cu.resident_cycles)),
         ("wavefronts done = wavefronts of the grid", int(run.waves_done), int(run.workgroups * run.workgroup_waves)),
-        (
-            "L1 hits + misses + merges = lines read and written",
-            int(l1.hits + l1.misses + l1.merges),
-            int(l1.reads + l1.writes),
-        ),
-        (
-            "scalar cache hits + misses + merges = lines read and written",
-            int(scalar.hits + scalar.misses + scalar.merges),
-            int(scalar.reads + scalar.writes),
+        *(
+            (
+                f"{level.name} hits + misses + merges = lines read and written",
+                accesses(m, level),
+                _reads_writes(m, level),
+            )
+            for level in ABOVE_L2
+            if "write_transactions" in level.accesses
         ),
         ("L1 TLB hits + misses + merges = look-ups", int(tlb.hits + tlb.misses + tlb.merges), int(tlb.lookups)),
         ("L1 TLB misses + pages asked for ahead = requests", int(tlb.misses + tlb.early), int(tlb.requests)),
@@ -51,15 +80,14 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             int(tlb.requests) - unseen,
         ),
         (
-            "L1, scalar and instruction cache misses + prefetches - L1 write allocations + L1 write-backs = packets",
-            int(l1.misses - l1.write_allocations + l1.write_backs + scalar.misses)
-            + int(instructions.misses + instructions.prefetches),
+            f"packets that {', '.join(level.name for level in ABOVE_L2)} send = packets",
+            plain_sum(_sent(m, level) for level in ABOVE_L2),
             int(x.requests),
         ),
-        ("L1 lines dirty after the kernel = 0", int(l1.dirty_lines), 0),
-        ("packets to L2 = answers", int(x.requests), int(x.responses)),
-        ("L2 hits + misses + merges = packets", int(l2.hits + l2.misses + l2.merges), int(x.requests)),
-        ("L2 reads + writes + atomics = packets", int(l2.reads + l2.writes + l2.atomics), int(x.requests)),
+        ("L1 lines dirty after the kernel = 0", int(m.l1.dirty_lines), 0),
+        ("packets = answers", int(x.requests), int(x.responses)),
+        ("L2 hits + misses + merges = packets to L2", accesses(m, L2), packets_to_l2(m)),
+        ("L2 reads + writes + atomics = packets to L2", int(l2.reads + l2.writes + l2.atomics), packets_to_l2(m)),
         (
             "L2 misses = fills + allocations by writes + writes around",
             int(l2.misses),
@@ -102,6 +130,10 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
             raise LawViolation(f"cycle {int(m.wheel.now)}: {law} is violated: {left} != {right}")
 
 
+def _missing_text(level: CacheLevel) -> str:
+    return f"{level.name.removesuffix(' cache')} lines missing"
+
+
 def read_queue_depths(m: Any) -> list[tuple[str, np.ndarray]]:
     """Return the queue depths, name and int64 array by unit, of each kind of unit, in the order of a load's path.
 
@@ -114,14 +146,13 @@ def read_queue_depths(m: Any) -> list[tuple[str, np.ndarray]]:
         ("dirty lines in the L1s", m.l1.unit["dirty_lines"]),
         ("lines written back unacknowledged", m.l1.unit["write_backs_out"]),
         ("scalar loads queued", m.scalar.q_count),
-        ("scalar lines missing", m.scalar.missing["lines"]),
-        ("instruction lines missing", m.icache.missing["lines"]),
+        *((_missing_text(level), lines_missing(m, level)) for level in ABOVE_L2 if level.owner != CU),
         ("requests at the L2 TLB", m.translation.r_count),
         ("page walks", m.translation.w_count),
         ("packets in request ports", m.xbar.o_count),
         ("packets in response ports", m.xbar.r_count),
         ("requests at L2 channels", m.l2.i_count),
-        ("L2 lines missing", m.l2.missing["lines"]),
+        (_missing_text(L2), lines_missing(m, L2)),
         ("sparse misses queued", m.ports.sparse_count),
         ("requests in the compaction engine", engine_pending(m) if m.run.engine_on else 0),
         ("requests in DRAM", m.dram.channel["held"][: int(m.map.dram_channels)].sum(axis=-1)),

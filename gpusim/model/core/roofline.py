@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import BRANCH_LATENCY, FETCH, ISSUED, MEMORY
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import accesses, packets_to_l2
+from gpusim.model.core.levels import BETWEEN
 from isa.opcodes.opcode import SALU, SMEM
 from memory.dram.controller import bus_busy_cycles
 
@@ -65,7 +67,7 @@ def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
         scalar_instructions=float(m.cu.issued[SALU] + m.cu.issued[SMEM]),
         lds_cycles=float(m.cu.lds_busy),
         l1_cycles=max(float(m.l1.busy), float(m.l1.return_busy)),
-        l2_requests=float(m.xbar.requests),
+        l2_requests=float(packets_to_l2(m)),
         dram_cycles=bus_busy_cycles(m),
         workgroups=int(m.run.next_workgroup),
         wavefronts=int(m.run.workgroup_waves),
@@ -74,6 +76,7 @@ def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     dispatch = bounds.pop("dispatch")
     return {
         **bounds,
+        **{level.section: accesses(m, level) / gpu.caches_of(level.owner) for level in BETWEEN},
         "search": float(m.engine.shifter_busy_cycles) / max(int(m.engine.shifters), 1),
         "fetch": max(fetches / gpu.cus, float(m.icache.bank_reads.max()) / gpu.shader_arrays),
         "dispatch": dispatch,

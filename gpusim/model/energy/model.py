@@ -1,8 +1,9 @@
 """What each event of a machine takes (gpusim/results/metrics/energy.py has the events of each part)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.dram import DramEnergies, dram_energies
@@ -36,6 +37,8 @@ class EnergyModel:
     """Energy of a line read from or written to an L2 channel, in pJ."""
     lds_cycle_pj: float
     """Energy of one cycle of all LDS banks, in pJ."""
+    between_line_pj: Mapping[str, float] = field(default_factory=dict)
+    """The same of a cache of a level between these, in pJ, by section."""
     sib_word_pj: float = 0.0
     """Energy of 64 bits of the SIB in the bank of an L2 channel, in pJ."""
     buffer_line_pj: float = 0.0
@@ -51,7 +54,7 @@ class EnergyModel:
             return spec.sram_word_pj * spec.scale * sqrt(kib / REFERENCE_KIB)
 
         timing = resolve(gpu.dram)
-        parts: dict[str, float] = {}
+        parts: dict[str, Any] = {}
         if engine is not None:
             element_pj = (spec.convert_pj + spec.compare_pj + spec.select_pj) * spec.scale
             parts = {
@@ -59,6 +62,10 @@ class EnergyModel:
                 "buffer_line_pj": LINE_WORDS * word_pj(engine.prefetch_buffer_kib / engine.compaction_units),
                 "compaction_pj": LINE_ELEMENTS * element_pj,
             }
+        between = [level for level in gpu.levels if level.takes]
+        parts["between_line_pj"] = {
+            level.section: LINE_WORDS * word_pj(getattr(gpu, level.section).size_kib) for level in between
+        }
         return cls(
             dram_energies(gpu.dram, spec.dram),
             gpu.dram.channels * timing.ranks,

@@ -15,6 +15,7 @@ from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.laws import read_queue_depths
+from gpusim.model.core.levels import BETWEEN, L1, L2
 from memory.dram.controller import bus_busy_cycles
 
 # what a resident wavefront does, as the page names it, by its state
@@ -32,12 +33,14 @@ _TABLES = [  # without what instances keep apart
     replace(table, counters=tuple(c for c in table.counters if c.aggregation is not EACH)) for table in MACHINE_TABLES
 ]
 
+HIT_RATES = (L1, *BETWEEN, L2)
+OUTCOMES = ("hits", "misses", "mshr_merges")
+
 # rates of an interval: name → unit; None where nothing happened of what they are a share
 RATES: Mapping[str, str] = {
     "instructions": "a cycle",
     "resident wavefronts": "wavefronts",
-    "L1 hit rate": "%",
-    "L2 hit rate": "%",
+    **{f"{level.name} hit rate": "%" for level in HIT_RATES},
     "DRAM data bus": "%",
     "DRAM traffic": "bytes a cycle",
     "simulated cycles": "a second",
@@ -79,7 +82,7 @@ def rates(before: MachineSnapshot, now: MachineSnapshot) -> dict[str, float | No
     cycles, seconds = now.cycle - before.cycle, now.seconds - before.seconds
 
     def more(*names: str) -> int:
-        return sum(now.counts[name] - before.counts[name] for name in names)
+        return sum(now.counts.get(name, 0) - before.counts.get(name, 0) for name in names)
 
     return dict(
         zip(
@@ -87,8 +90,10 @@ def rates(before: MachineSnapshot, now: MachineSnapshot) -> dict[str, float | No
             (
                 _ratio(more("kernel.wavefront_instructions"), cycles),
                 float(now.wavefronts),
-                _percent(more("l1.hits"), more("l1.hits", "l1.misses", "l1.mshr_merges")),
-                _percent(more("l2.hits"), more("l2.hits", "l2.misses", "l2.mshr_merges")),
+                *(
+                    _percent(more(f"{level.section}.hits"), more(*(f"{level.section}.{name}" for name in OUTCOMES)))
+                    for level in HIT_RATES
+                ),
                 _percent(now.bus_busy - before.bus_busy, now.bus_cycles - before.bus_cycles),
                 _ratio(more("dram.bytes_read", "dram.bytes_written"), cycles),
                 _ratio(cycles, seconds),

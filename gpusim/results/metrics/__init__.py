@@ -10,6 +10,7 @@ from typing import Any
 
 from gpusim.model.core.counters import TABLES
 from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.levels import ABOVE_L2, L2
 from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.half_widths import SUFFIX as SUFFIX
@@ -31,13 +32,11 @@ GROUPS = (
     "data",
     "cu",
     "lds",
-    "l1",
-    "scalar_cache",
-    "instruction_cache",
+    *(level.section for level in ABOVE_L2),
     "translation",
     "crossbar",
     "ports",
-    "l2",
+    L2.section,
     "dram",
     "engine",
     "energy",

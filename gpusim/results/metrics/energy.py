@@ -1,16 +1,18 @@
 """Energy of the memory system: what a machine's events take, times how often they were counted."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.levels import BETWEEN
 from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.metric import Metric, collect_formula_inputs, derived, ratio
 
 # counts of an engine that compacts on writing: 0 of others, and in results from before that kind existed
 _ON_WRITE = ("lines_handed_over", "compacted_fetched", "compacted_written")
+_AT_L1 = {"hits": 1, "misses": 2, "mshr_merges": 1}
 _AT_L2 = dict.fromkeys(("hits", "misses", "mshr_merges", "fills", "sparse_fills", "write_backs"), 1)
 # words of the SIB that a request reads: metadata and a word of the bitmask; a fetched line sets a bit of that word
 _SIB_WORDS = {"requests": 2, "lines_fetched": 1}
@@ -20,9 +22,11 @@ _CMI_WORDS = {"accurate": 1, "responses": 1, "compacted_fetched": -1}
 _BUFFER_LINES = {"responses": 2, "compacted_written": 2, "compacted_fetched": -2}
 
 
-def _part(name: str, definition: str, each_pj: str, **events: Mapping[str, int]) -> Metric:
+def _part(
+    name: str, definition: str, each_pj: str | Callable[[EnergyModel], float | None], **events: Mapping[str, int]
+) -> Metric:
     """Make the metric of a part. each_pj: an event's energy in the model; events: counts by section, with factors."""
-    energy_of = attrgetter(each_pj)
+    energy_of = attrgetter(each_pj) if isinstance(each_pj, str) else each_pj
 
     def of(energy: EnergyModel, facts: RunFacts, *_: object) -> float | None:
         count: float = 0
@@ -36,12 +40,16 @@ def _part(name: str, definition: str, each_pj: str, **events: Mapping[str, int])
     return Metric(f"energy.{name}_uj", "uJ", definition, ("energy", "facts", *needed), of)
 
 
+def _line_pj_of(section: str) -> Callable[[EnergyModel], float | None]:
+    return lambda energy: energy.between_line_pj.get(section)
+
+
 def _sum(name: str, definition: str, *parts: Metric) -> Metric:
-    """Make the metric of several parts; the engine's does not count where there is no engine."""
+    """Make the metric of several parts; those of what the machine does not have do not count."""
 
     def of(energy: EnergyModel, facts: RunFacts) -> float | None:
         known = collect_formula_inputs(facts, energy)
-        values = [part.value(known) for part in parts if part is not _ENGINE or facts.engine is not None]
+        values = [part.value(known) for part in parts if part not in _OPTIONAL or facts[_OPTIONAL[part]] is not None]
         return None if None in values else plain_sum(values)
 
     return Metric(f"energy.{name}_uj", "uJ", definition, ("energy", "facts"), of)
@@ -95,7 +103,16 @@ _CACHES = (
         "l1",
         "vector L1s: a line each for l1.transactions and for l1.misses",
         "l1_line_pj",
-        l1={"hits": 1, "misses": 2, "mshr_merges": 1},
+        l1=_AT_L1,
+    ),
+    *(
+        _part(
+            level.section,
+            f"{level.title}s: a line each for {level.section}.transactions and for {level.section}.misses",
+            _line_pj_of(level.section),
+            **{level.section: _AT_L1},
+        )
+        for level in BETWEEN
     ),
     _part(
         "l2",
@@ -133,6 +150,7 @@ _ENGINE_PARTS = (
     ),
 )
 _ENGINE = _sum("engine", "all of the engine: the four above", *_ENGINE_PARTS)
+_OPTIONAL = {_ENGINE: "engine", **dict(zip(_CACHES[1:], (level.section for level in BETWEEN), strict=False))}
 ENERGY = (
     *_DRAM_PARTS,
     _DRAM,

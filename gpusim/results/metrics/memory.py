@@ -7,16 +7,16 @@ to its last transaction; `profile.*_throughput` is over the kernel's time, as nv
 from collections.abc import Callable
 
 from gpusim.base.counters import Counts
+from gpusim.model.core.levels import ABOVE_L2, BETWEEN, L1, L2, LEVELS
+from gpusim.model.core.levels import CacheLevel as CacheLevel
 from gpusim.results.metrics.kernel import LINE_BYTES
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio, total
 
-_TRANSACTIONS = "all line accesses, reads and writes: hits + misses + mshr_merges"
-_FETCHES = "fetches that were looked up: hits + misses + mshr_merges"
+CACHES = LEVELS
+VECTOR_PATH = (L1, *BETWEEN, L2)  # the levels that a vector load may come to, in order
+
 _HIT_RATE = "hits / transactions; a merge is not a hit"
 _READ_LATENCY = "mean over reads, from the access at the cache to its response"
-_LOADS_STORES = ("read_transactions", "write_transactions")
-_FETCHED = ("hits", "misses", "mshr_merges")
-_AT_L2 = ("read_transactions", "store_transactions", "atomic_transactions")
 
 
 def _asked_of_l2(l2: Counts) -> int:
@@ -33,16 +33,19 @@ def _throughput(path: str, definition: str, bytes_of: Callable[[Counts], int]) -
     return Metric(path, "GB/s", f"{definition} / time of span_cycles", (section, "kernel"), of)
 
 
+def _transactions(level: CacheLevel) -> Metric:
+    return total(f"{level.section}.transactions", "accesses", level.accesses_meaning, *level.accesses)
+
+
+def _hit_rate(level: CacheLevel) -> Metric:
+    return quotient(f"{level.section}.hit_rate", "fraction", _HIT_RATE, "hits", *level.accesses)
+
+
 MEMORY = (
-    total("l1.transactions", "accesses", _TRANSACTIONS, *_LOADS_STORES),
-    quotient("l1.hit_rate", "fraction", _HIT_RATE, "hits", *_LOADS_STORES),
+    *(metric(level) for level in ABOVE_L2 for metric in (_transactions, _hit_rate)),
     quotient("l1.read_latency_cycles", "cycles", _READ_LATENCY, "read_latency_total_cycles", "read_transactions"),
     _throughput("l1.throughput", "bytes_asked_for", lambda l1: l1.bytes_asked_for),
     _throughput("lds.throughput", "bytes_asked_for", lambda lds: lds.bytes_asked_for),
-    total("scalar_cache.transactions", "accesses", _TRANSACTIONS, *_LOADS_STORES),
-    quotient("scalar_cache.hit_rate", "fraction", _HIT_RATE, "hits", *_LOADS_STORES),
-    total("instruction_cache.transactions", "accesses", _FETCHES, *_FETCHED),
-    quotient("instruction_cache.hit_rate", "fraction", _HIT_RATE, "hits", *_FETCHED),
     quotient(
         "instruction_cache.read_latency_cycles",
         "cycles",
@@ -51,9 +54,11 @@ MEMORY = (
         "misses",
         "prefetches",
     ),
-    total("l2.transactions", "accesses", _TRANSACTIONS, *_AT_L2),
-    total("l2.write_transactions", "accesses", "those of the transactions that write, atomics included", *_AT_L2[1:]),
-    quotient("l2.hit_rate", "fraction", _HIT_RATE, "hits", *_AT_L2),
+    _transactions(L2),
+    total(
+        "l2.write_transactions", "accesses", "those of the transactions that write, atomics included", *L2.accesses[1:]
+    ),
+    _hit_rate(L2),
     quotient("l2.read_hit_rate", "fraction", "read_hits / read_transactions", "read_hits", "read_transactions"),
     derived(
         "l2.write_hit_rate",

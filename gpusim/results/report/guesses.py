@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.sums import plain_sum
+from gpusim.model.core.levels import BETWEEN
 from gpusim.results.report.access import patterns
 from gpusim.results.report.measures import formula, l2_stalls, uneven
 from gpusim.results.report.result import Result, RunMetrics
@@ -235,6 +236,12 @@ LEANS: tuple[AssumptionShare, ...] = (
         ("instruction_cache.*",),
         f"{WAITS}: waits for instructions",
         lambda run, _: (run.share("stalls.instruction_fetch") or 0.0) * _cycle("instruction_cache")(run),
+    ),
+    *(
+        AssumptionShare(
+            (f"{level.section}.*",), f"{WAITS}: waits for memory that {level.title} holds", _of(_memory_waits)
+        )
+        for level in BETWEEN
     ),
     AssumptionShare(
         ("translation.ideal_*",),

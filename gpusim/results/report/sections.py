@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.model.core.levels import ABOVE_L2, L2
 from gpusim.results.metrics import METRICS
 
 
@@ -98,13 +99,11 @@ SECTIONS: tuple[ReportSection, ...] = (
         "caches, translation, the crossbar, DRAM: traffic, hit rates, latencies",
         (
             "lds.*",
-            "l1.*",
-            "scalar_cache.*",
-            "instruction_cache.*",
+            *(f"{level.section}.*" for level in ABOVE_L2),
             "translation.*",
             "crossbar.*",
             "ports.*",
-            "l2.*",
+            f"{L2.section}.*",
             "dram.*",
             "profile.*_throughput",
         ),

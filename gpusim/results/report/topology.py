@@ -6,6 +6,7 @@ import networkx as nx
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import GENERAL
+from gpusim.model.core.levels import CU
 from isa.trace import LINE_BYTES
 
 if TYPE_CHECKING:
@@ -20,19 +21,24 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
     """
     graph = nx.DiGraph(name=gpu.name)
     graph.add_node("dispatcher", kind="dispatcher", what="workgroups to compute units, in turn over shader arrays")
-    graph.add_node("crossbar", kind="crossbar", what=f"{gpu.cus + gpu.shader_arrays} x {gpu.l2.channels} ports")
-    for array in range(gpu.shader_arrays):
-        cache = gpu.scalar_cache
-        graph.add_node(f"scalar{array}", kind="scalar_cache", what=f"{cache.size_kib} KiB, {cache.ways}-way")
-        graph.add_edge(f"scalar{array}", "crossbar", bytes_per_cycle=LINE_BYTES)
     for cu in range(gpu.cus):
-        unit, l1 = f"cu{cu}", f"l1.{cu}"
-        graph.add_node(unit, kind="cu", what=f"shader array {cu // gpu.cus_per_array}")
-        graph.add_node(l1, kind="l1", what=f"{gpu.l1.size_kib} KiB, {gpu.l1.ways}-way")
-        graph.add_edge("dispatcher", unit)
-        graph.add_edge(unit, l1, bytes_per_cycle=LINE_BYTES)
-        graph.add_edge(unit, f"scalar{cu // gpu.cus_per_array}", bytes_per_cycle=LINE_BYTES)
-        graph.add_edge(l1, "crossbar", bytes_per_cycle=LINE_BYTES)
+        graph.add_node(f"cu{cu}", kind="cu", what=f"shader array {cu // gpu.cus_per_array}")
+        graph.add_edge("dispatcher", f"cu{cu}")
+    ports = 0
+    levels = [level for level in gpu.levels if level.port]
+    for level in levels:
+        cache = getattr(gpu, level.section)
+        below = next((between for between in levels if level.section in between.takes), None)
+        ports += gpu.caches_of(level.owner) * (below is None)
+        for number in range(gpu.caches_of(level.owner)):
+            name, array = f"{level.section}.{number}", number // gpu.cus_per_array if level.owner == CU else number
+            graph.add_node(name, kind=level.section, what=f"{cache.size_kib} KiB, {cache.ways}-way")
+            target = "crossbar" if below is None else f"{below.section}.{array}"
+            graph.add_edge(name, target, bytes_per_cycle=LINE_BYTES)
+            users = [number] if level.owner == CU else range(array * gpu.cus_per_array, (array + 1) * gpu.cus_per_array)
+            if not level.takes:
+                graph.add_edges_from(((f"cu{cu}", name) for cu in users), bytes_per_cycle=LINE_BYTES)
+    graph.add_node("crossbar", kind="crossbar", what=f"{ports} x {gpu.l2.channels} ports")
     drams = [f"dram{channel}" for channel in range(gpu.dram.channels)]
     dram_bytes_per_cycle = gpu.dram.bytes_per_s / gpu.clock_hz / gpu.dram.channels
     for dram in drams:

@@ -1,19 +1,27 @@
 """Counters on the timeline: what the whole machine did in each sampling interval."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import accesses, lines_missing
+from gpusim.model.core.levels import BETWEEN, L1, L2, CacheLevel
 from gpusim.results.timeline.trace_file import TraceFile
 
 PER_CENT = 100.0
+_LEVELS = (L1, *BETWEEN, L2)
 
 
 def _ratio(part: float, whole: float) -> float:
     return PER_CENT * part / whole if whole else 0.0
+
+
+def _lines_missing(level: CacheLevel, m: Any) -> float:
+    return float(lines_missing(m, level).sum())
 
 
 class CounterTracks:
@@ -27,8 +35,7 @@ class CounterTracks:
         levels: list[tuple[str, str, Callable[[Any], float]]] = [
             ("resident wavefronts", "wavefronts", lambda m: m.run.waves_left),
             ("workgroups finished", "workgroups", lambda m: m.run.done),
-            ("L1 lines missing", "lines", lambda m: m.l1.unit["missing"]["lines"].sum()),
-            ("L2 lines missing", "lines", lambda m: m.l2.missing["lines"].sum()),
+            *((f"{level.name} lines missing", "lines", partial(_lines_missing, level)) for level in _LEVELS),
             ("DRAM requests held", "lines", lambda m: m.dram.channel["held"].sum()),
         ]
         if engine_on:
@@ -36,8 +43,7 @@ class CounterTracks:
             levels.append(("engine reads held", "lines", lambda m: m.engine.reads_held))
         rates = [
             ("IPC", "instructions/cycle"),
-            ("L1 hit rate", "%"),
-            ("L2 hit rate", "%"),
+            *((f"{level.name} hit rate", "%") for level in _LEVELS),
             ("DRAM data bus utilization", "%"),
             ("DRAM bandwidth", "GB/s"),
         ]
@@ -62,8 +68,7 @@ class CounterTracks:
         seconds = cycles / self._gpu.clock_hz
         values = (
             d["instructions"] / cycles,
-            _ratio(d["l1_hits"], d["l1_reads"]),
-            _ratio(d["l2_hits"], d["l2_hits"] + d["l2_misses"] + d["l2_merges"]),
+            *(_ratio(d[f"{level.section}_hits"], d[f"{level.section}_accesses"]) for level in _LEVELS),
             _ratio(d["bus_clocks"] * int(m.dram.cycles), cycles * buses * int(m.dram.clocks)),
             d["dram_bytes"] / seconds / 1e9,
         )
@@ -84,14 +89,12 @@ class CounterTracks:
 
     @staticmethod
     def _totals(m: Machine) -> dict[str, int]:
-        l1, l2, dram = m.l1, m.l2, np.asarray(m.dram.channel)
+        dram = np.asarray(m.dram.channel)
         totals = {
             "instructions": m.run.instructions,
-            "l1_hits": l1.hits,
-            "l1_reads": l1.reads,
-            "l2_hits": l2.hits,
-            "l2_misses": l2.misses,
-            "l2_merges": l2.merges,
+            **{f"{level.section}_hits": m[level.state]["hits"] for level in _LEVELS},
+            **{f"{level.section}_accesses": accesses(m, level) for level in _LEVELS},
+            "l1_accesses": m.l1.reads,  # stores hit only where they are kept
             "bus_clocks": dram["data_bus_busy"].sum(),
             "dram_bytes": dram["bytes_read"].sum() + dram["bytes_written"].sum(),
         }

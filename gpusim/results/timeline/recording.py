@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gpusim.base.formats import GENERAL
 from gpusim.base.jit import Machine, address_of
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.levels import L1
 from gpusim.model.core.loop import RUNNING, run_cycles
 from gpusim.results.timeline.counters import CounterTracks
 from gpusim.results.timeline.dram_banks import DramBankTracks
@@ -23,7 +25,7 @@ from memory import timeline as kinds
 from memory.dram.constants import RECORD_WORDS
 from memory.dram.spec import resolve
 from memory.dram.state import decide_no_clock_ahead
-from memory.network.state import FIRST_SCALAR_PORT
+from memory.network.state import at_port
 from memory.timeline import EVENT_WORDS, KIND_BITS, RECORDED
 from memory.wheel import SIZE
 
@@ -94,11 +96,13 @@ class TimelineRecording:
         self._wavefronts = WavefrontTracks(out, cus, texts, window.end)
         shared = self._groups["scalar and instruction caches"]
 
-        def parent(port: int) -> int:
-            if port < FIRST_SCALAR_PORT:
-                return cus[port]
-            array = port - FIRST_SCALAR_PORT
+        @cache
+        def track_of_array(array: int) -> int:
             return out.track(f"shader array {array}", shared, array)
+
+        def parent(port: int) -> int:
+            section, number = at_port(port)
+            return cus[number] if section == L1.section else track_of_array(number)
 
         latencies = gpu.scalar_cache.hit_latency_cycles, gpu.instruction_cache.hit_latency_cycles
         self._requests = RequestTracks(out, parent, *latencies, window)

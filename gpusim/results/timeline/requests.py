@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from gpusim.model.core.cu.state import SIMD_BITS, SLOTS
+from gpusim.model.core.levels import L1, L2, LEVELS
 from gpusim.results.timeline.trace_file import CUT_OFF, TraceFile, TrackGroup
 from gpusim.results.timeline.window import TimelineWindow
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
@@ -19,6 +20,7 @@ from memory.cache.l2_state import HIT as L2_HIT
 from memory.cache.l2_state import MERGED as L2_MERGED
 from memory.network import state as network
 
+SCALAR = "scalar_cache"  # at whose ports instruction caches ask, too
 FETCH = -1  # a kind of request beside the crossbar's: an instruction cache's read
 KINDS = {
     FETCH: "instruction fetch",
@@ -59,11 +61,15 @@ class Request:
 
 
 def _kind(source: int) -> int:
-    fetches = (
-        source >> network.SOURCE_CU_SHIFT & 255 >= network.FIRST_SCALAR_PORT
-        and source >> network.SOURCE_ID_SHIFT & FETCH_ID
-    )
+    section, _ = network.at_port(source >> network.SOURCE_CU_SHIFT & 255)
+    fetches = section == SCALAR and source >> network.SOURCE_ID_SHIFT & FETCH_ID
     return FETCH if fetches else source & network.KIND_MASK
+
+
+def _destination(number: int) -> tuple[str, int]:
+    """Return the name of the level that takes a request, and the number of its cache or channel."""
+    section, cache = network.at_destination(number)
+    return next(level.name for level in LEVELS if level.section == section), cache
 
 
 class RequestTracks:
@@ -111,11 +117,13 @@ class RequestTracks:
         """Note that an L2 channel has looked up the request that came to it in cycle `came`."""
         request = self._pop(self._sent, source, line, source)
         request.line, request.channel = line, channel
-        request.steps += [("request network", came), ("L2 queue", cycle)]
+        name, _ = _destination(channel)
+        request.steps += [("request network", came), (f"{name} queue", cycle)]
         request.l2 = "hit" if result == L2_HIT else "merge" if result == L2_MERGED else "miss"
         at_once = result == L2_HIT or source & network.KIND_MASK == network.WRITE
         if not at_once:
-            request.steps.append(("compaction engine" if line & LINE_SPARSE else "DRAM", UNKNOWN))
+            below = L2.name if name != L2.name else "compaction engine" if line & LINE_SPARSE else "DRAM"
+            request.steps.append((below, UNKNOWN))
         early = self._early.pop((channel, came), None)
         if early is None:
             self._at_l2[channel, came] = request
@@ -130,15 +138,16 @@ class RequestTracks:
             request = self._early[channel, came] = self._unknown(source)
         elif request.steps[-1][1] == UNKNOWN:
             request.steps[-1] = (request.steps[-1][0], cycle)
-        request.steps.append(("L2", leaves))
+        request.steps.append((_destination(channel)[0], leaves))
         self._returning.setdefault((channel, source), deque()).append(request)
 
     def taken(self, cycle: int, port: int, channel: int, source: int) -> None:
         """Note that a cache has taken the answer from the crossbar, and draw the request if that ends it."""
         request = self._pop(self._returning, channel, source, source)
         request.steps.append(("response network", cycle))
-        if port >= network.FIRST_SCALAR_PORT:
-            self._draw(request, cycle + self._latency.get(request.kind, 0))
+        section, _ = network.at_port(port)
+        if section != L1.section:
+            self._draw(request, cycle + (self._latency.get(request.kind, 0) if section == SCALAR else 0))
         elif request.kind not in RETURNING or request.slot == UNKNOWN:
             self._draw(request, cycle)
         for merged in self._merged.pop((port, request.line), ()):
@@ -189,7 +198,8 @@ class RequestTracks:
         if request.slot != UNKNOWN:
             notes["SIMD"], notes["slot"] = divmod(request.slot, 1 << SIMD_BITS)
         if request.channel != UNKNOWN:
-            notes["L2 channel"], notes["L2"] = request.channel, request.l2
+            name, number = _destination(request.channel)
+            notes[f"{name} channel"], notes[name] = number, request.l2
         if cut:
             notes.update(CUT_OFF)
         lanes = self._lanes.get(request.port)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gpusim.base.formats import DIGITS_3, DIGITS_4, GROUPED_0, PERCENT
 from gpusim.base.sums import plain_sum
 from gpusim.results.metrics.formula import evaluate_formula, parse_formula
+from gpusim.results.metrics.memory import CACHES, VECTOR_PATH
 
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
 TIME = "kernel.time_us"
@@ -104,10 +105,7 @@ RULES = (
     _stall("not_selected", "ready while others issue"),
     _stall("issued", "issuing"),
     _stall("idle", "idle"),
-    _hits("l1.hit_rate", "the vector L1"),
-    _hits("scalar_cache.hit_rate", "the scalar cache"),
-    _hits("instruction_cache.hit_rate", "the instruction cache"),
-    _hits("l2.hit_rate", "L2"),
+    *(_hits(f"{level.section}.hit_rate", level.title) for level in CACHES),
     _hits("translation.l1_hit_rate", "the L1 TLBs"),
     _hits("translation.l2_hit_rate", "the L2 TLB"),
     _hits("dram.row_hit_rate", "an open DRAM row"),
@@ -160,7 +158,8 @@ RULES = (
         "the SIB loses fewer entries a request",
     ),
 )
-ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "search", "fetch", "dispatch")
+_OF_CACHES = (level.section for level in VECTOR_PATH)
+ROOFLINES = ("valu", "salu", "lds", *_OF_CACHES, "dram", "search", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparisonFinding]:

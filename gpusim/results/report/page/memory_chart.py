@@ -1,11 +1,13 @@
 """The memory chart: units with their hit rates, and the bytes that flow between them, as one picture."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gpusim.base.formats import GROUPED_0, GROUPED_DIGITS_3, PERCENT
 from gpusim.base.picture import Picture
 from gpusim.base.table import MISSING
+from gpusim.results.metrics.memory import VECTOR_PATH, CacheLevel
 from gpusim.results.report.access import LINE_BYTES
 from gpusim.results.report.page.charts import COLOURS
 from gpusim.results.report.result import RunMetrics
@@ -43,31 +45,41 @@ def _rate(run: RunMetrics, path: str, what: str) -> str:
     return f"{what} {MISSING if rate is None else PERCENT(rate)}"
 
 
+def _between(run: RunMetrics, upper: CacheLevel, lower: CacheLevel, scalar: float) -> tuple[ChartFlow, ChartFlow]:
+    """Return what two neighbouring levels send one another. scalar: bytes that the lower sends the scalar caches."""
+    read = run.number(f"{lower.section}.read_transactions") * LINE_BYTES - (scalar if upper is VECTOR_PATH[0] else 0.0)
+    written = run.number("l2.bytes_written")
+    return ChartFlow(lower.name, upper.name, max(read, 0.0), True), ChartFlow(upper.name, lower.name, written, False)
+
+
 def units_and_flows(run: RunMetrics) -> tuple[list[ChartUnit], list[ChartFlow]]:
     """Return the chart's units, and the flows between them that carry anything."""
+    levels = [level for level in VECTOR_PATH if run.get(f"{level.section}.transactions") is not None]
+    last = len(levels) + 1
     units = [
         ChartUnit("Compute units", f"{GROUPED_0(run.number('kernel.vmem_instructions'))} VMEM", 0, 0),
-        ChartUnit("L1", _rate(run, "l1.hit_rate", "hits"), 1, 0),
-        ChartUnit("L2", _rate(run, "l2.hit_rate", "hits"), 2, 0),
-        ChartUnit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), 3, 0),
+        *(
+            ChartUnit(level.name, _rate(run, f"{level.section}.hit_rate", "hits"), column, 0)
+            for column, level in enumerate(levels, 1)
+        ),
+        ChartUnit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), last, 0),
         ChartUnit("LDS", f"{GROUPED_0(run.number('kernel.lds_instructions'))} instructions", 0, 1),
         ChartUnit("Scalar cache", _rate(run, "scalar_cache.hit_rate", "hits"), 2, 1),
     ]
     of_l1 = {way: run.number(f"l1.{way}_transactions") * LINE_BYTES for way in ("read", "write")}
     scalar = run.number("scalar_cache.misses") * LINE_BYTES
-    to_l1 = run.number("l2.read_transactions") * LINE_BYTES - scalar
+    below_l1 = levels[1].name
     flows = [
         ChartFlow("L1", "Compute units", of_l1["read"], True),
         ChartFlow("Compute units", "L1", of_l1["write"], False),
-        ChartFlow("L2", "L1", max(to_l1, 0.0), True),
-        ChartFlow("L1", "L2", run.number("l2.bytes_written"), False),
+        *(flow for upper, lower in pairwise(levels) for flow in _between(run, upper, lower, scalar)),
         ChartFlow("DRAM", "L2", run.number("dram.bytes_read"), True),
         ChartFlow("L2", "DRAM", run.number("dram.bytes_written"), False),
         ChartFlow("LDS", "Compute units", run.number("lds.bytes_asked_for"), True),
-        ChartFlow("L2", "Scalar cache", scalar, True),
+        ChartFlow(below_l1, "Scalar cache", scalar, True),
     ]
     if run.tree.get("engine"):
-        units.append(ChartUnit("Engine", f"{GROUPED_0(run.number('engine.requests'))} requests", 3, 1))
+        units.append(ChartUnit("Engine", f"{GROUPED_0(run.number('engine.requests'))} requests", last, 1))
         flows.append(ChartFlow("Engine", "L2", run.number("l2.sparse_fills") * LINE_BYTES, True))
     return units, [flow for flow in flows if flow.size_bytes]
 
@@ -89,7 +101,7 @@ def memory_chart(measured: Sequence[RunMetrics]) -> Picture | None:
         heads=("from", "to", "bytes"),
         rows=rows,
         draw=lambda figure: _draw(figure, units, flows),
-        size=(7.6, 2.0),
+        size=(_STEP * max(unit.column for unit in units) + 1.6, 2.0),
     )
 
 

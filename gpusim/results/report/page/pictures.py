@@ -6,6 +6,7 @@ from gpusim.base.formats import DIGITS_3, GROUPED_DIGITS_3, PERCENT
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
+from gpusim.results.metrics.memory import CACHES, VECTOR_PATH
 from gpusim.results.report.guesses import guesses
 from gpusim.results.report.measures import compute_units, unit_name
 from gpusim.results.report.page import charts
@@ -17,14 +18,11 @@ from gpusim.results.report.rule import STALLS
 from gpusim.results.report.screen import modes
 
 _CACHES = {
-    "L1": "l1.hit_rate",
-    "L2": "l2.hit_rate",
-    "scalar": "scalar_cache.hit_rate",
-    "instruction": "instruction_cache.hit_rate",
-    "L1 TLB": "translation.l1_hit_rate",
-    "DRAM rows": "dram.row_hit_rate",
+    level.name.removesuffix(" cache"): f"{level.section}.hit_rate" for level in dict.fromkeys((*VECTOR_PATH, *CACHES))
 }
-_ENERGIES = {"L1": "l1", "L2": "l2", "LDS": "lds", "DRAM": "dram", "engine": "engine"}
+_CACHES |= {"L1 TLB": "translation.l1_hit_rate", "DRAM rows": "dram.row_hit_rate"}
+_ENERGIES = {level.name: level.section for level in VECTOR_PATH}
+_ENERGIES |= {"LDS": "lds", "DRAM": "dram", "engine": "engine"}
 _COMPARED = (
     "kernel.cycles",
     "kernel.wavefront_instructions",
