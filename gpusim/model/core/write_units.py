@@ -6,6 +6,7 @@ each class of units: one loop that tells classes apart would mispredict its bran
 Nothing of what the table names is imported here, so that the files can be written before it exists.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -29,13 +30,18 @@ def _imports(paths: Iterable[str]) -> str:
         module, _, name = path.rpartition(".")
         names.setdefault(module, set()).add(name)
     lines = []
-    for module in sorted(names):
-        found = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    for module in sorted(names, key=_by_numbers):
+        found = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), _by_numbers(name)))
         statement = f"from {module} import {', '.join(found)}"
         if len(statement) > _LINE:
             statement = f"from {module} import (\n" + "".join(f"    {name},\n" for name in found) + ")"
         lines.append(statement)
     return "\n".join(lines)
+
+
+def _by_numbers(name: str) -> list[str | int]:
+    """Return what orders names as the formatter does: numbers in them by value."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _called(path: str) -> str:

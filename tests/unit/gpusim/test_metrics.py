@@ -19,6 +19,7 @@ from gpusim.model.core.counters import TABLES
 from gpusim.model.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.levels import BETWEEN
 from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
@@ -74,6 +75,10 @@ def _cached(level: str, transactions: Formula) -> dict[str, Formula]:
         f"{level}.transactions": transactions,
         f"{level}.hit_rate": lambda p: p[f"{level}.hits"] / transactions(p),
     }
+
+
+def _looked_up(level: str) -> dict[str, Formula]:
+    return _cached(level, lambda p: p[f"{level}.read_transactions"] + p[f"{level}.write_transactions"])
 
 
 def _bound(bound: str) -> Formula:
@@ -151,7 +156,8 @@ EXPECTED: dict[str, Formula] = {
     "profile.stall_other": _stalled("idle"),
     **_cached("l1", lambda p: p["l1.read_transactions"] + p["l1.write_transactions"]),
     "l1.read_latency_cycles": lambda p: p["l1.read_latency_total_cycles"] / p["l1.read_transactions"],
-    **_cached("scalar_cache", lambda p: p["scalar_cache.read_transactions"] + p["scalar_cache.write_transactions"]),
+    **_looked_up("scalar_cache"),
+    **{path: formula for level in BETWEEN for path, formula in _looked_up(level.section).items()},
     **_cached(
         "instruction_cache",
         lambda p: sum(p[f"instruction_cache.{found}"] for found in ("hits", "misses", "mshr_merges")),
