@@ -10,15 +10,13 @@ CU_RETURN = 5  # finished loads, stores, LDS accesses
 CU_LOOK_UP = 9  # the vector L1's look-up
 SCALAR = 13  # scalar caches, one a shader array
 FETCH = 15  # instruction fetch, one a shader array
-L15_FILL = 17  # an array's L1.5: an answer from the crossbar
-L15 = 19  # its look-up
-L2_FILL = 21  # an L2 channel: lines from DRAM and the engine
-L2_SERVE = 22  # its oldest waiting request
-L2_TAKE = 23  # a request from the crossbar
-ENGINE = 24  # the compaction engine
-DRAM = 25  # channels
-CU_ISSUE = 26  # a CU's visit to one of its SIMDs
-DISPATCH = 30  # the dispatcher
+L2_FILL = 17  # an L2 channel: lines from DRAM and the engine
+L2_SERVE = 18  # its oldest waiting request
+L2_TAKE = 19  # a request from the crossbar
+ENGINE = 20  # the compaction engine
+DRAM = 21  # channels
+CU_ISSUE = 22  # a CU's visit to one of its SIMDs
+DISPATCH = 26  # the dispatcher
 
 CLASSES = {
     "TRANSLATION": TRANSLATION,
@@ -27,8 +25,6 @@ CLASSES = {
     "CU_LOOK_UP": CU_LOOK_UP,
     "SCALAR": SCALAR,
     "FETCH": FETCH,
-    "L15_FILL": L15_FILL,
-    "L15": L15,
     "L2_FILL": L2_FILL,
     "L2_SERVE": L2_SERVE,
     "L2_TAKE": L2_TAKE,
@@ -45,8 +41,6 @@ MOST_UNITS = {
     "CU_LOOK_UP": 128,
     "SCALAR": 64,
     "FETCH": 64,
-    "L15_FILL": 64,
-    "L15": 64,
     "L2_FILL": 32,
     "L2_SERVE": 32,
     "L2_TAKE": 32,
@@ -60,11 +54,9 @@ MOST_UNITS = {
 PORTS = {
     "l1": (0, 128, CU_RESPONSE, CU_LOOK_UP),
     "scalar_cache": (128, 64, SCALAR, SCALAR),
-    "l15": (192, 64, L15_FILL, L15),
 }
 
 # caches that take requests: first destination, destinations, class that takes them, that serves them, that fills lines
 DESTINATIONS = {
     "l2": (0, 32, L2_TAKE, L2_SERVE, L2_FILL),
-    "l15": (32, 64, L15, L15, L15_FILL),
 }

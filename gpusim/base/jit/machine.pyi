@@ -104,7 +104,7 @@ class WaitingRecord(Record):
     """m.waiting"""
 
     waiters: NDArray[np.int64]
-    """[2626]: mask of those who wait, by resource."""
+    """[2434]: mask of those who wait, by resource."""
     contest: RecordArray[WaitingContestRecord]
     """[64]: of the contested resources: who goes first."""
     shortage: RecordArray[WaitingShortageRecord]
@@ -166,61 +166,61 @@ class XbarRecord(Record):
     """m.xbar"""
 
     request_latency: NDArray[np.int64]
-    """[256]: cycles from a port to a destination."""
+    """[192]: cycles from a port to a destination."""
     response_latency: NDArray[np.int64]
-    """[96]: cycles from a destination to a port."""
+    """[32]: cycles from a destination to a port."""
     leads_to: NDArray[np.int64]
-    """[256]: destination of all requests of a port; BY_LINE: the L2 channel of the line."""
+    """[192]: destination of all requests of a port; BY_LINE: the L2 channel of the line."""
     port: RecordArray[XbarPortRecord]
-    """[256]: what is attached to a port."""
+    """[192]: what is attached to a port."""
     destination: RecordArray[XbarDestinationRecord]
-    """[96]: what is attached to a destination."""
+    """[32]: what is attached to a destination."""
     request_limit: int
     """packets a CU's request queue and the way after it may hold."""
     response_limit: int
     """answers under way from which a channel stalls: its pipeline, its queue and the way."""
     request: NDArray[np.int64]
-    """[256, 256, 4]: queued requests of a port, by P_LINE ... P_READY."""
+    """[192, 256, 4]: queued requests of a port, by P_LINE ... P_READY."""
     lookahead: int
     """requests of a port, the oldest first, that channels look at."""
     o_count: NDArray[np.int64]
-    """[256]: requests held."""
+    """[192]: requests held."""
     o_next: NDArray[np.int64]
-    """[256, 256]: position + 1 of the request after one in its list; 0: none."""
+    """[192, 256]: position + 1 of the request after one in its list; 0: none."""
     o_free_slot: NDArray[np.int64]
-    """[256]: position + 1 of the slot given back last; 0: none is left."""
+    """[192]: position + 1 of the slot given back last; 0: none is left."""
     o_first: NDArray[np.int64]
-    """[256, 96]: position + 1 of the oldest that a channel looks at; 0: none."""
+    """[192, 32]: position + 1 of the oldest that a channel looks at; 0: none."""
     o_last: NDArray[np.int64]
-    """[256, 96]: position + 1 of the youngest."""
+    """[192, 32]: position + 1 of the youngest."""
     o_behind: NDArray[np.int64]
-    """[256]: position + 1 of the oldest that no channel looks at yet."""
+    """[192]: position + 1 of the oldest that no channel looks at yet."""
     o_youngest: NDArray[np.int64]
-    """[256]: position + 1 of the youngest of those."""
+    """[192]: position + 1 of the youngest of those."""
     o_ready: NDArray[np.int64]
-    """[96, 256]: cycle from which the oldest for a channel may be taken."""
+    """[32, 192]: cycle from which the oldest for a channel may be taken."""
     o_moved: NDArray[np.int64]
-    """[256]: first cycle after that in which the port has moved a request."""
+    """[192]: first cycle after that in which the port has moved a request."""
     waiting: NDArray[np.int64]
-    """[96, 4]: ports in which the channel sees requests, 64 a word."""
+    """[32, 3]: ports in which the channel sees requests, 64 a word."""
     next_port: NDArray[np.int64]
-    """[96]: round-robin pointer: port that the channel looks at first."""
+    """[32]: round-robin pointer: port that the channel looks at first."""
     response: NDArray[np.int64]
-    """[96, 1024, 2]: queued responses of a channel, by R_SOURCE, R_READY."""
+    """[32, 1024, 2]: queued responses of a channel, by R_SOURCE, R_READY."""
     response_ring: int
     """slots of a channel's ring in use: a power of two."""
     r_head: NDArray[np.int64]
-    """[96]: position of the oldest response."""
+    """[32]: position of the oldest response."""
     r_count: NDArray[np.int64]
-    """[96]: responses held."""
+    """[32]: responses held."""
     r_ready: NDArray[np.int64]
-    """[96]: cycle from which the oldest response may be taken."""
+    """[32]: cycle from which the oldest response may be taken."""
     r_free: NDArray[np.int64]
-    """[96]: cycle in which the channel's response port is free again."""
+    """[32]: cycle in which the channel's response port is free again."""
     returning: NDArray[np.int64]
-    """[256]: channels whose oldest response is for the port."""
+    """[192]: channels whose oldest response is for the port."""
     next_channel: NDArray[np.int64]
-    """[256]: round-robin pointer: channel that the port looks at first."""
+    """[192]: round-robin pointer: channel that the port looks at first."""
     requests: int
     """packets that first-level caches sent to L2 [packets]."""
     responses: int
@@ -230,15 +230,15 @@ class XbarRecord(Record):
     interval: int
     """a channel's time for a packet in 1e-6 cycles, 0: none."""
     o_free: NDArray[np.int64]
-    """[96]: when the channel may take the next packet, in 1e-6 cycles."""
+    """[32]: when the channel may take the next packet, in 1e-6 cycles."""
     r_next: NDArray[np.int64]
-    """[96, 1024]: response after one in its list, or next free slot."""
+    """[32, 1024]: response after one in its list, or next free slot."""
     r_free_slot: NDArray[np.int64]
-    """[96]: first free slot of a channel."""
+    """[32]: first free slot of a channel."""
     r_first: NDArray[np.int64]
-    """[96, 256]: oldest response of the list, -1 none."""
+    """[32, 192]: oldest response of the list, -1 none."""
     r_last: NDArray[np.int64]
-    """[96, 256]: youngest."""
+    """[32, 192]: youngest."""
 
 class AccessRecord(Record):
     """m.access"""
@@ -727,78 +727,6 @@ class IcacheRecord(Record):
     """lines asked for that have not come."""
     target: NDArray[np.int64]
     """[64, 64]: cycle in which a missing line was asked for."""
-
-class L15MissingMshrRecord(Record):
-    """m.l15.missing.mshr"""
-
-    slot: int
-    """slot that its line fills, or NO_SLOT."""
-    first: int
-    """first target, -1 none."""
-    last: int
-    """last target."""
-
-class L15MissingRecord(Record):
-    """m.l15.missing"""
-
-    lines: int
-    """lines missing."""
-    mshrs: int
-    """lines missing at most."""
-    first_free_target: int
-    """first free target, -1 none."""
-    free: NDArray[np.int32]
-    """[256]: from position `lines` on: free MSHRs, the one that is taken next first."""
-    mshr: RecordArray[L15MissingMshrRecord]
-    """[256]: missing lines."""
-    next: NDArray[np.int16]
-    """[4096]: next target of the line, or the next free one; -1 none."""
-
-class L15TargetRecord(Record):
-    """m.l15.target"""
-
-    source: int
-    """source of the packet that waits."""
-    since: int
-    """cycle in which it came."""
-
-class L15Record(Record):
-    """m.l15"""
-
-    sets: int
-    """sets of a cache, a power of two."""
-    ways: int
-    """ways."""
-    stride: int
-    """slots of a set: the ways, rounded up."""
-    replacement: int
-    """replacement policy, a number of memory/sets/replacement.py."""
-    rows: NDArray[np.uint32]
-    """[2097152]: tags and order words of the sets, cache after cache."""
-    caches: int
-    """caches: one a shader array, or none."""
-    order: NDArray[np.int64]
-    """[64]: running number of the accesses to a cache's sets."""
-    hit_latency: int
-    """cycles from look-up to the answer."""
-    fill_latency: int
-    """cycles from L2's answer to the answer."""
-    filled_by: NDArray[np.int64]
-    """[1048576]: MSHR that fills the slot, while it does."""
-    missing: RecordArray[L15MissingRecord]
-    """[64]: missing lines of a cache."""
-    target: RecordArray[L15TargetRecord]
-    """[64, 512]: packets that wait for an answer of L2."""
-    reads: int
-    """lines looked up by reads [accesses]."""
-    writes: int
-    """stores and atomics that go on to L2 [accesses]."""
-    hits: int
-    """reads that found their line [accesses]."""
-    misses: int
-    """accesses that went on to L2; stores and atomics count here [accesses]."""
-    merges: int
-    """reads that joined an outstanding miss [accesses]."""
 
 class L2MissingMshrRecord(Record):
     """m.l2.missing.mshr"""
@@ -1870,7 +1798,6 @@ class Machine(Record):
     l1: L1Record
     scalar: ScalarRecord
     icache: IcacheRecord
-    l15: L15Record
     l2: L2Record
     engine: EngineRecord
     dram: DramRecord

@@ -10,7 +10,6 @@ from isa.opcodes import ARCHITECTURES
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
-from memory.cache.l15 import L15Spec
 from memory.cache.scalar import ScalarCacheSpec
 from memory.dram.mapping import check_mapping
 from memory.dram.spec import DramSpec
@@ -99,7 +98,6 @@ class GpuSpec(Spec):
     l1: L1Spec = L1Spec()
     scalar_cache: ScalarCacheSpec = ScalarCacheSpec()
     instruction_cache: InstructionCacheSpec = InstructionCacheSpec()
-    l15: L15Spec = L15Spec()
     translation: TranslationSpec = TranslationSpec()
     crossbar: CrossbarSpec = CrossbarSpec()
     l2: L2Spec = L2Spec()

@@ -138,31 +138,6 @@ LEVELS: tuple[CacheLevel, ...] = (
         ),
     ),
     CacheLevel(
-        section="l15",
-        name="L1.5",
-        title="the L1.5",
-        state="l15",
-        owner=ARRAY,
-        counters="memory.cache.l15.L15_COUNTERS",
-        sends=("misses",),
-        port=("L15_FILL", "L15"),
-        destination=("L15", "L15", "L15_FILL"),
-        takes=("l1", "scalar_cache", "instruction_cache"),
-        units=(
-            Unit(
-                "L15_FILL",
-                "an array's L1.5: an answer from the crossbar",
-                64,
-                "memory.cache.l15.l15_fill_tick",
-                "l15.caches",
-                state="memory.cache.l15.L15_CACHE",
-                configure="memory.cache.l15.configure_l15("
-                "gpu.l15, gpu.shader_arrays, gpu.cus_per_array, gpu.replacement_seed)",
-            ),
-            Unit("L15", "its look-up", 64, "memory.cache.l15.l15_tick", "l15.caches"),
-        ),
-    ),
-    CacheLevel(
         section="l2",
         name="L2",
         title="L2",

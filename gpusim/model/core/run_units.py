@@ -7,7 +7,6 @@ from gpusim.model.core.cu.issue import issue_tick, simd_address
 from gpusim.model.core.cu.memory_side import l1_address, look_up_tick, response_tick, return_tick, scalar_tick
 from memory.cache.l2 import l2_serve_tick, l2_take_tick
 from memory.cache.l2_fill import l2_fill_tick
-from memory.cache.l15 import l15_fill_tick, l15_tick
 from memory.dram.controller import dram_tick
 from memory.translation.l2_tlb import translation_tick
 from memory.unit_classes import (
@@ -22,8 +21,6 @@ from memory.unit_classes import (
     L2_FILL,
     L2_SERVE,
     L2_TAKE,
-    L15,
-    L15_FILL,
     SCALAR,
     TRANSLATION,
 )
@@ -108,16 +105,6 @@ def run_units(m, now, slot):
         unit = ctz(units)
         units &= units - 1
         fetch_tick(m, now, unit)
-    units = due(m, slot, L15_FILL, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        l15_fill_tick(m, now, unit)
-    units = due(m, slot, L15, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        l15_tick(m, now, unit)
     goes_first = now & (m.map.l2_channels - 1)
     units = due(m, slot, L2_FILL, 0)
     while units:
@@ -168,10 +155,6 @@ def wake_everything(m, now):
         wake(m, SCALAR, now, unit)
     for unit in range(m.scalar.arrays):
         wake(m, FETCH, now, unit)
-    for unit in range(m.l15.caches):
-        wake(m, L15_FILL, now, unit)
-    for unit in range(m.l15.caches):
-        wake(m, L15, now, unit)
     for unit in range(m.map.l2_channels):
         wake(m, L2_FILL, now, unit)
     for unit in range(m.map.l2_channels):

@@ -8,7 +8,6 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from memory.cache.instruction import INSTRUCTION_CACHE, configure_instruction_cache
 from memory.cache.l1_state import L1, configure_l1
 from memory.cache.l2_state import L2, configure_l2
-from memory.cache.l15 import L15_CACHE, configure_l15
 from memory.cache.scalar import SCALAR_CACHE, configure_scalar_cache
 from memory.dram.state import DRAM, configure_dram
 from memory.l2_share import L2Share
@@ -20,7 +19,6 @@ STATES = (
     L1,
     SCALAR_CACHE,
     INSTRUCTION_CACHE,
-    L15_CACHE,
     L2,
     ENGINE,
     DRAM,
@@ -35,7 +33,6 @@ def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     configure_l1(m, gpu.l1, gpu.cus, gpu.replacement_seed)
     configure_scalar_cache(m, gpu.scalar_cache, gpu.shader_arrays, gpu.cus_per_array, gpu.replacement_seed)
     configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays, gpu.replacement_seed)
-    configure_l15(m, gpu.l15, gpu.shader_arrays, gpu.cus_per_array, gpu.replacement_seed)
     configure_l2(m, gpu.l2, l2_taken, gpu.replacement_seed)
     configure_dram(m, gpu.dram, gpu.clock_hz)
     configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array, gpu.architecture)

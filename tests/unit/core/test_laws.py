@@ -17,7 +17,6 @@ from gpusim.model.core.loop import DEADLOCK, FINISHED, LIVELOCK
 from gpusim.model.core.resident import standing
 from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
-from memory.cache.l15 import L15Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.requests import release
 from memory.dram.spec import DramSpec
@@ -60,13 +59,6 @@ TIGHT = tight(
 )
 
 
-# with a cache of each shader array before L2, which soon has no MSHR, no target and no way left
-SHARED = tight(
-    crossbar=CrossbarSpec(request_queue_packets=1, response_queue_packets=1),
-    l15=L15Spec(model="cycle", size_kib=1, ways=2, link_cycles=2, hit_latency_cycles=3, mshrs=2, mshr_targets=3),
-)
-
-
 def script(actions: list[tuple], barriers: int) -> Script:
     s = Script()
     for k in range(barriers + 1):
@@ -95,7 +87,7 @@ def _checksums(name: str, part: Any) -> Iterator[tuple[str, int]]:
             yield from _checksums(f"{name}.{field}", part[field])
 
 
-PARTS = ("translation", "l1", "scalar", "icache", "l15", "l2", "xbar", "dram", "cu")
+PARTS = ("translation", "l1", "scalar", "icache", "l2", "xbar", "dram", "cu")
 
 
 def differing(one: ScriptedRun, other: ScriptedRun) -> list[str]:
@@ -116,7 +108,7 @@ def differing(one: ScriptedRun, other: ScriptedRun) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("gpu", [SMALL, TIGHT, SHARED], ids=["small", "tight", "shared"])
+@pytest.mark.parametrize("gpu", [SMALL, TIGHT], ids=["small", "tight"])
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(ACTIONS, min_size=1, max_size=5), st.integers(0, 2), st.integers(1, 3), st.integers(0, 1))
 def test_laws_hold_and_idle_cycles_may_be_skipped(
