@@ -243,15 +243,15 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 4_750,
-    "gpusim.model": 7_850,
+    "gpusim.model": 8_050,
     "gpusim.config": 2_600,
-    "gpusim.results": 11_100,
+    "gpusim.results": 11_200,
     "gpusim.jobs": 12_400,
     "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
     "gpusim.lab": 18_400,
     "isa": 20_850,
-    "memory": 8_650,
+    "memory": 8_800,
     "spartan": 2_950,
     "workloads": 19_100,
 }
