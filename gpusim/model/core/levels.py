@@ -1,7 +1,7 @@
 """The cache levels: a row for each, from which all that lists levels follows.
 
-`python -m gpusim.model.core.write_units` writes from the rows what compiled code takes of them: the crossbar's ports and the
-units' classes. Counters, laws, rooflines, metrics, energy, sections, charts, topology and timeline read them.
+`python -m gpusim.model.core.write_units` writes from the rows what compiled code takes of them: the crossbar's ports
+and the units' classes. Counters, laws, rooflines, metrics, energy, sections, charts, topology and timeline read them.
 
 A level that takes requests of others lies between them and L2: its caches are destinations of the crossbar beside L2's
 channels, and have ports of their own to ask L2 through. What it takes is the crossbar's table at run time
