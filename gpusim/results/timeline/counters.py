@@ -20,7 +20,7 @@ def _ratio(part: float, whole: float) -> float:
     return PER_CENT * part / whole if whole else 0.0
 
 
-def _lines_missing(level: CacheLevel, m: Any) -> float:
+def _lines_missing(level: CacheLevel, m: Machine) -> float:
     return float(lines_missing(m, level).sum())
 
 
