@@ -23,7 +23,7 @@ from isa.object.names import short
 from tests.vendor.llama import Gemma, Shape, write_model
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/results/llm.md"
-KEPT = PAGE.with_suffix(".json")
+KEPT = PAGE.parents[2] / "results/llm.json"
 BLOCKS = 32  # of the model, of which one is run
 PROMPT = 64  # tokens of the prompt that llama-bench is given
 TOKENS = 2  # that it generates

@@ -218,7 +218,8 @@ def _takes_files(place: Path, private: bool = False) -> bool:
                 _refused[place] = reason
                 return False
         else:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # a parent that is no folder: the next line says so
+                place.parent.mkdir(parents=True, exist_ok=True)
             place.mkdir(mode=FOLDER_MODE, exist_ok=True)
             if reason := unsafe(place):
                 _refused[place] = reason
