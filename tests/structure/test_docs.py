@@ -232,3 +232,32 @@ def test_a_decision_is_short_and_has_its_parts(page: Path) -> None:
     parts = ["Context", "Decision", "Consequences", "Measured"]
     assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == parts
     assert f"]({page.name})" in _text(page.parent / "README.md")
+
+
+_RUN = re.compile(r"python -m ((?:gpusim|tests|docs)(?:\.\w+)*)")
+
+
+def commands_by_module() -> dict[str, set[str]]:
+    """Map each of the project's modules that a tracked text runs by `python -m` to the files that name it."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    commands: dict[str, set[str]] = {}
+    for name in listed:
+        if name.endswith((".py", ".md", ".yml", ".yaml")) or name.startswith(".ci/"):
+            for module in _RUN.findall((ROOT / name).read_text(encoding="utf-8")):
+                commands.setdefault(module, set()).add(name)
+    return commands
+
+
+def can_be_run(module: str) -> bool:
+    """Tell whether `python -m` does something with a module."""
+    path = ROOT / module.replace(".", "/")
+    file = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+    return file.exists() and (
+        file.name == "__main__.py" or '__name__ == "__main__"' in file.read_text(encoding="utf-8")
+    )
+
+
+def test_modules_that_texts_run_can_be_run() -> None:
+    """A module without an entry point ends without a word when it is run."""
+    assert can_be_run("gpusim.model.core.write_units") and not can_be_run("gpusim.model.core.units")
+    assert {module: names for module, names in commands_by_module().items() if not can_be_run(module)} == {}

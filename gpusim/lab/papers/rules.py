@@ -4,6 +4,7 @@ A rule compares numbers, each beyond its half-width: what the half-widths leave 
 is open too where the quotient is written as one, though the numbers are not the same.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,6 +40,7 @@ class RuleResult:
 class Rule(Spec):
     """Base of the rules."""
 
+    @abstractmethod
     def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Shown) -> RuleResult:
         """Judge a claim.
 
@@ -47,11 +49,10 @@ class Rule(Spec):
             others: All values of one comparison.
             shown: Formats a value.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def describe(self, of: str) -> str:
         """Put the rule into words. of: the measure and labels of its values."""
-        raise NotImplementedError
 
 
 class ValueRule(Rule):

@@ -30,7 +30,7 @@ def named(path: str) -> Any:
 @pytest.mark.generated
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_what_is_written_is_that_of_the_table(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.units`"
+    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.write_units`"
 
 
 def test_the_stub_of_the_machine_record_is_that_of_the_states() -> None:
