@@ -153,23 +153,23 @@ def left(blocks: CirculantBlocks, flow: str, product: CirculantProduct, windows:
     baseline = flow == BASELINE
     arrays = {"bj": "x", "ij": "weight", "bi": "dy"}
     read = {FORWARD: ("bj", "ij"), WEIGHTS: ("bi", "bj"), DATA: ("bi", "ij")}[product]
-    found: dict[str, Shape] = {}
+    shapes: dict[str, Shape] = {}
     if baseline:
-        found |= {f"{arrays[layout]}_transform": blocks.shape(layout) for layout in read}
+        shapes |= {f"{arrays[layout]}_transform": blocks.shape(layout) for layout in read}
         if product is not FORWARD:
-            found[f"{arrays[product.other]}_reordered"] = (*blocks.shape(product.other)[:-2], blocks.block)
-        found |= {"products": blocks.shape("bij"), "values": (*blocks.shape("bij")[:-2], blocks.block)}
+            shapes[f"{arrays[product.other]}_reordered"] = (*blocks.shape(product.other)[:-2], blocks.block)
+        shapes |= {"products": blocks.shape("bij"), "values": (*blocks.shape("bij")[:-2], blocks.block)}
     else:
-        found |= {f"reorganised_{layout}": blocks.shape(layout[::-1]) for layout in reorganised(flow, product)}
+        shapes |= {f"reorganised_{layout}": blocks.shape(layout[::-1]) for layout in reorganised(flow, product)}
         if flow != FUSED:
-            found["products"] = blocks.shape(products_layout(flow, product))
-        found["sums"] = blocks.shape(product.result)
+            shapes["products"] = blocks.shape(products_layout(flow, product))
+        shapes["sums"] = blocks.shape(product.result)
     if windows:
         columns = {"x": blocks.inputs, "dx": blocks.inputs, "y": blocks.outputs, "dy": blocks.outputs}
         rows = {FORWARD: ("x", "y"), WEIGHTS: ("x", "dy") if baseline else ("dy",), DATA: ("dy", "dx")}[product]
         rows = rows if baseline or product is not DATA else ("dx",)
-        found |= {f"{name}_rows": (blocks.vectors, columns[name]) for name in rows}
-    return found
+        shapes |= {f"{name}_rows": (blocks.vectors, columns[name]) for name in rows}
+    return shapes
 
 
 # The stages that figure 7.2 divides each pass into, of which section 8.1 asks whether they pay on GPUs of their own
@@ -207,7 +207,7 @@ def stage_bytes(blocks: CirculantBlocks, flow: str) -> tuple[int, int, int]:
     """
     frequencies, (_, back) = _frequencies(blocks, flow), compute_passed_bytes(blocks, flow)
     vectors = 4 * blocks.vectors * (blocks.inputs + blocks.outputs)
-    weights = 4 * prod(blocks.sizes[one] for one in "ij") * blocks.block
+    weights = 4 * prod(blocks.sizes[index] for index in "ij") * blocks.block
     spare: list[tuple[int, int, int]] = []
     for each, of_pass in zip((FORWARD, WEIGHTS, DATA), back, strict=True):
         arrays = {name: 4 * prod(shape) for name, shape in left(blocks, flow, each, windows=False).items()}
@@ -218,6 +218,6 @@ def stage_bytes(blocks: CirculantBlocks, flow: str) -> tuple[int, int, int]:
             spare.append((reordered + made, made + of_pass, of_pass + arrays["values"]))
         else:
             spare.append((made, between + arrays.get("products", 0) + of_pass, of_pass))
-    held = sum(sum(one.values()) for one in frequencies.values()) if flow != BASELINE else 0
+    weights_spectra = sum(sum(sizes.values()) for sizes in frequencies.values()) if flow != BASELINE else 0
     most = [max(sizes) for sizes in zip(*spare, strict=True)]
-    return vectors + weights + most[0], held + most[1], vectors + weights + most[2]
+    return vectors + weights + most[0], weights_spectra + most[1], vectors + weights + most[2]

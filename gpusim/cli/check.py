@@ -35,22 +35,23 @@ def check(
     document = opened(config, EXAMPLE_FOLDER)
     execution, path = load_exec(document, sets)
     check_outputs({"--json": json_file}, [*document.files, *execution.inputs(path)])
-    found = check_exec(execution, path, Reporter(quiet))
+    result = check_exec(execution, path, Reporter(quiet))
     if json_file is not None:
-        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(result, indent=2, allow_nan=False) + "\n"
         if json_file == STANDARD_OUTPUT:
             print(text, end="")
         else:
             write_whole(json_file, text)
     if quiet:
-        for finding in found["findings"]:  # the errors that it was run for
+        for finding in result["findings"]:  # the errors that it was run for
             print(finding["text"], file=sys.stderr)
     elif json_file != STANDARD_OUTPUT:
-        for finding in found["findings"]:
+        for finding in result["findings"]:
             print(finding["text"])
-        said = ", ".join(f"{count} {kind}" for kind, count in found["counts"].items()) or "nothing found"
+        counts = ", ".join(f"{count} {kind}" for kind, count in result["counts"].items()) or "nothing found"
         executed = (
-            f"{COUNT(found['workgroups'])} workgroups, {COUNT(found['wavefront_instructions'])} wavefront instructions"
+            f"{COUNT(result['workgroups'])} workgroups, "
+            f"{COUNT(result['wavefront_instructions'])} wavefront instructions"
         )
-        print(f"{short(found['kernel'])}: {said}; {executed}")
-    return EXIT_NOT_AS_EXPECTED if found["findings"] else 0
+        print(f"{short(result['kernel'])}: {counts}; {executed}")
+    return EXIT_NOT_AS_EXPECTED if result["findings"] else 0

@@ -93,10 +93,10 @@ def _values(option: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the values of options AXIS=VALUE by axis."""
     from gpusim.config.tree import parse_set
 
-    found = {}
+    values = {}
     for text in given:
         if "=" not in text:
             raise UserError(f"{option} {text}: expected AXIS=VALUE, for example engine.sib_kib=64")
         steps, value = parse_set(text)
-        found[".".join(steps)] = value
-    return found
+        values[".".join(steps)] = value
+    return values

@@ -39,13 +39,13 @@ KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
 
 def overrides(options: JobCommandOptions) -> list[str]:
     """Return the values of `run:` of a configuration that the options say, each as `--set` takes it."""
-    said = {
+    values = {
         "checked": "true" if options.checked else None,
         "hotspots": LISTED_HOTSPOTS if options.hotspots else None,
         "max_cycles": options.max_cycles,
         "every": options.every,
     }
-    return [f"run.{name}={value}" for name, value in said.items() if value is not None]
+    return [f"run.{name}={value}" for name, value in values.items() if value is not None]
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,13 @@ def run_job(asked: JobRequest, options: JobCommandOptions, storing: StoreOptions
 
 
 def _show_found(
-    asked: JobRequest, options: JobCommandOptions, reporter: Reporter, keeper: "StoreWriter", found: "MatchingRun"
+    asked: JobRequest, options: JobCommandOptions, reporter: Reporter, keeper: "StoreWriter", match: "MatchingRun"
 ) -> int:
     """Write and print the result of a run that the store has; returns the exit code."""
     from gpusim.results.store.records import parse_records
 
-    reporter.say(found.sentence(keeper.path))
-    records, variants, about = parse_records(found.content, asked.work.kind)
+    reporter.say(match.sentence(keeper.path))
+    records, variants, about = parse_records(match.content, asked.work.kind)
     _write(asked, records, variants, about, options)
     return exit_code(records)
 

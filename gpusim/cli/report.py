@@ -109,21 +109,21 @@ def _page(
     """Return the page and its pictures, by their files."""
     from gpusim.results.report.page.page import page, picture_files, select_detailed
 
-    found, swept = _read(names, store)
-    if swept is None and len(found) > 1:
+    results, swept = _read(names, store)
+    if swept is None and len(results) > 1:
         reporter.say(
-            f"{html}: {len(found)} results are drawn, {len(select_detailed(found))} of them with their sections"
+            f"{html}: {len(results)} results are drawn, {len(select_detailed(results))} of them with their sections"
         )
     suffixes = [f".{one}" for one in kinds or ("svg",)]
-    made = {} if pictures is None else picture_files(found, wanted, suffixes, swept)
-    written: dict[Path, str | bytes] = {html: page(found, _lines(source), reporter.say, swept)}
+    made = {} if pictures is None else picture_files(results, wanted, suffixes, swept)
+    written: dict[Path, str | bytes] = {html: page(results, _lines(source), reporter.say, swept)}
     if pictures is not None:
         held = folder(pictures)
         written |= {held / name: content for name, content in made.items()}
         files = [Path(name) for name in names if _is_file(name)]
         check_outputs({f"--pictures {path.name}": path for path in written if path != html}, files)
         reporter.say(f"{pictures}: {', '.join(made)}")
-    what = f"{len(found)} result{'s' * (len(found) != 1)}" if swept is None else f"{len(swept.places)} points"
+    what = f"{len(results)} result{'s' * (len(results) != 1)}" if swept is None else f"{len(swept.places)} points"
     reporter.say(f"{html}: {what}")
     return written
 
@@ -150,13 +150,13 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
             if number is not None:
                 return _read_sweep(stored_results, number)
     short = [Path(name).name for name in names]
-    found: dict[str, Result] = {}
+    documents: dict[str, Result] = {}
     brief: dict[str, str] = {}  # results of which not all has been read → their runs
 
     def take(label: str, source: str, document: Any) -> None:
-        if label in found:
+        if label in documents:
             raise UserError(f"{source}: is named twice")
-        found[label] = read(document, source)
+        documents[label] = read(document, source)
 
     with ExitStack() as stack:
         results: StoreReader | None = None
@@ -173,10 +173,10 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
             for label, run, document in _points(results, sweep):
                 take(label, label, document)
                 brief[label] = run
-        for label in brief.keys() & select_detailed(found).keys():
+        for label in brief.keys() & select_detailed(documents).keys():
             assert results is not None
-            found[label] = read(stored_run(results, brief[label]).document(), label)
-    return found, None
+            documents[label] = read(stored_run(results, brief[label]).document(), label)
+    return documents, None
 
 
 def _read_sweep(results: "StoreReader", number: int) -> "tuple[dict[str, Result], SweepData]":
@@ -230,14 +230,14 @@ def _brief(
     from gpusim.results import metrics
 
     head = {"schema_version": metrics.SCHEMA_VERSION, "kind": kind, "partial": False, "config": configuration}
-    held: dict[str, Any] = dict(head)
+    tree_of_run: dict[str, Any] = dict(head)
     for row in variants:
-        tree = held.setdefault(row["variant"], {}) if row["variant"] else held
+        tree = tree_of_run.setdefault(row["variant"], {}) if row["variant"] else tree_of_run
         for path in table.columns[table.columns.index("variant") + 1 :]:
             group, _, name = path.partition(".")
             if row[path] is not None:
                 tree.setdefault(group, {})[name] = row[path]
-    return held
+    return tree_of_run
 
 
 def _json(path: Path) -> Any:

@@ -42,12 +42,12 @@ def run(
 
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * no_verify
     document = opened(config)
-    held = load_run(document, [*options.sets, *own, *overrides(options), *sampling.overrides(), *draws.overrides()])
+    loaded = load_run(document, [*options.sets, *own, *overrides(options), *sampling.overrides(), *draws.overrides()])
 
     def make(_: Reporter) -> "Job":
         from gpusim.jobs.kinds import make_run_job
 
-        return make_run_job(held)
+        return make_run_job(loaded)
 
-    asked = JobRequest(make, describe_run(held), [*document.files, *held.inputs], is_countable=True)
+    asked = JobRequest(make, describe_run(loaded), [*document.files, *loaded.inputs], is_countable=True)
     return run_job(asked, options, storing, live)

@@ -216,30 +216,30 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     from gpusim.jobs.estimates.views import cost_table
     from gpusim.study.sweep.costs import estimated
 
-    found = estimated(spec, document.path, store)
+    estimate = estimated(spec, document.path, store)
     roles = roles_of(spec.axes, spec.roles)
     groups: dict[str, list[RunCost]] = {}
-    for point, cost in found.missing:
+    for point, cost in estimate.missing:
         name = ", ".join(str(value) for path, value in point.items() if roles[path] == "workload")
         groups.setdefault(f"points of {name}" if name else "points", []).append(cost)
     rows = [(f"{len(costs)} {name}", RunCost.total(costs)) for name, costs in groups.items()]
     if len(rows) > 1:
         rows.append(("together", RunCost.total([cost for costs in groups.values() for cost in costs])))
-    cost_table(rows, found.notes).show(sys.stdout)
-    print(f"{found.there} of {found.points} points are in the store and cost nothing")
+    cost_table(rows, estimate.notes).show(sys.stdout)
+    print(f"{estimate.there} of {estimate.points} points are in the store and cost nothing")
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
     if options.by_layer is None:
-        found, said = _table(number, spec, options)
+        found, notes = _table(number, spec, options)
         table = found.table()
     else:
-        table, said = _by_layer(number, spec, options, options.by_layer / 100), []
+        table, notes = _by_layer(number, spec, options, options.by_layer / 100), []
     if options.csv_file is not None:
         put(options.csv_file, table.csv())
     if not options.quiet and options.csv_file != STANDARD_OUTPUT:
         table.show(sys.stdout)
-    for line in said:
+    for line in notes:
         reporter.say(line)
 
 
@@ -261,15 +261,15 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Quer
 
     with open_store(options.storing) as results:
         known = results.known_metrics()
-        told = _answers(results, number)
+        answers = _answers(results, number)
         metrics = [metric for metric in options.metrics if metric in known]
-        said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
+        unknown = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
-            return results.sweep(number, *metrics), [*said, *told]
+            return results.sweep(number, *metrics), [*unknown, *answers]
         from gpusim.study.sweep.objectives import add_objective_columns
 
         table, more = add_objective_columns(results, number, spec, metrics)
-        return table, [*said, *more, *told]
+        return table, [*unknown, *more, *answers]
 
 
 def _answers(results: "StoreReader", number: int) -> list[str]:

@@ -24,9 +24,10 @@ NO_VARIABLES = {"held", "found", "said", "told", "laid", "one"}
 LONG_LIFE_LINES = 5
 # packages without such variables; a name stands for all files below it
 PLAIN_VARIABLES = (
-    *("gpusim/base", "gpusim/config", "gpusim/jobs/api", "gpusim/jobs/hip", "gpusim/jobs/host", "gpusim/jobs/running"),
-    *("gpusim/model/energy", "gpusim/model/sampling", "gpusim/results/live", "gpusim/results/records"),
-    *("gpusim/results/timeline", "isa"),
+    *("gpusim/base", "gpusim/cli", "gpusim/config", "gpusim/jobs/api", "gpusim/jobs/hip", "gpusim/jobs/host"),
+    *("gpusim/jobs/running", "gpusim/lab/capture", "gpusim/lab/cli", "gpusim/lab/monitor", "gpusim/lab/training"),
+    *("gpusim/model/energy", "gpusim/model/sampling", "gpusim/results", "gpusim/study", "isa", "workloads/data"),
+    *("workloads/operators", "workloads/toolchain", "workloads/vendor"),
 )
 MOST_POSITIONAL = 6
 FIELD_LISTS = 3

@@ -50,14 +50,14 @@ class Activations:
         They are a float32 view [images, channels, height, width]; raise ActivationFileError when the file holds fewer
         images or maps of another shape.
         """
-        found = self.array.shape
-        if found[1:] != (channels, height, width):
+        shape = self.array.shape
+        if shape[1:] != (channels, height, width):
             raise ActivationFileError(
                 f"{self.path}: the layer needs maps of [channels, height, width] = [{channels}, {height}, {width}], "
-                f"found [{', '.join(map(str, found[1:]))}]"
+                f"found [{', '.join(map(str, shape[1:]))}]"
             )
-        if found[0] < images:
-            raise ActivationFileError(f"{self.path}: the batch needs {images} images, found {found[0]}")
+        if shape[0] < images:
+            raise ActivationFileError(f"{self.path}: the batch needs {images} images, found {shape[0]}")
         return self.array[:images]
 
 

@@ -110,13 +110,13 @@ def captured_operands(
     """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name."""
 
     def maps() -> Iterator[np.ndarray]:
-        held = load_activations(activations_path(file))
-        if 0 < len(held.array) < batch:
+        captured = load_activations(activations_path(file))
+        if 0 < len(captured.array) < batch:
             raise ActivationFileError(
-                f"{held.path}: the batch needs {batch} images, found {len(held.array)}; "
+                f"{captured.path}: the batch needs {batch} images, found {len(captured.array)}; "
                 "workload.data=resampled draws any number of images from those of a file"
             )
-        return iter(_fitting(held, layer, batch))
+        return iter(_fitting(captured, layer, batch))
 
     return MapOperands(layer, maps, seed, order)
 
@@ -130,16 +130,18 @@ def transposed_operands(
     """
 
     def maps() -> Iterator[np.ndarray]:
-        held = load_activations(activations_path(file))
-        images, channels, height, width = held.array.shape
+        captured = load_activations(activations_path(file))
+        images, channels, height, width = captured.array.shape
         if (height, width) != (1, 1):
-            raise ActivationFileError(f"{held.path}: maps of {height} x {width} pixels; allowed are those of one pixel")
+            raise ActivationFileError(
+                f"{captured.path}: maps of {height} x {width} pixels; allowed are those of one pixel"
+            )
         if images < layer.input_channels or channels < batch:
             raise ActivationFileError(
-                f"{held.path}: transposed, the layer needs {layer.input_channels} images with {batch} channels, found "
-                f"{images} with {channels}"
+                f"{captured.path}: transposed, the layer needs {layer.input_channels} images with {batch} channels, "
+                f"found {images} with {channels}"
             )
-        turned = held.array[: layer.input_channels, :batch, 0, 0].T
+        turned = captured.array[: layer.input_channels, :batch, 0, 0].T
         return iter(np.ascontiguousarray(turned)[:, :, None, None])
 
     return MapOperands(layer, maps, seed, order)

@@ -213,24 +213,24 @@ class BatchedProductBackward(_BatchedProduct):
         return sum(more.values())
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
-        found: list[Launch] = []
+        launches: list[Launch] = []
         for name in self.gives:
             product, (a, b) = self._made(name)
             steps = self._steps(name)
             target = tensors[f"{name}.product"] if steps else tensors[name]
-            found.append(product.launch(tensors[a], tensors[b], target, gpu))
+            launches.append(product.launch(tensors[a], tensors[b], target, gpu))
             scratch = {key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items()}
-            found += launches_of(steps, target, tensors[name], scratch)
-        return tuple(found)
+            launches += launches_of(steps, target, tensors[name], scratch)
+        return tuple(launches)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        held = {name: array.astype(np.float64) for name, array in inputs.items()}
-        found = {}
+        arrays = {name: array.astype(np.float64) for name, array in inputs.items()}
+        values = {}
         for name, operand in self.gives.items():
             product, operands = self._made(name)
             made = []
             for absolute in (False, True):
-                a, b = (np.abs(held[one]) if absolute else held[one] for one in operands)
+                a, b = (np.abs(arrays[one]) if absolute else arrays[one] for one in operands)
                 a = a.swapaxes(-1, -2) if product.a.transposed else a
                 b = b.swapaxes(-1, -2) if product.b.transposed else b
                 full = (1,) * (a.ndim - len(operand.shape)) + operand.shape
@@ -240,5 +240,5 @@ class BatchedProductBackward(_BatchedProduct):
                 made.append((whole.sum(axis=axes, keepdims=True) if axes else whole).reshape(shape))
             terms = product.a.columns + sum(step.longest for step in self._steps(name))
             bound = inner_product_bound(float(terms), made[1], terms) + UNIT_ROUNDOFF * made[1] + SMALLEST_NORMAL
-            found[name] = ReferenceValue(made[0], bound)
-        return found
+            values[name] = ReferenceValue(made[0], bound)
+        return values

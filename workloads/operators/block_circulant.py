@@ -363,8 +363,8 @@ class BlockCirculantBackwardWeights(_Gradient):
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = self._dy_spectra(inputs)
         x = _complex(inputs["x_transform"]) if self.keeps else self.spectra(self.vectors_of(inputs["x"]))
-        found = self.multiplied(dy, x, given=False)
-        dweight = ReferenceValue(*(part.reshape(self.weight.shape) for part in found))
+        products = self.multiplied(dy, x, given=False)
+        dweight = ReferenceValue(*(part.reshape(self.weight.shape) for part in products))
         kept = {"dy_transform": self.kept(dy, self.frequencies("bi"))} if self.keeps else {}
         return {"dweight": dweight, **kept}
 
@@ -410,12 +410,12 @@ class BlockCirculantBackwardData(_Gradient):
             weight = _complex(inputs["weight_transform"])[:, : self.blocks.sizes["j"]]
         else:
             weight = np.fft.rfft(inputs["weight"].astype(np.float64), axis=-1)
-        found = [part[:, : self.blocks.inputs] for part in self.multiplied(dy, weight, given=self.keeps)]
+        products = [part[:, : self.blocks.inputs] for part in self.multiplied(dy, weight, given=self.keeps)]
         images = len(next(iter(inputs[name] for name in ("dy", "dy_transform") if name in inputs)))
         shape = (images, *self.shape[1:])
         c = self.windows
         if c is None:
-            return {"dx": ReferenceValue(*(part.reshape(shape) for part in found))}
-        value, bound = (scattered(c, from_rows(part, images)) for part in found)
-        magnitude = scattered(c, from_rows(np.abs(found[0]), images))
+            return {"dx": ReferenceValue(*(part.reshape(shape) for part in products))}
+        value, bound = (scattered(c, from_rows(part, images)) for part in products)
+        magnitude = scattered(c, from_rows(np.abs(products[0]), images))
         return {"dx": ReferenceValue(value, bound + UNIT_ROUNDOFF * c.taps * magnitude)}

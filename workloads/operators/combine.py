@@ -175,13 +175,13 @@ class CombineBackward(_Combine):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        found = {}
+        operands = {}
         for name in self.gives:
             steps = self.steps(name)
             if steps and self.multiplies:
-                found[f"{name}.product"] = Operand(self.shape, by_image=False)
-            found |= {f"{name}.{key}": operand for key, operand in scratch_of(steps).items()}
-        return found
+                operands[f"{name}.product"] = Operand(self.shape, by_image=False)
+            operands |= {f"{name}.{key}": operand for key, operand in scratch_of(steps).items()}
+        return operands
 
     @property
     def operations(self) -> int:
@@ -190,7 +190,7 @@ class CombineBackward(_Combine):
         )
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
-        found: list[Launch] = []
+        launches: list[Launch] = []
         for name in self.gives:
             source, target, steps = tensors["dy"], tensors[name], self.steps(name)
             scale = -1.0 if self.operation == "subtract" and name == "dx1" else 1.0
@@ -201,14 +201,14 @@ class CombineBackward(_Combine):
                 places = self.places(wide=False)
                 groups = (-(-places["n"] // GROUP),)  # type: ignore[operator]
                 values = {**operands, "product": product, **places}
-                found.append(launch("combine", f"{self.operation}_by_{side}", source.memory, groups, values))
+                launches.append(launch("combine", f"{self.operation}_by_{side}", source.memory, groups, values))
                 source = product
             elif not steps:
                 values = {"x": source, "y": target, "a": scale, "b": 0.0, "n": self.y.size}
-                found.append(elementwise("activation", "affine_forward", values))
+                launches.append(elementwise("activation", "affine_forward", values))
             scratch = {key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items()}
-            found += launches_of(steps, source, target, scratch, scale)
-        return tuple(found)
+            launches += launches_of(steps, source, target, scratch, scale)
+        return tuple(launches)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         dy = inputs["dy"].astype(np.float64)
@@ -218,12 +218,12 @@ class CombineBackward(_Combine):
             a, b = (inputs[name].astype(np.float64) for name in ("x0", "x1"))
             products = {"multiply": (b, a), "divide": (1.0 / b, -a / b**2)}[self.operation]
             slopes = dict(zip(slopes, products, strict=True))
-        found = {}
+        values = {}
         for name, operand in self.gives.items():
             product, axes = dy * slopes[name], self._axes(operand.shape)
             value, bound = summed(product, axes, self.steps(name)) if axes else ReferenceValue(product, 0.0)
             magnitude = np.abs(product).sum(axis=axes, keepdims=True) if axes else np.abs(product)
             bound = bound + 6 * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
             shape = (len(dy), *operand.shape[1:]) if operand.by_image else operand.shape
-            found[name] = ReferenceValue(value.reshape(shape), np.broadcast_to(bound, value.shape).reshape(shape))
-        return found
+            values[name] = ReferenceValue(value.reshape(shape), np.broadcast_to(bound, value.shape).reshape(shape))
+        return values

@@ -250,16 +250,16 @@ class ProductByParts(_ImplicitPass):
         filters_at = tensors["filters"].address if "filters" in tensors else taps_at  # none meets anything
         prepare, products = [], []
         for part in self.parts:
-            held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
+            tables = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
             pairs = c.groups * part.channels * part.filters
             groups = -(-max(pairs, part.depth + 1) // GROUP)
-            values = {"weight": weight, **held, "f": _filters(c, part, read, pairs)}
+            values = {"weight": weight, **tables, "f": _filters(c, part, read, pairs)}
             prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
             pixels = read.shape[0] * part.rows.count * part.columns.count
             kernel = self.choose(part, pixels, c.groups, gpu)
             values = {
                 "input": read,
-                **held,
+                **tables,
                 "bias": bias or written,
                 "output": written,
                 "w": _windows(part, read, written, bias),

@@ -60,13 +60,13 @@ def explain_no_registers(c: Convolution) -> str:
 
 def refuses_any_depth(c: Convolution) -> str:
     """Return why no product can compute the convolution, whatever its filters' depth, '' where one can."""
-    held = {
+    sizes = {
         "an image's planes have": 4 * c.group_channels * c.shape[2] * c.shape[3],
         "im2col of an image has": 4 * _shape(c, 1).ldb * c.positions,
         "an image's results have": 4 * _shape(c, 1).ldc * c.positions,
         "a group's filters have": 4 * _shape(c, 1).lda * _shape(c, 1).padded_k,
     }
-    return too_large(held)
+    return too_large(sizes)
 
 
 def too_large(held: Mapping[str, int]) -> str:
@@ -158,20 +158,20 @@ class SparseForward(ConvolutionForward):
     @property
     def workspace(self) -> Mapping[str, Operand]:
         c, shape = self.convolution, self._chunk
-        held = {
+        operands = {
             "filters": Operand((c.groups, shape.padded_k, shape.lda), by_image=False),
             "products": Operand((shape.n, shape.ldc), by_image=False),
         }
         if not self.fused:
-            held["columns"] = Operand((shape.n, shape.ldb), by_image=False)
+            operands["columns"] = Operand((shape.n, shape.ldb), by_image=False)
         if self._converts:
             rows = self._kernel.block_rows
             counts = (-(-c.depth // rows) + 1) * shape.n + ABSENT_AFTER if rows else shape.n
-            held["bundles"] = Operand((shape.n, shape.ldb), INDEX, by_image=False)
-            held["counts"] = Operand((counts,), INDEX, by_image=False)
+            operands["bundles"] = Operand((shape.n, shape.ldb), INDEX, by_image=False)
+            operands["counts"] = Operand((counts,), INDEX, by_image=False)
         if self._kernel.block_rows:
-            held["parts"] = Operand((max(map(most_parts, self._shapes)),), by_image=False)
-        return held
+            operands["parts"] = Operand((max(map(most_parts, self._shapes)),), by_image=False)
+        return operands
 
     @property
     def _shapes(self) -> list[GemmShape]:

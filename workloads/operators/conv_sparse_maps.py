@@ -100,7 +100,7 @@ class ImplicitSparseForward(SparseForward):
         c, shape, step = self.convolution, self._chunk, self._step
         pixels = step * prod(c.shape[2:])
         maps = (pixels, self._ld)
-        held = {
+        operands = {
             "filters": Operand((c.groups, shape.padded_k, shape.lda), by_image=False),
             "products": Operand((shape.n, shape.ldc), by_image=False),
             "places": Operand(((c.taps + 1) * shape.n + AFTER,), INDEX, by_image=False),
@@ -108,8 +108,8 @@ class ImplicitSparseForward(SparseForward):
         }
         if self._converts:
             counts = Operand((pixels, pixel_blocks(c)), INDEX, by_image=False)
-            return held | {"bundles": Operand(maps, INDEX, by_image=False), "counts": counts}
-        return held | {"columns": Operand(maps, by_image=False)}
+            return operands | {"bundles": Operand(maps, INDEX, by_image=False), "counts": counts}
+        return operands | {"columns": Operand(maps, by_image=False)}
 
     @property
     def passed_on_bytes(self) -> int:
@@ -122,7 +122,7 @@ class ImplicitSparseForward(SparseForward):
 
     def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         c, x = self.convolution, inputs["x"]
-        found = sum(int(non_zeros.sum()) for non_zeros in self._non_zeros(x))
+        count = sum(int(non_zeros.sum()) for non_zeros in self._non_zeros(x))
         stored = 0
         if self._converts:
             by_group = (x != 0).reshape(len(x), c.groups, c.group_channels, *x.shape[2:])
@@ -130,7 +130,7 @@ class ImplicitSparseForward(SparseForward):
             held = np.add.reduceat(by_group, blocks, axis=2, dtype=np.int64)
             stored = 4 * int((np.maximum(-(-held // LINE_ELEMENTS), 1) * LINE_ELEMENTS + 1).sum())
         work, parts = self.work, self._parts_bytes(gpu) if gpu else 0
-        return replace(work, needed_macs=c.group_filters * found, stored_bytes=work.stored_bytes + stored + parts)
+        return replace(work, needed_macs=c.group_filters * count, stored_bytes=work.stored_bytes + stored + parts)
 
     def estimated_cycles(self, zeros: float, gpu: GpuFacts) -> float:
         c = self.convolution

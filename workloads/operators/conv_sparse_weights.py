@@ -90,21 +90,21 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
     def workspace(self) -> Mapping[str, Operand]:
         c, shapes = self.convolution, self._shapes
         windows, depth = max(shape.padded_k for shape in shapes), c.depth
-        held = {
+        operands = {
             "gradients": Operand((windows, shapes[0].lda), by_image=False),
             "products": Operand((len(shapes), c.groups, depth, shapes[0].ldc), by_image=False),
             "parts": Operand((max(map(most_parts, shapes)),), by_image=False),
         }
         if len(shapes) > 1:
-            held["sums"] = Operand((c.groups, depth, shapes[0].ldc), by_image=False)
+            operands["sums"] = Operand((c.groups, depth, shapes[0].ldc), by_image=False)
         matrix = (depth, max(shape.ldb for shape in shapes))
         if self.fused:
             blocks = max(-(-shape.k // BLOCK_ROWS) for shape in shapes) + 1
-            held["bundles"] = Operand(matrix, INDEX, by_image=False)
-            held["counts"] = Operand((blocks * depth + ABSENT_AFTER,), INDEX, by_image=False)
+            operands["bundles"] = Operand(matrix, INDEX, by_image=False)
+            operands["counts"] = Operand((blocks * depth + ABSENT_AFTER,), INDEX, by_image=False)
         else:
-            held["columns"] = Operand(matrix, by_image=False)
-        return held
+            operands["columns"] = Operand(matrix, by_image=False)
+        return operands
 
     @property
     def needed_macs(self) -> int:
@@ -123,15 +123,15 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
 
     def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> OperatorCost:
         """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, counts, parts of sums."""
-        c, found, stored = self.convolution, 0, 0
+        c, count, stored = self.convolution, 0, 0
         for images, first in zip(_chunks(c), np.cumsum([0, *_chunks(c)[:-1]]), strict=True):
             non_zeros = self._non_zeros(inputs["x"][first : first + images])
-            found += int(non_zeros.sum())
+            count += int(non_zeros.sum())
             if self.fused:
                 stored += 4 * int((np.maximum(-(-non_zeros // LINE_ELEMENTS), 1) * LINE_ELEMENTS + 1).sum())
         work = self.work
         stored += self._parts_bytes(gpu) if gpu else 0
-        return replace(work, needed_macs=c.group_filters * found, stored_bytes=work.stored_bytes + stored)
+        return replace(work, needed_macs=c.group_filters * count, stored_bytes=work.stored_bytes + stored)
 
     def _parts_bytes(self, gpu: GpuFacts) -> int:
         """Count the bytes that are stored because sums come in parts: those of a column that is not, taken off."""

@@ -206,15 +206,15 @@ class WinogradForward(_WinogradConvolution, ConvolutionForward):
         pooling = self._pooling
         best = pooling.reference({"x": y})
         off = np.max(list(pooling.windows(bound)), axis=0)
-        found = {"pooled": ReferenceValue(best["y"].value, off)}
+        values = {"pooled": ReferenceValue(best["y"].value, off)}
         if not self.kept:
-            return found
+            return values
         places = best["places"].value
         near = [
             (places != place) & (value + of_value >= best["y"].value - off)
             for place, (value, of_value) in enumerate(zip(pooling.windows(y), pooling.windows(bound), strict=True))
         ]
-        return {**found, "y": ReferenceValue(y, bound), "places": ReferenceValue(places, 3.0 * np.any(near, axis=0))}
+        return {**values, "y": ReferenceValue(y, bound), "places": ReferenceValue(places, 3.0 * np.any(near, axis=0))}
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         c, size, buffer_bytes = self.convolution, self.size, self.buffer_bytes

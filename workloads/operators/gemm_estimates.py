@@ -31,14 +31,14 @@ class KernelEstimate:
 
 def estimates(shape: GemmShape, gpu: GpuFacts) -> list[KernelEstimate]:
     """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
-    found = []
+    rows = []
     for row in (GEMM_KERNELS[name] for name in DENSE_KERNELS):
         try:
             least = _multiplying(row, shape, gpu) / row.rate
         except ValueError:  # its tiles do not fit the GPU
             continue
-        found.append(KernelEstimate(row.name, least, _most(shape, gpu) if row.name == ESTIMATED else inf))
-    return sorted(found, key=lambda one: one.least)
+        rows.append(KernelEstimate(row.name, least, _most(shape, gpu) if row.name == ESTIMATED else inf))
+    return sorted(rows, key=lambda one: one.least)
 
 
 def _multiplying(row: GemmKernel, shape: GemmShape, gpu: GpuFacts) -> float:

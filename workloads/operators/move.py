@@ -81,18 +81,18 @@ class Move(MappingPrimitive):
     @property
     def _axes(self) -> list[AxisMapping]:
         """The axes, neighbours as one where they are gone through as one, axes of 1 left out."""
-        found: list[AxisMapping] = []
+        axes: list[AxisMapping] = []
         for axis in self.along:
-            last = found[-1] if found else None
+            last = axes[-1] if axes else None
             if axis.size == 1 and axis.whole:
                 continue
             if last and last.whole and axis.whole and last.step == axis.step:
                 if not axis.step or last.distance == axis.size * axis.distance:
                     extent = last.extent * axis.extent
-                    found[-1] = AxisMapping(last.size * axis.size, axis.step, 0, extent, axis.distance)
+                    axes[-1] = AxisMapping(last.size * axis.size, axis.step, 0, extent, axis.distance)
                     continue
-            found.append(axis)
-        return found or [AxisMapping(1, 1, 0, 1, 1)]
+            axes.append(axis)
+        return axes or [AxisMapping(1, 1, 0, 1, 1)]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         source, target = (tensors[name] for name in (*self.takes, self.result))

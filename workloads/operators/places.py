@@ -25,20 +25,20 @@ def merged(shape: Shape, *distances: Sequence[int]) -> tuple[Shape, tuple[tuple[
     out.
     """
     sizes: list[int] = []
-    found: list[list[int]] = [[] for _ in distances]
+    strides: list[list[int]] = [[] for _ in distances]
     for axis, size in enumerate(shape):
         if size == 1:
             continue
         here = [distance[axis] for distance in distances]
-        if sizes and all(f[-1] == h * size for f, h in zip(found, here, strict=True)):
+        if sizes and all(f[-1] == h * size for f, h in zip(strides, here, strict=True)):
             sizes[-1] *= size
-            for f, h in zip(found, here, strict=True):
+            for f, h in zip(strides, here, strict=True):
                 f[-1] = h
             continue
         sizes.append(size)
-        for f, h in zip(found, here, strict=True):
+        for f, h in zip(strides, here, strict=True):
             f.append(h)
-    return tuple(sizes), tuple(map(tuple, found))
+    return tuple(sizes), tuple(map(tuple, strides))
 
 
 def sizes_words(sizes: Shape) -> np.ndarray:

@@ -273,15 +273,15 @@ class TensorOperator:
         """
         if self.primitive.skips_zeros_of:
             return range(len(self.launches) - 1)
-        tables = [self.tensors[name] for name, held in self.primitive.workspace.items() if held.dtype != FLOAT]
+        tables = [self.tensors[name] for name, operand in self.primitive.workspace.items() if operand.dtype != FLOAT]
         last: dict[int, int] = {}
         addresses = [
             {a for a in launch.pointers for t in tables if t.address <= a < t.address + t.size_bytes}
             for launch in self.launches
         ]
-        for number, held in enumerate(addresses):
-            last |= dict.fromkeys(held, number)
-        return [number for number, held in enumerate(addresses) if any(last[a] > number for a in held)]
+        for number, span in enumerate(addresses):
+            last |= dict.fromkeys(span, number)
+        return [number for number, span in enumerate(addresses) if any(last[a] > number for a in span)]
 
     @property
     def work(self) -> OperatorCost:
@@ -332,14 +332,14 @@ def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) ->
         raise primitive.refuse(f"no tensor for {', '.join(missing)}")
     _check_sizes(primitive)
     memory = next(iter(tensors.values())).memory
-    held = {name: Tensor.allocate(memory, spare[name], name) for name in spare if name not in tensors}
-    held.update(tensors)
+    arrays = {name: Tensor.allocate(memory, spare[name], name) for name in spare if name not in tensors}
+    arrays.update(tensors)
     for name, operand in {**wanted, **spare}.items():
-        _check(primitive, name, operand, held[name])
-    if any(tensor.memory is not memory for tensor in held.values()):
+        _check(primitive, name, operand, arrays[name])
+    if any(tensor.memory is not memory for tensor in arrays.values()):
         raise primitive.refuse("its tensors lie in more than one device memory")
-    _check_overlaps(primitive, held)
-    return TensorOperator(primitive, held, primitive.launches(held, gpu), gpu)
+    _check_overlaps(primitive, arrays)
+    return TensorOperator(primitive, arrays, primitive.launches(arrays, gpu), gpu)
 
 
 def build(
@@ -393,11 +393,11 @@ def _check(primitive: Primitive, name: str, operand: Operand, tensor: Tensor) ->
         raise primitive.refuse(f"{name} lies at {tensor.address:#x}; it must begin at a multiple of {ALIGNMENT_BYTES}")
 
 
-def _check_overlaps(primitive: Primitive, held: Mapping[str, Tensor]) -> None:
+def _check_overlaps(primitive: Primitive, arrays: Mapping[str, Tensor]) -> None:
     """Raise OperatorError if a result shares memory with anything except the operand whose place it may take."""
     for name in [*primitive.gives, *primitive.workspace]:
-        for other in set(held) - {name}:
+        for other in set(arrays) - {name}:
             allowed = name == primitive.in_place.get(other) or other == primitive.in_place.get(name)
-            in_place = allowed and held[name].address == held[other].address
-            if held[name].overlaps(held[other]) and not in_place:
+            in_place = allowed and arrays[name].address == arrays[other].address
+            if arrays[name].overlaps(arrays[other]) and not in_place:
                 raise primitive.refuse(f"{name} and {other} share memory, which this pass does not allow")

@@ -100,13 +100,13 @@ def launches_of(
     steps: Sequence[ReductionStep], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
 ) -> Launches:
     """Return the launches of the steps, the last one with the scale. scratch: as `scratch_of` names it."""
-    found = []
+    launches = []
     for k, step in enumerate(steps):
         last = k == len(steps) - 1
         to = target if last else scratch[f"sums{k}"]
-        found.append(step.launch(source, to, scale if last else 1.0))
+        launches.append(step.launch(source, to, scale if last else 1.0))
         source = to
-    return tuple(found)
+    return tuple(launches)
 
 
 def longest_of(steps: Sequence[ReductionStep]) -> int:

@@ -190,12 +190,12 @@ class RowNormForward(_RowNorm):
         bound = relative * np.abs(y) + np.abs(scale) * inverse * off_away
         bound += 4 * UNIT_ROUNDOFF * (np.abs(y) + np.abs(bias)) + SMALLEST_NORMAL
         shape, images = inputs["x"].shape, len(inputs["x"])
-        found = {"y": ReferenceValue((y + bias).reshape(shape), bound.reshape(shape))}
+        references = {"y": ReferenceValue((y + bias).reshape(shape), bound.reshape(shape))}
         if self.keep:
-            found["mean"] = ReferenceValue(mean.reshape(images, -1), off.reshape(images, -1) * self.centred)
+            references["mean"] = ReferenceValue(mean.reshape(images, -1), off.reshape(images, -1) * self.centred)
             deviations = (inverse.reshape(images, -1), (relative * inverse).reshape(images, -1))
-            found["inverse_deviation"] = ReferenceValue(*deviations)
-        return found
+            references["inverse_deviation"] = ReferenceValue(*deviations)
+        return references
 
 
 @dataclass(frozen=True)
@@ -256,13 +256,13 @@ class RowNormBackward(_RowNorm):
         read = {name: tensors[name] for name in ("x", "dy", "mean", "inverse_deviation")}
         targets = {name: tensors.get(f"d{name}") for name in ("scale", "bias")}
         sums = {f"{name}_sums": tensors.get(f"{name}_sums", targets[name]) for name in targets}
-        found = [self.launch_rows("norm_backward", {**read, "scale": tensors["scale"], "dx": tensors["dx"]}, memory)]
+        launches = [self.launch_rows("norm_backward", {**read, "scale": tensors["scale"], "dx": tensors["dx"]}, memory)]
         if self.groups:
             planes = self.shape[0] * self.channels
             values: dict[str, object] = {**read, **sums, "planes": planes, "size": self.size}
             values["by_channels"] = divisor(self.channels // self.groups)
             groups = -(-planes * WAVEFRONT // GROUP)
-            found.append(launch("row_norm", "norm_gradients_planes", memory, (groups,), values))
+            launches.append(launch("row_norm", "norm_gradients_planes", memory, (groups,), values))
         else:
             n = self._parts * self.width
             values = {
@@ -273,13 +273,13 @@ class RowNormBackward(_RowNorm):
                 "by_width": divisor(self.width),
                 "n": n,
             }
-            found.append(launch("row_norm", "norm_gradients_columns", memory, (-(-n // GROUP),), values))
+            launches.append(launch("row_norm", "norm_gradients_columns", memory, (-(-n // GROUP),), values))
         for name, target in targets.items():
             source = sums[f"{name}_sums"]
             if self._parts > 1 and target is not None and source is not None:
                 scratch = {key.removeprefix(f"{name}."): tensor for key, tensor in tensors.items()}
-                found += launches_of(self._steps, source, target, scratch)
-        return tuple(found)
+                launches += launches_of(self._steps, source, target, scratch)
+        return tuple(launches)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         x, dy = self.by_rows(inputs["x"]), self.by_rows(inputs["dy"])
@@ -294,7 +294,7 @@ class RowNormBackward(_RowNorm):
         off = np.abs(gradient).mean(axis=1, keepdims=True)
         off = off + np.abs(normal) * np.abs(gradient * normal).mean(axis=1, keepdims=True)
         bound = inverse * (10 * UNIT_ROUNDOFF * size + sums * off) + SMALLEST_NORMAL
-        found = {"dx": ReferenceValue(dx.reshape(self.shape), bound.reshape(self.shape))}
+        references = {"dx": ReferenceValue(dx.reshape(self.shape), bound.reshape(self.shape))}
         part = -(-self.size // WAVEFRONT) + 7 if self.groups else self._length
         terms = (part + longest_of(self._steps) + 8) * UNIT_ROUNDOFF
         for name, each in {"dscale": dy * normal, "dbias": dy}.items():
@@ -304,5 +304,5 @@ class RowNormBackward(_RowNorm):
                 values.reshape(-1, self.channels, self.size).sum(axis=(0, 2)).reshape(self.of_channel.shape)
                 for values in (each, np.abs(each))
             )
-            found[name] = ReferenceValue(total, terms * magnitude + SMALLEST_NORMAL)
-        return found
+            references[name] = ReferenceValue(total, terms * magnitude + SMALLEST_NORMAL)
+        return references

@@ -70,17 +70,17 @@ class SparseTiling:
         # tiles in which no column has a non-zero are passed over
         staged = tiles * (1.0 - zeros ** (columns * depth / tiles))
         work += staged * (STAGING_CYCLES * rows * depth / tiles + TILE_CYCLES / BUSY)
-        held = -(-groups // gpu.compute_units)
+        rounds = -(-groups // gpu.compute_units)
         least = 4 * shape.n * shape.k / LINE_BYTES_PER_CYCLE
         sums = 0.0
         if self.split.parts > 1:
             # a part reads its columns from their first line on: from L2, if all parts do so at the same time
-            sums = 0.0 if held == 1 else (self.split.parts - 1) / 2 * least
+            sums = 0.0 if rounds == 1 else (self.split.parts - 1) / 2 * least
             # the last part goes through all batches before it, one after another
             passed = shape.k - depth
             sums += passed * (1.0 - zeros) / BATCH * BATCH_CYCLES
             sums += (self.split.parts + 1) * 4 * shape.m * shape.n / SUM_BYTES_PER_CYCLE + SUM_CYCLES
-        return max(held * work / BUSY, least) + sums
+        return max(rounds * work / BUSY, least) + sums
 
 
 def _tilings(shape: GemmShape, split: DepthSplit, gpu: GpuFacts) -> Iterator[SparseTiling]:

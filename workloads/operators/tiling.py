@@ -169,16 +169,16 @@ class FewColumns:
         """Split the rows, and the sum; `tiling` has no effect. Raise ValueError for more columns than there are."""
         if shape.n > MOST_FEW:
             raise ValueError(f"{shape.n} columns; allowed are at most {MOST_FEW}")
-        held = next(most for most in FEW_COLUMNS if shape.n <= most)
-        lds_bytes = 4 * WAVEFRONT * FEW_WAVEFRONTS * held
+        columns = next(most for most in FEW_COLUMNS if shape.n <= most)
+        lds_bytes = 4 * WAVEFRONT * FEW_WAVEFRONTS * columns
         if lds_bytes > gpu.lds_bytes:
             raise ValueError(
-                f"sums of {held} columns need {lds_bytes} bytes of LDS, a compute unit has {gpu.lds_bytes}"
+                f"sums of {columns} columns need {lds_bytes} bytes of LDS, a compute unit has {gpu.lds_bytes}"
             )
         parts = max(1, min(FEW_GROUPS // -(-shape.m // WAVEFRONT), shape.k // FEW_PART))
         depth = round_up(-(-shape.k // parts), DEPTH)
         items = (WAVEFRONT * FEW_WAVEFRONTS, 1, 1)
-        return WorkSplit(WAVEFRONT, held, items, held, {"split_depth": depth}, -(-shape.k // depth))
+        return WorkSplit(WAVEFRONT, columns, items, columns, {"split_depth": depth}, -(-shape.k // depth))
 
 
 @dataclass(frozen=True)

@@ -82,10 +82,10 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[ReferencePart]
     worst, worst_ratio = Verification(True, 0.0, 0.0), -1.0
     mismatches: dict[str, Mismatch] = {}
     for part in expected:
-        found = outputs[part.output][part.where]
-        first = [s.start or 0 for s in part.where] + [0] * (found.ndim - len(part.where))
-        error = _error(found, part.value)
-        bound = np.broadcast_to(np.asarray(part.bound, np.float64), found.shape)
+        output = outputs[part.output][part.where]
+        first = [s.start or 0 for s in part.where] + [0] * (output.ndim - len(part.where))
+        error = _error(output, part.value)
+        bound = np.broadcast_to(np.asarray(part.bound, np.float64), output.shape)
         # a bound that is not finite allows equality alone
         wrong = (error != 0.0) & ~((error <= bound) & np.isfinite(error) & np.isfinite(bound))
         if wrong.any():
@@ -94,7 +94,7 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[ReferencePart]
             before = mismatches.get(part.output)
             wrongs = int(wrong.sum()) + (before.wrong if before else 0)
             size = outputs[part.output].size
-            shown = before or Mismatch(part.output, 0, size, index, found[at], part.value[at])
+            shown = before or Mismatch(part.output, 0, size, index, output[at], part.value[at])
             mismatches[part.output] = Mismatch(part.output, wrongs, size, shown.index, shown.found, shown.wanted)
         with np.errstate(over="ignore", invalid="ignore"):
             ratio = np.where(error == 0.0, 0.0, error / np.maximum(bound, np.finfo(np.float64).tiny))
@@ -111,10 +111,10 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[ReferencePart]
     )
 
 
-def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
+def joined(parts: Sequence[tuple[int, Verification]]) -> Verification:
     """Merge verifications of parts of the same outputs, each with the place where its first axis begins."""
     mismatches: dict[str, Mismatch] = {}
-    for first, part in found:
+    for first, part in parts:
         for one in part.mismatches:
             before = mismatches.get(one.output)
             index = (one.index[0] + first, *one.index[1:])
@@ -124,7 +124,7 @@ def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
     def ratio(each: tuple[int, Verification]) -> float:
         return each[1].max_error / max(each[1].bound, np.finfo(np.float64).tiny) if each[1].max_error else 0.0
 
-    first, worst = max(found, key=ratio)
+    first, worst = max(parts, key=ratio)
     index = (worst.index[0] + first, *worst.index[1:]) if worst.index else ()
     return replace(worst, passed=not mismatches, index=index, mismatches=tuple(mismatches.values()))
 
@@ -141,12 +141,12 @@ def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longes
     return bound + 2.0 * terms * SMALLEST_NORMAL
 
 
-def _error(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _error(result: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return |found - wanted|: 0 where equal or both NaN, infinite where one is, at least 1 for unequal integers."""
-    a, b = found.astype(np.float64), wanted.astype(np.float64)
+    a, b = result.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(a - b)
     error[np.isnan(error)] = np.inf
-    if found.dtype.kind in "biu" and wanted.dtype.kind in "biu":
+    if result.dtype.kind in "biu" and wanted.dtype.kind in "biu":
         error = np.maximum(error, 1.0)
-    return np.where((found == wanted) | (np.isnan(a) & np.isnan(b)), 0.0, error)
+    return np.where((result == wanted) | (np.isnan(a) & np.isnan(b)), 0.0, error)

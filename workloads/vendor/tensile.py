@@ -195,15 +195,15 @@ class TensileKernel:
     @classmethod
     def named(cls, name: str) -> "TensileKernel":
         """Read a name; raise TensileError for one that is not a product's, or of a kind that is not launched here."""
-        found = _NAME.match(name)
-        if not found:
+        match = _NAME.match(name)
+        if not match:
             types = ", ".join(f"{key} ({precision.said})" for key, precision in PRECISIONS.items())
             raise TensileError(
                 f"kernel '{name}': not the name of a Tensile GEMM (Cijk_A…_B…_TYPES_MT…x…x…_…_GSU…_…_WG…_…_…_WGM…), "
                 f"TYPES one of {types}"
             )
-        part = {key: int(value) for key, value in found.groupdict().items() if value and value.isdigit()}
-        precision, pointers = PRECISIONS[found["types"]], bool(found["pointers"])
+        part = {key: int(value) for key, value in match.groupdict().items() if value and value.isdigit()}
+        precision, pointers = PRECISIONS[match["types"]], bool(match["pointers"])
         if part["gsu"] > 1 and ("_GSUAMB_" in name or pointers or precision.beta_kernel is None):
             raise TensileError(
                 f"kernel '{name}': K is split among workgroups that gather their parts in a buffer (GSUAMB), or of a "
@@ -213,7 +213,7 @@ class TensileKernel:
         return cls(
             name=name,
             precision=precision,
-            transposes=("N" if found["a"] == "ilk" else "T") + ("N" if found["b"] == "ljk" else "T"),
+            transposes=("N" if match["a"] == "ilk" else "T") + ("N" if match["b"] == "ljk" else "T"),
             tile=(part["mt0"], part["mt1"]),
             turn=part["mtk"],
             work_items=part["wg0"] * part["wg1"] * part["wg2"],

@@ -100,13 +100,13 @@ def _not_negative(a: np.ndarray, y: np.ndarray) -> np.ndarray:
     left, scale = list(range(a.shape[1])), np.abs(a).max(axis=0)
     scale[scale == 0] = 1.0
     while left:
-        found = np.linalg.lstsq(a[:, left] / scale[left], y, rcond=None)[0]
-        if (found >= 0).all():
+        solution = np.linalg.lstsq(a[:, left] / scale[left], y, rcond=None)[0]
+        if (solution >= 0).all():
             break
-        left.pop(int(np.argmin(found)))
+        left.pop(int(np.argmin(solution)))
     out = np.zeros(a.shape[1])
     if left:
-        out[left] = found / scale[left]
+        out[left] = solution / scale[left]
     return out
 
 

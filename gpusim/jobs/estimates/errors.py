@@ -51,15 +51,15 @@ class ErrorBreakdown:
     iterations_by_network: Mapping[str, ErrorSummary]
 
     @classmethod
-    def of(cls, held: Mapping[str, Any]) -> "ErrorBreakdown":
+    def of(cls, data: Mapping[str, Any]) -> "ErrorBreakdown":
         """Read them from plain data; raises KeyError or TypeError."""
         return cls(
-            ErrorSummary(**held["launches"]),
-            _of_groups(held["by_gpu"]),
-            _of_groups(held["by_operator"]),
-            _of_groups(held["by_network"]),
-            ErrorSummary(**held["iterations"]),
-            _of_groups(held["iterations_by_network"]),
+            ErrorSummary(**data["launches"]),
+            _of_groups(data["by_gpu"]),
+            _of_groups(data["by_operator"]),
+            _of_groups(data["by_network"]),
+            ErrorSummary(**data["iterations"]),
+            _of_groups(data["iterations_by_network"]),
         )
 
 

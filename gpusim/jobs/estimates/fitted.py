@@ -67,15 +67,15 @@ class EstimateFit:
 def load_fitted(path: Path = SHIPPED) -> EstimateFit:
     """Read a file of `gpusim fit-estimates`; raises UserError."""
     try:
-        held = json.loads(path.read_text("utf-8"))
+        data = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise UserError(f"{path}: no JSON: {error}; `gpusim fit-estimates --to FILE` writes such a file") from None
     try:
-        if held["format"] != FORMAT:
-            raise UserError(f"{path}: format {held['format']!r}; this version reads format {FORMAT}")
-        correction = held["correction"]
+        if data["format"] != FORMAT:
+            raise UserError(f"{path}: format {data['format']!r}; this version reads format {FORMAT}")
+        correction = data["correction"]
         if set(correction["features"]) != set(FEATURES):
             raise UserError(f"{path}: fitted by another version of gpusim: `gpusim fit-estimates --to` makes it anew")
         fitted = EstimateFit(
@@ -84,9 +84,9 @@ def load_fitted(path: Path = SHIPPED) -> EstimateFit:
                 {name: Feature(**_numbers(row)) for name, row in correction["features"].items()},
                 _numbers(correction["kernels"]),
             ),
-            ErrorBreakdown.of(held["errors"]),
-            Rates(**_numbers(held["rates"])),
-            FitOrigin(str(held["version"]), str(held["processor"]), tuple(held["points"])),
+            ErrorBreakdown.of(data["errors"]),
+            Rates(**_numbers(data["rates"])),
+            FitOrigin(str(data["version"]), str(data["processor"]), tuple(data["points"])),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"{path}: not as `gpusim fit-estimates --to FILE` writes it: {error!r}") from None

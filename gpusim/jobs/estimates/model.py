@@ -103,13 +103,13 @@ class FitExample:
         cls, group: str, kernel: str, asked: LaunchDemand, gpu: GpuSpec, cycles: float, key: Hashable = None
     ) -> "FitExample":
         """Make the example of a launch."""
-        found = bounds(asked, gpu)
+        limits = bounds(asked, gpu)
         return cls(
             group=group,
             kernel=kernel,
-            values=features(found, asked),
-            together=found.together,
-            most=found.most,
+            values=features(limits, asked),
+            together=limits.together,
+            most=limits.most,
             cycles=cycles,
             key=key,
         )
@@ -130,14 +130,14 @@ _PAIRS = tuple(combinations_with_replacement(RESOURCES, 2))
 FEATURES = (*RESOURCES, *(f"{one} × {other}" for one, other in _PAIRS), *_GEOMETRY)
 
 
-def features(found: Bounds, asked: LaunchDemand) -> dict[str, float]:
+def features(limits: Bounds, asked: LaunchDemand) -> dict[str, float]:
     """Return what the correction is linear in: the bounds' shares, products of two of them, logarithms of geometry.
 
     Nothing of it grows with the size of a launch: what was seen of small launches is to hold for large ones.
     """
-    shares = {name: found.all[name] / found.together for name in RESOURCES}
+    shares = {name: limits.all[name] / limits.together for name in RESOURCES}
     pairs = (shares[one] * shares[other] for one, other in _PAIRS)
-    work, rounds = asked.work, found.rounds
+    work, rounds = asked.work, limits.rounds
     loaded = work.load_lines * LINE_BYTES
     geometry = (
         log(ceil(rounds) / rounds) if rounds > 1 else 0.0,
@@ -154,14 +154,14 @@ def fit(examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: f
     if not examples:
         raise ValueError("a correction cannot be fitted to no examples")
     names = list(examples[0].values)
-    x = np.array([[one.values[name] for name in names] for one in examples])
-    y = np.log([one.cycles / one.together for one in examples])
+    x = np.array([[example.values[name] for name in names] for example in examples])
+    y = np.log([example.cycles / example.together for example in examples])
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     deviation[deviation < 1e-9] = 1.0  # one value throughout: it tells nothing
-    kernels = sorted({one.kernel for one in examples})
+    kernels = sorted({example.kernel for example in examples})
     place = {kernel: k for k, kernel in enumerate(kernels)}
     of_kernel = np.zeros((len(x), len(kernels)))
-    of_kernel[np.arange(len(x)), [place[one.kernel] for one in examples]] = 1.0
+    of_kernel[np.arange(len(x)), [place[example.kernel] for example in examples]] = 1.0
     a = np.hstack([np.ones((len(x), 1)), (x - mean) / deviation, of_kernel])
     shrinking = np.concatenate([[0.0], np.full(len(names), shrunk), np.full(len(kernels), kernel_shrunk)])
     weights = np.linalg.solve(a.T @ a + np.diag(shrinking), a.T @ y)
@@ -177,15 +177,15 @@ def left_out(
     """Return each example's estimate by a fit to the other groups' examples, but those of launches that its group has
     too. Raises ValueError for a single group.
     """
-    groups = sorted({one.group for one in examples})
+    groups = sorted({example.group for example in examples})
     if len(groups) < 2:
         raise ValueError("leaving one out takes at least two groups")
-    found = [0.0] * len(examples)
+    estimates = [0.0] * len(examples)
     for group in groups:
-        own = {one.key for one in examples if one.group == group and one.key is not None}
-        others = [one for one in examples if one.group != group and one.key not in own]
+        own = {example.key for example in examples if example.group == group and example.key is not None}
+        others = [example for example in examples if example.group != group and example.key not in own]
         correction = fit(others, shrunk, kernel_shrunk)
-        for k, one in enumerate(examples):
-            if one.group == group:
-                found[k] = one.estimated(correction)
-    return found
+        for k, example in enumerate(examples):
+            if example.group == group:
+                estimates[k] = example.estimated(correction)
+    return estimates

@@ -257,14 +257,14 @@ class SimilarRuns:
 
 def _work_of(values: Mapping[str, Any]) -> str:
     """Return what must be equal of like runs: the workload but for its seed, what is run of it, the GPU's name."""
-    held = {
+    work = {
         path: value
         for path, value in values.items()
         if (role_of(path) == "workload" and not path.endswith("seed"))
         or path == "gpu.name"
         or any(path == way or path.startswith(f"{way}.") for way in _WAYS)
     }
-    return json.dumps(held, sort_keys=True)
+    return json.dumps(work, sort_keys=True)
 
 
 def _known_runs(results: StoreReader, kind: str) -> Iterator[_KnownRun]:
@@ -284,15 +284,15 @@ def _estimate(values: Mapping[str, Any], known: Sequence[_KnownRun]) -> RunCost 
     """Return the geometric means over the nearest runs, of those that are equally near over all of them."""
     if not known:
         return None
-    apart = sorted(((_distance(values, one.values), number) for number, one in enumerate(known)))
+    apart = sorted(((_distance(values, run.values), number) for number, run in enumerate(known)))
     last = apart[min(NEAREST, len(apart)) - 1][0]
     if apart[0][0] == 0:
         last = 0.0  # the same work by other code, or another seed
     near = [known[number].cost for distance, number in apart if distance <= last]
     return RunCost(
-        statistics.geometric_mean([one.cpu_s for one in near]),
-        statistics.geometric_mean([max(one.cycles, 1.0) for one in near]),
-        max(one.memory_mb for one in near),
+        statistics.geometric_mean([run.cpu_s for run in near]),
+        statistics.geometric_mean([max(run.cycles, 1.0) for run in near]),
+        max(run.memory_mb for run in near),
     )
 
 

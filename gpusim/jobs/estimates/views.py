@@ -68,39 +68,40 @@ CHECKED = View([
 ], "checked", "estimates by bounds beside what runs took")  # fmt: skip
 
 
-def table(found: NetworkEstimate, cost: SimulationCost) -> Table:
+def table(estimate: NetworkEstimate, cost: SimulationCost) -> Table:
     """Return the table by layer and pass, with the total, what it is worth and what simulating would cost below."""
-    to_us = found.gpu.clock_ghz * 1e3
-    rows = [{**vars(row), "us": row.cycles / to_us, "share": row.cycles / found.cycles} for row in found.rows]
-    phase = "training" if found.train else "inference"
-    title = f"estimate, nothing was simulated: {found.network.name}, {phase}, batch {found.batch}, {found.gpu.name}"
-    return LAYERS.table(rows, title, notes(found, cost))
+    to_us = estimate.gpu.clock_ghz * 1e3
+    rows = [{**vars(row), "us": row.cycles / to_us, "share": row.cycles / estimate.cycles} for row in estimate.rows]
+    phase = "training" if estimate.train else "inference"
+    run = f"{estimate.network.name}, {phase}, batch {estimate.batch}, {estimate.gpu.name}"
+    title = f"estimate, nothing was simulated: {run}"
+    return LAYERS.table(rows, title, notes(estimate, cost))
 
 
-def notes(found: NetworkEstimate, cost: SimulationCost) -> list[str]:
+def notes(estimate: NetworkEstimate, cost: SimulationCost) -> list[str]:
     """Return the lines below the table."""
-    errors, origin = found.fitted.errors, found.fitted.origin
-    time, low, high, kernels = (GROUPED_2(us / 1e3) for us in (found.time_us, *found.band_us, found.kernel_us))
+    errors, origin = estimate.fitted.errors, estimate.fitted.origin
+    time, low, high, kernels = (GROUPED_2(us / 1e3) for us in (estimate.time_us, *estimate.band_us, estimate.kernel_us))
     lines = [
         f"about {time} ms an iteration, {low} to {high} ms by the errors below:"
-        f" {kernels} ms of kernels, and {len(found.estimates)} launches of"
-        f" {GENERAL(found.gpu.kernel_launch_us)} µs",
+        f" {kernels} ms of kernels, and {len(estimate.estimates)} launches of"
+        f" {GENERAL(estimate.gpu.kernel_launch_us)} µs",
         f"how far off, leaving one network out: iterations {_short(errors.iterations)}; launches"
         f" {_short(errors.launches)}",
         f"fitted to {COUNT(plain_sum(point['launches'] for point in origin.points))} launches of"
         f" {', '.join(origin.networks)} on {', '.join(origin.gpus)}",
     ]
-    if found.gpu.name not in origin.gpus:
-        lines.append(f"{found.gpu.name} was not in the fit: how far off is not known")
+    if estimate.gpu.name not in origin.gpus:
+        lines.append(f"{estimate.gpu.name} was not in the fit: how far off is not known")
     unknown = sorted(
-        {placed.kernel for placed, one in zip(found.placed, found.estimates, strict=True) if not one.known}
+        {placed.kernel for placed, one in zip(estimate.placed, estimate.estimates, strict=True) if not one.known}
     )
     if unknown:
         lines.append(f"kernels that were not in the fit: {', '.join(unknown)}")
-    if found.algorithms:
-        used = sorted(set(found.algorithms.values()))
+    if estimate.algorithms:
+        used = sorted(set(estimate.algorithms.values()))
         lines.append(f"convolution=auto: by estimate, where a run measures: {', '.join(used)}")
-    uncounted = sorted({placed.kernel for placed in found.placed if not placed.asked.work.counted})
+    uncounted = sorted({placed.kernel for placed in estimate.placed if not placed.asked.work.counted})
     if uncounted:
         lines.append(f"kernels whose instructions could not be counted: {', '.join(uncounted)}")
     lines.append(
@@ -110,17 +111,17 @@ def notes(found: NetworkEstimate, cost: SimulationCost) -> list[str]:
     return lines
 
 
-def document(found: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
+def document(estimate: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
     """Return the JSON object of `gpusim layers --estimate`."""
-    to_us, fitted = found.gpu.clock_ghz * 1e3, found.fitted
-    held, (low, high) = fitted.document(), found.band_us
+    to_us, fitted = estimate.gpu.clock_ghz * 1e3, estimate.fitted
+    fit, (low, high) = fitted.document(), estimate.band_us
     return {
         "schema_version": SCHEMA_VERSION,
         "estimate": True,
-        "network": found.network.name,
-        "phase": "train" if found.train else "inference",
-        "batch": found.batch,
-        "gpu": found.gpu.name,
+        "network": estimate.network.name,
+        "phase": "train" if estimate.train else "inference",
+        "batch": estimate.batch,
+        "gpu": estimate.gpu.name,
         "meanings": MEANINGS,
         "layers": [
             {
@@ -130,10 +131,10 @@ def document(found: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
                 "launches": row.launches,
                 "cycles": row.cycles,
                 "time_us": row.cycles / to_us,
-                "share": row.cycles / found.cycles,
+                "share": row.cycles / estimate.cycles,
                 "bound": row.bound,
             }
-            for row in found.rows
+            for row in estimate.rows
         ],
         "launches": [
             {
@@ -147,19 +148,20 @@ def document(found: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
                 "bounds": one.bounds.all,
                 "known_kernel": one.known,
             }
-            for placed, one in zip(found.placed, found.estimates, strict=True)
+            for placed, one in zip(estimate.placed, estimate.estimates, strict=True)
         ],
         "total": {
-            "cycles": found.cycles,
-            "kernel_us": found.kernel_us,
-            "time_us": found.time_us,
+            "cycles": estimate.cycles,
+            "kernel_us": estimate.kernel_us,
+            "time_us": estimate.time_us,
             "low_us": low,
             "high_us": high,
         },
-        "errors": held["errors"],
-        "fitted_to": held["points"],
+        "errors": fit["errors"],
+        "fitted_to": fit["points"],
         "algorithms": [
-            {"layer": layer, "pass": str(what), "algorithm": name} for (layer, what), name in found.algorithms.items()
+            {"layer": layer, "pass": str(what), "algorithm": name}
+            for (layer, what), name in estimate.algorithms.items()
         ],
         "cost": cost._asdict(),
     }

@@ -70,7 +70,7 @@ def load_images(path: Path | str, classes: int) -> ImageSet:
             raise ImageSetError(f"{path}: expected an .npz with x_train and y_train, found a single array")
         with opened as file:
             stored = {key: file[key] for key in file.files if key in ("x_train", "y_train", "x_test", "y_test")}
-            found = ", ".join(file.files)
+            arrays = ", ".join(file.files)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError as error:
         raise ImageSetError(f"{path}: no such image file") from error
@@ -79,9 +79,9 @@ def load_images(path: Path | str, classes: int) -> ImageSet:
     except Exception as error:  # readers of archives raise all kinds on a damaged file
         raise ImageSetError(f"{path}: expected an .npz with x_train and y_train: {error}") from error
     if "x_train" not in stored or "y_train" not in stored:
-        raise ImageSetError(f"{path}: expected the arrays x_train and y_train, found {found or 'none'}")
+        raise ImageSetError(f"{path}: expected the arrays x_train and y_train, found {arrays or 'none'}")
     if ("x_test" in stored) != ("y_test" in stored):
-        raise ImageSetError(f"{path}: expected x_test and y_test, both or neither, found {found}")
+        raise ImageSetError(f"{path}: expected x_test and y_test, both or neither, found {arrays}")
     stored.setdefault("x_test", np.zeros((0, *_PIXELS), np.uint8))
     stored.setdefault("y_test", np.zeros(0, np.uint8))
     for part in ("train", "test"):

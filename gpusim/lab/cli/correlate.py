@@ -207,15 +207,15 @@ def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_pag
     from gpusim.lab.silicon import views
     from gpusim.lab.silicon.report import restored
 
-    found = restored(result)
-    if not found.rows:
+    correlation = restored(result)
+    if not correlation.rows:
         print("no point was finished", file=out)
-        if found.not_run:
-            views.NOT_RUN.table(found.not_run).show(out)
+        if correlation.not_run:
+            views.NOT_RUN.table(correlation.not_run).show(out)
     elif as_page:
-        out.write(views.markdown(table, found))
+        out.write(views.markdown(table, correlation))
     else:
-        views.show(table, found, out)
+        views.show(table, correlation, out)
 
 
 def _earlier(path: Path) -> "SavedComparison":

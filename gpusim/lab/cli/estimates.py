@@ -62,7 +62,7 @@ def fit_estimates(
     files = [opened(name, GPU_FOLDER) for name in asked.gpus.split(",")]
     loaded = [load_network(name) for name in networks]
     store = store_to_read(asked.store)
-    read = [store, *(path for file in files for path in file.files), *(Path(one.source) for one in loaded)]
+    read = [store, *(path for file in files for path in file.files), *(Path(item.source) for item in loaded)]
     check_outputs({"--to": asked.to}, read)
     algorithms = [] if asked.algorithms is None else asked.algorithms.split(",")
     variants = [[*asked.sets, f"convolution={name}"] for name in algorithms] or [asked.sets]
@@ -80,12 +80,12 @@ def fit_estimates(
             )
     known = known_launches(points, store)
     fitted = fitted_to(known)
-    for one in known:
-        point = one.point
+    for item in known:
+        point = item.point
         what = f"{point.network.name}, {point.phase}, batch {point.batch}, {point.settings.convolution}"
         print(
-            f"{what}, {point.settings.gpu.name}: {one.found} of {len(one.launches)} launches known"
-            f"{'' if one.whole else ': left out'}",
+            f"{what}, {point.settings.gpu.name}: {item.found} of {len(item.launches)} launches known"
+            f"{'' if item.whole else ': left out'}",
             file=sys.stderr,
         )
     for table in error_tables(fitted):
@@ -115,10 +115,10 @@ def check_estimates(
     from gpusim.jobs.estimates.views import checked_table
     from gpusim.lab.checks.estimates.check import CASES, check  # imports the compiled core: up to a second
 
-    found = check(CASES, Reporter(quiet))
+    checked = check(CASES, Reporter(quiet))
     if to is not None:
-        write_whole(to, json.dumps(found.document(), indent=1, allow_nan=False) + "\n")
+        write_whole(to, json.dumps(checked.document(), indent=1, allow_nan=False) + "\n")
     if markdown:
-        print(checked_table(found).markdown())
+        print(checked_table(checked).markdown())
     elif not quiet:
-        checked_table(found).show(sys.stdout)
+        checked_table(checked).show(sys.stdout)

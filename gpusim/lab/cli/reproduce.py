@@ -181,7 +181,7 @@ def _run(
         ran = PlanRunner(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
         interrupt.deferred = False
     sentence = ran.sentence(len(plan.points))
-    said = {
+    values = {
         "gpusim": __version__,
         "sources": sources_hash(),
         "jobs": jobs,
@@ -201,7 +201,7 @@ def _run(
         networks={key: point for key, point in known.networks.items() if key in others},
     )
     with StoreWriter(store) as keeper:
-        results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier, metric_paths(reproduction))
+        results = collected(reproduction.name, whole, keeper, ran.errors, values, earlier, metric_paths(reproduction))
     _write(reproduction, results, figures, where, options, reporter)
     reporter.say(sentence)
     if interrupt.asked:

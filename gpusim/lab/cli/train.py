@@ -83,19 +83,19 @@ def train(source: NetworkSource, asked: TrainOptions) -> None:
     def told(number: int, loss: float) -> None:
         reporter.say(f"iteration {number} of {asked.iterations}: loss {DIGITS_6(loss)}")
 
-    found = run(network, settings, wanted, asked.iterations, reporter, arrays, str(asked.inputs), told)
+    training = run(network, settings, wanted, asked.iterations, reporter, arrays, str(asked.inputs), told)
     if asked.json_file is not None:
-        put(asked.json_file, as_json(found.document()))
+        put(asked.json_file, as_json(training.document()))
     if asked.quiet:
         return
-    compared = "each result compared with NumPy, all as expected" if found.verified else "no result is compared"
-    notes = [f"{network.name} on {found.gpu}, batch {batch}: {compared}"]
-    if found.iteration_us is not None and found.iteration_cycles is not None:
-        times_us = (found.iteration_us, found.iteration_us * asked.iterations)
+    compared = "each result compared with NumPy, all as expected" if training.verified else "no result is compared"
+    notes = [f"{network.name} on {training.gpu}, batch {batch}: {compared}"]
+    if training.iteration_us is not None and training.iteration_cycles is not None:
+        times_us = (training.iteration_us, training.iteration_us * asked.iterations)
         one, every = (f"{GROUPED_1(time_us)} us" for time_us in times_us)
-        notes.append(f"an iteration: {one} in {COUNT(found.iteration_cycles)} cycles of its kernels; all: {every}")
+        notes.append(f"an iteration: {one} in {COUNT(training.iteration_cycles)} cycles of its kernels; all: {every}")
     losses = View([column("iteration"), column("loss", write=DIGITS_6)])
-    rows = [{"iteration": number, "loss": loss} for number, loss in enumerate(found.losses, 1)]
+    rows = [{"iteration": number, "loss": loss} for number, loss in enumerate(training.losses, 1)]
     table = losses.table(rows, notes=notes)
     if asked.markdown:
         out.write(table.markdown())

@@ -74,13 +74,13 @@ def train_phase(
         from gpusim.lab.training.chakra import check_folder
 
         check_folder(asked.chakra)
-    found = measure(training, store)
+    measured = measure(training, store)
     if asked.json_file is not None:
-        put(asked.json_file, as_json(document(found)))
+        put(asked.json_file, as_json(document(measured)))
     out = sys.stderr if asked.json_file == STANDARD_OUTPUT else sys.stdout
     if not asked.quiet:
-        show(found, out, asked.markdown)
-    for line in _traces(found, asked.timeline, asked.chakra):
+        show(measured, out, asked.markdown)
+    for line in _traces(measured, asked.timeline, asked.chakra):
         if not asked.quiet:
             print(line, file=sys.stderr if asked.markdown else out)
 
@@ -93,16 +93,16 @@ def _numbers(text: str) -> str:
     return text
 
 
-def _traces(found: "TrainingMeasurement", timeline: Path | None, chakra: Path | None) -> list[str]:
+def _traces(measured: "TrainingMeasurement", timeline: Path | None, chakra: Path | None) -> list[str]:
     lines = []
     if timeline is not None:
         from gpusim.results.timeline.spans import write_spans
 
-        lines.append(write_spans(timeline, list(_slices(found.pace.trained))))
+        lines.append(write_spans(timeline, list(_slices(measured.pace.trained))))
     if chakra is not None:
         from gpusim.lab.training.chakra import write_traces
 
-        lines.append(write_traces(chakra, found.pace.line))
+        lines.append(write_traces(chakra, measured.pace.line))
     return lines
 
 

@@ -72,11 +72,13 @@ class AttachedMonitor:
         iteration, due or not; sparse_forward: what a layer that runs sparse computes, a function of the layer and its
         input, by default `bundled_forward`. Raise MonitorError.
         """
-        found = {name: m for name, m in network.named_modules() if type(m).__name__ == "Conv2d"}
-        names = [n for n, m in found.items() if m.in_channels > IMAGE_CHANNELS] if layers is None else list(layers)
+        convolutions = {name: m for name, m in network.named_modules() if type(m).__name__ == "Conv2d"}
+        names = (
+            [n for n, m in convolutions.items() if m.in_channels > IMAGE_CHANNELS] if layers is None else list(layers)
+        )
         for name in names:
-            if name not in found:
-                raise MonitorError(unknown_name("convolution", name, found))
+            if name not in convolutions:
+                raise MonitorError(unknown_name("convolution", name, convolutions))
         self.scheduler = Scheduler(names, settings)
         self.iteration = 0
         self.layers = {name: LayerLog() for name in names}
@@ -84,9 +86,9 @@ class AttachedMonitor:
         self._sparse_forward = sparse_forward or bundled_forward
         self._seen: set[str] = set()  # layers called in this iteration
         self._due: frozenset[str] = frozenset()
-        self._wrapped = [(found[name], found[name].__dict__.get("forward")) for name in names]
+        self._wrapped = [(convolutions[name], convolutions[name].__dict__.get("forward")) for name in names]
         for name in names:
-            found[name].forward = self._wrapper(name, found[name], found[name].forward)
+            convolutions[name].forward = self._wrapper(name, convolutions[name], convolutions[name].forward)
         self._look_up_due()
 
     def __enter__(self) -> "AttachedMonitor":

@@ -119,21 +119,21 @@ class PolicyOutcome:
     """Relative uncertainty of `time_us` from interpolation: each pass's `interpolation_error` over its sparse time."""
 
 
-def timed_training(held: Mapping[str, Any]) -> TimedTraining:
+def timed_training(data: Mapping[str, Any]) -> TimedTraining:
     """Return what was simulated from plain data, as `gpusim net --monitor --json` writes it; raise MonitorError."""
     try:
         passes = tuple(
             SparsePass(
-                one["layer"],
-                one["what"],
-                one["dense_us"],
-                one["break_even"],
-                tuple(one["zeros"]),
-                tuple(one["sparse_us"]),
+                row["layer"],
+                row["what"],
+                row["dense_us"],
+                row["break_even"],
+                tuple(row["zeros"]),
+                tuple(row["sparse_us"]),
             )
-            for one in held["passes"]
+            for row in data["passes"]
         )
-        return TimedTraining(held["iteration_us"], passes, held["measuring_us"])
+        return TimedTraining(data["iteration_us"], passes, data["measuring_us"])
     except KeyError as error:
         raise MonitorError(f"no times of a monitored training: {error} is missing") from None
 
@@ -145,13 +145,13 @@ def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | No
     curves do not have, and for zeros beyond those whose times are known.
     """
     settings = settings or MonitorSpec()
-    truth = {one.layer: curves.line(one.layer) for one in timed.passes if _has(curves, one.layer)}
-    sparse = [one.sparse_times(truth[one.layer]) for one in timed.passes]
-    gains = [one.dense_us - spent for one, spent in zip(timed.passes, sparse, strict=True)]
-    errors = [one.interpolation_error or 0.0 for one in timed.passes]
+    truth = {item.layer: curves.line(item.layer) for item in timed.passes if _has(curves, item.layer)}
+    sparse = [item.sparse_times(truth[item.layer]) for item in timed.passes]
+    gains = [item.dense_us - spent for item, spent in zip(timed.passes, sparse, strict=True)]
+    errors = [item.interpolation_error or 0.0 for item in timed.passes]
     best = [gain > 0.0 for gain in gains]
     everywhere, nowhere = (np.full(curves.length, value) for value in (True, False))
-    found = []
+    outcomes = []
     for policy in POLICIES:
         decided, measuring = best, 0.0
         if policy == DENSE:
@@ -160,14 +160,14 @@ def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | No
             decided = [everywhere] * len(gains)
         elif policy in MEASURED:
             single = settings.sparse_threshold if policy == THRESHOLD else None
-            levels = [single if single is not None else one.break_even for one in timed.passes]
-            watched = {one.layer for one, level in zip(timed.passes, levels, strict=True) if level is not None}
+            levels = [single if single is not None else item.break_even for item in timed.passes]
+            watched = {item.layer for item, level in zip(timed.passes, levels, strict=True) if level is not None}
             decided, measuring = _watched(timed, curves, settings, levels, watched)
         saved = plain_sum(float(gain[taken].sum()) for gain, taken in zip(gains, decided, strict=True))
         time_us = curves.length * timed.iteration_us - saved + measuring
         off = (error * float(spent[taken].sum()) for error, spent, taken in zip(errors, sparse, decided, strict=True))
         wrong = [taken != right for taken, right in zip(decided, best, strict=True)]
-        found.append(
+        outcomes.append(
             PolicyOutcome(
                 policy=policy,
                 time_us=time_us,
@@ -179,7 +179,7 @@ def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | No
                 doubt=plain_sum(off) / time_us,
             )
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def _has(curves: Curves, layer: str) -> bool:

@@ -103,13 +103,13 @@ class MonitoredJob(Job):
             context.reporter.say(f"zeros of {', '.join(f'{layer} {SHARE_0(held)}' for layer, held in zeros.items())}")
             settings = self.settings.model_copy(update={"layer_sparsity": zeros})
             wanted = replace(self.wanted, engine="on", places=places)
-            found = run_iteration(
+            network = run_iteration(
                 self.network, settings, wanted, context.reporter, context.interrupt, known=dense.of_class, chosen=chosen
             )
-            if found.stopped_by:
+            if network.stopped_by:
                 record.partial = True
                 return
-            for place, time_us in _times(found).items():
+            for place, time_us in _times(network).items():
                 times[place].append(time_us)
         try:
             measuring = {step.layer: self._measuring_us(step, context) for step in self._steps}
@@ -142,7 +142,7 @@ class MonitoredJob(Job):
         schedule = build_schedule(self.network, self.settings, self.wanted.batch, train=True)
         sparse = iteration_settings(self.settings, sparse=True)
         storage = Storage.allocate_addresses(network_plan(schedule, sparse))
-        found: dict[Place, float | None] = {}
+        levels: dict[Place, float | None] = {}
         for step in self._steps:
             operators = storage.operators(step, facts, sparse)
             launches_us = gpu.kernel_launch_us * sum(len(one.launches) for one in operators)
@@ -154,8 +154,8 @@ class MonitoredJob(Job):
                 return launches_us + cycles / (gpu.clock_ghz * 1e3)
 
             place = (step.layer, step.what)
-            found[place] = break_even(dense_us[place], estimated_us)
-        return found
+            levels[place] = break_even(dense_us[place], estimated_us)
+        return levels
 
     def _measuring_us(self, step: Step, context: Context) -> float:
         """Simulate the kernels that count the zeros of a layer's input; the count is copied to the host."""
@@ -195,7 +195,7 @@ def document(timed: TimedTraining, curves: Curves, settings: NetworkSettings) ->
 
 def _check(settings: NetworkSettings, wanted: NetworkRunRequest) -> None:
     """Raise UserError for what does not go with a monitored training."""
-    said = {
+    checks = {
         "phase: inference": not wanted.train,
         f"layers: {wanted.layers}": wanted.layers is not None,
         f"data: {wanted.data}": wanted.data == "real",
@@ -204,7 +204,7 @@ def _check(settings: NetworkSettings, wanted: NetworkRunRequest) -> None:
         f"draws: {wanted.draws}": wanted.draws > 1,
         "sparsity": settings.sparsity is not None or bool(settings.layer_sparsity),
     }
-    for what, wrong in said.items():
+    for what, wrong in checks.items():
         if wrong:
             raise UserError(
                 f"{what}: --monitor adds up a whole training from made-up values with the curves' zeros, and decides"
@@ -233,14 +233,14 @@ def _levels(curves: Curves, layer: str) -> tuple[float, ...]:
     return tuple(STEP * (first + (last - first) * number / (LEVELS - 1)) for number in range(LEVELS))
 
 
-def _times(found: NetworkRecord) -> dict[Place, float]:
+def _times(record: NetworkRecord) -> dict[Place, float]:
     """Return the time of each layer's pass, with what each launch takes before its kernel starts."""
-    launch_us = found.settings.gpu.kernel_launch_us
+    launch_us = record.settings.gpu.kernel_launch_us
     return {
         (row.layer, row.what): plain_sum(
-            found.of_class[one].time_us + launch_us for step in row.steps for one in step.classes
+            record.of_class[launch_class].time_us + launch_us for step in row.steps for launch_class in step.classes
         )
-        for row in found.rows
+        for row in record.rows
     }
 
 

@@ -37,14 +37,14 @@ def _draw(figure: Any, replay: Replay, rows: int, columns: int) -> None:
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
     panels = list(axes.flat)
     step = max(1, replay.length // MOST_POINTS)
-    for panel, held in zip(panels, replay.maps, strict=False):
-        panel.plot(range(0, replay.length, step), 100 * held.truth[::step], linewidth=0.8, label="true")
-        crosses = [(process.start, 100 * process.sparsity) for process in held.processes]
+    for panel, replayed in zip(panels, replay.maps, strict=False):
+        panel.plot(range(0, replay.length, step), 100 * replayed.truth[::step], linewidth=0.8, label="true")
+        crosses = [(process.start, 100 * process.sparsity) for process in replayed.processes]
         if crosses:
             panel.plot(*zip(*crosses, strict=True), "x", color="tab:red", label="measured")
         for first, end in hibernation(replay):
             panel.axvspan(first, end, alpha=0.12, color="grey")
-        panel.set_title(held.name, fontsize="small")
+        panel.set_title(replayed.name, fontsize="small")
         panel.set_ylim(0, 100)
         panel.grid(alpha=0.3)
     panels[0].legend(fontsize="x-small")

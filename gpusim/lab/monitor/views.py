@@ -85,36 +85,36 @@ def replay_document(replay: "Replay") -> dict[str, Any]:
     }
 
 
-def _map_document(held: "MapReplay") -> dict[str, Any]:
+def _map_document(replayed: "MapReplay") -> dict[str, Any]:
     return {
-        "measurements": len(held.measured),
-        "share_measured": held.share_measured,
-        "mean_error": held.mean_error,
-        "max_error": held.max_error,
-        "share_sparse": held.share_sparse,
-        "share_misjudged": held.share_misjudged,
-        "processes": [asdict(process) for process in held.processes],
+        "measurements": len(replayed.measured),
+        "share_measured": replayed.share_measured,
+        "mean_error": replayed.mean_error,
+        "max_error": replayed.max_error,
+        "share_sparse": replayed.share_sparse,
+        "share_misjudged": replayed.share_misjudged,
+        "processes": [asdict(process) for process in replayed.processes],
     }
 
 
-def overhead_table(found: "TrainingOverhead", settings: MonitorSpec) -> Table:
+def overhead_table(overhead: "TrainingOverhead", settings: MonitorSpec) -> Table:
     """Give measured overheads, and what they come to for trainings as long as those of table 6.6, beside the table.
 
     Below: what was measured, and each layer's decisions.
     """
-    plan = found.plan
-    share, modelled = found.share_measured, "monitored, modelled"
+    plan = overhead.plan
+    share, modelled = overhead.share_measured, "monitored, modelled"
     rows: list[tuple[Any, ...]] = [
-        ("without", plan.iterations, found.plain_s, None, None),
-        ("exhaustive", plan.exhaustive_iterations, found.exhaustive_s, 1.0, found.exhaustive),
-        ("monitored", plan.iterations, found.monitored_s, share, found.monitored),
-        (modelled, plan.iterations, None, share, found.modelled),
+        ("without", plan.iterations, overhead.plain_s, None, None),
+        ("exhaustive", plan.exhaustive_iterations, overhead.exhaustive_s, 1.0, overhead.exhaustive),
+        ("monitored", plan.iterations, overhead.monitored_s, share, overhead.monitored),
+        (modelled, plan.iterations, None, share, overhead.modelled),
     ]
     for iterations in sorted({published.iterations for published in TABLE_6_6.values()}):
-        share = found.estimate_overhead(iterations, settings)
-        rows.append((modelled, iterations, None, share / found.exhaustive if found.exhaustive else 0.0, share))
+        share = overhead.estimate_overhead(iterations, settings)
+        rows.append((modelled, iterations, None, share / overhead.exhaustive if overhead.exhaustive else 0.0, share))
     paths = [one.path for one in OVERHEADS.columns]
-    return OVERHEADS.table([dict(zip(paths, row, strict=True)) for row in rows], notes=list(_decisions(found)))
+    return OVERHEADS.table([dict(zip(paths, row, strict=True)) for row in rows], notes=list(_decisions(overhead)))
 
 
 def _decisions(found: "TrainingOverhead") -> Iterator[str]:
@@ -126,18 +126,19 @@ def _decisions(found: "TrainingOverhead") -> Iterator[str]:
         yield f"{name}: {counts} ({changes or 'dense'})"
 
 
-def overhead_document(found: "TrainingOverhead", settings: MonitorSpec) -> dict[str, Any]:
+def overhead_document(overhead: "TrainingOverhead", settings: MonitorSpec) -> dict[str, Any]:
     """Return times, overheads and decisions, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
-        **asdict(found),
+        **asdict(overhead),
         "settings": settings.model_dump(mode="json"),
         "overhead": {
-            "exhaustive": found.exhaustive,
-            "monitored": found.monitored,
-            "modelled": found.modelled,
+            "exhaustive": overhead.exhaustive,
+            "monitored": overhead.monitored,
+            "modelled": overhead.modelled,
             "modelled_for": {
-                str(n): found.estimate_overhead(n, settings) for n in sorted({t.iterations for t in TABLE_6_6.values()})
+                str(n): overhead.estimate_overhead(n, settings)
+                for n in sorted({t.iterations for t in TABLE_6_6.values()})
             },
         },
     }

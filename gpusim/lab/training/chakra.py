@@ -83,13 +83,13 @@ def message_classes() -> dict[str, Any]:
         if message == "AttributeProto":
             made.oneof_decl.add(name="value")
         for name, (number, kind, repeated) in declared.items():
-            one = made.field.add(name=name, number=number, label=of.LABEL_REPEATED if repeated else of.LABEL_OPTIONAL)
+            field = made.field.add(name=name, number=number, label=of.LABEL_REPEATED if repeated else of.LABEL_OPTIONAL)
             if kind in _FIELDS:
-                one.type, one.type_name = of.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+                field.type, field.type_name = of.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
             else:
-                one.type = getattr(of, f"TYPE_{kind}")
+                field.type = getattr(of, f"TYPE_{kind}")
             if message == "AttributeProto" and name in _VALUES:
-                one.oneof_index = 0
+                field.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     found = pool.FindFileByName(file.name).message_types_by_name

@@ -109,7 +109,7 @@ def train(
     reporter: Reporter,
     arrays: Mapping[str, np.ndarray] | None = None,
     source: str = "inputs",
-    told: Callable[[int, float], None] = lambda number, loss: None,
+    report: Callable[[int, float], None] = lambda number, loss: None,
 ) -> TrainingResult:
     """Train for some iterations, each compared with NumPy if that is wanted, and time one of them.
 
@@ -124,12 +124,14 @@ def train(
     training = NetworkTraining(network, settings, wanted.batch, {**given, **batches[0]}, source, chosen)
     # an input's memory may serve others once it has been read
     made_up = {
-        name: training.array(name) for name, one in training.schedule.tensors.items() if one.role is TensorRole.INPUT
+        name: training.array(name)
+        for name, tensor in training.schedule.tensors.items()
+        if tensor.role is TensorRole.INPUT
     }
     losses = []
     for number in range(iterations):
         losses.append(training.step({**made_up, **batches[number % len(batches)]}, wanted.verify))
-        told(number + 1, losses[-1])
+        report(number + 1, losses[-1])
     done = TrainingResult(network.name, settings.gpu.name, wanted.batch, tuple(losses), wanted.verify)
     if not wanted.timing:
         return done
@@ -139,8 +141,8 @@ def train(
     if record.stopped_by == INTERRUPTED:
         raise KeyboardInterrupt
     facts = [step.facts for step in record.steps if step.facts is not None]
-    time_us = plain_sum(one.time_us for one in facts)
-    return replace(done, iteration_us=time_us, iteration_cycles=sum(one.cycles for one in facts))
+    time_us = plain_sum(launch.time_us for launch in facts)
+    return replace(done, iteration_us=time_us, iteration_cycles=sum(launch.cycles for launch in facts))
 
 
 def _batches(

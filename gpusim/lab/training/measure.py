@@ -251,7 +251,7 @@ def _helps(line: TrainingPipeline, pace: PipelineTiming, iterations: int) -> lis
 
 def _stages(pace: PipelineTiming) -> tuple[StageFigures, ...]:
     """Return the figures of the stages from the iteration on that counts; of a snapshot, what one takes alone."""
-    found, line = [], pace.line
+    figures, line = [], pace.line
     resources = dict(zip(STAGES, (STORAGE, CPU, LINKS, GPU, GPU, STORAGE), strict=True))
     for stage in STAGES[:-1]:
         times = pace.trained.stages[stage]
@@ -259,11 +259,11 @@ def _stages(pace: PipelineTiming) -> tuple[StageFigures, ...]:
         count = min(len(begins), len(ends))
         rows = list(zip(times.asked_us[pace.first :], times.had_us[pace.first :], begins, ends, strict=False))[:count]
         means = [plain_sum(row[k + 1] - row[k] for row in rows) / len(rows) / 1e3 if rows else 0.0 for k in range(3)]
-        found.append(StageFigures(stage, resources[stage], means[2], means[0], means[1]))
+        figures.append(StageFigures(stage, resources[stage], means[2], means[0], means[1]))
     if line.snapshot is not None:
         copy_us = transfer_us(line.graph, Transfer(gpu_name(0), HOST, line.snapshot.size_bytes))
-        found.append(StageFigures("snapshot", STORAGE, (copy_us + line.snapshot.write_us) / 1e3, 0.0, 0.0))
-    return tuple(found)
+        figures.append(StageFigures("snapshot", STORAGE, (copy_us + line.snapshot.write_us) / 1e3, 0.0, 0.0))
+    return tuple(figures)
 
 
 def _scaling(asked: TrainPhase, network: Network, times: GpuTimes, store: Path) -> tuple[ScalingRow, ...]:

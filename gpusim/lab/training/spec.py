@@ -234,22 +234,22 @@ def load_training(given: files.Given, sets: Sets = ()) -> TrainPhase:
     """Load a training's file, or a shipped one by name, with `sets` applied in order; raise UserError."""
     document = files.opened(given, FOLDER)
     files.require(document, FOLDER)
-    laid = assignments(sets)
+    assigned = assignments(sets)
     values = dict(document.data)
-    named = {key: _last(laid, key, values.pop(key, None), document.path) for key in NAMED}
+    named = {key: _last(assigned, key, values.pop(key, None), document.path) for key in NAMED}
     tree = layered(
         files.Document(document.path, values, document.files),
-        [a for a in laid if a.path[0] not in NAMED],
+        [a for a in assigned if a.path[0] not in NAMED],
         TrainPhaseSpec,
     )
     for key, (value, source, beside) in named.items():
         if value is not None:
             _lay(tree, key, value, source, beside, ())
-    for a in laid:
+    for a in assigned:
         if a.path[0] in NAMED and len(a.path) > 1:
             tree.replace(a.path, a.value, a.source, ())
     spec = checked(TrainPhaseSpec, tree)
-    gpu = _last(laid, "gpu", values.get("gpu"), document.path)[0]
+    gpu = _last(assigned, "gpu", values.get("gpu"), document.path)[0]
     name = gpu.get("base", spec.gpu.name) if isinstance(gpu, Mapping) else gpu
     # a bare name is a network's: a training's own file may have the same
     network = files.find(spec.network, NETWORK_FOLDER, document.path if Path(spec.network).suffix else None)

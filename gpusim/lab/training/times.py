@@ -185,20 +185,20 @@ def _total(times: LayerTimesSpec, schedule: Schedule, asked: TrainPhase) -> GpuT
 
 
 def _by_layer(compute: ComputeSpec, schedule: Schedule, asked: TrainPhase) -> GpuTimes:
-    held = compute.layers or {}
+    layers = compute.layers or {}
     names = [layer.name for layer in schedule.network.layers]
-    for name in held:
+    for name in layers:
         if name not in names:
             raise UserError(f"{asked.source}: compute.layers: {unknown_name('layer', name, names)}")
     gradients = {layer: size for (layer, _), size in _gradients(schedule).items()}
-    missing = [n for n in names if n in gradients and (n not in held or held[n].backward_ms is None)]
+    missing = [n for n in names if n in gradients and (n not in layers or layers[n].backward_ms is None)]
     if missing:
         raise UserError(
             f"{asked.source}: compute.layers: no backward_ms of {', '.join(missing)}: layers with parameters need one"
         )
-    forward = _steps("forward", [(name, held[name].forward_ms) for name in names if name in held], {})
-    backward = _steps("backward", [(n, held[n].backward_ms) for n in reversed(names) if n in held], gradients)
-    update = _steps("update", [(name, held[name].update_ms) for name in names if name in held], {})
+    forward = _steps("forward", [(name, layers[name].forward_ms) for name in names if name in layers], {})
+    backward = _steps("backward", [(n, layers[n].backward_ms) for n in reversed(names) if n in layers], gradients)
+    update = _steps("update", [(name, layers[name].update_ms) for name in names if name in layers], {})
     return GpuTimes(forward, backward, update, f"compute.layers of {Path(asked.source).name}")
 
 

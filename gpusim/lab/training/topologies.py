@@ -76,10 +76,10 @@ def _neighbours(kind: str, gpus: int) -> list[tuple[int, int]]:
 
 def _own(graph: Any, topology: TopologySpec, where: str) -> None:
     for number, edge in enumerate(topology.edges or ()):
-        one, other = edge.between
-        at = f"{where}: topology.edges.{number}: {one} to {other}"
-        if one == other:
+        source, other = edge.between
+        at = f"{where}: topology.edges.{number}: {source} to {other}"
+        if source == other:
             raise UserError(f"{at}: a link has two nodes")
-        if graph.has_edge(one, other):
+        if graph.has_edge(source, other):
             raise UserError(f"{at}: this link is there already; its bandwidth is the sum of both")
-        link(graph, one, other, edge.gb_s, edge.latency_us)
+        link(graph, source, other, edge.gb_s, edge.latency_us)

@@ -40,67 +40,67 @@ SCALING = View([
 ])  # fmt: skip
 
 
-def show(found: TrainingMeasurement, out: TextIO, markdown: bool = False) -> None:
+def show(measured: TrainingMeasurement, out: TextIO, markdown: bool = False) -> None:
     """Print the screen, then the tables of scaling; or all tables as Markdown."""
     if markdown:
-        out.write("\n".join(table.markdown() for table in tables(found)))
+        out.write("\n".join(table.markdown() for table in tables(measured)))
         return
-    write(screen(found, width_of(out)), out)
-    for table in tables(found)[2:]:
+    write(screen(measured, width_of(out)), out)
+    for table in tables(measured)[2:]:
         print(file=out)
         if not out.isatty():  # where a table writes its lines alone
             print(table.title, file=out)
         table.show(out)
 
 
-def screen(found: TrainingMeasurement, width: int) -> list[Line]:
+def screen(measured: TrainingMeasurement, width: int) -> list[Line]:
     """Return the lines of the screen."""
-    spec, pace = found.asked.spec, found.pace
-    gpus = f"{found.gpus} × {spec.gpu.name}" if found.gpus > 1 else spec.gpu.name
-    lines = [plain(f"{found.title}: batch {spec.batch} on {gpus}, images from {spec.storage.name}")]
-    lines += [_row("bound by", _bound(found))]
-    lines += [_row("iteration", f"{milliseconds(pace.iteration_us)}, {GROUPED_0(found.images_per_s)} images/s")]
-    if found.closed_us is not None:
-        lines += [_row("closed form", f"{milliseconds(found.closed_us)}: {found.closed_by}")]
-    if found.gpus > 1:
+    spec, pace = measured.asked.spec, measured.pace
+    gpus = f"{measured.gpus} × {spec.gpu.name}" if measured.gpus > 1 else spec.gpu.name
+    lines = [plain(f"{measured.title}: batch {spec.batch} on {gpus}, images from {spec.storage.name}")]
+    lines += [_row("bound by", _bound(measured))]
+    lines += [_row("iteration", f"{milliseconds(pace.iteration_us)}, {GROUPED_0(measured.images_per_s)} images/s")]
+    if measured.closed_us is not None:
+        lines += [_row("closed form", f"{milliseconds(measured.closed_us)}: {measured.closed_by}")]
+    if measured.gpus > 1:
         lines += [
             _row(
                 "all-reduce", f"{milliseconds(pace.communication_us)}, {milliseconds(pace.exposed_us)} of it not hidden"
             )
         ]
-    lines += [_row("first batch", f"computed after {milliseconds(found.fill_us)}")]
+    lines += [_row("first batch", f"computed after {milliseconds(measured.fill_us)}")]
     lines += [
         _row(
             "snapshot",
             f"delays training by {milliseconds(pace.snapshot_us)} every {COUNT(spec.snapshot.every)} iterations",
         )
     ]
-    lines += wrapped(f"times of layers: {found.times.source}", width, LABEL + 2)
+    lines += wrapped(f"times of layers: {measured.times.source}", width, LABEL + 2)
     lines.append([("busy", "bold"), ("  (share of the time; the rest is idle)", "dim")])
     lines += [_bar(name, share, f"{SHARE_1(share):>7}") for name, share in pace.busy.items()]
     lines.append([("stages", "bold"), ("  (an iteration: works, waits for input, waits for a free buffer)", "dim")])
-    for stage in found.stages:
+    for stage in measured.stages:
         times = " ".join(f"{GROUPED_2(time):>10} ms" for time in (stage.work_ms, stage.input_ms, stage.room_ms))
         lines.append(_row(f"  {stage.stage}", f"{times}  {stage.resource}"))
     lines.append([("what would help", "bold"), ("  (twice as much of one)", "dim")])
-    for gain in sorted(found.helps, key=lambda gain: -gain.gain):
+    for gain in sorted(measured.helps, key=lambda gain: -gain.gain):
         lines.append(_row(f"  {gain.resource}", f"{GROUPED_2(gain.iteration_ms):>10} ms  {RATIO(gain.gain)}"))
     return lines
 
 
-def _bound(found: TrainingMeasurement) -> str:
-    bound, busy = found.bound, found.pace.busy
+def _bound(measured: TrainingMeasurement) -> str:
+    bound, busy = measured.bound, measured.pace.busy
     if not bound:
         busiest = max(busy, key=lambda name: busy[name])
         used = f"{busiest}: {SHARE_1(busy[busiest])} busy"
         return f"no resource alone: twice as much of any one gives less than 0.5 % ({used})"
     if bound == BUFFERS:
-        taking = f" ({found.closed_by})" if found.closed_by else ""
+        taking = f" ({measured.closed_by})" if measured.closed_by else ""
         most = SHARE_1(max(busy.values()))
         return f"buffers: stages take turns{taking}; no resource works more than {most} of the time"
-    where = f", most of all {' to '.join(found.pace.busiest_link)}" if bound == LINKS else ""
+    where = f", most of all {' to '.join(measured.pace.busiest_link)}" if bound == LINKS else ""
     if bound == CPU:
-        where = f", {found.pace.line.threads} of {found.asked.spec.cpu_threads} threads prepare images"
+        where = f", {measured.pace.line.threads} of {measured.asked.spec.cpu_threads} threads prepare images"
     return f"{bound}: {SHARE_1(busy[bound])} busy{where}"
 
 
@@ -112,27 +112,27 @@ def _bar(label: str, share: float, text: str) -> Line:
     return [(f"  {label}".ljust(LABEL), ""), (f" {bar(share, BAR)} {text}", "")]
 
 
-def tables(found: TrainingMeasurement) -> list[Table]:
+def tables(measured: TrainingMeasurement) -> list[Table]:
     """Return the tables: resources, stages, and those of weak and of strong scaling where there are several GPUs."""
-    pace = found.pace
-    gains = {one.resource: one for one in found.helps}
+    pace = measured.pace
+    gains = {gain.resource: gain for gain in measured.helps}
     busy: dict[str, float | None] = {**pace.busy, BUFFERS: None}
     rows = [
         {**gains[name]._asdict(), "busy": share, "idle": None if share is None else 1 - share}
         for name, share in busy.items()
     ]
-    title = f"{found.title}: an iteration takes {milliseconds(pace.iteration_us)}"
-    return [RESOURCES.table(rows, title), STAGES.table(found.stages), *_scaling(found)]
+    title = f"{measured.title}: an iteration takes {milliseconds(pace.iteration_us)}"
+    return [RESOURCES.table(rows, title), STAGES.table(measured.stages), *_scaling(measured)]
 
 
-def _scaling(found: TrainingMeasurement) -> Iterator[Table]:
-    topology = found.asked.spec.topology
-    for kind in dict.fromkeys(row.kind for row in found.scaling):
-        rows = [row for row in found.scaling if row.kind == kind]
+def _scaling(measured: TrainingMeasurement) -> Iterator[Table]:
+    topology = measured.asked.spec.topology
+    for kind in dict.fromkeys(row.kind for row in measured.scaling):
+        rows = [row for row in measured.scaling if row.kind == kind]
         base = next((row for row in rows if row.pace is not None), None)
         notes = [f"{row.gpus} GPUs: {row.missing}" for row in rows if row.pace is None]
         shared = "each GPU has the batch" if kind == "weak" else "the batch is divided among the GPUs"
-        title = f"{kind} scaling over {topology.name or topology.kind}, {found.asked.spec.all_reduce}: {shared}"
+        title = f"{kind} scaling over {topology.name or topology.kind}, {measured.asked.spec.all_reduce}: {shared}"
         yield replace(SCALING, name=f"{kind}_scaling").table([_scaled(row, base) for row in rows], title, notes)
 
 
@@ -162,21 +162,21 @@ def serialize_scaling(row: ScalingRow) -> dict[str, Any]:
     }
 
 
-def document(found: TrainingMeasurement) -> dict[str, Any]:
+def document(measured: TrainingMeasurement) -> dict[str, Any]:
     """Return everything as one JSON object; times in milliseconds."""
-    spec, pace, times = found.asked.spec, found.pace, found.times
+    spec, pace, times = measured.asked.spec, measured.pace, measured.times
     return {
         "kind": "train-phase",
-        "title": found.title,
-        "network": found.network.name,
-        "gpus": found.gpus,
+        "title": measured.title,
+        "network": measured.network.name,
+        "gpus": measured.gpus,
         "batch": spec.batch,
-        "bound_by": found.bound,
+        "bound_by": measured.bound,
         "iteration_ms": pace.iteration_us / 1e3,
-        "images_per_s": found.images_per_s,
-        "closed_form_ms": None if found.closed_us is None else found.closed_us / 1e3,
-        "closed_form_bound": found.closed_by,
-        "first_batch_ms": found.fill_us / 1e3,
+        "images_per_s": measured.images_per_s,
+        "closed_form_ms": None if measured.closed_us is None else measured.closed_us / 1e3,
+        "closed_form_bound": measured.closed_by,
+        "first_batch_ms": measured.fill_us / 1e3,
         "snapshot_delay_ms": pace.snapshot_us / 1e3,
         "all_reduce_ms": pace.communication_us / 1e3,
         "exposed_ms": pace.exposed_us / 1e3,
@@ -184,8 +184,8 @@ def document(found: TrainingMeasurement) -> dict[str, Any]:
         "times_from": times.source,
         "busy": pace.busy,
         "busiest_link": list(pace.busiest_link),
-        "stages": [one._asdict() for one in found.stages],
-        "twice_as_much": [one._asdict() for one in found.helps],
-        "scaling": [serialize_scaling(row) for row in found.scaling],
+        "stages": [record._asdict() for record in measured.stages],
+        "twice_as_much": [record._asdict() for record in measured.helps],
+        "scaling": [serialize_scaling(row) for row in measured.scaling],
         "config": spec.model_dump(mode="json"),
     }

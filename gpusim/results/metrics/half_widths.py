@@ -32,11 +32,11 @@ def half_widths(metrics: Sequence[Metric], facts: RunFacts, energy: EnergyModel 
 
 def _values(metrics: Sequence[Metric], known: Mapping[str, Any]) -> dict[str, list[float]]:
     """Return each metric's number, or its list's numbers; texts, unknown values and what is exact are left out."""
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for metric in metrics:
         value = None if metric.path.startswith("simulator.") else metric.value(known)
         if isinstance(value, list):
-            found[metric.path] = value
+            values[metric.path] = value
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[metric.path] = [value]
-    return found
+            values[metric.path] = [value]
+    return values

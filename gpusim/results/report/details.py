@@ -70,12 +70,12 @@ def hotspot_rows(column: RunMetrics) -> list[dict[str, Any]]:
     source file and line, and the largest stall reasons with their shares of the instruction's cycles.
     """
     whole = plain_sum(column.group("stalls").values())
-    found = []
+    rows = []
     for spot in column.tree.get("hotspots") or ():
         reasons = {name: cycles for name, cycles in spot.items() if name in STALLS}
         cycles = plain_sum(reasons.values())
         largest = sorted(reasons.items(), key=lambda item: -item[1])[:_LARGEST_REASONS]
-        found.append(
+        rows.append(
             {
                 "cycles": cycles,
                 "share": cycles / whole if whole else 0.0,
@@ -87,7 +87,7 @@ def hotspot_rows(column: RunMetrics) -> list[dict[str, Any]]:
                 "reasons": {name: n / cycles for name, n in largest} if cycles else {},
             }
         )
-    return found
+    return rows
 
 
 def _share(column: RunMetrics, path: str) -> str:
@@ -122,14 +122,14 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) ->
     cells = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     whole = 2 + sum(cells) + 2 * (len(cells) - 1)
     yield from wrapped("; ".join(heads[1:-1]), width, 4, "dim", "  ")
-    for path, *held, unit in rows:
-        values = [cell.rjust(size) for cell, size in zip(held, cells[1:-1], strict=True)]
+    for path, *inner, unit in rows:
+        values = [cell.rjust(size) for cell, size in zip(inner, cells[1:-1], strict=True)]
         if whole <= width:
             yield plain("  " + "  ".join([path.ljust(cells[0]), *values, unit]))
             continue
         yield plain(f"  {path}  {unit}".rstrip())
         beside = 4 + sum(cells[1:-1]) + 2 * len(values) <= width
-        yield from (plain(line) for line in (["    " + "  ".join(values)] if beside else [f"      {c}" for c in held]))
+        yield from (plain(line) for line in (["    " + "  ".join(values)] if beside else [f"      {c}" for c in inner]))
 
 
 def _launches(column: RunMetrics, width: int) -> Iterator[Line]:
@@ -168,17 +168,17 @@ def _guesses(result: Result, column: RunMetrics, width: int) -> Iterator[Line]:
 
 def _series(column: RunMetrics, width: int) -> Iterator[Line]:
     """Yield a row for each interval of a series, up to _INTERVALS of them."""
-    found = compute_interval_rates(column, _INTERVALS)
-    if found is None:
+    report = compute_interval_rates(column, _INTERVALS)
+    if report is None:
         return
-    heads = ["to cycle", *(f"{rate.name}, {rate.unit}" for rate in found.rates), "wavefronts", "most cycles"]
+    heads = ["to cycle", *(f"{rate.name}, {rate.unit}" for rate in report.rates), "wavefronts", "most cycles"]
     rows = []
-    for k, end in enumerate(found.ends):
-        values = [values[k] for values in found.rates.values()]
+    for k, end in enumerate(report.ends):
+        values = [values[k] for values in report.rates.values()]
         rates = [MISSING if value is None else GROUPED_DIGITS_3(value) for value in values]
-        reason = max(found.stalls, key=lambda name: found.stalls[name][k])
-        most = f"{reason} {FIXED_0(found.stalls[reason][k])} %" if found.stalls[reason][k] else MISSING
-        rows.append([COUNT(end), *rates, COUNT(found.resident[k]), most])
+        reason = max(report.stalls, key=lambda name: report.stalls[name][k])
+        most = f"{reason} {FIXED_0(report.stalls[reason][k])} %" if report.stalls[reason][k] else MISSING
+        rows.append([COUNT(end), *rates, COUNT(report.resident[k]), most])
     widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
     yield from wrapped(f"{column.title}: {'; '.join(heads)}", width, 4, "bold", "  ")
     for row in rows:

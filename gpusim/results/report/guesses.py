@@ -46,15 +46,15 @@ def guesses(result: Result, column: RunMetrics) -> list[Assumption]:
     """
     if not column.number("kernel.cycles") or not column.group("stalls"):
         return []
-    found = []
+    assumptions = []
     for value in _values(result.config, column):
         lean = find_assumption_share(value.path)
         if lean is None or not value.kind:
             continue
         share = lean.share(column, value.value)
         if share is not None and share >= LEAST:
-            found.append(Assumption(value, min(share, 1.0), lean.of))
-    return sorted(found, key=lambda guess: (-guess.share, guess.value.path))
+            assumptions.append(Assumption(value, min(share, 1.0), lean.of))
+    return sorted(assumptions, key=lambda guess: (-guess.share, guess.value.path))
 
 
 def _values(config: Mapping[str, Any], column: RunMetrics) -> Iterator["ConfigurationValue"]:

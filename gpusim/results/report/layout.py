@@ -55,13 +55,13 @@ def fitted(text: str, indent: int, out: TextIO) -> str:
 def columns(label: str, cells: Sequence[str], label_width: int, cell_width: int, style: str = "") -> list[Line]:
     """Lay out a label and one cell for each column; a cell that is too long continues on further lines."""
     parts = [textwrap.wrap(cell, cell_width - 1, break_on_hyphens=False) or [""] for cell in cells]
-    found: list[Line] = []
+    lines: list[Line] = []
     for number in range(max(map(len, parts))):
         line = [((label if number == 0 else "").ljust(label_width), "")]
         for part in parts:
             line.append(((part[number] if number < len(part) else "").ljust(cell_width), style))
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def write(lines: Iterable[Line], out: TextIO) -> None:

@@ -53,15 +53,15 @@ class PerformanceFinding(NamedTuple):
 
 def findings(rules: Iterable[PerformanceRule], measured: RunMetrics) -> list[PerformanceFinding]:
     """Return the findings of the rules about a run, the most important first."""
-    found, name = [], f"{measured.name}: " if measured.name else ""
+    findings, name = [], f"{measured.name}: " if measured.name else ""
     for rule in rules:
         share = rule.measure(measured)
         if share is None or share <= rule.above:
             continue
         figures = {"measure": PERCENT(share), **(rule.figures(measured) if rule.figures else {})}
         text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
-        found.append(PerformanceFinding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
-    return sorted(found, key=lambda finding: -finding.rank)
+        findings.append(PerformanceFinding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
+    return sorted(findings, key=lambda finding: -finding.rank)
 
 
 def format_location(spot: Mapping[str, Any]) -> str:

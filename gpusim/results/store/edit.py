@@ -58,17 +58,17 @@ def give_name(path: Path, which: str, name: str | None, move: bool = False) -> N
     with StoreReader(path) as results:
         sweep = sweep_meant(results, which)
         table, number = ("sweeps", sweep) if sweep is not None else ("runs", results.run(which)["id"])
-        holders = [(held, row["id"]) for held in _NAMED for row in results.table(held, name=name)] if name else []
+        holders = [(named, row["id"]) for named in _NAMED for row in results.table(named, name=name)] if name else []
     others = [holder for holder in holders if holder != (table, number)]
     if others and not move:
-        held, holder = others[0]
+        named, holder = others[0]
         raise UserError(
-            f"{path}: {_NAMED[held]} {holder} is called '{name}': --move gives the name to {_NAMED[table]} {number}"
+            f"{path}: {_NAMED[named]} {holder} is called '{name}': --move gives the name to {_NAMED[table]} {number}"
             " instead"
         )
     with _changing(path) as db:
-        for held in _NAMED:
-            db.execute(f"UPDATE {held} SET name = NULL WHERE name = ?", [name])
+        for named in _NAMED:
+            db.execute(f"UPDATE {named} SET name = NULL WHERE name = ?", [name])
         db.execute(f"UPDATE {table} SET name = ? WHERE id = ?", [name, number])
 
 

@@ -156,19 +156,19 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StoreError for a file that is no store, or of a version that this gpusim does not know."""
-    found = _version(connection)
+    schema = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        if tables or found:
+        if tables or schema:
             raise StoreError(f"{path}: is an SQLite file of something else, not a store of gpusim; {_UNCHANGED}")
-    elif found > version():
+    elif schema > version():
         raise StoreError(
-            f"{path}: was written by a newer gpusim (version {found} of the store's tables; this one, {__version__}, "
+            f"{path}: was written by a newer gpusim (version {schema} of the store's tables; this one, {__version__}, "
             f"knows {version()}): use that, or another store; {_UNCHANGED}"
         )
-    elif 0 < found < min(scripts()):
+    elif 0 < schema < min(scripts()):
         raise StoreError(
-            f"{path}: was written before gpusim 0.2.0 (version {found} of the store's tables) and cannot be read: use"
+            f"{path}: was written before gpusim 0.2.0 (version {schema} of the store's tables) and cannot be read: use"
             f" another store; {_UNCHANGED}"
         )
 

@@ -227,13 +227,13 @@ class StoreWriter:
     def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
         """Return the number of a sweep by this code, which is added if need be. points: how many it will have."""
         key = (identity, sources_hash())
-        said = {"title": title, "specification": json.dumps(specification), "points": points}
+        values = {"title": title, "specification": json.dumps(specification), "points": points}
         with writing(self._connection, self.path) as db:
             row = db.execute("SELECT id FROM sweeps WHERE hash = ? AND sources = ?", key).fetchone()
             if row is None:
-                return _insert(db, "sweeps", {"hash": key[0], "sources": key[1], "started": now(), **said})
-            columns = ", ".join(f"{column} = ?" for column in said)
-            db.execute(f"UPDATE sweeps SET {columns} WHERE id = ?", [*said.values(), row[0]])
+                return _insert(db, "sweeps", {"hash": key[0], "sources": key[1], "started": now(), **values})
+            columns = ", ".join(f"{column} = ?" for column in values)
+            db.execute(f"UPDATE sweeps SET {columns} WHERE id = ?", [*values.values(), row[0]])
         return int(row[0])
 
     def choose(self, sweep: int, first: int, points: Sequence[Mapping[str, Any]]) -> None:

@@ -69,28 +69,28 @@ def _plain_part(part: PartRecord) -> dict[str, Any]:
     }
 
 
-def _restored_part(held: Mapping[str, Any]) -> PartRecord:
-    facts, verification = held["facts"], held["verification"]
+def _restored_part(data: Mapping[str, Any]) -> PartRecord:
+    facts, verification = data["facts"], data["verification"]
     return PartRecord(
-        held["name"],
-        held["what"],
-        held["values"],
-        [PartLaunch(kernel, None, *flags) for kernel, *flags in held["launches"]],
+        data["name"],
+        data["what"],
+        data["values"],
+        [PartLaunch(kernel, None, *flags) for kernel, *flags in data["launches"]],
         None if facts is None else restored_facts(facts),
         None if verification is None else VerificationFacts(**verification),
     )
 
 
-def _restored_record(held: Mapping[str, Any]) -> RunRecord:
-    verification, energy, choice = held["verification"], held["energy"], held.get("choice")  # older ones have none
+def _restored_record(data: Mapping[str, Any]) -> RunRecord:
+    verification, energy, choice = data["verification"], data["energy"], data.get("choice")  # older ones have none
     return RunRecord(
-        **{name: value for name, value in held.items() if name not in _NESTED},
-        launches=[restored_facts(facts) for facts in held["launches"]],
+        **{name: value for name, value in data.items() if name not in _NESTED},
+        launches=[restored_facts(facts) for facts in data["launches"]],
         verification=None if verification is None else VerificationFacts(**verification),
-        commands=[CommandTimes(**command) for command in held["commands"]],
+        commands=[CommandTimes(**command) for command in data["commands"]],
         energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
         choice=None if choice is None else KernelChoice(**choice),
-        parts=[_restored_part(part) for part in held.get("parts", ())],
+        parts=[_restored_part(part) for part in data.get("parts", ())],
     )
 
 
@@ -110,14 +110,16 @@ def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
     }
 
 
-def restored_facts(held: Mapping[str, Any]) -> RunFacts:
+def restored_facts(data: Mapping[str, Any]) -> RunFacts:
     """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
-    facts = RunFacts.of(held["partial"], **held["sections"])
-    facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
-    facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in held["patterns"]]
-    facts.series = CountSeries(**held["series"]) if "series" in held else None
-    facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
-    facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
+    facts = RunFacts.of(data["partial"], **data["sections"])
+    facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in data["hotspots"]]
+    facts.patterns = [
+        Pattern(**{**pattern, "source": _restored_line(pattern["source"])}) for pattern in data["patterns"]
+    ]
+    facts.series = CountSeries(**data["series"]) if "series" in data else None
+    facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in data["resident"]]
+    facts.sampling = None if data["sampling"] is None else _restored_sampling(data["sampling"])
     return facts
 
 
@@ -137,16 +139,16 @@ def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
     return held | {"doubts": doubts}
 
 
-def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
+def _restored_sampling(data: Mapping[str, Any]) -> Sampling:
     doubts = []
-    for doubt in held["doubts"]:
+    for doubt in data["doubts"]:
         held_vector = doubt["vector"]
         keys = tuple((section, name) for section, name in held_vector["keys"])
         vector = CountVector(keys, tuple(held_vector["sizes"]), tuple(held_vector["whole"]))
         deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
         replicates = Replicates(doubt["factor"], deviations, doubt["shared"])
         doubts.append(UncertaintyComponent(vector, replicates, doubt["times"]))
-    return Sampling(**{**held, "doubts": tuple(doubts)})
+    return Sampling(**{**data, "doubts": tuple(doubts)})
 
 
 def _plain_line(line: SourceLine | None) -> list[Any] | None:

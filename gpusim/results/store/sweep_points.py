@@ -63,13 +63,13 @@ def load_sweep_data(
         values = {path: row[path] for path in table.axes} | ({VARIANT: row["variant"]} if several else {})
         held = {**configuration, **row}
         widths = {path: row.get(f"{path}_half_width") or 0.0 for path in table.metrics}
-        measured = {text: value for text, one in expressions.items() if (value := _estimate(one, held, widths))}
+        measured = {text: value for text, each in expressions.items() if (value := _estimate(each, held, widths))}
         run = row["run"]
         label = f"run {names[run]} ({run})" if run in names else f"run {run}"
         places.append(SweepPoint(row["point"], values, measured, label))
     axes = {path: ordered(values) for path, values in table.axes.items()}
     if several:
-        axes[VARIANT] = list(dict.fromkeys(one.values[VARIANT] for one in places))
+        axes[VARIANT] = list(dict.fromkeys(point.values[VARIANT] for point in places))
     given = specification.get("roles") or {}
     return SweepData(
         title=table.title,
@@ -100,12 +100,12 @@ def _configuration(results: "StoreReader", sweep: int) -> dict[str, Any]:
     )
 
 
-def _estimate(expression: Expression, held: dict[str, Any], widths: dict[str, float]) -> Estimate | None:
+def _estimate(expression: Expression, values: dict[str, Any], widths: dict[str, float]) -> Estimate | None:
     """Return an expression's value at a point; None where a value is missing or is no number."""
     if any(
-        isinstance(held.get(path), bool) or not isinstance(held.get(path), int | float) for path in expression.paths
+        isinstance(values.get(path), bool) or not isinstance(values.get(path), int | float) for path in expression.paths
     ):
         return None
     with suppress(UserError, ValueError):  # values that do not go together: a division by zero
-        return expression.estimate(held, widths)
+        return expression.estimate(values, widths)
     return None

@@ -160,17 +160,17 @@ class SweepTable(QueryTable):
 
         metric = self._column(metric or self.usual_metric)
         apart, workload, design = (self._with_role(role) for role in ("environment", "workload", "design"))
-        found: list[int] = []
+        chosen: list[int] = []
         for rows in self._grouped(range(len(self)), apart).values():
             wanted = len(self._grouped(rows, workload))
-            held = []
+            ranked = []
             for numbers in self._grouped(rows, [*design, "variant"]).values() if wanted > 1 else ([n] for n in rows):
                 values = [value for n in numbers if (value := self._estimate(self[n], metric)) is not None]
                 if values and (wanted == 1 or len(values) == wanted):
-                    held.append((mean_of(values) if wanted > 1 else values[0], numbers))
-            held.sort(key=lambda item: item[0][0] if least else -item[0][0])
-            found += [n for value, numbers in held if not differ(value, held[0][0]) for n in numbers]
-        return QueryTable(self.columns, [self.rows[n] for n in found])
+                    ranked.append((mean_of(values) if wanted > 1 else values[0], numbers))
+            ranked.sort(key=lambda item: item[0][0] if least else -item[0][0])
+            chosen += [n for value, numbers in ranked if not differ(value, ranked[0][0]) for n in numbers]
+        return QueryTable(self.columns, [self.rows[n] for n in chosen])
 
     def pareto(self, *objectives: Objective) -> QueryTable:
         """Return the rows that no other row of the same workload and environment beats: one that is nowhere larger, and

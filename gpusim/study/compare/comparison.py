@@ -72,18 +72,18 @@ def compare(sides: Sequence[ComparedRun]) -> Comparison:
     """Compare two sides or more with the first; raises UserError where they have no part in common."""
     if len(sides) < 2:
         raise UserError("compare: two runs or more are needed")
-    if all(len(one.parts) == 1 for one in sides):  # whatever they are called: a dense run beside a sparse one
-        held = [("", [next(iter(one.parts.values())) for one in sides])]
+    if all(len(side.parts) == 1 for side in sides):  # whatever they are called: a dense run beside a sparse one
+        pairs = [("", [next(iter(side.parts.values())) for side in sides])]
         alone: list[str] = []
     else:
-        names = list(dict.fromkeys(name for one in sides for name in one.parts))
-        common = [name for name in names if all(name in one.parts for one in sides)]
+        names = list(dict.fromkeys(name for side in sides for name in side.parts))
+        common = [name for name in names if all(name in side.parts for side in sides)]
         alone = [name for name in names if name not in common]
-        held = [(name, [one.parts[name] for one in sides]) for name in common]
-    if not held:
-        listed = "; ".join(f"{one.label} has {', '.join(map(repr, one.parts))}" for one in sides)
+        pairs = [(name, [side.parts[name] for side in sides]) for name in common]
+    if not pairs:
+        listed = "; ".join(f"{side.label} has {', '.join(map(repr, side.parts))}" for side in sides)
         raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
-    parts = sorted((_part(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
+    parts = sorted((_part(name, found) for name, found in pairs), key=lambda part: -abs(part.difference_us))
     return Comparison(sides, _configuration(sides), parts, alone)
 
 

@@ -65,15 +65,15 @@ def side(text: str, store: Path) -> ComparedRun:
         return _chosen(_of_store(results, name), chosen)
 
 
-def _chosen(found: ComparedRun, part: str) -> ComparedRun:
+def _chosen(run: ComparedRun, part: str) -> ComparedRun:
     """Return the side with only the part of that name; unchanged if the name is empty."""
     if not part:
-        return found
-    if part not in found.parts:
-        named = [name for name in found.parts if name]
+        return run
+    if part not in run.parts:
+        named = [name for name in run.parts if name]
         said = unknown_name("part", part, named) if named else f"it has no parts, so none is called '{part}'"
-        raise UserError(f"{found.label}: {said}")
-    return ComparedRun(f"{found.label}:{part}", found.title, {"": found.parts[part]}, found.configuration, found.units)
+        raise UserError(f"{run.label}: {said}")
+    return ComparedRun(f"{run.label}:{part}", run.title, {"": run.parts[part]}, run.configuration, run.units)
 
 
 def _is_file(name: str) -> bool:

@@ -141,8 +141,8 @@ def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepCompari
     if TIME not in metrics:
         raise UserError(f"{results.path}: no run in it was timed")
     sweeps = [results.sweep(number, *metrics) for number in numbers]
-    axes = list(dict.fromkeys(path for one in sweeps for path, values in one.axes.items() if len(values) > 1))
-    sides = [_side(results, one, axes, metrics) for one in sweeps]
+    axes = list(dict.fromkeys(path for sweep in sweeps for path, values in sweep.axes.items() if len(values) > 1))
+    sides = [_side(results, sweep, axes, metrics) for sweep in sweeps]
     keys = [key for key in sides[0].points if all(key in side.points for side in sides)]
     if not keys:
         raise UserError(
@@ -157,7 +157,7 @@ def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepCompari
         means=[_mean(points, number) for number in range(1, len(sides))],
         moved=[_moved(points, number) for number in range(1, len(sides))],
         alone=[[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
-        unfinished=[one.planned - len({row["point"] for row in one if row["state"] == "done"}) for one in sweeps],
+        unfinished=[sweep.planned - len({row["point"] for row in sweep if row["state"] == "done"}) for sweep in sweeps],
     )
 
 
@@ -233,14 +233,14 @@ _Pairs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any], float]]
 
 
 def _of_rule(rule: ComparisonRule, pairs: _Pairs, slower: bool) -> QuantityChange | None:
-    measured = [(found, ratio) for a, b, ratio in pairs if (found := rules.moved(rule, a, b)) is not None]
+    measured = [(moved, ratio) for a, b, ratio in pairs if (moved := rules.moved(rule, a, b)) is not None]
     if not measured:
         return None
-    before, after, change = (statistics.fmean(found[part] for found, _ in measured) for part in range(3))
+    before, after, change = (statistics.fmean(moved[part] for moved, _ in measured) for part in range(3))
     if not rules.is_reportable(rule, change):
         return None
-    spoken = sum(rules.is_reportable(rule, found[2]) for found, _ in measured)
-    with_time = _correlation([found[2] for found, _ in measured], [ratio for _, ratio in measured])
+    spoken = sum(rules.is_reportable(rule, moved[2]) for moved, _ in measured)
+    with_time = _correlation([moved[2] for moved, _ in measured], [ratio for _, ratio in measured])
     against = rules.goes_against(rule, change, slower)
     return QuantityChange(
         topic=rule.topic,
@@ -267,30 +267,30 @@ def _rooflines(pairs: _Pairs) -> list[QuantityChange]:
     bounds = [(rules.nearest_roofline(a), rules.nearest_roofline(b)) for a, b, _ in pairs]
     known = [(a, b) for a, b in bounds if a is not None and b is not None]
     others = Counter((a[0], b[0]) for a, b in known if a[0] != b[0])
-    found = []
+    changes = []
     for (first, second), count in others.most_common():
         near = [(a[1], b[1]) for a, b in known if (a[0], b[0]) == (first, second)]
         before, after = (statistics.fmean(values) for values in zip(*near, strict=True))
         text = f"bound by {second} instead of {first}: {PERCENT(before)} → {PERCENT(after)} of the cycles"
-        found.append(QuantityChange("roofline", text, after - before, count, len(known), None))
-    return found
+        changes.append(QuantityChange("roofline", text, after - before, count, len(known), None))
+    return changes
 
 
 def _fixed(
     results: StoreReader, sides: Sequence[_ComparedSweep], axes: Sequence[str], keys: Sequence[_Key]
 ) -> dict[str, Sequence[Any]]:
     """Return what differs besides the axes: values of the first pairs' configurations, and the sweeps' code."""
-    found: dict[str, list[list[Any]]] = {}
+    fixed: dict[str, list[list[Any]]] = {}
     listed = keys[:MOST_CONFIGURATIONS]
     for key in listed:
         held = [dict(leaves(results.configuration(side.points[key][0]["run"]))) for side in sides]
         for path in dict.fromkeys(path for one in held for path in one):
             values = [one.get(path) for one in held]
             if path not in axes and any(value != values[0] for value in values):
-                found.setdefault(path, []).append(values)
+                fixed.setdefault(path, []).append(values)
     differing: dict[str, Sequence[Any]] = {
         path: values[0] if len(values) == len(listed) and all(v == values[0] for v in values) else [VARIES] * len(sides)
-        for path, values in found.items()
+        for path, values in fixed.items()
     }
     codes = [side.sweep.sources for side in sides]
     return differing | ({_OF_CODE: codes} if len(set(codes)) > 1 else {})

@@ -18,24 +18,24 @@ SAME = "not distinguishable"
 MOST_ALONE = 4  # points named that not all sweeps have
 
 
-def show(found: SweepComparison, out: TextIO, everything: bool = False) -> None:
+def show(comparison: SweepComparison, out: TextIO, everything: bool = False) -> None:
     """Print a comparison: the mean, what changed, the points whose time changed most; everything: all points."""
-    letters = [letter(number) for number in range(len(found.sweeps))]
-    for one, sweep in zip(letters, found.sweeps, strict=True):
-        print(f"{one}  {sweep.label}: {sweep.title}", file=out)
-    if found.fixed:
-        show_configuration("beside the axes", found.fixed, letters, out, MOST_VALUES if not everything else None)
+    letters = [letter(number) for number in range(len(comparison.sweeps))]
+    for name, sweep in zip(letters, comparison.sweeps, strict=True):
+        print(f"{name}  {sweep.label}: {sweep.title}", file=out)
+    if comparison.fixed:
+        show_configuration("beside the axes", comparison.fixed, letters, out, MOST_VALUES if not everything else None)
     else:
         print("\nbeside the axes: same configuration, same code", file=out)
-    by = ", ".join(found.axes) or "nothing: one point each"
+    by = ", ".join(comparison.axes) or "nothing: one point each"
     print(file=out)
-    _print(f"{len(found.points)} points in all of them, paired by {by}", out)
-    _show_alone(found, letters, out, everything)
-    for one, mean in zip(letters[1:], found.means, strict=True):
-        _print(f"{one}/{letters[0]}: {_mean(mean, found)}", out)
-    for one, moved in zip(letters[1:], found.moved, strict=True):
-        _show_moved(f"why {one} differs from {letters[0]}, on average of its points", moved, out, everything)
-    _show_points(found, letters, out, everything)
+    _print(f"{len(comparison.points)} points in all of them, paired by {by}", out)
+    _show_alone(comparison, letters, out, everything)
+    for name, mean in zip(letters[1:], comparison.means, strict=True):
+        _print(f"{name}/{letters[0]}: {_mean(mean, comparison)}", out)
+    for name, moved in zip(letters[1:], comparison.moved, strict=True):
+        _show_moved(f"why {name} differs from {letters[0]}, on average of its points", moved, out, everything)
+    _show_points(comparison, letters, out, everything)
 
 
 def _mean(mean: MeanRatio, found: SweepComparison) -> str:
@@ -50,14 +50,14 @@ def _mean(mean: MeanRatio, found: SweepComparison) -> str:
     return text
 
 
-def _show_alone(found: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
-    for one, alone, unfinished in zip(letters, found.alone, found.unfinished, strict=True):
+def _show_alone(comparison: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    for name, alone, unfinished in zip(letters, comparison.alone, comparison.unfinished, strict=True):
         if alone:
             named = alone if everything else alone[:MOST_ALONE]
             more = f"; and {len(alone) - len(named)} more (--all)" if len(named) < len(alone) else ""
-            _print(f"{one} alone has {len(alone)}: {'; '.join(named)}{more}", out)
+            _print(f"{name} alone has {len(alone)}: {'; '.join(named)}{more}", out)
         if unfinished:
-            _print(f"{one} has {unfinished} points that failed or have not been run", out)
+            _print(f"{name} has {unfinished} points that failed or have not been run", out)
 
 
 def _show_moved(head: str, moved: Sequence[QuantityChange], out: TextIO, everything: bool) -> None:
@@ -74,11 +74,11 @@ def _show_moved(head: str, moved: Sequence[QuantityChange], out: TextIO, everyth
         print(f"  {line}", file=out)
 
 
-def _show_points(found: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
-    listed = found.points if everything else found.points[:MOST_PARTS]
+def _show_points(comparison: SweepComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    listed = comparison.points if everything else comparison.points[:MOST_PARTS]
     print("\ntime us, largest change first", file=out)
-    variants = ["variant"] if any(point.variant for point in found.points) else []
-    heads = side_columns((*found.axes, *variants), letters, WHY)
+    variants = ["variant"] if any(point.variant for point in comparison.points) else []
+    heads = side_columns((*comparison.axes, *variants), letters, WHY)
     rows = [
         (
             *map(_plain, point.values.values()),
@@ -89,7 +89,7 @@ def _show_points(found: SweepComparison, letters: Sequence[str], out: TextIO, ev
         )
         for point in listed
     ]
-    Table(heads, rows, notes=more(listed, found.points)).show(out)
+    Table(heads, rows, notes=more(listed, comparison.points)).show(out)
 
 
 def _why(point: PointComparison) -> str:
@@ -114,14 +114,14 @@ def _print(text: str, out: TextIO) -> None:
     print(fitted(text, 4, out), file=out)
 
 
-def document(found: SweepComparison) -> dict[str, Any]:
+def document(comparison: SweepComparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
     return {
-        "sweeps": [{"number": one.number, "name": one.name, "title": one.title} for one in found.sweeps],
-        "axes": list(found.axes),
-        "configuration": dict(found.fixed),
-        "mean": [asdict(mean) for mean in found.means],
-        "moved": [[asdict(one) for one in moved] for moved in found.moved],
+        "sweeps": [{"number": sweep.number, "name": sweep.name, "title": sweep.title} for sweep in comparison.sweeps],
+        "axes": list(comparison.axes),
+        "configuration": dict(comparison.fixed),
+        "mean": [asdict(mean) for mean in comparison.means],
+        "moved": [[asdict(sweep) for sweep in moved] for moved in comparison.moved],
         "points": [
             {
                 "values": dict(point.values),
@@ -133,8 +133,8 @@ def document(found: SweepComparison) -> dict[str, Any]:
                 "distinguishable": [point.is_distinct(number) for number in range(1, len(point.times))],
                 "why": [[asdict(finding) for finding in why] for why in point.why],
             }
-            for point in found.points
+            for point in comparison.points
         ],
-        "not_in_all": [list(alone) for alone in found.alone],
-        "unfinished": list(found.unfinished),
+        "not_in_all": [list(alone) for alone in comparison.alone],
+        "unfinished": list(comparison.unfinished),
     }

@@ -14,24 +14,24 @@ from gpusim.study.compare.views import WHY, letter, side_columns
 MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
 
 
-def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
+def show(comparison: Comparison, out: TextIO, everything: bool = False) -> None:
     """Print a comparison: what is compared, times, and for the part that changed most why, and its largest changes.
 
     everything: all parts, all changes.
     """
-    letters = [letter(number) for number in range(len(found.sides))]
-    for head, one in zip(letters, found.sides, strict=True):
-        print(f"{head}  {one.label}" + (f": {one.title}" if one.title else ""), file=out)
-    if found.configuration:
-        show_configuration("configuration", found.configuration, letters, out, None if everything else MOST_VALUES)
+    letters = [letter(number) for number in range(len(comparison.sides))]
+    for head, side in zip(letters, comparison.sides, strict=True):
+        print(f"{head}  {side.label}" + (f": {side.title}" if side.title else ""), file=out)
+    if comparison.configuration:
+        show_configuration("configuration", comparison.configuration, letters, out, None if everything else MOST_VALUES)
     else:
         print("\nsame configuration", file=out)
-    if len(found.parts) > 1:
-        _show_parts(found, letters, out, everything)
-    if found.alone:
-        print(f"\nnot in all of them: {', '.join(found.alone)}", file=out)
-    for part in found.parts if everything else found.parts[:1]:
-        _show_part(found, part, letters, out, everything)
+    if len(comparison.parts) > 1:
+        _show_parts(comparison, letters, out, everything)
+    if comparison.alone:
+        print(f"\nnot in all of them: {', '.join(comparison.alone)}", file=out)
+    for part in comparison.parts if everything else comparison.parts[:1]:
+        _show_part(comparison, part, letters, out, everything)
 
 
 def show_configuration(
@@ -48,17 +48,19 @@ def more(listed: Sequence[Any], whole: Collection[Any]) -> list[str]:
     return [f"and {len(whole) - len(listed)} more (--all)"] if len(listed) < len(whole) else []
 
 
-def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
-    listed = found.parts if everything else found.parts[:MOST_PARTS]
+def _show_parts(comparison: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    listed = comparison.parts if everything else comparison.parts[:MOST_PARTS]
     print("\ntime us, largest difference first", file=out)
     rows = []
     for part in listed:
         why = part.why[-1][0].sentence if part.why[-1] else ""
         rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
-    Table(side_columns(["part"], letters, WHY), rows, notes=more(rows, found.parts)).show(out)
+    Table(side_columns(["part"], letters, WHY), rows, notes=more(rows, comparison.parts)).show(out)
 
 
-def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+def _show_part(
+    comparison: Comparison, part: PartComparison, letters: Sequence[str], out: TextIO, everything: bool
+) -> None:
     print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
     if part.times_us[0] is not None:
         times = " → ".join(f"{side} {_time(time)} us" for side, time in zip(letters, part.times_us, strict=True))
@@ -75,7 +77,7 @@ def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], 
         return
     changes = part.changes if everything else part.changes[:MOST_CHANGES]
     print("largest changes", file=out)
-    units = {path: unit for one in found.sides for path, unit in one.units.items()}
+    units = {path: unit for run in comparison.sides for path, unit in run.units.items()}
     rows = [
         (
             c.path,
@@ -88,11 +90,11 @@ def _show_part(found: Comparison, part: PartComparison, letters: Sequence[str], 
     Table(side_columns(["metric"], letters, "unit"), rows, notes=more(changes, part.changes)).show(out)
 
 
-def document(found: Comparison) -> dict[str, Any]:
+def document(comparison: Comparison) -> dict[str, Any]:
     """Return the comparison as a JSON object."""
     return {
-        "sides": [{"label": one.label, "title": one.title} for one in found.sides],
-        "configuration": found.configuration,
+        "sides": [{"label": side.label, "title": side.title} for side in comparison.sides],
+        "configuration": comparison.configuration,
         "parts": [
             {
                 "name": part.name,
@@ -101,9 +103,9 @@ def document(found: Comparison) -> dict[str, Any]:
                 "why": [[asdict(finding) for finding in why] for why in part.why],
                 "changes": [{"path": c.path, "values": c.values, "ratio": c.ratio} for c in part.changes],
             }
-            for part in found.parts
+            for part in comparison.parts
         ],
-        "not_in_all": found.alone,
+        "not_in_all": comparison.alone,
     }
 
 

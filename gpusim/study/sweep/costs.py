@@ -83,7 +83,7 @@ def _by_bounds(
     for number, (point, _) in points.items():
         shared = [point[path] for path, role in roles.items() if role in ("workload", "environment")]
         groups.setdefault(repr(shared), []).append(number)
-    found: dict[int, RunCost] = {}
+    costs: dict[int, RunCost] = {}
     for numbers in groups.values():
         chosen, counted = _spread(numbers), dict[int, RunCost]()
         for number in chosen:
@@ -95,8 +95,8 @@ def _by_bounds(
                 plain_sum(cost.cycles for cost in counted.values()) / len(counted),
                 max(cost.memory_mb for cost in counted.values()),
             )
-            found |= dict.fromkeys(set(numbers) - set(chosen), mean) | counted
-    return found
+            costs |= dict.fromkeys(set(numbers) - set(chosen), mean) | counted
+    return costs
 
 
 def _spread(numbers: Sequence[int]) -> list[int]:

@@ -83,7 +83,7 @@ def _front(swept: SweepData, choice: FigureChoice, look: _FigureStyle, name: str
         raise UserError("front: is of two metrics, the cost first; --x, --y, --by and --baseline are of other figures")
     swept = merged_repeats(swept).at(choice.at)
     swept, by_memory = memory(swept)
-    known = {text for one in swept.places for text in one.measured}
+    known = {text for point in swept.places for text in point.measured}
     wanted = list(choice.metrics) or [text for text in swept.objectives if text in known]
     if len(wanted) < 2:
         wanted = [by_memory or "dram.bytes", *(wanted or [swept.metric])]
@@ -93,9 +93,9 @@ def _front(swept: SweepData, choice: FigureChoice, look: _FigureStyle, name: str
         raise UserError(f"front: no design has values of {cost} and {metric} at every workload")
     rows, _ = sweep_charts.arrange_panels(len(panels), look.width)
     axes = (format_axis_name(cost), format_axis_name(metric))
-    on = [one for one in list(panels.values())[-1] if one.standing]
-    noise = any(one.x[1] or one.y[1] for points in panels.values() for one in points)
-    alt = f"On the front: {'; '.join(names(one.design) for one in on)}." + (
+    on = [point for point in list(panels.values())[-1] if point.standing]
+    noise = any(point.x[1] or point.y[1] for points in panels.values() for point in points)
+    alt = f"On the front: {'; '.join(names(point.design) for point in on)}." + (
         " Values whose intervals overlap are not distinguishable: none of them beats the other." if noise else ""
     )
 
@@ -108,7 +108,7 @@ def _front(swept: SweepData, choice: FigureChoice, look: _FigureStyle, name: str
         title=f"{swept.title}: Pareto front of {metric} against {cost}",
         alt=alt,
         heads=("panel", *paths, axes[0], "± cost", axes[1], "±", "standing"),
-        rows=[(panel, *_front_row(one)) for panel, points in panels.items() for one in points],
+        rows=[(panel, *_front_row(point)) for panel, points in panels.items() for point in points],
         draw=draw,
         size=(look.width, look.height + (rows - 1) * look.row),
         font_size=look.font,

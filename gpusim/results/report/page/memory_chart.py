@@ -142,11 +142,11 @@ def _arrow(axes: Any, source: tuple[float, float], target: tuple[float, float], 
     if x0 == x1:  # one above the other
         x = x0 + _BOX[0] / 2
         ends = (x, y0 if y0 > y1 else y0 + _BOX[1]), (x, y1 + _BOX[1] if y0 > y1 else y1)
-        said = (x + 0.06, (ends[0][1] + ends[1][1]) / 2, "left")
+        label = (x + 0.06, (ends[0][1] + ends[1][1]) / 2, "left")
     else:
         shift = 0.2 if flow.read else 0.44
         ends = (x0 + (_BOX[0] if x1 > x0 else 0.0), y0 + shift), (x1 + (_BOX[0] if x0 > x1 else 0.0), y1 + shift)
-        said = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2 - 0.06, "center")
+        label = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2 - 0.06, "center")
     style = {"arrowstyle": "-|>", "color": COLOURS[0 if flow.read else 5], "linewidth": max(points, _THINNEST)}
     axes.annotate("", xy=ends[1], xytext=ends[0], arrowprops={**style, "shrinkA": 0, "shrinkB": 0})
-    axes.text(said[0], said[1], _amount(flow.size_bytes), ha=said[2], va="bottom", fontsize=6.5)
+    axes.text(label[0], label[1], _amount(flow.size_bytes), ha=label[2], va="bottom", fontsize=6.5)

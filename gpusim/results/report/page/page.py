@@ -58,15 +58,15 @@ def picture_files(
     """
     of = swept if swept is not None else sweep.build_sweep_data(results) if len(results) > 1 else None
     compared = sweep.draw_main_pictures(of) if of is not None else []
-    found = {picture.name: picture for picture in compared}
+    by_name = {picture.name: picture for picture in compared}
     for number, result in enumerate((results if swept is not None else select_detailed(results)).values(), 1):
         prefix = f"r{number}-" if of is not None else ""
-        found |= {f"{prefix}{one.name}": one for drawn in pictures.draw_pictures(result).values() for one in drawn}
+        by_name |= {f"{prefix}{one.name}": one for drawn in pictures.draw_pictures(result).values() for one in drawn}
     for name in names:
-        if not any(name in (key, picture.name) for key, picture in found.items()):
-            valid = dict.fromkeys(picture.name for picture in found.values())
+        if not any(name in (key, picture.name) for key, picture in by_name.items()):
+            valid = dict.fromkeys(picture.name for picture in by_name.values())
             raise UserError(f"--picture: {unknown_name('picture', name, valid)}")
-    wanted = {key: one for key, one in found.items() if key in names or one.name in names} if names else found
+    wanted = {key: one for key, one in by_name.items() if key in names or one.name in names} if names else by_name
     if compared and not names:
         wanted = {picture.name: picture for picture in compared}
     return {

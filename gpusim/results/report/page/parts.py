@@ -63,14 +63,14 @@ def summary(result: Result) -> Element:
     remarks += [remark for column in result.columns for remark in column.remarks]
     remarks += result.remarks
     heads = ("", *(column.name or "value" for column in result.columns))
-    found = top_findings(result, 5)
+    top = top_findings(result, 5)
     return tag(
         "section",
         tag("h3", "Summary"),
         [tag("p", remark, class_="remark") for remark in remarks],
         table("Summary", heads, rows, sortable=False),
-        tag("h4", "Look at") if found else None,
-        _rules(found) if found else None,
+        tag("h4", "Look at") if top else None,
+        _rules(top) if top else None,
     )
 
 
@@ -162,14 +162,14 @@ def _guesses(result: Result, column: RunMetrics) -> Element:
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel
     rows = [
         (
-            one.value.path,
-            str(one.value.value),
-            one.value.kind,
-            (GROUPED_DIGITS_3(100 * one.share), one.share),
-            one.of,
-            one.value.source,
+            guess.value.path,
+            str(guess.value.value),
+            guess.value.kind,
+            (GROUPED_DIGITS_3(100 * guess.share), guess.share),
+            guess.of,
+            guess.value.source,
         )
-        for one in guesses(result, column)
+        for guess in guesses(result, column)
     ]
     return table(
         f"Values without a source, {title}",

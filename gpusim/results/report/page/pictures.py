@@ -68,15 +68,15 @@ def _names(measured: Sequence[RunMetrics]) -> list[str]:
 def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
     """Draw the instruction roofline of Ding and Williams (PMBS 2019): vector instructions over 64-byte transactions."""
     points, roofs, peak = [], dict[str, float](), 0.0
-    for one in measured:
-        cycles, clock = one.number("kernel.cycles"), one.number("kernel.clock_ghz")
-        vector = one.number("kernel.valu_instructions")
+    for launch in measured:
+        cycles, clock = launch.number("kernel.cycles"), launch.number("kernel.clock_ghz")
+        vector = launch.number("kernel.valu_instructions")
         if not cycles or not vector:
             continue
-        peak = max(peak, compute_units(one) * clock)
-        for level, transactions, rate in _levels(one):
+        peak = max(peak, compute_units(launch) * clock)
+        for level, transactions, rate in _levels(launch):
             if transactions:
-                points.append((one.name or one.kernel, level, vector / transactions, vector / cycles * clock))
+                points.append((launch.name or launch.kernel, level, vector / transactions, vector / cycles * clock))
                 roofs[level] = max(roofs.get(level, 0.0), rate)
     if not points or not peak:
         return None
@@ -104,18 +104,18 @@ def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
     )
 
 
-def _levels(one: RunMetrics) -> list[tuple[str, float, float]]:
+def _levels(launch: RunMetrics) -> list[tuple[str, float, float]]:
     """Return each memory level's name, its transactions, and the most that it can do in a nanosecond."""
-    cycles, clock = one.number("kernel.cycles"), one.number("kernel.clock_ghz")
-    found = [("L1", one.number("l1.transactions"), compute_units(one) * clock)]
+    cycles, clock = launch.number("kernel.cycles"), launch.number("kernel.clock_ghz")
+    levels = [("L1", launch.number("l1.transactions"), compute_units(launch) * clock)]
     for level, transactions, bound in (
-        ("L2", one.number("l2.transactions"), "roofline.l2"),
-        ("DRAM", one.number("dram.bytes") / 64, "roofline.dram"),
+        ("L2", launch.number("l2.transactions"), "roofline.l2"),
+        ("DRAM", launch.number("dram.bytes") / 64, "roofline.dram"),
     ):
-        fewest = one.number(bound)  # cycles in which the level could have done it
+        fewest = launch.number(bound)  # cycles in which the level could have done it
         if fewest and cycles:
-            found.append((level, transactions, transactions / fewest * clock))
-    return found
+            levels.append((level, transactions, transactions / fewest * clock))
+    return levels
 
 
 def _bounds(measured: Sequence[RunMetrics]) -> Picture | None:
@@ -140,16 +140,18 @@ def _stalls(measured: Sequence[RunMetrics]) -> Picture | None:
 
 
 def _hit_rates(measured: Sequence[RunMetrics]) -> Picture | None:
-    caches = {cache: path for cache, path in _CACHES.items() if any(one.get(path) is not None for one in measured)}
+    caches = {
+        cache: path for cache, path in _CACHES.items() if any(launch.get(path) is not None for launch in measured)
+    }
     if not caches:
         return None
     if len(measured) <= 4:
         series = {
-            name: [_percent(one.get(path)) for path in caches.values()]
-            for name, one in zip(_distinct(_names(measured)), measured, strict=True)
+            name: [_percent(launch.get(path)) for path in caches.values()]
+            for name, launch in zip(_distinct(_names(measured)), measured, strict=True)
         }
         return _bars("hit-rates", "Hit rates", list(caches), series, "% of the accesses")
-    series = {cache: [_percent(one.get(path)) for one in measured] for cache, path in list(caches.items())[:2]}
+    series = {cache: [_percent(launch.get(path)) for launch in measured] for cache, path in list(caches.items())[:2]}
     return _bars("hit-rates", "Hit rates by layer", _names(measured), series, "% of the accesses")
 
 
@@ -217,16 +219,16 @@ def _numbered(name: str, result: Result, n: int) -> str:
 def _guesses(result: Result, n: int) -> Picture | None:
     """Draw what hangs at most, in column `n`, on each value without a source, by the kind of the value."""
     column = result.columns[n]
-    found = guesses(result, column)[:_MOST_GUESSES]
-    if not found:
+    ranked = guesses(result, column)[:_MOST_GUESSES]
+    if not ranked:
         return None
-    kinds = list(dict.fromkeys(guess.value.kind for guess in found))
-    parts = {kind: [100 * guess.share * (guess.value.kind == kind) for guess in found] for kind in kinds}
+    kinds = list(dict.fromkeys(guess.value.kind for guess in ranked))
+    parts = {kind: [100 * guess.share * (guess.value.kind == kind) for guess in ranked] for kind in kinds}
     title = f"Values without a source, {column.name}" if column.name else "Values without a source"
-    rows = [guess.value.path for guess in found]
-    table = [(g.value.path, str(g.value.value), g.value.kind, 100 * g.share, g.of) for g in found]
+    rows = [guess.value.path for guess in ranked]
+    table = [(g.value.path, str(g.value.value), g.value.kind, 100 * g.share, g.of) for g in ranked]
     axis = "% of what it takes part in, at most"
-    most = found[0]
+    most = ranked[0]
     return Picture(
         name=_numbered("guesses", result, n),
         title=title,

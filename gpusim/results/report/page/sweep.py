@@ -135,14 +135,16 @@ def points_table(swept: SweepData) -> Element:
     """Make the table of points, which lies folded below the pictures where they are many."""
     axes = list(swept.axes)[:MOST_AXES]
     left = list(swept.axes)[MOST_AXES:]
-    shown = list(dict.fromkeys(text for one in swept.places for text in one.measured))
+    shown = list(dict.fromkeys(text for point in swept.places for text in point.measured))
     rows = []
-    for one in swept.places:
+    for point in swept.places:
         values = [
-            (format_axis_value(value), value if is_number(value) else None) for value in map(one.values.get, axes)
+            (format_axis_value(value), value if is_number(value) else None) for value in map(point.values.get, axes)
         ]
-        measured = [(format_estimate(found), found[0]) if (found := one.measured.get(text)) else "–" for text in shown]
-        rows.append((one.run, *values, *measured))
+        measured = [
+            (format_estimate(found), found[0]) if (found := point.measured.get(text)) else "–" for text in shown
+        ]
+        rows.append((point.run, *values, *measured))
     more = f"; {len(left)} further values differ: {', '.join(left)}" if left else ""
     caption = f"Points: what differs, then what was measured{more}"
     made = table(caption, ("run", *axes, *map(format_axis_name, shown)), rows)

@@ -126,21 +126,29 @@ def fronts(figure: Any, panels: Mapping[str, Sequence[FrontPoint]], names: tuple
             (("not distinguishable",), COLOURS[1], "s", "not distinguishable"),
             (("front",), COLOURS[0], "o", "Pareto front"),
         ):
-            some = [one for one in points if one.standing in standings]
+            some = [point for point in points if point.standing in standings]
             if some:
-                axes.plot([one.x[0] for one in some], [one.y[0] for one in some], mark, color=colour, label=name)
-        best = sorted((one.x[0], one.y[0]) for one in points if one.standing == "front")
+                axes.plot(
+                    [point.x[0] for point in some], [point.y[0] for point in some], mark, color=colour, label=name
+                )
+        best = sorted((point.x[0], point.y[0]) for point in points if point.standing == "front")
         axes.plot(*zip(*best, strict=True), color=COLOURS[0], drawstyle="steps-post", linewidth=1) if best else None
-        for one in points:
-            if one.x[1] or one.y[1]:
+        for point in points:
+            if point.x[1] or point.y[1]:
                 axes.errorbar(
-                    [one.x[0]], [one.y[0]], xerr=[one.x[1]], yerr=[one.y[1]], fmt="none", ecolor=_GREY, capsize=2
+                    [point.x[0]],
+                    [point.y[0]],
+                    xerr=[point.x[1]],
+                    yerr=[point.y[1]],
+                    fmt="none",
+                    ecolor=_GREY,
+                    capsize=2,
                 )
         if len(panels) > 1:
             axes.set_title(label(panel))
         axes.yaxis.set_major_formatter(lambda value, _: amount(float(value)))
-        if len({one.x[0] for one in points}) > 1:
-            _logarithmic(axes, [one.x[0] for one in points])
+        if len({point.x[0] for point in points}) > 1:
+            _logarithmic(axes, [point.x[0] for point in points])
     for axes in list(drawn.flat)[len(panels) :]:
         axes.remove()
     figure.supxlabel(label(names[0]), fontsize="medium")

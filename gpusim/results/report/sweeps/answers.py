@@ -48,7 +48,7 @@ def _best_of_each(swept: SweepData, metric: str) -> Iterator[str]:
 
 def _best(swept: SweepData, metric: str) -> list[str]:
     designs, workloads = swept.designs(metric), swept.groups(swept.with_role("workload"))
-    whole = [one for one in designs if one.mean is not None]
+    whole = [design for design in designs if design.mean is not None]
     mean = f", geometric mean over {_workloads(swept)}" if len(workloads) > 1 else ""
     if not swept.with_role("design"):
         return _by_workload(swept, metric)
@@ -58,14 +58,18 @@ def _best(swept: SweepData, metric: str) -> list[str]:
     best = find_best_design(whole, least)
     value = f"{format_estimate(_mean(best))} {unit_of(metric)}".rstrip()
     how = "least" if least else "most"
-    same = [one for one in whole if one is not best and not differ(_mean(one), _mean(best))]
+    same = [design for design in whole if design is not best and not differ(_mean(design), _mean(best))]
     if len(same) == len(whole) - 1 > 0:
         noise = "cannot be told apart" if _mean(best)[1] else "is the same"
         return [f"{metric} of all {len(whole)} designs {noise}: {value}{mean}", *_smallest(best, same)]
     lines = [f"{how} {metric}: {value}{mean}, at {names(best.values)}"]
     if same:
-        listed = "; ".join(names(one.values) for one in same[:MOST_NAMED])
-        noise = "not distinguishable from it" if _mean(best)[1] or any(_mean(one)[1] for one in same) else "equal to it"
+        listed = "; ".join(names(design.values) for design in same[:MOST_NAMED])
+        noise = (
+            "not distinguishable from it"
+            if _mean(best)[1] or any(_mean(design)[1] for design in same)
+            else "equal to it"
+        )
         more = f" and {len(same) - MOST_NAMED} more" if len(same) > MOST_NAMED else ""
         lines.append(f"{noise}: {listed}{more}")
     lines += _smallest(best, same)
@@ -182,13 +186,13 @@ def roles_line(swept: SweepData) -> str:
 def _limits(swept: SweepData, metric: str) -> list[str]:
     """Say which constraints keep the best design, or one of the front, from a neighbour, and which values miss some."""
     lines = []
-    whole = [one for one in swept.designs(metric) if one.mean is not None] if swept.with_role("design") else []
+    whole = [design for design in swept.designs(metric) if design.mean is not None] if swept.with_role("design") else []
     if whole and not swept.with_role("environment"):
-        objectives = [text for text in swept.objectives if any(text in one.measured for one in swept.places)]
-        chosen = [one.design for one in find_front(swept, objectives)] if len(objectives) > 1 else []
+        objectives = [text for text in swept.objectives if any(text in point.measured for point in swept.places)]
+        chosen = [ranked.design for ranked in find_front(swept, objectives)] if len(objectives) > 1 else []
         what = "the front" if chosen else "the best design"
         chosen = chosen or [find_best_design(whole, swept.is_minimized(metric))]
-        for text in dict.fromkeys(text for one in chosen for text in binding(swept, one.values)):
+        for text in dict.fromkeys(text for design in chosen for text in binding(swept, design.values)):
             lines.append(f"{what} is shaped by a constraint, which forbids a neighbour of it: {text}")
     for axis, value, other, there in partial_values(swept) if swept.method == "grid" else ():
         lines.append(

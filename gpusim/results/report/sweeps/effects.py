@@ -63,7 +63,7 @@ class Effects:
 
 def compute_effects(swept: SweepData, metric: str) -> Effects:
     """Return how much each axis of design matters for a metric."""
-    places = [one for one in swept.places if metric in one.measured]
+    places = [point for point in swept.places if metric in point.measured]
     axes = swept.with_role("design")
     fixed = swept.with_role("workload", "environment")
     exact = _is_grid(places, axes, fixed)
@@ -79,7 +79,7 @@ def compute_effects(swept: SweepData, metric: str) -> Effects:
             if share > HARDLY:
                 together[pair] = share
     found = [_effect(swept, places, axis, metric, shares.get(axis)) for axis in axes]
-    found.sort(key=lambda one: (-(one.share or 0.0), -one.most))
+    found.sort(key=lambda effect: (-(effect.share or 0.0), -effect.most))
     return Effects(metric, found, exact, fit, dict(sorted(together.items(), key=lambda item: -item[1])))
 
 
@@ -87,17 +87,17 @@ def _effect(swept: SweepData, places: Sequence[SweepPoint], axis: str, metric: s
     others = [path for path in swept.axes if path != axis]
     workload = swept.with_role("workload")
     sets: dict[Key, list[SweepPoint]] = {}
-    for one in places:
-        sets.setdefault(tuple(one.values[path] for path in others), []).append(one)
+    for point in places:
+        sets.setdefault(tuple(point.values[path] for path in others), []).append(point)
     changes, distinct, by_workload = [], False, dict[Key, float]()
-    for held in sets.values():
-        if len(held) < 2:
+    for group in sets.values():
+        if len(group) < 2:
             continue
-        estimates = sorted(one.measured[metric] for one in held)
+        estimates = sorted(point.measured[metric] for point in group)
         least, largest = estimates[0], estimates[-1]
         changes.append(_change(least[0], largest[0]))
         distinct = distinct or any(differ(a, b) for a, b in itertools.combinations(estimates, 2))
-        key = tuple(held[0].values[path] for path in workload)
+        key = tuple(group[0].values[path] for path in workload)
         by_workload[key] = max(by_workload.get(key, 0.0), changes[-1])
     typical = math.fsum(changes) / len(changes) if changes else 0.0
     return Effect(
@@ -133,18 +133,18 @@ def _table(
 
     The metric is a logarithm where all values are positive: equal factors then count as equal changes.
     """
-    raw = [one.measured[metric][0] for one in places]
+    raw = [point.measured[metric][0] for point in places]
     values = np.array([math.log(v) for v in raw] if all(v > 0 for v in raw) else raw, dtype=float)
     groups: dict[Key, list[int]] = {}
-    for number, one in enumerate(places):
-        groups.setdefault(tuple(one.values[path] for path in fixed), []).append(number)
+    for number, point in enumerate(places):
+        groups.setdefault(tuple(point.values[path] for path in fixed), []).append(number)
     for numbers in groups.values():
         values[numbers] -= values[numbers].mean()
     steps = {}
     for axis in axes:
         order = {value: n for n, value in enumerate(swept.axes[axis])}
         count = min(len(order), MOST_STEPS)
-        steps[axis] = np.array([order[one.values[axis]] * count // len(order) for one in places], dtype=int)
+        steps[axis] = np.array([order[point.values[axis]] * count // len(order) for point in places], dtype=int)
     return steps, values
 
 

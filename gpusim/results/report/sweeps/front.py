@@ -35,14 +35,14 @@ def ranked(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
     """
     workloads = set(swept.groups(swept.with_role("workload")))
     first = swept.designs(swept.metric)
-    found = []
+    designs = []
     for design in first:
         values = [_value(swept, design, text, len(workloads)) for text in objectives]
         if None not in values:
-            found.append((design, [value for value in values if value is not None]))
+            designs.append((design, [value for value in values if value is not None]))
     signs = [1 if swept.is_minimized(text) else -1 for text in objectives]
-    signed = [[(sign * v, w) for sign, (v, w) in zip(signs, values, strict=True)] for _, values in found]
-    return [RankedDesign(*one, standing) for one, standing in zip(found, standings(signed), strict=True)]
+    signed = [[(sign * v, w) for sign, (v, w) in zip(signs, values, strict=True)] for _, values in designs]
+    return [RankedDesign(*one, standing) for one, standing in zip(designs, standings(signed), strict=True)]
 
 
 def _value(swept: SweepData, design: Design, text: str, workloads: int) -> Estimate | None:
@@ -54,7 +54,7 @@ def binding(swept: SweepData, design: Mapping[str, Any]) -> list[str]:
     """Return the constraints that keep a design from a neighbour: one step of one axis, that no point may take."""
     axes = swept.with_role("design")
     paths = [path for path in swept.axes if path in axes]
-    held: list[str] = []
+    texts: list[str] = []
     for text in swept.constraints:
         expression = Expression(text, [*swept.axes, *swept.fixed], "constraints", "condition")
         for path in paths:
@@ -63,9 +63,9 @@ def binding(swept: SweepData, design: Mapping[str, Any]) -> list[str]:
             values = list(swept.axes[path])
             place = values.index(design[path])
             for near in values[max(place - 1, 0) : place] + values[place + 1 : place + 2]:
-                if text not in held and _forbids(expression, {**swept.fixed, **design, path: near}):
-                    held.append(text)
-    return held
+                if text not in texts and _forbids(expression, {**swept.fixed, **design, path: near}):
+                    texts.append(text)
+    return texts
 
 
 def _forbids(expression: Expression, values: Mapping[str, Any]) -> bool:
@@ -75,17 +75,17 @@ def _forbids(expression: Expression, values: Mapping[str, Any]) -> bool:
 def partial_values(swept: SweepData) -> list[tuple[str, Any, str, Sequence[Any]]]:
     """Return values of an axis that only some values of another axis go with: (axis, value, other axis, its values)."""
     axes = swept.with_role("design")
-    found: list[tuple[str, Any, str, Sequence[Any]]] = []
+    partial: list[tuple[str, Any, str, Sequence[Any]]] = []
     for axis in axes:
         for other in axes:
-            if other == axis or any((other, axis) == (one, two) for one, _, two, _ in found):
+            if other == axis or any((other, axis) == (first, second) for first, _, second, _ in partial):
                 continue  # said the other way round
             whole = set(swept.axes[other])
             for value in swept.axes[axis]:
-                there = {one.values[other] for one in swept.places if one.values[axis] == value}
+                there = {point.values[other] for point in swept.places if point.values[axis] == value}
                 if there and there != whole:
-                    found.append((axis, value, other, [one for one in swept.axes[other] if one in there]))
-    return found
+                    partial.append((axis, value, other, [each for each in swept.axes[other] if each in there]))
+    return partial
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ def build_panels(swept: SweepData, cost: str, metric: str) -> dict[str, list[Fro
     A panel for each combination of workload and environment: designs of different workloads are not compared.
     """
     apart = swept.with_role("environment", "workload")
-    found = {}
+    panels = {}
     for key in swept.groups(apart):
         one = swept.at(dict(zip(apart, key, strict=True)))
-        found[", ".join(map(format_axis_value, key))] = _points(one, cost, metric)
+        panels[", ".join(map(format_axis_value, key))] = _points(one, cost, metric)
     if len(swept.groups(swept.with_role("workload"))) > 1:
         environment = swept.with_role("environment")
         for key in swept.groups(environment):
             over = swept.at(dict(zip(environment, key, strict=True)))
-            found[", ".join([*map(format_axis_value, key), MEAN])] = _points(over, cost, metric)
-    return {name: points for name, points in found.items() if points}
+            panels[", ".join([*map(format_axis_value, key), MEAN])] = _points(over, cost, metric)
+    return {name: points for name, points in panels.items() if points}
 
 
 def _points(swept: SweepData, cost: str, metric: str) -> list[FrontPoint]:

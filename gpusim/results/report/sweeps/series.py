@@ -123,7 +123,7 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
     """Return what a figure of lines, bars or a heat map shows; raise UserError for what the sweep does not have."""
     metric = choice.metrics[0] if choice.metrics else swept.metric
     swept = merged_repeats(swept).at(choice.at)
-    if not any(metric in one.measured for one in swept.places):
+    if not any(metric in point.measured for point in swept.places):
         raise UserError(f"{metric}: no point has a value of it")
     x, y, by = _axes(swept, choice, metric)
     swept, label = _compared(swept, choice.baseline, metric)
@@ -137,9 +137,9 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
     if merged and len(swept.groups(merged)) > 1 and not (y and second in merged):
         over = _over_workloads(swept, metric, merged)
         items += [
-            replace(one, panel=" ".join(filter(None, [one.panel, MEAN])) if workload else one.panel,
-                    line=one.line if workload else MEAN)
-            for one in _items(over, metric, environment, second if workload else "", x, hidden)
+            replace(item, panel=" ".join(filter(None, [item.panel, MEAN])) if workload else item.panel,
+                    line=item.line if workload else MEAN)
+            for item in _items(over, metric, environment, second if workload else "", x, hidden)
         ]  # fmt: skip
     lines = list(_lines(items, swept.axes[x]))
     if len({line.panel for line in lines}) > MOST_PANELS:
@@ -205,20 +205,20 @@ def _compared(swept: SweepData, baseline: Mapping[str, Any], metric: str) -> tup
     def key(values: Mapping[str, Any]) -> Key:
         return tuple(values[path] for path in paths)
 
-    there = {key(one.values): one for one in swept.places if metric in one.measured}
+    there = {key(point.values): point for point in swept.places if metric in point.measured}
     speed_up = is_time(metric) and swept.is_minimized(metric)
     kept = []
-    for one in there.values():
-        base = there.get(key({**one.values, **baseline}))
+    for point in there.values():
+        base = there.get(key({**point.values, **baseline}))
         if base is None:
             continue
-        if one is base:
+        if point is base:
             ratio: Estimate | None = (1.0, 0.0)
         else:
-            sides = (one.measured[metric], base.measured[metric])
+            sides = (point.measured[metric], base.measured[metric])
             ratio = ratio_of(*(sides[::-1] if speed_up else sides))
         if ratio is not None:
-            kept.append(replace(one, measured={metric: ratio}))
+            kept.append(replace(point, measured={metric: ratio}))
     if not kept:
         raise UserError(f"--baseline {names(baseline)}: no point is like another one in all else")
     label = "speed-up" if speed_up else f"{metric} relative to that"
@@ -230,17 +230,17 @@ def _compared(swept: SweepData, baseline: Mapping[str, Any], metric: str) -> tup
 def _items(
     swept: SweepData, metric: str, panels: Sequence[str], second: str, x: str, hidden: Sequence[str]
 ) -> Iterator[_Item]:
-    for one in swept.places:
-        if metric not in one.measured:
+    for point in swept.places:
+        if metric not in point.measured:
             continue
-        value = one.measured[metric]
-        panel = ", ".join(format_axis_value(one.values[path]) for path in panels)
-        low, high = (one.measured.get(f"{metric} {end}", value)[0] for end in ("low", "high"))
-        context = tuple(one.values[path] for path in hidden)
+        value = point.measured[metric]
+        panel = ", ".join(format_axis_value(point.values[path]) for path in panels)
+        low, high = (point.measured.get(f"{metric} {end}", value)[0] for end in ("low", "high"))
+        context = tuple(point.values[path] for path in hidden)
         yield _Item(
             panel=panel,
-            line=one.values[second] if second else "",
-            x=one.values[x],
+            line=point.values[second] if second else "",
+            x=point.values[x],
             context=context,
             value=value,
             low=low,
@@ -265,13 +265,13 @@ def _over_workloads(swept: SweepData, metric: str, workload: Sequence[str]) -> S
 def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[SeriesLine]:
     """Yield the lines of each panel with a mark at each place; the middle is of the contexts that all marks have."""
     panels: dict[str, dict[Any, dict[Any, list[_Item]]]] = {}
-    for one in items:
-        panels.setdefault(one.panel, {}).setdefault(one.line, {}).setdefault(one.x, []).append(one)
+    for item in items:
+        panels.setdefault(item.panel, {}).setdefault(item.line, {}).setdefault(item.x, []).append(item)
     for panel, lines in panels.items():
-        every = [{one.context for one in held} for marks in lines.values() for held in marks.values()]
+        every = [{item.context for item in marked} for marks in lines.values() for marked in marks.values()]
         common = set.intersection(*every)
         for name, marks in lines.items():
-            shared = common or set.intersection(*({one.context for one in held} for held in marks.values()))
+            shared = common or set.intersection(*({item.context for item in marked} for marked in marks.values()))
             drawn = [_mark(x, marks[x], shared) for x in order if x in marks]
             yield SeriesLine(panel, format_axis_value(name) if name != "" else "", drawn)
 
