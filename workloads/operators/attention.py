@@ -171,10 +171,6 @@ class AttentionForward(_Attention):
         return self.operands
 
     @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
-
-    @property
     def macs(self) -> int:
         return 2 * self.queries[3] * prod(self.scores)
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous, merged
 from workloads.operators.primitive import Launches, Primitive, ReferenceValue
@@ -15,9 +15,6 @@ from workloads.operators.reductions import ReductionStep, launches_of, plan_step
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.tiles import Batch, products
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MAX_MATRIX_BYTES = (1 << 32) - (1 << 20)  # of each matrix: 32-bit offsets
 MATRICES = 2  # axes of a matrix
@@ -71,7 +68,7 @@ class _Product:
         arrays = (self.a.shape, self.b.shape, self.shape)
         return merged(self.batch, *(self.distances(shape) for shape in arrays))
 
-    def launch(self, a: Tensor, b: Tensor, c: Tensor, gpu: GpuFacts) -> "Launch":
+    def launch(self, a: Tensor, b: Tensor, c: Tensor, gpu: GpuFacts) -> Launch:
         """Return the launch, in the terms of workloads/kernels/sgemm.cl: b's rows lie along its m."""
         sizes, distances = self.geometry
         places, groups = (1, 1, *sizes)[-2:]
@@ -140,10 +137,6 @@ class BatchedProductForward(_BatchedProduct):
     @property
     def takes(self) -> Mapping[str, Operand]:
         return self.operands
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
 
     @property
     def macs(self) -> int:

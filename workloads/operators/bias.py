@@ -33,11 +33,8 @@ class BiasForward(_Bias):
     in_place: ClassVar = {"y": "x"}
     same_gradient = ("x",)
     operations_each = 1
+    reads = ("x", "bias")
     name = "bias forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "bias": self.bias}
 
     def backward(self) -> "BiasBackward":
         return BiasBackward(self.shape)
@@ -57,11 +54,8 @@ class BiasBackward(_Bias):
 
     divisible = DivisionAxis.CHANNELS
     reads = ("dy",)
+    writes = ("dbias",)
     name = "bias backward"
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dbias": self.bias}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:

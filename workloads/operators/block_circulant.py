@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from gpusim.base.errors import unknown_name
+from isa.launch import Launch
 from workloads import circulant as matrices
 from workloads.circulant import BASELINE, DATA, FORWARD, FUSED, WEIGHTS, CirculantBlocks, CirculantProduct
 from workloads.operators import circulant
@@ -24,9 +25,6 @@ from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor, normal
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 TRANSFORM = 16.0  # roundings of a transform's stage (Higham 2002, theorem 24.2, with factors that are products)
 
@@ -131,7 +129,7 @@ class BlockCirculant(Primitive):
     def multiply(
         self, tensors: Mapping[str, Tensor], frequencies: Mapping[str, Tensor],
         result: Tensor, width: int, gpu: GpuFacts,
-    ) -> "list[Launch]":  # fmt: skip
+    ) -> list[Launch]:  # fmt: skip
         """Return the launches from two arrays' frequencies, by layout, to the values of the third.
 
         width: values of a row of the result.
@@ -300,7 +298,7 @@ class BlockCirculantForward(BlockCirculant):
 class _Gradient(BlockCirculant):
     """Base of the gradients: frequencies of dy, which the gradient of the weights makes for that of the data."""
 
-    def _dy(self, tensors: Mapping[str, Tensor], made: "list[Launch]") -> Tensor:
+    def _dy(self, tensors: Mapping[str, Tensor], made: list[Launch]) -> Tensor:
         """Add the launches that make the frequencies of dy."""
         blocks, dy, spectrum = self.blocks, tensors["dy"], tensors["dy_transform"]
         if self.windows:
@@ -309,7 +307,7 @@ class _Gradient(BlockCirculant):
         made.append(circulant.transform(blocks, dy, spectrum, blocks.vectors, blocks.sizes["i"], self.outputs))
         return spectrum
 
-    def _reordered(self, tensors: Mapping[str, Tensor], x: Tensor, made: "list[Launch]", width: int) -> Tensor:
+    def _reordered(self, tensors: Mapping[str, Tensor], x: Tensor, made: list[Launch], width: int) -> Tensor:
         """Add the baseline's launches that reorder the array beside dy and make its frequencies."""
         blocks, layout = self.blocks, self.product.other
         name = "weight" if layout == "ij" else "x"
@@ -374,16 +372,13 @@ class BlockCirculantBackwardData(_Gradient):
     """dx = the sum over rows of blocks of dy convolved with the weights reordered (7.3)."""
 
     product, purpose = DATA, "backward data"
+    writes = ("dx",)
 
     @property
     def takes(self) -> Mapping[str, Operand]:
         if self.keeps:
             return {"weight_transform": self.frequencies("ij"), "dy_transform": self.frequencies("bi")}
         return {"weight": self.weight, "dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     @property
     def read_bytes(self) -> int:

@@ -5,19 +5,16 @@ Such a layer is one forward as well as backward, where the planner cannot let bo
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
 
 BYTES_PER_ITEM = 16
 
@@ -38,7 +35,7 @@ class Bypass(ArrayPrimitive):
         return {"y": ReferenceValue(inputs["x"])}
 
 
-def copy_launch(memory: "DeviceMemory", source: int, target: int, size_bytes: int) -> "Launch":
+def copy_launch(memory: DeviceMemory, source: int, target: int, size_bytes: int) -> Launch:
     """Return the launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
     values = {"from": Pointer(source), "to": Pointer(target), "bytes": size_bytes}
     return launch("device_copy", "device_copy", memory, (-(-size_bytes // (BYTES_PER_ITEM * GROUP)),), values)

@@ -5,11 +5,12 @@ in algorithm 6 M counts frequencies, as in DNNMark's code, so that a work-item h
 """
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from isa.kernarg import Local, Pointer
+from isa.launch import Launch
 from workloads.circulant import (
     BASELINE,
     FLOWS,
@@ -24,9 +25,6 @@ from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError
 from workloads.operators.tensor import Tensor
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 LANES_OF_BLOCK = {16: 2, 32: 4, 64: 4}  # workloads/kernels/circulant_transform.h
 WAVEFRONT, WORKGROUP = 64, 1024  # lanes; most work-items
@@ -67,12 +65,12 @@ def o1_size(blocks: CirculantBlocks, product: CirculantProduct, lanes: str) -> t
     return size, min(WORKGROUP // size, blocks.sizes[product.mapping[1]])
 
 
-def transform(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def transform(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> Launch:
     """Return the launch that gives the frequencies of `rows` rows of `of_row` blocks, with `width` values each."""
     return _transform("transform", "x", "y", blocks, x, y, rows, of_row, width)
 
 
-def inverse(blocks: CirculantBlocks, y: Tensor, x: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def inverse(blocks: CirculantBlocks, y: Tensor, x: Tensor, rows: int, of_row: int, width: int) -> Launch:
     """Return the launch that gives the values of the blocks of rows, `width` of each row."""
     return _transform("inverse", "y", "x", blocks, y, x, rows, of_row, width)
 
@@ -87,14 +85,14 @@ def _transform(
     rows: int,
     of_row: int,
     width: int,
-) -> "Launch":
+) -> Launch:
     count = rows * of_row
     values = {read: _at(x), written: _at(y), "by_blocks": divisor(of_row), "width": width, "count": count}
     groups = -(-count * LANES_OF_BLOCK[blocks.block] // GROUP)
     return launch("circulant", f"circulant_{what}_{blocks.block}", x.memory, (groups,), values)
 
 
-def reorder(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
+def reorder(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> Launch:
     """Return the launch that stores w' or X' of the source: the values of each block in the order 1, k, k-1, ..., 2."""
     count = rows * of_row * blocks.block
     values = {"x": _at(x), "y": _at(y), "by_row": divisor(of_row * blocks.block), "block": blocks.block}
@@ -102,7 +100,7 @@ def reorder(blocks: CirculantBlocks, x: Tensor, y: Tensor, rows: int, of_row: in
     return launch("circulant", "circulant_reorder", x.memory, (-(-count // GROUP),), values)
 
 
-def reorganise(blocks: CirculantBlocks, x: Tensor, y: Tensor, layout: str) -> "Launch":
+def reorganise(blocks: CirculantBlocks, x: Tensor, y: Tensor, layout: str) -> Launch:
     """Return the launch that stores an array of a layout in the reverse one."""
     rows, columns = (blocks.sizes[index] for index in layout)
     count = rows * columns * blocks.bins
@@ -114,7 +112,7 @@ def reorganise(blocks: CirculantBlocks, x: Tensor, y: Tensor, layout: str) -> "L
 def multiply(
     blocks: CirculantBlocks, product: CirculantProduct, layouts: tuple[str, str, str], tensors: tuple[Tensor, Tensor,
     Tensor], flow: str, lanes: str,
-) -> "Launch":  # fmt: skip
+) -> Launch:  # fmt: skip
     """Return the launch that stores the products. layouts, tensors: of shared, other and result."""
     way, order = mapping_of(flow), product.mapping
     # table 7.2: a workgroup for each pair of blocks, in the order q, p, n
@@ -146,7 +144,7 @@ def fused(
     tensors: tuple[Tensor, Tensor, Tensor],
     lanes: str,
     gpu: GpuFacts,
-) -> "Launch":
+) -> Launch:
     """Return the launch of algorithm 9; raise OperatorError where its workgroup has no room in the LDS."""
     summed, second, third = tuple(product.mapping)
     order, share = second + third + summed, reuse(blocks, product, lanes)
@@ -170,9 +168,7 @@ def fused(
     return launch("circulant", _name("fused", product), tensors[0].memory, groups, values, (blocks.bins, share, 1))
 
 
-def add_up(
-    blocks: CirculantBlocks, product: CirculantProduct, layout: str, products: Tensor, result: Tensor
-) -> "Launch":
+def add_up(blocks: CirculantBlocks, product: CirculantProduct, layout: str, products: Tensor, result: Tensor) -> Launch:
     """Return the launch of algorithm 8, over the frequencies of products of a layout."""
     order = product.mapping[1:] + product.summed
     values = {"x": _at(products), "y": _at(result), "depth": blocks.sizes[product.summed]}
@@ -183,7 +179,7 @@ def add_up(
 
 def add_up_values(
     blocks: CirculantBlocks, product: CirculantProduct, products: Tensor, result: Tensor, width: int
-) -> "Launch":
+) -> Launch:
     """Return the launch of the baseline's sums, over the values of products; `width`: values of a row of the result."""
     order = product.result[::-1] + product.summed  # table 7.2: (p, n) forward
     values = {"x": _at(products), "y": _at(result), "depth": blocks.sizes[product.summed]}

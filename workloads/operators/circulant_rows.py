@@ -1,22 +1,19 @@
 """im2col as rows: a vector of all taps and channels for each position of the filters, and its reverse."""
 
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.tensor import Tensor
 
-if TYPE_CHECKING:
-    from isa.launch import Launch
-
 TILE = 32  # rows and columns that a workgroup transposes
 
 
-def gather(c: Convolution, x: Tensor, rows: Tensor) -> "Launch":
+def gather(c: Convolution, x: Tensor, rows: Tensor) -> Launch:
     """Return the launch of im2col of all images: rows [images, positions, weights of a filter]."""
     values = {"x": x, "rows": rows, "m": image_words(c, c.positions, c.outputs[1])}
     divisors = {"by_depth": c.depth, "by_taps": c.taps, "by_tap_columns": c.kernel[1]}
@@ -25,7 +22,7 @@ def gather(c: Convolution, x: Tensor, rows: Tensor) -> "Launch":
     return launch("circulant_rows", "circulant_im2col", x.memory, groups, values)
 
 
-def scatter(c: Convolution, rows: Tensor, dx: Tensor) -> "Launch":
+def scatter(c: Convolution, rows: Tensor, dx: Tensor) -> Launch:
     """Return the launch that adds up what the taps of rows give each element of all images."""
     values = {"rows": rows, "dx": dx, "m": image_words(c, prod(c.shape[2:]), c.shape[3])}
     places = prod(c.shape[2:])
@@ -34,7 +31,7 @@ def scatter(c: Convolution, rows: Tensor, dx: Tensor) -> "Launch":
     return launch("circulant_rows", "circulant_col2im", dx.memory, groups, values)
 
 
-def transpose(x: Tensor, y: Tensor, images: int, rows: int, columns: int) -> "Launch":
+def transpose(x: Tensor, y: Tensor, images: int, rows: int, columns: int) -> Launch:
     """Return the launch that transposes [rows, columns] of each image."""
     values = {"x": x, "y": y, "rows": rows, "columns": columns}
     groups = (-(-columns // TILE), -(-rows // TILE), images)

@@ -5,11 +5,11 @@ quotient.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusim.base.errors import unknown_name
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, elementwise, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, merged, sizes_words, steps_words
@@ -17,9 +17,6 @@ from workloads.operators.primitive import DivisionAxis, Launches, Primitive, Ref
 from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of, summed
 from workloads.operators.tensor import Operand, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 OPERATIONS = ("add", "subtract", "multiply", "divide")
 ROUNDINGS = {"add": 1, "subtract": 1, "multiply": 1, "divide": 4}  # v_rcp_f32 is good to 1 ULP
@@ -107,10 +104,6 @@ class CombineForward(_Combine):
     @property
     def takes(self) -> Mapping[str, Operand]:
         return self.operands
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
 
     @property
     def operations(self) -> int:

@@ -3,17 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 WIDE = 4  # elements of a copy where everything is a multiple of it
 
@@ -48,7 +45,7 @@ class _Concat(ArrayPrimitive):
         return tuple(_copy(whole, self.shape, part, start, split) for part, start in places)
 
 
-def _copy(whole: Tensor, shape: Shape, part: Tensor, start: int, split: bool = False) -> "Launch":
+def _copy(whole: Tensor, shape: Shape, part: Tensor, start: int, split: bool = False) -> Launch:
     """Return the copy of a part into the channels from `start` on of a whole of this shape; split: out of them."""
     size = prod(shape[2:])
     lengths = (prod(part.shape[1:]), shape[1] * size, start * size)

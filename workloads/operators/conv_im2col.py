@@ -7,11 +7,12 @@ anew. Filters of one value at every position need none: the image is that alread
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.bias import BiasForward
 from workloads.operators.conv_buffer import at
 from workloads.operators.conv_passes import (
@@ -25,10 +26,6 @@ from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Multiplier, product, rectified_product
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
 
 MAX_BYTES = (1 << 32) - (1 << 20)  # of im2col of an image: 32-bit offsets
 
@@ -51,12 +48,12 @@ def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
     return np.concatenate([np.array(sizes, np.uint32), *divisors])
 
 
-def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
+def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> Launch:
     values = {"x": at(x, image), "columns": columns, "m": image_words(c, c.positions, c.outputs[1])}
     return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
 
 
-def _col2im(c: Convolution, columns: Tensor, mask: Tensor | None, dx: Tensor, image: int) -> "Launch":
+def _col2im(c: Convolution, columns: Tensor, mask: Tensor | None, dx: Tensor, image: int) -> Launch:
     plane = prod(c.shape[2:])
     values = {"columns": columns, "dx": at(dx, image), "m": image_words(c, plane, c.shape[3])}
     values |= {"mask": at(mask, image) if mask else columns, "masked": int(mask is not None)}
@@ -94,9 +91,9 @@ class _Im2colPass(ConvolutionPass):
         return self.convolution.shape[0] * super().passed_on_bytes
 
     def _multiply(
-        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
+        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: DeviceMemory,
         sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, add: bool = False,
-    ) -> "tuple[Launch, ...]":  # fmt: skip
+    ) -> tuple[Launch, ...]:  # fmt: skip
         if self.by is not None:
             return self.by.launches(layout, operands, memory, sizes, (*leading, sizes[0]), add)
         return (product(layout, operands, memory, sizes, leading, gpu, add=add),)
@@ -115,7 +112,7 @@ class Im2colForward(_Im2colPass, ConvolutionForward):
     def passed_on_bytes(self) -> int:
         return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias and not self.relu else 0)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
         sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
         made: list[Launch] = []
@@ -151,7 +148,7 @@ class Im2colBackwardData(_Im2colPass, ConvolutionBackwardData):
     def masks(self) -> bool:
         return not is_matrix(self.convolution)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
         made: list[Launch] = []
@@ -174,7 +171,7 @@ class Im2colBackwardWeights(_Im2colPass, ConvolutionBackwardWeights):
         c = self.convolution
         return super().passed_on_bytes + (c.shape[0] - 1) * c.weight.size_bytes
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
         sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
         made: list[Launch] = []

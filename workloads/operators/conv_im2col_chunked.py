@@ -7,9 +7,10 @@ filters first and images second, so that another kernel puts it into y's order (
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at, chunk_images, chunks, pad_pitch
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
@@ -23,10 +24,6 @@ from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, DepthSplit, Multiplier, products, products_by, split_sum, sum_parts
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
 
 
 def _largest_bytes(c: Convolution) -> int:
@@ -88,20 +85,20 @@ class _Im2colChunkedPass(ConvolutionPass):
         return pad_pitch(self._positions(images)) if self.padded else self._positions(images)
 
     def _multiply(
-        self, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
+        self, layout: str, operands: tuple[Pointer, ...], memory: DeviceMemory, sizes: tuple[int, int, int],
         leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: DepthSplit | None = None, add: bool = False,
-    ) -> "list[Launch]":  # fmt: skip
+    ) -> list[Launch]:  # fmt: skip
         if self.by is not None:
             return products_by(self.by, layout, operands, memory, sizes, leading, batch, add)
         return [products(layout, operands, memory, sizes, leading, batch, gpu, split, add)]
 
-    def _im2col(self, x: Tensor, chunk: tuple[int, int], columns: Tensor) -> "Launch":
+    def _im2col(self, x: Tensor, chunk: tuple[int, int], columns: Tensor) -> Launch:
         c, pitch = self.convolution, self._pitch(chunk[1])
         values = {"x": at(x, chunk[0]), "columns": columns, "m": image_words(c, c.positions, c.outputs[1])}
         groups = (-(-c.shape[1] * c.positions // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "im2col_images", x.memory, groups, {**values, "pitch": pitch})
 
-    def _col2im(self, columns: Tensor, mask: Tensor | None, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
+    def _col2im(self, columns: Tensor, mask: Tensor | None, dx: Tensor, chunk: tuple[int, int]) -> Launch:
         c, plane = self.convolution, prod(self.convolution.shape[2:])
         values = {"columns": columns, "dx": at(dx, chunk[0]), "m": image_words(c, plane, c.shape[3])}
         windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1], "pitch": self._pitch(chunk[1])}
@@ -109,7 +106,7 @@ class _Im2colChunkedPass(ConvolutionPass):
         groups = (-(-c.shape[1] * plane // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "col2im_images", dx.memory, groups, {**values, **windows})
 
-    def _wide(self, kernel: str, chunk: tuple[int, int], of: Tensor, values: Mapping[str, object]) -> "Launch":
+    def _wide(self, kernel: str, chunk: tuple[int, int], of: Tensor, values: Mapping[str, object]) -> Launch:
         """Make the launch that puts the product into y (from_wide), or dy into its order (to_wide), for a chunk."""
         c = self.convolution
         shape = {"planes": c.filters, "pitch": self._pitch(chunk[1]), "by_plane": divisor(c.positions)}
@@ -121,7 +118,7 @@ class _Im2colChunkedPass(ConvolutionPass):
 class Im2colChunkedForward(_Im2colChunkedPass, ConvolutionForward):
     """y = the filters times im2col; bias and ReLU come as y is put into its order."""
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
         bias, y = tensors.get("bias"), tensors["y"]
         made = []
@@ -149,7 +146,7 @@ class Im2colChunkedForward(_Im2colChunkedPass, ConvolutionForward):
 class Im2colChunkedBackwardData(_Im2colChunkedPass, ConvolutionBackwardData):
     """dx = col2im of the filters transposed times dy."""
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         made = []
         for chunk in self._chunks:
@@ -195,7 +192,7 @@ class Im2colChunkedBackwardWeights(_Im2colChunkedPass, ConvolutionBackwardWeight
         split = self._split(self._chunk)
         return len(self._chunks) * min(split.part_depth, split.depth) + split.parts
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         total = tensors["dweight"]
         sums = tensors.get("sums", total)

@@ -8,11 +8,12 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd, prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
@@ -24,9 +25,6 @@ from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, SHARED_TILES, DepthSplit, choose_tile, split_sum, sum_parts
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MAX_BYTES = (1 << 32) - (1 << 24)  # of an array, and what its padding would add: 32-bit offsets
 STEP_WORDS = 4  # workloads/kernels/conv.h, Step
@@ -242,7 +240,7 @@ class ProductByParts(_ImplicitPass):
         name = f"{source}_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
         return ProductKernel(source, name, tile.groups(pixels, part.filters, groups), tile.work_items)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         """Return, for each part, the launch that prepares its filters and its product, all preparations first."""
         c, read, written = self.convolution, tensors[self.read], tensors[self.written]
         memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
@@ -353,7 +351,7 @@ class ImplicitBackwardWeights(_ImplicitPass, ConvolutionBackwardWeights):
         sums = {"sums": Operand((parts, c.weight.size), by_image=False)} if parts > 1 else {}
         return {"positions": steps, **sums}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, split, memory = self.convolution, self._split, tensors["x"].memory
         total, positions = tensors["dweight"], tensors["positions"]
         sums = tensors.get("sums", total)

@@ -35,6 +35,10 @@ class ConvolutionPass(Primitive):
     def name(self) -> str:
         return f"convolution {self.purpose} ({self.algorithm})"
 
+    def get_operand(self, name: str) -> Operand:
+        operand: Operand = getattr(self.convolution, name.removeprefix("d"))
+        return operand
+
     @property
     def macs(self) -> int:
         return self.convolution.macs
@@ -67,10 +71,6 @@ class ConvolutionForward(ConvolutionPass):
     def takes(self) -> Mapping[str, Operand]:
         c = self.convolution
         return {"x": c.x, "weight": c.weight, **({"bias": c.bias} if self.bias else {})}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.convolution.y}
 
     @property
     def read_bytes(self) -> int:
@@ -112,6 +112,7 @@ class ConvolutionBackwardData(ConvolutionPass):
     masked: bool = False
     """Also apply the gradient of a ReLU: dx is 0 where `mask`, the ReLU's output, is not positive."""
     purpose = "backward data"
+    writes = ("dx",)
 
     @property
     def name(self) -> str:
@@ -126,10 +127,6 @@ class ConvolutionBackwardData(ConvolutionPass):
     def takes(self) -> Mapping[str, Operand]:
         c = self.convolution
         return {"weight": c.weight, "dy": c.y, **({"mask": c.x} if self.masked else {})}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.convolution.x}
 
     @property
     def read_bytes(self) -> int:
@@ -159,14 +156,7 @@ class ConvolutionBackwardWeights(ConvolutionPass):
 
     divisible = DivisionAxis.NOTHING
     purpose = "backward weights"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.convolution.x, "dy": self.convolution.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dweight": self.convolution.weight}
+    reads, writes = ("x", "dy"), ("dweight",)
 
     @property
     def read_bytes(self) -> int:

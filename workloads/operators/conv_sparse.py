@@ -13,11 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from isa.device_memory import Allocation
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights
 from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
@@ -32,10 +34,6 @@ from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
 from workloads.operators.tiles import LINE_BYTES_PER_CYCLE
 from workloads.shapes import GemmShape, round_up
-
-if TYPE_CHECKING:
-    from isa.device_memory import Allocation
-    from isa.launch import Launch
 
 EDGE = 64  # workloads/kernels/conv_sparse.cl
 CHUNK_BYTES = 1 << 28  # of B, and of x, at a time, if an image has no more
@@ -265,14 +263,14 @@ class SparseForward(ConvolutionForward):
         """Return what comes before a chunk of so many images, from `first` on, whatever their values."""
         return ()
 
-    def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> "Launch":
+    def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> Launch:
         c, shape = self.convolution, self._chunk
         matrices = (tensors["weight"].pointer, tensors["filters"].pointer)
         sizes, leading = (c.group_filters, c.depth), (c.depth, shape.lda)
         steps = (c.group_filters * c.depth, shape.padded_k * shape.lda)
         return transpose(tensors, matrices, sizes, leading, steps, c.groups)
 
-    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
+    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> Launch:
         c, windows = self.convolution, images * self.convolution.positions
         values = im2col_arguments(c, tensors["x"], first, images, group, self._chunk.ldb)
         kernel, to = "im2col_columns", {"columns": tensors.get("columns")}
@@ -295,7 +293,7 @@ class SparseForward(ConvolutionForward):
         # in one part: what a sum is must not depend on how many images are in a chunk
         return gemm(self.kernel, buffers, gpu, tiling_of_whole_sum(shape, gpu), converted).launches
 
-    def _results(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
+    def _results(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> Launch:
         c, shape = self.convolution, self._chunk
         channel = group * c.group_filters
         y = tensor_after(tensors["y"], (first * c.filters + channel) * c.positions)
@@ -369,7 +367,7 @@ def tensor_after(tensor: Tensor, elements: int) -> Pointer:
     return Pointer(tensor.address + 4 * elements, FLOAT)
 
 
-def tensor_part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation":
+def tensor_part(tensor: Tensor, number: int = 0, parts: int = 1) -> Allocation:
     """Return one of equal parts of a tensor, as an allocation."""
     from isa.device_memory import Allocation
 
@@ -380,7 +378,7 @@ def tensor_part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation"
 def transpose(
     tensors: Mapping[str, Tensor], matrices: tuple[Pointer, Pointer], sizes: tuple[int, int],
     leading: tuple[int, int], steps: tuple[int, int], count: int, bias: Pointer | None = None,
-) -> "Launch":  # fmt: skip
+) -> Launch:  # fmt: skip
     """Return the launch that transposes `count` matrices, the first of `matrices` into the second.
 
     sizes: rows and columns of the source; leading, steps: elements between rows and between matrices of both; bias:

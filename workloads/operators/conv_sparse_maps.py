@@ -9,11 +9,12 @@ The filters are transposed to that order once, the results after each product.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_sparse import (
     EDGE,
@@ -31,9 +32,6 @@ from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, most_p
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 AFTER = 4  # entries of the table that a product may read past a row after the last
 
@@ -140,7 +138,7 @@ class ImplicitSparseForward(SparseForward):
         moved = maps + 2 * c.weight.size + 2 * c.shape[0] * c.positions * c.filters
         return products + 4 * moved / LINE_BYTES_PER_CYCLE
 
-    def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> "Launch":
+    def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> Launch:
         c, shape = self.convolution, self._chunk
         values = {"from": tensors["weight"], "to": tensors["filters"], "rows": c.group_filters, "columns": c.depth}
         values |= {"to_ld": shape.lda, "tap_rows": BLOCK_ROWS * channel_blocks(c), "by_taps": divisor(c.taps)}
@@ -148,7 +146,7 @@ class ImplicitSparseForward(SparseForward):
         grid = (-(-c.group_filters // EDGE), -(-c.depth // EDGE), c.groups)
         return launch("conv_sparse_maps", "transpose_filters", tensors["weight"].memory, grid, values)
 
-    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> "tuple[Launch, ...]":
+    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> tuple[Launch, ...]:
         """Return the launch that makes the table; none where that of the chunk before is the same."""
         if first and images == self._step:
             return ()
@@ -158,7 +156,7 @@ class ImplicitSparseForward(SparseForward):
         values = {"places": tensors["places"], "of_pixel": pixel_blocks(c), "m": windows}
         return (launch("conv_sparse_maps", "window_places", tensors["x"].memory, grid, values),)
 
-    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
+    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> Launch:
         c = _pixels(self.convolution)
         values = im2col_arguments(c, tensors["x"], first, images, group, self._ld)
         source, kernel, to = "conv_sparse", "im2col_columns", {"columns": tensors.get("columns")}
@@ -169,7 +167,7 @@ class ImplicitSparseForward(SparseForward):
         grid = (-(-c.depth // EDGE), -(-images * c.positions // EDGE), 1)
         return launch(source, kernel, tensors["x"].memory, grid, values | to)
 
-    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
+    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> tuple[Launch, ...]:
         from isa.region import SparseRegion
 
         c, shape, memory = self.convolution, self._shape(images), tensors["filters"].memory

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from isa.launch import Launch
 from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_passes import ConvolutionBackwardWeights
 from workloads.operators.conv_sparse import (
@@ -36,9 +37,6 @@ from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, 
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 
 def refuses_whole_blocks(c: Convolution) -> str:
@@ -168,7 +166,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Return, for each chunk and group, im2col, dy's columns, the product; then the chunks' sum, transposed."""
-        c, made, first = self.convolution, list["Launch"](), 0
+        c, made, first = self.convolution, list[Launch](), 0
         shape, chunks = self._shapes[0], _chunks(self.convolution)
         for number, images in enumerate(chunks):
             for group in range(c.groups):
@@ -184,7 +182,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         made.append(transpose(tensors, (total.pointer, tensors["dweight"].pointer), sizes, leading, steps, c.groups))
         return tuple(made)
 
-    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
+    def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> Launch:
         c = self.convolution
         values = im2col_arguments(c, tensors["x"], first, images, group, GemmShape(1, 1, images * c.positions).ldb)
         to = {"columns": tensors.get("columns")}
@@ -194,7 +192,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         grid = (-(-c.depth // EDGE), -(-images * c.positions // EDGE), 1)
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
-    def _gradients(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
+    def _gradients(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> Launch:
         """Return the launch that makes a column of the group's filters for each window of some images."""
         c, shape = self.convolution, self._shapes[0]
         dy = tensor_after(tensors["dy"], (first * c.filters + group * c.group_filters) * c.positions)

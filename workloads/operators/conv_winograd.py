@@ -9,10 +9,10 @@ and group of channels.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -29,9 +29,6 @@ from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, DepthSplit, products, split_sum
 from workloads.operators.winograd import SIZES, TAPS, ProductError, product_error
 from workloads.operators.winograd_tiles import TransformedArray, WinogradTiling, over_tiles
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 Chunk = tuple[int, int]
 FEW = 256  # channels, below which filters follow one another: their rows then meet in many channels of memory anyway
@@ -91,15 +88,15 @@ class _WinogradPass(ConvolutionPass):
     def needed_macs(self) -> int:
         return min(self.convolution.needed_macs, self.tiled.macs)
 
-    def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
+    def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> Launch:
         return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
 
-    def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
+    def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> Launch:
         of = self.filters
         count, gaps = of.rows * of.columns, {"by_channels": divisor(of.columns), "gap": of.pitch - of.columns}
         return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * of.step, **gaps})
 
-    def _windows(self, x: Tensor, chunk: Chunk, windows: Tensor) -> "Launch":
+    def _windows(self, x: Tensor, chunk: Chunk, windows: Tensor) -> Launch:
         tiled, c = self.tiled, self.tiled.convolution
         w = tiled.words(chunk[1], c.shape[1], (c.shape[2], c.shape[3]), tiled.windows, (c.padding[0], c.padding[1]))
         values = {"x": at(x, chunk[0]), "windows": windows, "w": w}
@@ -146,7 +143,7 @@ class _WinogradConvolution(_WinogradPass):
             made.append(self._results(y, chunk, tensors))
         return tuple(made)
 
-    def _results(self, y: Tensor, chunk: Chunk, tensors: Mapping[str, Tensor]) -> "Launch":
+    def _results(self, y: Tensor, chunk: Chunk, tensors: Mapping[str, Tensor]) -> Launch:
         tiled, c, sums = self.tiled, self.tiled.convolution, tensors["products"]
         bias, pooled = tensors.get("bias"), tensors.get("pooled")
         w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
@@ -295,7 +292,7 @@ class WinogradBackwardWeights(_WinogradPass, ConvolutionBackwardWeights):
         made.append(self._filters("weights", tensors["dweight"], values))
         return tuple(made)
 
-    def _gradients(self, dy: Tensor, chunk: Chunk, gradients: Tensor) -> "Launch":
+    def _gradients(self, dy: Tensor, chunk: Chunk, gradients: Tensor) -> Launch:
         tiled, c = self.tiled, self.convolution
         w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
         values = {"dy": at(dy, chunk[0]), "gradients": gradients, "w": w}

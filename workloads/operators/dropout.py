@@ -63,6 +63,7 @@ class DropoutForward(_Dropout):
     """Number of the layer and step, below 2^32."""
     in_place: ClassVar = {"y": "x"}
     """y may use x's memory."""
+    writes = ("y", "mask")
     name = "dropout forward"
 
     def __post_init__(self) -> None:
@@ -75,10 +76,6 @@ class DropoutForward(_Dropout):
     def threshold(self) -> int:
         """The least random number of 32 bits with which an element is kept."""
         return min(round(self.probability * (1 << 32)), WORD)
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.x, "mask": self.mask}
 
     def backward(self) -> "DropoutBackward":
         return DropoutBackward(self.shape, self.probability)
@@ -112,11 +109,8 @@ class DropoutBackward(_Dropout):
 
     in_place: ClassVar = {"dx": "dy"}
     writes = ("dx",)
+    reads = ("dy", "mask")
     name = "dropout backward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy": self.x, "mask": self.mask}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)

@@ -48,15 +48,8 @@ class _Embedding(Primitive):
 class EmbeddingForward(_Embedding):
     """y = the table's rows."""
 
+    reads = ("x", "weight")
     name = "embedding forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "weight": self.weight}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
 
     @property
     def read_bytes(self) -> int:
@@ -79,15 +72,8 @@ class EmbeddingBackward(_Embedding):
     """dweight = the sum of dy over the places where a row was taken, in their order; 0 for rows that were not."""
 
     divisible = DivisionAxis.NOTHING
+    reads, writes = ("x", "dy"), ("dweight",)
     name = "embedding backward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dweight": self.weight}
 
     @property
     def operations(self) -> int:

@@ -3,16 +3,12 @@
 The tiles of other products have 64 columns and more, whose multiply-accumulates are made whether there are such or not.
 """
 
-from typing import TYPE_CHECKING
-
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.tensor import HALF, Tensor
 from workloads.operators.tiles import QUAD
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
 
 QUADS, VALUES, HALVES = "quads", "values", "halves"  # how weights are read: FP32 by four or one, FP16 by eight
 OUTPUTS = {1: 2, 2: 2, 4: 2, 8: 4}  # of a workgroup, by rows at most, as workloads/kernels/few_rows.cl has kernels
@@ -36,8 +32,8 @@ def longest_sum(depth: int, half: bool = False) -> int:
 
 def product_of_few_rows(
     operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], bias: Tensor | None,
-    memory: "DeviceMemory", sizes: tuple[int, int, int], leading: tuple[int, int], relu: bool = False,
-) -> "Launch":  # fmt: skip
+    memory: DeviceMemory, sizes: tuple[int, int, int], leading: tuple[int, int], relu: bool = False,
+) -> Launch:  # fmt: skip
     """Return the launch of C = A·B + bias, in layout "tn" of workloads.operators.tiles.product; relu: less than 0 is 0.
 
     operands: A, B, C, of which A may be FP16; sizes: m, n, k; leading: elements between stored rows of A and of B, with

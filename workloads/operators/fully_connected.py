@@ -158,10 +158,6 @@ class FullyConnectedForward(FullyConnected):
         return {"x": self.x, "weight": self.weight, **bias}
 
     @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
-
-    @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
         return self.outputs, self.shape[0], self.inputs
 
@@ -239,6 +235,7 @@ class FullyConnectedBackwardData(FullyConnected):
     masked: bool = False
     """Also apply the gradient of a ReLU: dx is 0 where `mask` is not positive; needs several partial sums."""
     layout, operands = "nn", ("weight", "dy", "dx")
+    writes = ("dx",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -252,10 +249,6 @@ class FullyConnectedBackwardData(FullyConnected):
     @property
     def takes(self) -> Mapping[str, Operand]:
         return {"weight": self.weight, "dy": self.y, **({"mask": self.x} if self.masked else {})}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
@@ -287,15 +280,8 @@ class FullyConnectedBackwardWeights(FullyConnected):
     divisible = DivisionAxis.CHANNELS
     layout, operands = "nt", ("x", "dy", "dweight")
     undivided = frozenset({"x"})
+    reads, writes = ("x", "dy"), ("dweight",)
     name = "fully connected backward weights"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dweight": self.weight}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
+from isa.device_memory import Allocation, DeviceMemory
 from isa.kernarg import Pointer
-from isa.region import LINE_ELEMENTS
+from isa.launch import Launch
+from isa.region import LINE_ELEMENTS, SparseRegion
 from workloads.operators.gemm_csc import CscMatrix
 from workloads.operators.gemm_kernels import GEMM_KERNELS, ActivationFormat, GemmKernel
 from workloads.operators.launching import launch
@@ -21,9 +23,6 @@ from workloads.operators.verify import ReferencePart, inner_product_bound
 from workloads.shapes import GemmShape, round_up
 
 if TYPE_CHECKING:
-    from isa.device_memory import Allocation, DeviceMemory
-    from isa.launch import Launch
-    from isa.region import SparseRegion
     from workloads.data.operands import Operands
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
@@ -42,10 +41,10 @@ class GemmBuffers:
     """The operands in device memory, and views of them as stored: [columns, leading dimension] float32."""
 
     shape: GemmShape
-    memory: "DeviceMemory"
-    a: "Allocation"
-    b: "Allocation"
-    c: "Allocation"
+    memory: DeviceMemory
+    a: Allocation
+    b: Allocation
+    c: Allocation
 
     @staticmethod
     def bytes_of(shape: GemmShape) -> int:
@@ -53,7 +52,7 @@ class GemmBuffers:
         return 4 * (shape.lda * shape.padded_k + shape.ldb * shape.n + shape.ldc * shape.n)
 
     @classmethod
-    def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
+    def allocate(cls, shape: GemmShape, memory: DeviceMemory, a: Allocation | None = None) -> "GemmBuffers":
         """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError where they do not fit."""
         a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
@@ -85,9 +84,9 @@ class GemmBuffers:
 class EllpackMatrix:
     """B in ELLPACK-DIB as a kernel produces it."""
 
-    bundles: "Allocation"
+    bundles: Allocation
     """uint32 [N, ldb]: bundles."""
-    counts: "Allocation"
+    counts: Allocation
     """Non-zeros of each column [N], or of each block of its rows [blocks, N], as the kernel counts them."""
     made: bool = False
     """A launch before the product produces it."""
@@ -109,7 +108,7 @@ class GemmOperator:
     """Kernel."""
     buffers: GemmBuffers
     """Buffers of the operands and the result."""
-    launches: "tuple[Launch, ...]"
+    launches: tuple[Launch, ...]
     """Launches in order."""
     parts: int = 1
     """Number of parts of the sum over k."""
@@ -183,7 +182,7 @@ class GemmOperator:
         return sparsity_of(held, k), zero_lines_of(held, k)
 
 
-def build_gemm(kernel: str, shape: GemmShape, data: "Operands", memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
+def build_gemm(kernel: str, shape: GemmShape, data: "Operands", memory: DeviceMemory, gpu: GpuFacts) -> GemmOperator:
     """Build the operator with operands of its own in `memory`, filled with `data` and sealed.
 
     Raise DeviceMemoryError, CodeObjectError, GemmError, and the errors of `data`.
@@ -201,7 +200,7 @@ def gemm(
     gpu: GpuFacts,
     tiling: Tiling | None = None,
     converted: EllpackMatrix | None = None,
-    partial: "Allocation | None" = None,
+    partial: Allocation | None = None,
     most_rows: int | None = None,
 ) -> GemmOperator:
     """Build the operator over operands that lie in device memory already.
@@ -311,9 +310,7 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
     return product
 
 
-def _conversion(
-    row: GemmKernel, buffers: GemmBuffers, converted: EllpackMatrix, operands: Mapping[str, Any]
-) -> "Launch":
+def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: EllpackMatrix, operands: Mapping[str, Any]) -> Launch:
     """Return the launch that converts B into the bundles and counts of non-zeros that the multiplication takes."""
     bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
     if row.block_rows:
@@ -328,7 +325,7 @@ def _conversion(
     return launch("dib_convert", "dib_convert", buffers.memory, groups, values, WAVEFRONT * CONVERT_COLUMNS)
 
 
-def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
+def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> tuple[tuple[Launch, ...], dict[str, Any]]:
     """Return the launches that compress B into sparse columns, and the multiplication's arguments with these."""
     csc = CscMatrix.allocate(buffers.shape, buffers.memory)
     taken = {name: value for name, value in operands.items() if name not in ("b_matrix", "k", "ldb")}
@@ -337,7 +334,7 @@ def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tup
 
 def _multiplication(
     row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], block: range
-) -> "Launch":
+) -> Launch:
     source = row.code_object.format(variant=split.variant)
     function = (row.function or row.code_object).format(variant=split.variant)
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
@@ -357,7 +354,7 @@ def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
     return {**addresses, **sizes}
 
 
-def _region(buffers: GemmBuffers, block: range, block_rows: int) -> "SparseRegion":
+def _region(buffers: GemmBuffers, block: range, block_rows: int) -> SparseRegion:
     """Return the sparse region of a launch over a block of the sum: columns of B, or of `block_rows` of its rows each.
 
     The rows that pad B's columns are zeros, and belong to a column's last such block.

@@ -6,15 +6,13 @@ format allows.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from isa.device_memory import Allocation, DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.launching import launch
-
-if TYPE_CHECKING:
-    from isa.device_memory import Allocation, DeviceMemory
-    from isa.launch import Launch
-    from workloads.shapes import GemmShape
+from workloads.shapes import GemmShape
 
 COLUMNS = 4  # of a workgroup that counts or fills: one a wavefront
 
@@ -23,14 +21,14 @@ COLUMNS = 4  # of a workgroup that counts or fills: one a wavefront
 class CscMatrix:
     """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of columns uint32 [N + 1]."""
 
-    shape: "GemmShape"
-    values: "Allocation"
-    rows: "Allocation"
-    counts: "Allocation"
-    first: "Allocation"
+    shape: GemmShape
+    values: Allocation
+    rows: Allocation
+    counts: Allocation
+    first: Allocation
 
     @classmethod
-    def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "CscMatrix":
+    def allocate(cls, shape: GemmShape, memory: DeviceMemory) -> "CscMatrix":
         """Allocate zeroed arrays for a matrix without zeros; raise DeviceMemoryError where they do not fit."""
         elements = 4 * shape.k * shape.n
         return cls(
@@ -41,7 +39,7 @@ class CscMatrix:
             memory.allocate(4 * (shape.n + 1), "CSC columns of B"),
         )
 
-    def conversion(self, b_matrix: Pointer, memory: "DeviceMemory") -> "tuple[Launch, ...]":
+    def conversion(self, b_matrix: Pointer, memory: DeviceMemory) -> tuple[Launch, ...]:
         """Return the launches that count, add up and fill."""
         shape, columns = self.shape, (-(-self.shape.n // COLUMNS),)
         size = {"n": shape.n, "k": shape.k, "ldb": shape.ldb}

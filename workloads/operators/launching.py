@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import pack
+from isa.launch import Launch
+from isa.region import SparseRegion
 from workloads.operators.primitive import OperatorError
 from workloads.operators.tensor import Tensor
 from workloads.toolchain.build import KERNELS_DIR
@@ -15,10 +18,7 @@ from workloads.toolchain.compilers import DEFAULT_GPU
 from workloads.toolchain.needed import code_object
 
 if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
     from isa.object.code_object import Kernel
-    from isa.region import SparseRegion
 
 GROUP = 256  # work-items of a workgroup: workloads/kernels/elements.h
 ITEM_ELEMENTS = 4  # of a work-item of an element-wise kernel
@@ -27,12 +27,12 @@ ITEM_ELEMENTS = 4  # of a work-item of an element-wise kernel
 def launch(
     source: str,
     kernel: str,
-    memory: "DeviceMemory",
+    memory: DeviceMemory,
     groups: tuple[int, ...],
     values: Mapping[str, Any],
     work_items: int | tuple[int, int, int] = GROUP,
-    regions: "tuple[SparseRegion, ...]" = (),
-) -> "Launch":
+    regions: tuple[SparseRegion, ...] = (),
+) -> Launch:
     """Return a launch of `groups` workgroups (x, and y, z where given) of kernel `kernel` of code object `source`.
 
     values: arguments by name; tensors stand for their addresses. work_items: of a workgroup, in x or in x, y and z.
@@ -56,7 +56,7 @@ def launch(
     )
 
 
-def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":
+def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> Launch:
     """Return a launch with work-items for all `n` elements, four each; `values` has n and at least one tensor."""
     memory = next(value.memory for value in values.values() if isinstance(value, Tensor))
     return launch(source, kernel, memory, (groups_for(values["n"]),), values)

@@ -6,19 +6,16 @@ have it, or alpha itself, as the paper and DNNMark's formula have it: `alpha_ove
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.channels import WAVEFRONT, ChannelPrimitive
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Launches, ReferenceValue
 from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 SIZES = (3, 5, 7, 9)  # windows of the kernels
 GROUP = 1024  # work-items of a workgroup: workloads/kernels/lrn.cl
@@ -57,7 +54,7 @@ class _Lrn(ChannelPrimitive):
         in_windows = sum(min(c + half, channels - 1) - max(c - half, 0) + 1 for c in range(channels))
         return self.x.size // channels * in_windows
 
-    def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "Launch":
+    def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launch:
         """Return a launch with a work-item for each pixel and run of channels, with enough runs to fill the GPU."""
         planes = self.channels
         wanted = -(-gpu.compute_units * WAVEFRONTS_PER_UNIT * WAVEFRONT // planes.count)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from isa.launch import Launch
+
 if TYPE_CHECKING:
-    from isa.launch import Launch
     from workloads.operators.verify import ReferencePart
 
 
@@ -50,7 +51,7 @@ class Operator(Protocol):
         """The name for reports."""
 
     @property
-    def launches(self) -> "tuple[Launch, ...]":
+    def launches(self) -> tuple[Launch, ...]:
         """The launches in order; each starts when the one before has ended."""
 
     @property

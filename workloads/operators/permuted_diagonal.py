@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.circulant import CirculantBlocks
 from workloads.operators.bias import BiasForward
 from workloads.operators.launching import GROUP, divisor, launch
@@ -20,9 +21,6 @@ from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import inner_product_bound
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 IMAGES = 8  # of a work-item: workloads/kernels/permuted_diagonal.cl
 
@@ -68,7 +66,7 @@ class PermutedDiagonal(Primitive):
     def needed_macs(self) -> int:
         return self.blocks.products * self.block
 
-    def product(self, weight: Tensor, x: Tensor, y: Tensor, transposed: bool) -> "Launch":
+    def product(self, weight: Tensor, x: Tensor, y: Tensor, transposed: bool) -> Launch:
         """Return the launch that multiplies all vectors by the matrix, or by its transpose."""
         sizes, widths = self.blocks.sizes, (self.blocks.inputs, self.outputs)
         x_width, y_width = widths[::-1] if transposed else widths
@@ -121,10 +119,6 @@ class PermutedDiagonalForward(PermutedDiagonal):
         return {"x": self.x, "weight": self.weight, **bias}
 
     @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.y}
-
-    @property
     def operations(self) -> int:
         return self.y.size * self.bias
 
@@ -157,15 +151,8 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
     """dweight = the sum over vectors of dy at a value's row times x at its column."""
 
     divisible = DivisionAxis.NOTHING
+    reads, writes = ("x", "dy"), ("dweight",)
     name = "permuted diagonal fully connected backward weights"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dweight": self.weight}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         count = self.weight.size
@@ -186,15 +173,8 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
 class PermutedDiagonalBackwardData(PermutedDiagonal):
     """dx = the transposed matrix times dy."""
 
+    reads, writes = ("weight", "dy"), ("dx",)
     name = "permuted diagonal fully connected backward data"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"weight": self.weight, "dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         return (self.product(tensors["weight"], tensors["dy"], tensors["dx"], transposed=True),)

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpusim.base.errors import unknown_name
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, Launches, OperatorError, ReferenceValue
 from workloads.operators.tensor import BYTE, INDEX, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MODES = ("max", "average")
 SQUARES = ((2, 2), (3, 3))  # windows that have kernels without branches
@@ -217,7 +215,7 @@ class PoolingForward(_Pooling):
             values["count_padding"] = int(self.pooling.count_padding)
         return (launch("pooling", kernel, tensors["x"].memory, (-(-n // GROUP),), values),)
 
-    def _by_plane(self, tensors: Mapping[str, Tensor]) -> "Launch":
+    def _by_plane(self, tensors: Mapping[str, Tensor]) -> Launch:
         planes, size = self.y.size, self.shape[2] * self.shape[3]
         values: dict[str, Any] = {**tensors, "planes": planes, "size": size}
         kernel = f"{self.pooling.mode}_pooling_planes"
@@ -305,7 +303,7 @@ class PoolingBackward(_Pooling):
             kernel += self.square
         return (launch("pooling", kernel, tensors["dx"].memory, (-(-n // GROUP),), {**values, "n": n}),)
 
-    def _spread(self, tensors: Mapping[str, Tensor]) -> "Launch":
+    def _spread(self, tensors: Mapping[str, Tensor]) -> Launch:
         size = self.shape[2] * self.shape[3]
         values: dict[str, Any] = {**tensors, "by_size": divisor(size), "n": self.x.size}
         if self.pooling.mode == "max":

@@ -8,20 +8,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
+from isa.device_memory import DeviceMemory
+from isa.launch import Launch
 from workloads.operators.operator import GpuFacts, OperatorCost
 from workloads.operators.tensor import FLOAT, Operand, Shape, Tensor
 from workloads.operators.verify import ReferencePart
 
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
-
-Launches: TypeAlias = "tuple[Launch, ...]"
+Launches: TypeAlias = tuple[Launch, ...]
 
 # the kernels divide what is below 2^31, and the last workgroup's places go past the end
 MAX_ELEMENTS = (1 << 31) - (1 << 14)
@@ -63,6 +61,10 @@ class Primitive(ABC):
     """Independence of each image's or channel's results, so that the reference can be computed in parts."""
     undivided: ClassVar[frozenset[str]] = frozenset()
     """Operands with an image axis that each part needs as a whole."""
+    reads: ClassVar[tuple[str, ...]] = ("x",)
+    """Names of the operands: of attributes of the primitive, or 'd<attribute>' for the gradient of one."""
+    writes: ClassVar[tuple[str, ...]] = ("y",)
+    """Names of the results, likewise."""
 
     @property
     @abstractmethod
@@ -70,14 +72,19 @@ class Primitive(ABC):
         """The name for reports and messages, such as 'max pooling forward'."""
 
     @property
-    @abstractmethod
     def takes(self) -> Mapping[str, Operand]:
         """The operands by name."""
+        return {name: self.get_operand(name) for name in self.reads}
 
     @property
-    @abstractmethod
     def gives(self) -> Mapping[str, Operand]:
         """The results by name."""
+        return {name: self.get_operand(name) for name in self.writes}
+
+    def get_operand(self, name: str) -> Operand:
+        """Return the operand or result of a name in `reads` or `writes`."""
+        operand: Operand = getattr(self, name.removeprefix("d"))
+        return operand
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -167,10 +174,6 @@ class ArrayPrimitive(Primitive):
 
     shape: Shape
     """Shape of the arrays."""
-    reads: ClassVar[tuple[str, ...]] = ("x",)
-    """Names of the operands."""
-    writes: ClassVar[tuple[str, ...]] = ("y",)
-    """Names of the results."""
     macs_each: ClassVar[int] = 0
     """Multiply-accumulates for each element."""
     operations_each: ClassVar[int] = 0
@@ -181,13 +184,9 @@ class ArrayPrimitive(Primitive):
         """An operand of this shape."""
         return Operand(self.shape)
 
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return dict.fromkeys(self.reads, self.x)
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return dict.fromkeys(self.writes, self.x)
+    def get_operand(self, name: str) -> Operand:
+        operand: Operand = getattr(self, name.removeprefix("d"), self.x)
+        return operand
 
     @property
     def macs(self) -> int:
@@ -246,7 +245,7 @@ class TensorOperator:
 
     primitive: Primitive
     tensors: Mapping[str, Tensor]
-    launches: "tuple[Launch, ...]"
+    launches: tuple[Launch, ...]
     gpu: GpuFacts
 
     @property
@@ -344,7 +343,7 @@ def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) ->
 
 def build(
     primitive: Primitive,
-    memory: "DeviceMemory",
+    memory: DeviceMemory,
     gpu: GpuFacts,
     data: Mapping[str, np.ndarray] | None = None,
     seed: int = 0,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.move import AxisMapping, Move
@@ -15,9 +15,6 @@ from workloads.operators.places import contiguous
 from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 LANES_WANTED = 1 << 14  # of a step: sums are split until there are as many, so that compute units have work
 LEAST_ROW, LEAST_COLUMN = 1024, 32  # elements of a part
@@ -54,7 +51,7 @@ class ReductionStep:
         """Additions, at most, that an element's value goes through."""
         return -(-self.length // WAVEFRONT) + 7 if self.inner == 1 else self.length
 
-    def launch(self, source: Tensor, target: Tensor, scale: float) -> "Launch":
+    def launch(self, source: Tensor, target: Tensor, scale: float) -> Launch:
         """Return the launch that adds up the parts."""
         values = {"x": source, "y": target, "count": self.count, "length": self.length, "scale": scale}
         values |= {"by_parts": divisor(self.parts)}

@@ -7,10 +7,10 @@ mean away and adds no bias (Zhang and Sennrich 2019).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
@@ -26,9 +26,6 @@ from workloads.operators.reductions import (
 )
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 SHORT_ROW = 1024  # elements: up to here a wavefront has a row, from there on a workgroup
 
@@ -105,7 +102,7 @@ class _RowNorm(Primitive):
         lanes = WAVEFRONT if self.width <= SHORT_ROW else GROUP
         return -(-self.width // lanes) + 6 + GROUP // WAVEFRONT
 
-    def launch_rows(self, kernel: str, values: Mapping[str, object], memory: object) -> "Launch":
+    def launch_rows(self, kernel: str, values: Mapping[str, object], memory: object) -> Launch:
         """Return the launch of a kernel with a wavefront or a workgroup for each row."""
         short = self.width <= SHORT_ROW
         groups = -(-self.rows * WAVEFRONT // GROUP) if short else self.rows

@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from isa.launch import Launch
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import DivisionAxis, Launches, ReferenceValue
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 FEW_CHANNELS = 32  # of a pixel, that fit registers: workloads/kernels/softmax.cl
 
@@ -30,7 +28,7 @@ class _Softmax(ChannelPrimitive):
         """The result, as an operand."""
         return Operand(self.shape, data=positive)
 
-    def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor]) -> "Launch":
+    def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor]) -> Launch:
         """Return a launch with a workgroup for each image if it has one pixel, else with a work-item for each pixel."""
         planes, memory = self.channels, next(iter(tensors.values())).memory
         if planes.size == 1:
@@ -132,11 +130,8 @@ class SoftmaxLossForward(_Loss):
     """y = softmax of x, each image's loss -log y[label], and the mean of them."""
 
     divisible = DivisionAxis.NOTHING
+    reads = ("x", "labels")
     name = "softmax loss forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "labels": self.labels}
 
     @property
     def gives(self) -> Mapping[str, Operand]:

@@ -3,14 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
 
 Shape = tuple[int, ...]
 Sample = Callable[[np.random.Generator, Shape], np.ndarray]
@@ -63,13 +60,13 @@ class Operand:
 class Tensor:
     """A contiguous array in device memory, the last axis fastest: images are [N, C, H, W]."""
 
-    memory: "DeviceMemory"
+    memory: DeviceMemory
     address: int
     shape: Shape
     dtype: np.dtype = FLOAT
 
     @classmethod
-    def allocate(cls, memory: "DeviceMemory", operand: Operand, name: str) -> "Tensor":
+    def allocate(cls, memory: DeviceMemory, operand: Operand, name: str) -> "Tensor":
         """Allocate a zeroed tensor; raise DeviceMemoryError when the device is too small."""
         return cls(memory, memory.allocate(operand.size_bytes, name).address, operand.shape, operand.dtype)
 

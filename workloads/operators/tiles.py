@@ -8,19 +8,17 @@ the same on every GPU.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import HALF, Tensor
 from workloads.shapes import round_up
-
-if TYPE_CHECKING:
-    from isa.device_memory import DeviceMemory
-    from isa.launch import Launch
 
 SWATH = 64  # elements that a wavefront reads at once: tiles have so many, or a multiple
 DEPTH = 8  # steps of the sum that go through LDS together
@@ -161,10 +159,10 @@ def split_product(columns: int, rows: int, depth: int) -> DepthSplit:
 
 
 def product(
-    layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
+    layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: DeviceMemory,
     sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: DepthSplit | None = None,
     add: bool = False,
-) -> "Launch":  # fmt: skip
+) -> Launch:  # fmt: skip
     """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
     "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it; where A is FP16, of
@@ -194,8 +192,8 @@ def product(
 
 def rectified_product(
     operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], bias: Pointer | None,
-    memory: "DeviceMemory", sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts,
-) -> "Launch":  # fmt: skip
+    memory: DeviceMemory, sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts,
+) -> Launch:  # fmt: skip
     """Return the launch of C = the larger of 0 and A·B + bias, by a kernel of workloads/kernels/sgemm_rectified.cl.
 
     The arguments are those of `product` in layout "nn", without parts of k. bias: of each of the n columns of C.
@@ -239,9 +237,9 @@ class Batch:
 
 
 def products(
-    layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
+    layout: str, operands: tuple[Pointer, ...], memory: DeviceMemory, sizes: tuple[int, int, int],
     leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: DepthSplit | None = None, add: bool = False,
-) -> "Launch":  # fmt: skip
+) -> Launch:  # fmt: skip
     """Return the launch of several products, like `product`, by a kernel of workloads/kernels/sgemm_batched.cl.
 
     layout: "nn", "nt" or "tn"; leading: of A, B and C; split: of k, each part's sums into C of their own.
@@ -260,16 +258,16 @@ class Multiplier(Protocol):
     """Computes products by kernels that are not ours."""
 
     def launches(
-        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
+        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: DeviceMemory,
         sizes: tuple[int, int, int], leading: tuple[int, int, int], add: bool,
-    ) -> "tuple[Launch, ...]":  # fmt: skip
+    ) -> tuple[Launch, ...]:  # fmt: skip
         """Return the launches of C = A·B, or C += A·B, with the arguments of `product` and `products`."""
 
 
 def products_by(
-    multiplier: Multiplier, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory",
+    multiplier: Multiplier, layout: str, operands: tuple[Pointer, ...], memory: DeviceMemory,
     sizes: tuple[int, int, int], leading: tuple[int, int, int], batch: Batch, add: bool = False,
-) -> "list[Launch]":  # fmt: skip
+) -> list[Launch]:  # fmt: skip
     """Return the launches of several products, like `products`, one after another by another's kernels."""
     made: list[Launch] = []
     for place in range(batch.places):
@@ -280,7 +278,7 @@ def products_by(
     return made
 
 
-def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: DepthSplit) -> "Launch":
+def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: DepthSplit) -> Launch:
     """Return the launch that adds up the parts of a split sum and a bias of each column; less than 0 becomes 0."""
     n = prod(total.shape)
     values = {"partial": sums, "bias": bias or sums, "c": total, "parts": split.parts, "n": n}
@@ -288,14 +286,14 @@ def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split:
     return launch("sum_parts", "sum_parts_rectified", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
-def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: DepthSplit) -> "Launch":
+def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: DepthSplit) -> Launch:
     """Return the launch that adds up the parts of a split sum; where `mask` is not positive, the result is 0."""
     n = prod(total.shape)
     values = {"partial": sums, "mask": mask, "c": total, "parts": split.parts, "n": n}
     return launch("sum_parts", "sum_parts_masked", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
-def sum_parts(sums: Tensor, total: Tensor, split: DepthSplit) -> "tuple[Launch, ...]":
+def sum_parts(sums: Tensor, total: Tensor, split: DepthSplit) -> tuple[Launch, ...]:
     """Return the launch that adds up the parts of a split sum; none where there is one part."""
     if split.parts == 1:
         return ()

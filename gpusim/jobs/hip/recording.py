@@ -7,10 +7,9 @@ the program frees is given to another use. An event that the program records beg
 """
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +21,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
 from isa.launch import Launch
 from isa.object.bundle import code_objects
-from isa.object.code_object import load_kernels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from isa.object.code_object import Kernel
+from isa.object.code_object import Kernel, load_kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +68,7 @@ class ProgramRecording:
         for held in self.before:
             held.again()
 
-    def with_code(self, changed: "Callable[[bytes, list[Kernel]], bytes]") -> None:
+    def with_code(self, changed: Callable[[bytes, list[Kernel]], bytes]) -> None:
         """Replace the code of the launches by what `changed` makes of each code object and its launched kernels."""
         names = {launch.kernel.name for launch in self.launches}
         ready: dict[str, Kernel] = {}
@@ -166,7 +160,7 @@ def record(program: HostProgram, gpu: GpuSpec, reporter: Reporter, execute: bool
     """
     recording = ProgramRecording()
 
-    def sessions() -> "Callable[[socket.socket, int], Session]":
+    def sessions() -> Callable[[socket.socket, int], Session]:
         return lambda connection, file: _RecordingSession(connection, file, gpu, reporter, recording, execute)
 
     recording.code_of_exit = run_program(program, reporter, sessions, lambda: False)

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gpusim.base.counters import Counter, CounterTable, Counts, UnknownCountError
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.facts import RunFacts
-
-if TYPE_CHECKING:
-    from gpusim.model.energy.model import EnergyModel
-    from gpusim.results.records.record import RunRecord
+from gpusim.model.energy.model import EnergyModel
+from gpusim.results.records.record import RunRecord
 
 
 class Metric(NamedTuple):
@@ -47,7 +45,7 @@ class Metric(NamedTuple):
 
 
 def collect_formula_inputs(
-    facts: RunFacts, energy: "EnergyModel | None" = None, run: "RunRecord | None" = None
+    facts: RunFacts, energy: EnergyModel | None = None, run: RunRecord | None = None
 ) -> dict[str, Any]:
     """Return what formulas may read, by the names of their parameters.
 
