@@ -1,4 +1,4 @@
-"""The instruction sets: every instruction, one row each, in one file per encoding, and what later generations change.
+"""The instruction sets: every instruction, one row each, in text tables, and what later generations change.
 
 `architecture` has the GPUs whose instructions are known; each is the rows of `base`, which are those of gfx803, with
 some extensions (`extension`), a file each. `later` knows by name what none of them executes. `table` says how rows are

@@ -6,28 +6,12 @@ VOP2 at 0x100, VOP1 at 0x140).
 
 from collections.abc import Iterable
 
-from isa.opcodes.ds import DS
 from isa.opcodes.extension import Extension
-from isa.opcodes.flat import FLAT
-from isa.opcodes.mimg import MIMG
-from isa.opcodes.mtbuf import MTBUF
-from isa.opcodes.mubuf import MUBUF
 from isa.opcodes.opcode import Opcode
-from isa.opcodes.refused import EXP, VINTRP, VOP3_VINTRP
-from isa.opcodes.smem import SCALAR_MEMORY
-from isa.opcodes.sop1 import SOP1
-from isa.opcodes.sop2 import SOP2
-from isa.opcodes.sopc import SOPC
-from isa.opcodes.sopk import SOPK
-from isa.opcodes.sopp import SOPP
-from isa.opcodes.vop1 import VOP1
-from isa.opcodes.vop2 import VOP2
-from isa.opcodes.vop3 import VOP3
+from isa.opcodes.table import read_rows
 from isa.opcodes.vopc import VOPC
 
-_SCALAR = (*SOP1, *SOP2, *SOPK, *SOPC, *SOPP, *SCALAR_MEMORY)
-_VECTOR = (*VOP1, *VOP2, *VOPC, *VOP3, *VOP3_VINTRP)
-BASE = Extension("base", (*_SCALAR, *_VECTOR, *VINTRP, *DS, *FLAT, *MUBUF, *MTBUF, *MIMG, *EXP))
+BASE = Extension("base", (*read_rows("gfx803.txt"), *VOPC))
 
 _VOP3_OFFSETS = {"vopc": 0x000, "vop2": 0x100, "vop1": 0x140}
 

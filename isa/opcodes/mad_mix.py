@@ -4,20 +4,18 @@ op_sel_hi says that a source is in FP16, op_sel which half of the register it is
 """
 
 from isa.opcodes.extension import Extension
-from isa.opcodes.opcode import VALU
 from isa.opcodes.table import rows
 
 EXTENSION = Extension(
     "mad_mix",
     rows=rows(
-        "vop3p",
-        VALU,
         """
+encoding: vop3p valu
 operands: vdst:f32 src0:mix src1:mix src2:mix
     0x20 v_mad_mix_f32
 operands: vdst:f16 src0:mix src1:mix src2:mix
     0x21 v_mad_mixlo_f16
     0x22 v_mad_mixhi_f16
-""",
+"""
     ),
 )

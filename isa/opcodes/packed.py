@@ -5,15 +5,13 @@ op_sel and op_sel_hi choose the half that the lower and the upper result take of
 
 from isa.opcodes.extension import Extension
 from isa.opcodes.formats import layout
-from isa.opcodes.opcode import VALU
 from isa.opcodes.table import rows
 
 EXTENSION = Extension(
     "packed",
     rows=rows(
-        "vop3p",
-        VALU,
         """
+encoding: vop3p valu
 operands: vdst:i16x2 src0:i16x2 src1:i16x2 src2:i16x2
     0x00 v_pk_mad_i16 +clamp
 operands: vdst:u16x2 src0:u16x2 src1:u16x2
@@ -41,7 +39,7 @@ operands: vdst:f16x2 src0:f16x2 src1:f16x2
     0x10 v_pk_mul_f16
     0x11 v_pk_min_f16
     0x12 v_pk_max_f16
-""",
+"""
     ),
     formats={
         "vop3p": layout(

@@ -1,8 +1,9 @@
-"""How the opcode tables are written: one row an instruction, grouped by operand signature.
+"""How the opcode tables are written: one row an instruction, grouped by encoding and operand signature.
 
-A table is text. A line `operands: ...` opens a group, the indented lines under it are its instructions, each a
-number and a mnemonic. Words that begin with `+` apply to one row, or to the whole group on its first line. A word
-that begins with `=` names what the row computes, where that is not what its mnemonic means elsewhere.
+A table is text, in a file of its own or beside what else an extension changes. A line `encoding: ...` names an encoding
+and its unit. A line `operands: ...` opens a group, the indented lines under it are its instructions, each a number and
+a mnemonic. Words that begin with `+` apply to one row, or to the whole group on its first line. A word that begins with
+`=` names what the row computes, where that is not what its mnemonic means elsewhere. `#` begins a comment line.
 
 Operands stand in the order of the assembly text, each as `field:type`. `field` is the name under which the decoder
 puts the operand into `Instruction.fields`; `type` is a letter and a number of bits: b (bits), u (unsigned), i (signed),
@@ -18,6 +19,8 @@ SISchedule.td (Write64Bit, "half rate", 2 turns in SIQuarterSpeedModel, which gf
 valu64, 8 cycles before GFX10). CLRX puts them at the rate of double-precision additions, 32 cycles.
 """
 
+from pathlib import Path
+
 from isa.opcodes.opcode import (
     BRANCH,
     EIGHTH_RATE,
@@ -26,6 +29,8 @@ from isa.opcodes.opcode import (
     INTERNAL,
     QUARTER_RATE,
     SIXTEENTH_RATE,
+    UNIT_NAMES,
+    VALU,
     VMEM,
     Opcode,
 )
@@ -34,19 +39,27 @@ _RATES = {"half": HALF_RATE, "quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "si
 _UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}
 
 
-def rows(encoding: str, unit: int, text: str) -> tuple[Opcode, ...]:
-    """Parse the table `text` (see the module's docstring) into opcodes; `unit` where no row says another."""
+def read_rows(name: str) -> tuple[Opcode, ...]:
+    """Read the table in a file of this folder."""
+    return rows(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+def rows(text: str) -> tuple[Opcode, ...]:
+    """Parse a table (see the module's docstring) into opcodes."""
     opcodes: list[Opcode] = []
-    operands, common = "", frozenset[str]()
-    for line in text.strip().splitlines():
-        words = line.split()
+    encoding, unit, operands, common = "", VALU, "", frozenset[str]()
+    for words in map(str.split, text.splitlines()):
+        if not words or words[0][0] == "#":
+            continue
         marks = frozenset(word[1:] for word in words if word[0] == "+")
-        if words[0] == "operands:":
+        if words[0] == "encoding:":
+            encoding, unit = words[1], UNIT_NAMES.index(words[2])
+        elif words[0] == "operands:":
             common = marks
             operands = " ".join(word for word in words[1:] if word[0] != "+" and word != "none")
-            continue
-        computes = next((word[1:] for word in words if word[0] == "="), "")
-        opcodes.append(row(encoding, unit, int(words[0], 16), words[1], operands, common | marks, computes))
+        else:
+            computes = next((word[1:] for word in words if word[0] == "="), "")
+            opcodes.append(row(encoding, unit, int(words[0], 16), words[1], operands, common | marks, computes))
     return tuple(opcodes)
 
 

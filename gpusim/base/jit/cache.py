@@ -66,18 +66,21 @@ def _checksum(file: str) -> bytes:
 
 
 def _sources(place: str) -> list[str]:
-    """List the Python files in a folder, in order, or the file itself (without `Path`, which takes thrice as long)."""
+    """List the Python files and tables in a folder, in order, or the file itself.
+
+    Without `Path`, which takes thrice as long.
+    """
     if place.endswith(".py"):
         return [place]
     found = []
     for folder, folders, names in os.walk(place):
         folders[:] = [name for name in folders if name != "__pycache__"]
-        found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+        found += [os.path.join(folder, name) for name in names if name.endswith((".py", ".txt"))]
     return sorted(found)
 
 
 def hash_of_sources(*places: str) -> str:
-    """Hash the Python files in folders, or single ones, each a path from the root, together with the host."""
+    """Hash the Python files and tables in folders, or single files, by their paths from the root, and the host."""
     h, root = hashlib.sha256(), str(ROOT)
     for place in places:
         for file in _sources(os.path.join(root, place)):

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SIMULATOR = ("isa", "memory", "spartan", "gpusim/model", "gpusim/base/jit")
 # what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
 ALL = (*SIMULATOR, "workloads", "gpusim/config", "gpusim/jobs", "gpusim/results/records", "gpusim/results/metrics")
-KINDS = (".py", ".hsaco", ".cpp")
+KINDS = (".py", ".hsaco", ".cpp", ".txt")
 Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 

@@ -16,8 +16,8 @@ from isa.execution.executor import program_of
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
 from isa.object.code_object import load_code_object
+from isa.opcodes.base import BASE
 from isa.opcodes.opcode import SALU, Opcode
-from isa.opcodes.smem import SCALAR_MEMORY
 from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
 
 pytestmark = pytest.mark.compiled_tier
@@ -91,7 +91,7 @@ def test_kinds_of_work_are_told_apart() -> None:
 
 
 def test_a_clock_that_decides_is_refused() -> None:
-    clock = next(one for one in SCALAR_MEMORY if one.mnemonic == "s_memtime")
+    clock = next(one for one in BASE.rows if one.mnemonic == "s_memtime")
     compare = Opcode("s_cmp_lt_u32", "sopc", 10, "ssrc0:u32 ssrc1:u32", SALU)
     branch = Opcode("s_cbranch_scc1", "sopp", 5, "simm16:branch", SALU)
     code = [

@@ -38,6 +38,7 @@ def hashes() -> tuple[str, str]:
         ("isa/unit.py", (True, False)),
         ("isa/trace.py", (True, True)),
         ("isa/opcodes/opcode.py", (True, True)),
+        ("isa/opcodes/table.txt", (True, False)),
         ("memory/dram/state.py", (False, True)),
         ("gpusim/model/core/unit.py", (False, True)),
         ("gpusim/results/report/state.py", (False, False)),

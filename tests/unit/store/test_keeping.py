@@ -336,12 +336,12 @@ def test_the_hash_of_the_sources_is_of_all_that_is_simulated_with(
     monkeypatch.setattr(sources, "ROOT", tmp_path)
     (tmp_path / "isa").mkdir()
     seen = set()
-    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("k.hsaco", "2"), ("notes.md", "2")):
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("k.hsaco", "2"), ("t.txt", "2"), ("notes.md", "2")):
         write(tmp_path / "isa" / name, text)
         sources._files_hash.cache_clear()
         seen.add(sources.sources_hash(("isa",)))
     sources._files_hash.cache_clear()
-    assert len(seen) == 4
+    assert len(seen) == 5
 
 
 def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) -> None:
