@@ -11,6 +11,7 @@ SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT = 235, 236, 237, 238  # G
 STATUS_CODES = (VCCZ, EXECZ, SCC)
 LITERAL_CODE = 255
 FIRST_VGPR = 256
+VECTOR_FILE = 256  # vector registers of a file; accumulation registers are numbered after them
 
 # -- hardware registers of s_getreg and s_setreg --------------------------------------------------------------------
 HW_MODE, HW_STATUS, HW_TRAPSTS, HW_ID = 1, 2, 3, 4

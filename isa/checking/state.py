@@ -43,7 +43,7 @@ CLOCK_SHIFT, CLOCK_MASK = 32, (1 << 31) - 1
 ORIGIN_REGISTER = 1 << 24  # an origin: this + operand code, a register never written; less: the load that gave it
 
 SCALAR_CODES = 256
-MOST = 20  # registers of a kind that an instruction names
+MOST = 36  # registers of a kind that an instruction names: a matrix product reads 32 of C, two of A, two of B
 
 # of CHECK_ROW.policy: how the result is known from the sources
 ALL_KNOWN, ANY_KNOWN, KNOWN, SELECTED, MOVED = range(5)

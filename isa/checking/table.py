@@ -78,7 +78,7 @@ def _fill(row: np.void, instruction: Instruction, kind: int) -> None:
 
 def _policy(instruction: Instruction) -> int:
     name, fields = instruction.opcode.mnemonic, instruction.fields
-    if name.startswith(_ANY) or instruction.opcode.unit == VMEM:
+    if name.startswith(_ANY) or instruction.opcode.unit == VMEM or "matrix" in instruction.opcode.flags:
         return KNOWN
     if name.startswith(_MOVES) or "dpp_ctrl" in fields:
         return MOVED

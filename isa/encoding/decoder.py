@@ -5,11 +5,12 @@ from functools import cache
 
 from gpusim.base.errors import UserError
 from isa.architecture import FIRST_VGPR, VCC
+from isa.encoding.accumulation import number_registers
 from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import DPP, LITERAL, SDWA, Format
-from isa.opcodes.later import describe_support, later_instruction
+from isa.opcodes.later import CDNA, describe_support, later_instruction
 from isa.opcodes.opcode import Opcode
 
 _SOURCES = ("ssrc0", "ssrc1", "src0")
@@ -63,6 +64,8 @@ def decode_one(code: bytes, address: int, offset: int, end: int, architecture: A
         )
     plan = _plan(opcode, architecture)
     fields = _extract(plan.layout, bits)
+    if plan.accumulates:
+        number_registers(opcode, fields)
     if plan.sdst_is_vdst:
         fields["sdst"] = fields.pop("vdst")
     literal = None
@@ -89,7 +92,9 @@ class _Plan:
     def __init__(self, opcode: Opcode, architecture: Architecture) -> None:
         names = [operand.partition(":")[0] for operand in opcode.operands.split()]
         vop3b = opcode.encoding == "vop3" and "sdst" in names and "vdst" in names
-        layout = "vop3b" if vop3b else opcode.encoding
+        special = next(iter(opcode.flags & {"matrix", "accumulation"}), "")
+        self.accumulates = bool(special)
+        layout = "vop3b" if vop3b else special or opcode.encoding
         self.layout = architecture.formats[layout]
         self.checks = checks_of(opcode, layout, architecture)
         self.sdst_is_vdst = opcode.encoding in ("vop1", "vop3") and "sdst" in names and "vdst" not in names
@@ -104,7 +109,7 @@ def _plan(opcode: Opcode, architecture: Architecture) -> _Plan:
 
 def _elsewhere(code: bytes, offset: int, end: int, architecture: Architecture) -> str:
     """Name the instruction that later GPUs have in these words, and those GPUs; '' where none is known to have one."""
-    names = list(ARCHITECTURES)
+    names = [name for name in ARCHITECTURES if name not in CDNA or name == architecture.name]
     mnemonics: dict[str, str] = {}
     for other in names[names.index(architecture.name) + 1 :]:
         with suppress(DecodeError):

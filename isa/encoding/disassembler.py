@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from isa.architecture import FIRST_VGPR
 from isa.encoding.images import image_data_dwords, image_form
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
@@ -105,6 +106,8 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
     if kind == "i16" and "float_constants" in instruction.opcode.flags:
         kind = "f16"
     if encoding == "vop3p":
+        if instruction.opcode.flags & {"matrix", "accumulation"}:
+            return source_text(value, "f32" if value < FIRST_VGPR else kind, None, ttmp)
         return _packed_source(instruction, int(name[-1]), kind)
     text = source_text(value, kind, instruction.literal, ttmp)
     if encoding in ("vop1", "vop2", "vopc", "vop3"):
@@ -183,6 +186,8 @@ def _modifiers(instruction: Instruction) -> str:
         return _sdwa_modifiers(instruction)
     if encoding == "vop3":
         return _op_sel(instruction) + (" clamp" if fields["clamp"] else "") + _OMOD[fields["omod"]]
+    if encoding == "vop3p" and opcode.flags & {"matrix", "accumulation"}:
+        return "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid", "blgp") if fields[name])
     if encoding == "vop3p":
         return _packed_modifiers(instruction)
     if encoding == "smem":

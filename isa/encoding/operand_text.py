@@ -1,5 +1,7 @@
 """Operands as text: registers, inline constants and literals, as LLVM's AMDGPU assembler names them."""
 
+from isa.architecture import VECTOR_FILE
+
 # Special scalar registers by operand number; pairs carry the name of their first half without '_lo'.
 _PAIRS = {102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 108: "tba", 110: "tma", 126: "exec"}
 _SINGLES = {
@@ -32,9 +34,10 @@ def bits_of(kind: str) -> int:
 
 
 def vgpr_text(number: int, kind: str) -> str:
-    """Write VGPR `number` and its successors, as many as the type is wide."""
+    """Write VGPR `number` and its successors, as many as the type is wide; those from 256 on accumulate."""
     count = max(1, bits_of(kind) // 32)
-    return f"v{number}" if count == 1 else f"v[{number}:{number + count - 1}]"
+    file, number = "va"[number // VECTOR_FILE], number % VECTOR_FILE
+    return f"{file}{number}" if count == 1 else f"{file}[{number}:{number + count - 1}]"
 
 
 def register_text(number: int, kind: str, first_ttmp: int) -> str:

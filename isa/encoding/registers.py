@@ -9,7 +9,7 @@ where an instruction names it or stores it, not by every vector instruction that
 from functools import cache
 
 from isa import architecture
-from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
+from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES, VECTOR_FILE
 from isa.encoding.images import image_address_dwords, image_data_dwords
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, EncodedOperand, address_dwords, parse_operands
@@ -19,7 +19,7 @@ VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
 M0 = 1 << architecture.M0
 VCCZ, EXECZ, SCC = (1 << code for code in STATUS_CODES)
 SCALARS = (1 << SCALAR_REGISTERS) - 1
-VGPRS = ((1 << 256) - 1) << FIRST_VGPR
+VGPRS = ((1 << 2 * VECTOR_FILE) - 1) << FIRST_VGPR  # accumulation registers among them
 
 BRANCH_CONDITIONS = {
     "s_cbranch_scc0": SCC,

@@ -8,7 +8,7 @@ whose type has none, a bit in a field that the instruction does not use (GCN3 IS
 from collections.abc import Callable
 from functools import cache
 
-from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE
+from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE, VECTOR_FILE
 from isa.encoding.images import image_address_dwords, image_data_dwords, image_form
 from isa.encoding.operand_text import bits_of
 from isa.encoding.operands import NO_SCALAR_ADDRESS
@@ -34,6 +34,7 @@ _MODIFIERS = {
     "mimg": ("slc", "lwe", "tfe", "r128", "a16", "da", "glc", "unrm", "dmask", "d16"),
     "vop3": ("abs", "neg", "omod", "clamp"),
     "vop3b": ("neg", "omod", "clamp"),
+    "matrix": ("cbsz", "abid", "acc_cd", "blgp", "acc"),
     "vop3p": ("neg", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi2", "clamp"),
 }
 
@@ -68,7 +69,9 @@ def source_problem(number: int, bits: int, literal: bool) -> str | None:
 def vgpr_problem(number: int, bits: int) -> str | None:
     """Say what is wrong with VGPR `number` as the first of a group of `bits`; None if nothing is."""
     last = number + max(1, bits // 32) - 1
-    return f"vector register v{last} does not exist" if last > 255 else None
+    if last // VECTOR_FILE == number // VECTOR_FILE:
+        return None
+    return f"vector register {'va'[number // VECTOR_FILE]}{last - number // VECTOR_FILE * VECTOR_FILE} does not exist"
 
 
 @cache
@@ -86,6 +89,8 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         used.add("vdst")
     if "op_sel" in opcode.flags:
         used.add("op_sel")
+    if "no_return" in opcode.flags:
+        used.discard("glc")
     unused = tuple(name for name, _, _ in architecture.formats[layout].fields if name not in used and name != "op")
     checks.append(lambda fields: _nonzero(fields, unused))
     for name, kind in operands:
@@ -105,7 +110,7 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
     if ("sdata", "imm") not in operands and "sdata" in named:
         checks.append(lambda fields: "M0 and EXEC are no scalar data" if fields["sdata"] >= M0 else None)
     for number in range(3):
-        for kind in ("scalar", "sgpr", "vgpr", "mask"):
+        for kind in ("scalar", "sgpr", "vgpr", "mask", "constant"):
             if f"{kind}_src{number}" in opcode.flags:
                 name = f"ssrc{number}" if f"ssrc{number}" in named else f"src{number}"
                 checks.append(_kind_check(name, kind))
@@ -194,6 +199,9 @@ def _kind_check(name: str, kind: str) -> Check:
             return None if number >= FIRST_VGPR else f"{name} must be a vector register"
         if kind == "scalar":
             return f"{name} must not be a vector register" if number >= FIRST_VGPR else None
+        if kind == "constant":
+            allowed = number >= FIRST_VGPR or 128 <= number <= 248
+            return None if allowed else f"{name} must be a vector register or an inline constant"
         if kind == "mask":
             return None if number < _TTMP_END else f"{name} must be a scalar register pair or VCC"
         return None if number < _SCALAR_REGISTERS else f"{name} must be a scalar register"
@@ -227,7 +235,7 @@ def has_float_modifiers(opcode: Opcode, kind: str) -> bool:
 
 def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
     kind = opcode.operands.partition(" ")[0].partition(":")[2]
-    bits = max(32, int(kind[1:])) + 32 * fields["tfe"]
+    bits = max(32, bits_of(kind)) + 32 * fields["tfe"]
     to_lds = fields.get("lds", 0)
     if to_lds and ("to_lds" not in opcode.flags or fields["tfe"]):
         return "the LDS bit on an instruction that cannot load to LDS"

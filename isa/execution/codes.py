@@ -89,6 +89,7 @@ class AtomicOperation(IntEnum):
     FLOAT_MIN = auto()
     FLOAT_MAX = auto()
     FLOAT_ADD = auto()
+    HALF_PAIR_ADD = auto()  # two FP16 side by side
 
 
 class LaneExchange(IntEnum):

@@ -43,6 +43,14 @@ def single_sum(a: int, b: int) -> int:
     return int((x + y).view(np.uint32)[0])
 
 
+@_operation
+def half_pair_sum(a: int, b: int) -> int:
+    """Return the bits of the sums of two pairs of FP16, side by side."""
+    x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float16) for v in (a, b))
+    with np.errstate(all="ignore"):
+        return int((x + y).view(np.uint32)[0])
+
+
 @jit
 def float_value(bits, size):
     """Return the FP32 (size 4) or FP64 number with these bits, as FP64."""
@@ -77,6 +85,8 @@ def atomic_result(operation, size, old, data, data1):
     if operation >= AtomicOperation.FLOAT_COMPARE_SWAP:
         if operation == AtomicOperation.FLOAT_ADD:
             return single_sum(old, data)
+        if operation == AtomicOperation.HALF_PAIR_ADD:
+            return half_pair_sum(old, data)
         x = float_value(old, size)
         if operation == AtomicOperation.FLOAT_COMPARE_SWAP:
             return data if x == float_value(data1, size) else old

@@ -38,3 +38,15 @@ def single_bits(typing_context, value):
         return builder.zext(builder.bitcast(rounded, ir.IntType(32)), ir.IntType(64))
 
     return types.int64(types.float64), generate
+
+
+@intrinsic
+def half_pair_sum(typing_context, a, b):
+    def generate(context, builder, signature, arguments):
+        narrow, wide = ir.VectorType(ir.HalfType(), 2), ir.VectorType(ir.FloatType(), 2)
+        word = ir.IntType(32)
+        x, y = (builder.fpext(builder.bitcast(builder.trunc(v, word), narrow), wide) for v in arguments)
+        rounded = builder.fptrunc(builder.fadd(x, y), narrow)
+        return builder.zext(builder.bitcast(rounded, word), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate

@@ -44,7 +44,7 @@ from isa.execution.operations import OperationTable
 _VECTOR_TRANSFER = re.compile(
     r"(?:flat|global|scratch|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
 )
-_VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_([a-z]+)(_x2)?")
+_VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_(\w+?)(_x2)?")
 _BUFFER_FORMAT = re.compile(r"buffer_(load|store)_format_(x|xy|xyz|xyzw)")
 _TEXELS = {
     **dict.fromkeys(("load", "store", "atomic"), Texels.PLACE),
@@ -74,6 +74,8 @@ _VECTOR_ATOMICS = {
     "xor": AtomicOperation.XOR,
     "inc": AtomicOperation.INCREMENT,
     "dec": AtomicOperation.DECREMENT,
+    "add_f32": AtomicOperation.FLOAT_ADD,
+    "pk_add_f16": AtomicOperation.HALF_PAIR_ADD,
 }
 _DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")

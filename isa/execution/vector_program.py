@@ -24,6 +24,7 @@ from isa.execution.operations import OperationTable
 from isa.execution.program_table import BROADCAST_ROWS, SOURCES
 from isa.execution.state import MODE, SINK
 from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, Signature, dpp_lanes
+from isa.lanes.matrix import matrix_product
 
 _SDWA_LOWER_WORD, _SDWA_UPPER_WORD, _SDWA_DWORD, _SDWA_PRESERVE = 4, 5, 6, 2
 _FLOAT_BITS = (16, 32, 64)
@@ -176,6 +177,10 @@ def _sources(
         if operand.field in ("src0", "src1", "src2") and _is_half(instruction, operand):
             operand = operand._replace(bits=16)
         constant = constant_of(code, operand, instruction.literal)
+        if constant is not None and "matrix" in instruction.opcode.flags:
+            if "constant_bug" in instruction.opcode.flags:
+                raise UnsupportedInstructionError("this GPU misreads an inline constant in place of C")
+            constant = _each_element(code, operand)
         if code >= FIRST_VGPR:
             row.source[k], row.source_relative[k] = vgpr(code - FIRST_VGPR), -1
         elif constant is not None:
@@ -201,6 +206,10 @@ def _source_modifiers(
     number = 1 if operand.field == "vsrc1" else int(operand.field[-1]) if operand.field.startswith("src") else 3
     if number > 2:
         return False
+    if "matrix" in instruction.opcode.flags:
+        return _matrix_modifiers(row, k, instruction, operand, library)
+    if "accumulation" in instruction.opcode.flags:
+        return False
     if instruction.opcode.encoding == "vop3p":
         return _packed_modifiers(row, k, instruction, operand, library)
     if instruction.opcode.encoding == "vop3":
@@ -215,11 +224,41 @@ def _source_modifiers(
     if select != _SDWA_DWORD or extend:
         row.source_sdwa[k], row.source_select[k], row.source_extend[k] = 1, select, extend
     if negate or absolute:
+        if operand.parts > 1:
+            raise UnsupportedInstructionError("it negates a source of several numbers")
         if operand.letter not in ("f", "b") or operand.bits not in _FLOAT_BITS:
             raise UnsupportedInstructionError("it negates an integer source")
         flags = (NEG_FLAG if negate else 0) | (ABS_FLAG if absolute else 0)
         row.source_sign[k], row.source_sign_flags[k] = library.address(f"row_sign_f{operand.bits}"), flags
     return bool(row.source_sdwa[k] or row.source_sign[k])
+
+
+def _each_element(code: int, operand: EncodedOperand) -> int:
+    """Return the bits of a matrix all of whose elements are one inline constant."""
+    bits = operand.bits // operand.parts
+    constant = constant_of(code, operand._replace(bits=bits, parts=1), None)
+    assert constant is not None
+    return sum(constant << bits * part for part in range(operand.parts))
+
+
+def _matrix_modifiers(
+    row: Any, k: int, instruction: Instruction, operand: EncodedOperand, library: OperationTable
+) -> bool:
+    """Fill in which lanes A and B of a matrix product come from; returns whether they change the source."""
+    fields, product = instruction.fields, matrix_product(instruction.opcode.operation)
+    if k == 0 and fields["cbsz"]:
+        if 1 << fields["cbsz"] > product.blocks or fields["abid"] >> fields["cbsz"]:
+            raise UnsupportedInstructionError(
+                f"CBSZ {fields['cbsz']} and ABID {fields['abid']} name more blocks than its {product.blocks}"
+            )
+        helper, flags = "row_share_blocks", fields["cbsz"] | fields["abid"] << 3 | (product.m.bit_length() - 1) << 8
+    elif k == 1 and fields["blgp"]:
+        helper, flags = "row_permute_blocks", fields["blgp"]
+    else:
+        return False
+    row.source_sign[k] = library.address(helper if operand.dwords == 1 else f"{helper}_x2")
+    row.source_sign_flags[k] = flags
+    return True
 
 
 def _is_half(instruction: Instruction, operand: EncodedOperand) -> bool:

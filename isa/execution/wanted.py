@@ -102,7 +102,8 @@ def _effects(instruction: Instruction) -> _Effects:
         return _Effects(reads & ~(VCCZ | EXECZ), writes & ~(VCCZ | EXECZ), 0, reads & VGPRS)
     reads, writes = reads & ~(VCCZ | EXECZ), writes & ~(VCCZ | EXECZ)
     partly = name.startswith("v_writelane") or any(word in instruction.fields for word in ("dst_sel", "dpp_ctrl"))
-    of_any_lane = reads & VGPRS if name.startswith("v_readlane") else 0
+    crosses = name.startswith("v_readlane") or "matrix" in opcode.flags
+    of_any_lane = reads & VGPRS if crosses else 0
     return _Effects(reads, writes, 0 if partly else writes, of_any_lane, _made(instruction, writes))
 
 

@@ -20,7 +20,7 @@ from gpusim.base.jit.compile_progress import begin, compiling
 from gpusim.base.jit.machine_code import LoadedCode, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_module import UNGUARDED, ModuleText
-from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
+from isa.lanes.table import ALIASES, MATRIX, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
@@ -64,7 +64,7 @@ class LaneLibrary:
         name = ALIASES.get(mnemonic, mnemonic)
         if name not in self._names:
             raise KeyError(name)
-        operation = VECTOR.get(name)
+        operation = VECTOR.get(name) or MATRIX.get(name)
         if self._guarded and constant_mode is not None and operation is not None and operation.guarded:
             if not operation.mode_with_destination and runs_directly(operation.host_mode, constant_mode):
                 return self._address(name + UNGUARDED)
@@ -75,7 +75,7 @@ class LaneLibrary:
         name = ALIASES.get(mnemonic, mnemonic)
         if name in _HOST_FUNCTIONS:
             return _HOST_SIGNATURE
-        return (VECTOR.get(name) or SCALAR[name]).signature
+        return (VECTOR.get(name) or MATRIX.get(name) or SCALAR[name]).signature
 
     def mode_with_destination(self, mnemonic: str) -> bool:
         """Tell whether a vector operation takes MODE[7:0] in the low byte of the destination's address."""
@@ -100,9 +100,11 @@ def file_name() -> str:
 def module_text(names: Iterable[str] | None = None) -> str:
     """Return the LLVM IR of the whole library, or of some operations alone."""
     module = ModuleText(HostMode())
-    for name in (*VECTOR, *SCALAR) if names is None else names:
+    for name in (*VECTOR, *MATRIX, *SCALAR) if names is None else names:
         if name in VECTOR:
             module.add_vector(VECTOR[name])
+        elif name in MATRIX:
+            module.add_matrix(MATRIX[name])
         else:
             module.add_scalar(SCALAR[name])
     module.host.add_functions(module)
@@ -138,7 +140,7 @@ def _load_compiled(start: float) -> LaneLibrary:
                     code = compile_object(module_text())
                 keep(name, code)
         compile_seconds = time.perf_counter() - start
-    lanes = loaded(code, (*VECTOR, *SCALAR))
+    lanes = loaded(code, (*VECTOR, *MATRIX, *SCALAR))
     lanes.compile_seconds, lanes.load_seconds = compile_seconds, time.perf_counter() - start
     return lanes
 
@@ -150,11 +152,13 @@ def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:
 
 
 def _load_python(start: float) -> LaneLibrary:
+    from isa.lanes.matrix_numpy import matrix_callable
     from isa.lanes.numpy_backend import NumpyMode, scalar_callable, vector_callable
 
     host = NumpyMode()
     functions: dict[str, Callable[..., int]] = {n: vector_callable(o, host) for n, o in VECTOR.items()}
     functions |= {n: scalar_callable(o) for n, o in SCALAR.items()}
+    functions |= {n: matrix_callable(product) for n, product in MATRIX.items()}
     functions |= {"set_host_float_mode": host.set, "restore_host_float_mode": host.restore}
     addresses = {}
     for name, function in functions.items():

@@ -188,8 +188,9 @@ class LlvmBackend(LaneBackend):
             result = self.emit(f"insertelement {self.type('u32')} {result}, i32 {loaded}, i32 {i}")
         return LaneValue(self, "u32", result)
 
-    def gather(self, argument: str, index: LaneValue) -> LaneValue:
-        return self._load_each(self.emit(f"inttoptr i64 %{argument} to ptr"), index)
+    def gather(self, argument: str, index: LaneValue, row: int = 0) -> LaneValue:
+        address = self.emit(f"add i64 %{argument}, {row * ROW_BYTES}")
+        return self._load_each(self.emit(f"inttoptr i64 {address} to ptr"), index)
 
     def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:
         word = LaneValue(self, "u64", self.splat("u64", f"%{argument}"))

@@ -10,6 +10,8 @@ from typing import Any
 from isa.architecture import LANES, ROW_BYTES
 from isa.lanes.host_mode import HALF_INPUTS, HALF_RESULTS, HostMode
 from isa.lanes.llvm_backend import LlvmBackend
+from isa.lanes.matrix import MatrixProduct
+from isa.lanes.matrix_text import MatrixText
 from isa.lanes.table import HALF, HALF_NEAREST, Operation, rows_of
 from isa.lanes.values import BITS, LaneValue
 
@@ -70,7 +72,14 @@ class ModuleText:
         if guarded:
             self._add_guard(operation)
 
-    def _add_guard(self, operation: Operation) -> None:
+    def add_matrix(self, product: MatrixProduct) -> None:
+        """Emit a matrix product, with the parameters of a vector operation."""
+        body = MatrixText(product, self).body()
+        name = f'@"{product.name}{UNGUARDED}"'
+        self.functions.append(f"define i64 {name}({_VECTOR_PARAMETERS}) #0 {{\n{body}}}\n")
+        self._add_guard(product)
+
+    def _add_guard(self, operation: Operation | MatrixProduct) -> None:
         """Run the operation in the host mode it needs: in another mode, change it, call, restore.
 
         MODE comes in mask_in, or in the low byte of d where that is a lane mask. The operation is called, never
@@ -90,6 +99,7 @@ class ModuleText:
             general = f'"{operation.name}$flush"'
             call = body.replace(f'@"{operation.name}{UNGUARDED}"', f"@{general}")
             other = other.replace(body, call)
+            assert isinstance(operation, Operation)
             self.functions.append(self._flushing(operation, general))
         self.functions.append(
             f'define i64 @"{operation.name}"({_VECTOR_PARAMETERS}) #0 {{\n{head}{host.directly(wants)}'

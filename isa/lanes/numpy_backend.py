@@ -144,8 +144,8 @@ class NumpyBackend(LaneBackend):
     def lane(self) -> LaneValue:
         return LaneValue(self, "u32", np.arange(self.lanes, dtype=np.uint32))
 
-    def gather(self, argument: str, index: LaneValue) -> LaneValue:
-        return LaneValue(self, "u32", _row(self.rows[argument])[index.raw])
+    def gather(self, argument: str, index: LaneValue, row: int = 0) -> LaneValue:
+        return LaneValue(self, "u32", load_row(self.rows[argument] + row * ROW_BYTES)[index.raw])
 
     def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:
         return LaneValue(self, "b", self.masks[argument][index.raw])
@@ -187,14 +187,15 @@ def _flushed_half(a: LaneValue) -> LaneValue:
     return a.x.select((bits & 0x7C00) == 0, bits & 0x8000, bits).as_("f16")
 
 
-def _row(address: int) -> np.ndarray:
+def load_row(address: int) -> np.ndarray:
+    """Return the 64 dwords of the register row at an address, as a view."""
     return np.ctypeslib.as_array((ctypes.c_uint32 * LANES).from_address(int(address)))
 
 
 def _load(address: int, kind: str) -> np.ndarray:
-    low = _row(address)
+    low = load_row(address)
     if BITS[kind] == 64:
-        return (low.astype(np.uint64) | (_row(address + ROW_BYTES).astype(np.uint64) << np.uint64(32))).view(
+        return (low.astype(np.uint64) | (load_row(address + ROW_BYTES).astype(np.uint64) << np.uint64(32))).view(
             _DTYPE[kind]
         )
     return low.astype(f"u{BITS[kind] // 8}").view(_DTYPE[kind])
@@ -293,7 +294,7 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
                     value = _flushed_half(value)
                 bits = value.to("u32") if value.kind == "b" else value.as_(kind).bits()
                 for word in [bits.raw, bits.raw >> 32] if BITS[kind] == 64 else [bits.raw]:
-                    np.copyto(_row(row), word.astype(np.uint32), where=live)
+                    np.copyto(load_row(row), word.astype(np.uint32), where=live)
                     row += ROW_BYTES
         return returned
 

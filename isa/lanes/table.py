@@ -20,9 +20,12 @@ tests hold the function to it; those without one have a reference in the tests.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isa.lanes.values import BITS
+
+if TYPE_CHECKING:
+    from isa.lanes.matrix import MatrixProduct
 
 # What the host's floating-point state must be while an operation runs (`isa.lanes.host_mode` has the bits).
 HOST_MODE = "host"  # as the executor set it: MODE's FP32 rounding and denormals
@@ -114,6 +117,7 @@ def signed(value: int, bits: int = 32) -> int:
 
 VECTOR: dict[str, Operation] = {}
 SCALAR: dict[str, Operation] = {}
+MATRIX: "dict[str, MatrixProduct]" = {}
 ALIASES: dict[str, str] = {}
 
 

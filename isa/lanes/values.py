@@ -187,8 +187,17 @@ class LaneBackend(ABC):
         """Return the lane's number as u32."""
 
     @abstractmethod
-    def gather(self, argument: str, index: LaneValue) -> LaneValue:
-        """Read u32 lanes of the row at argument `a`, `b` or `c`. index: of each lane, a u32 lane number below 64."""
+    def gather(self, argument: str, index: LaneValue, row: int = 0) -> LaneValue:
+        """Read u32 lanes of a row.
+
+        Args:
+            argument: `a`, `b` or `c`, which has the address of the first row.
+            index: of each lane, a u32 lane number below 64.
+            row: rows after the first.
+
+        Returns:
+            The lanes.
+        """
 
     @abstractmethod
     def mask_lane(self, argument: str, index: LaneValue) -> LaneValue:

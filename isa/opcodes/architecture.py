@@ -146,5 +146,12 @@ GFX906 = replace(
     version=(9, 0, 6),
     extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles"),
 )
+GFX908 = replace(
+    GFX906,
+    name="gfx908",
+    target="gfx908:sramecc+:xnack-",
+    version=(9, 0, 8),
+    extensions=(*GFX906.extensions, "gfx908"),
+)
 GFX90C = replace(GFX900, name="gfx90c", target="gfx90c:xnack-", version=(9, 0, 12))
-ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906)}
+ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908)}

@@ -35,7 +35,7 @@ def tables(extensions: Iterable[Extension]) -> Tables:
     long = made["vop3"]
     for encoding in _VOP3_OFFSETS:
         for opcode in made[encoding].values():
-            if "only_e32" not in opcode.flags:
+            if not opcode.flags & {"only_e32", "no_e64"}:
                 form = _promoted(opcode)
                 if form.number in long:
                     raise ValueError(f"opcode table: vop3 0x{form.number:x} twice: {form.mnemonic}")

@@ -1,4 +1,4 @@
-"""Instructions of GPUs later than those simulated: known by name, so that a message says which GPU has them.
+"""Instructions of GPUs later than gfx906: known by name, so that a message says which GPU has them.
 
 later.txt has them by encoding and number, where gfx906 has no instruction; LLVM's disassembler wrote it
 (`python -m tests.support.later_instructions`). What a later GPU has under a number of gfx906's is not in it, nor what
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from isa.opcodes.architecture import ARCHITECTURES
 
 LATER_FILE = Path(__file__).with_name("later.txt")
-LAST = ARCHITECTURES["gfx906"]  # the last one whose instructions are all known
+LAST = ARCHITECTURES["gfx906"]  # of the line before CDNA and RDNA
 
 # GPUs in the order in which they came, each line of them for itself; a name for each instruction set of theirs
 CDNA = {"gfx908": "CDNA", "gfx90a": "CDNA 2", "gfx942": "CDNA 3"}
@@ -76,7 +76,7 @@ def describe_support(mnemonic: str, gpus: tuple[str, ...], architecture: str) ->
     Returns:
         The text.
     """
-    simulated = {name: one.generation for name, one in ARCHITECTURES.items()}
+    simulated = {name: one.generation for name, one in ARCHITECTURES.items() if name not in CDNA}
     order = next(list(family) for family in (simulated, CDNA, RDNA) if gpus[0] in family)
     names = simulated | CDNA | RDNA
     whole = len(gpus) > 1 or gpus[0] == order[-1]

@@ -1,7 +1,8 @@
 """Dot products of a register's parts, added to the third source (gfx906; LLVM language reference, AMDGPU intrinsics).
 
-Products of FP16 are exact in FP32; their sum and the sum with the third source are rounded one after the other, which
-no manual says (assumed). Integer sums wrap unless they are clamped.
+Those of gfx908 with a 'c' in their names add to the destination. Products of FP16 are exact in FP32; their sum and the
+sum with the third source are rounded one after the other, which no manual says (assumed). Integer sums wrap unless they
+are clamped.
 """
 # mypy: disable-error-code="no-untyped-def"
 
@@ -63,3 +64,20 @@ def v_dot2_f32_f16(x, a, b, c):
         p.to("u16").as_("f16").to("f32") * q.to("u16").as_("f16").to("f32") for p, q in ((a, b), (a >> 16, b >> 16))
     )
     return (low + high) + c
+
+
+for _name, _bits in (("v_dot2c_i32_i16", 16), ("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4)):
+    _SUM = f"products(a, b, {_bits}, True) + signed(d)"
+
+    @vop(_name, "u32 u32 old:u32 -> u32", manual=f"{_SUM} & M32")
+    def v_dotc(x, a, b, d, *, bits=_bits):
+        return _dot(x, a, b, d, bits, True).to("u32")
+
+    @vop(f"{_name}.clamp", "u32 u32 old:u32 -> u32", manual=f"max(-(1 << 31), min({_SUM}, (1 << 31) - 1)) & M32")
+    def v_dotc_clamp(x, a, b, d, *, bits=_bits):
+        return saturated(x, _dot(x, a, b, d, bits, True), "i32").bits()
+
+
+@vop("v_dot2c_f32_f16", "u32 u32 old:f32 -> f32")
+def v_dot2c_f32_f16(x, a, b, d):
+    return v_dot2_f32_f16(x, a, b, d)

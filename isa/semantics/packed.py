@@ -62,6 +62,11 @@ def v_pk_fma_f16(x, a, b, c, mode):
     return _halves_f16(x, fma_f16, mode, a, b, c)
 
 
+@vop("v_pk_fmac_f16", "u32 u32 old:u32 mode -> u32", host_mode=HALF)
+def v_pk_fmac_f16(x, a, b, d, mode):
+    return _halves_f16(x, fma_f16, mode, a, b, d)
+
+
 @vop("v_pk_add_f16", "u32 u32 mode -> u32", host_mode=HALF)
 def v_pk_add_f16(x, a, b, mode):
     return _halves_f16(x, v_add_f16, mode, a, b)

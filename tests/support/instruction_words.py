@@ -55,6 +55,7 @@ def random_words(
     layout = opcode.encoding
     if layout == "vop3" and {"sdst", "vdst"} <= set(names):
         layout = "vop3b"
+    layout = next(iter(opcode.flags & {"matrix", "accumulation"}), layout)
     bits = ENCODING_BITS[opcode.encoding]
     made = {}
     for name, low, width in architecture.formats[layout].fields:
@@ -129,8 +130,12 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
             return 0
         bits = bits_of("f32" if kinds[name] in ("index", "mix") else kinds[name])
         place = name[-1]
+        if "acc_src0" in flags:
+            return 256 + draw.randrange(256)
         if f"vgpr_src{place}" in flags:
             return 256 + draw.randrange(256)
+        if f"constant_src{place}" in flags:
+            return draw.choice((256 + draw.randrange(256), draw.randrange(128, 209), draw.randrange(240, 249)))
         if f"sgpr_src{place}" in flags or f"mask_src{place}" in flags:
             return draw.choice((draw.randrange(0, 100, 2), 106))
         scalar = name[0] == "s" and name[1] == "s"
@@ -151,6 +156,10 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     if name in _VGPR_FIELDS:
         used = name in kinds or (name == "vdst" and encoding in ("flat", "global", "scratch"))
         return draw.randrange(250) if used else 0
+    if name in ("cbsz", "abid", "blgp") and "accumulation" in flags:
+        return 0
+    if name == "glc" and "no_return" in flags:
+        return 0
     if name == "op_sel" and encoding == "vop3":
         takes = 8 + sum(1 << i for i in range(3) if f"src{i}" in kinds)
         return draw.getrandbits(4) & takes if "op_sel" in flags and draw.random() < 0.5 else 0

@@ -74,6 +74,8 @@ REFERENCES = {
     "v_fma_mix_f32": (FUSED32, "mode"),
     "v_fma_mixlo_f16": (narrowed(FUSED32), "mode"),
     "v_dot2_f32_f16": (dot2, "mode"),
+    "v_dot2c_f32_f16": (dot2, "mode"),
+    "v_pk_fmac_f16": (packed(FUSED16), "never"),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gpusim.base.jit import JIT_DISABLED, jit
 from gpusim.base.jit.cache import read_cached
+from isa.encoding.operand_text import bits_of
 from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
 from isa.lanes.lane_library import file_name, load_semantics
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop
@@ -50,8 +51,8 @@ def test_widths_agree_with_the_opcode_table():
             continue
         signature = lib.signature(opcode.operation)
         operands = dict(word.partition(":")[::2] for word in opcode.operands.split())
-        if "vdst" in operands and signature.destination and int(operands["vdst"][1:]) >= 32:
-            assert (int(operands["vdst"][1:]) + 31) // 32 == signature.destination_dwords, opcode
+        if "vdst" in operands and signature.destination and bits_of(operands["vdst"]) >= 32:
+            assert (bits_of(operands["vdst"]) + 31) // 32 == signature.destination_dwords, opcode
 
 
 @pytest.mark.compiled_tier  # without the compiler there is one back end

@@ -336,7 +336,14 @@ def test_the_hash_of_the_sources_is_of_all_that_is_simulated_with(
     monkeypatch.setattr(sources, "ROOT", tmp_path)
     (tmp_path / "isa").mkdir()
     seen = set()
-    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2"), ("k.hsaco", "2"), ("t.txt", "2"), ("notes.md", "2")):
+    for name, text in (
+        ("a.py", "1"),
+        ("a.py", "2"),
+        ("b.py", "2"),
+        ("k.hsaco", "2"),
+        ("t.txt", "2"),
+        ("notes.md", "2"),
+    ):
         write(tmp_path / "isa" / name, text)
         sources._files_hash.cache_clear()
         seen.add(sources.sources_hash(("isa",)))

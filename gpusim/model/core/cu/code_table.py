@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from gpusim.model.core.cu.interlocks import VALU_CYCLES, interlocks
 from gpusim.model.core.cu.spec import ComputeUnitSpec
 from isa.encoding.instruction import Instruction
@@ -56,6 +57,11 @@ def _word(instruction: Instruction) -> int:
     opcode = instruction.opcode
     word = opcode.unit
     simm16 = instruction.fields.get("simm16", 0)
+    if "matrix" in opcode.flags:
+        raise UserError(
+            f"{opcode.mnemonic} at {instruction.address:#x}: the timing of matrix products is not modelled yet;"
+            " with `--timing off` the kernel is executed"
+        )
     if opcode.unit == VALU:
         word |= VALU_CYCLES * opcode.rate << CYCLES_SHIFT
     if opcode.unit in (VMEM, LDS, SMEM):
