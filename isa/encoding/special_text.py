@@ -64,13 +64,31 @@ _MESSAGES = {
     _SAVEWAVE: "MSG_SAVEWAVE",
     _SYSMSG: "MSG_SYSMSG",
 }
+_MESSAGES_9 = {
+    5: "MSG_STALL_WAVE_GEN",
+    6: "MSG_HALT_WAVES",
+    7: "MSG_ORDERED_PS_DONE",
+    8: "MSG_EARLY_PRIM_DEALLOC",
+    9: "MSG_GS_ALLOC_REQ",
+    10: "MSG_GET_DOORBELL",
+}
 _GEOMETRY = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
+_TRAP_ACK = 3
 _SYSTEM = {
     1: "SYSMSG_OP_ECC_ERR_INTERRUPT",
     2: "SYSMSG_OP_REG_RD",
-    3: "SYSMSG_OP_HOST_TRAP_ACK",
+    _TRAP_ACK: "SYSMSG_OP_HOST_TRAP_ACK",
     4: "SYSMSG_OP_TTRACE_PC",
 }
+
+
+def message9_text(simm16: int) -> str:
+    """Write the same for GFX9, which has more messages, and whose hosts do not acknowledge traps."""
+    if (plain := simm16 & 0x37F) in _MESSAGES_9:  # the other bits have no meaning
+        return f"sendmsg({_MESSAGES_9[plain]})"
+    if simm16 & 0x7F == _SYSMSG | _TRAP_ACK << 4:
+        return f"sendmsg({_SYSMSG}, {_TRAP_ACK}, {simm16 >> 8 & 3})" if simm16 & 0xFC80 == 0 else str(simm16)
+    return message_text(simm16)
 
 
 def message_text(simm16: int) -> str:

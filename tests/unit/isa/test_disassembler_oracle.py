@@ -152,3 +152,20 @@ def test_literals_of_every_vector_instruction_are_written_the_same() -> None:
     different, compared = differences(items)
     assert different == []
     assert compared > 0.7 * len(items)
+
+
+@needs_llvm
+@pytest.mark.parametrize("gpu", ["gfx803", *LATER])
+def test_constants_of_scalar_instructions_are_written_the_same(gpu: str) -> None:
+    """Messages, counters and hardware registers: 1024 constants each, all small ones of messages among them."""
+    draw, architecture = random.Random(), ARCHITECTURES[gpu]
+    if version_of(LLVM_MC or "") < ORACLE_VERSION:
+        pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked about {gpu}")
+    for first, constants in (
+        (0xBF900000, [*range(512), *draw.sample(range(65536), 512)]),  # s_sendmsg
+        (0xBF8C0000, draw.sample(range(65536), 1024)),  # s_waitcnt
+        (0xB8800000, draw.sample(range(65536), 1024)),  # s_getreg_b32
+    ):
+        different, compared = differences([[first | constant] for constant in constants], architecture)
+        assert different == []
+        assert compared == 1024
