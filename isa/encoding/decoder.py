@@ -72,7 +72,7 @@ def decode_one(code: bytes, address: int, offset: int, end: int, architecture: A
     problem = None
     if encoding in ("vop1", "vop2", "vopc") and fields["src0"] in (SDWA, DPP):
         _extend(opcode, fields, _word(code, offset + 4, end, here, encoding.upper()), here, architecture)
-        problem = extension_problem(opcode, fields)
+        problem = extension_problem(opcode, fields, architecture.wide_dpp)
         size = 8
     elif plan.has_literal or any(fields.get(name) == LITERAL for name in plan.literal_sources):
         literal = _word(code, offset + size, end, here, f"{opcode.mnemonic}'s literal constant")
@@ -93,9 +93,10 @@ class _Plan:
         names = [operand.partition(":")[0] for operand in opcode.operands.split()]
         vop3b = opcode.encoding == "vop3" and "sdst" in names and "vdst" in names
         special = next(iter(opcode.flags & {"matrix", "accumulation"}), "")
-        self.accumulates = bool(special)
         layout = "vop3b" if vop3b else special or opcode.encoding
         self.layout = architecture.formats[layout]
+        has_bit = any(name == "acc" for name, _, _ in self.layout.fields)
+        self.accumulates = has_bit or any(f"acc_{name}" in opcode.flags for name in ("vdst", "src0"))
         self.checks = checks_of(opcode, layout, architecture)
         self.sdst_is_vdst = opcode.encoding in ("vop1", "vop3") and "sdst" in names and "vdst" not in names
         self.has_literal = "literal" in names
@@ -130,7 +131,7 @@ def _extract(layout: Format, bits: int) -> dict[str, int]:
 def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int, architecture: Architecture) -> None:
     """Add the SDWA or DPP word's fields; src0 becomes the VGPR that the word names."""
     kind = "sdwa" if fields["src0"] == SDWA else "dpp"
-    if not allows(opcode, kind):
+    if not allows(opcode, kind, architecture):
         raise DecodeError(
             f"0x{here:x}: {opcode.mnemonic} ({opcode.encoding.upper()}) has no {kind.upper()} form (word 0x{word:08x})"
         )
@@ -142,10 +143,15 @@ def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int, archit
 
 
 @cache
-def allows(opcode: Opcode, kind: str) -> bool:
-    """Tell whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word: 64-bit operands never do."""
+def allows(opcode: Opcode, kind: str, architecture: Architecture = GFX803) -> bool:
+    """Tell whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word.
+
+    Operands of 64 bits never do, but for 'dpp' where the architecture moves them too.
+    """
     if opcode.flags & {f"no_{kind}", "only_e32"}:
         return False
+    if kind == "dpp" and architecture.wide_dpp and opcode.encoding != "vopc":
+        return True
     return not any(operand.endswith("64") for operand in opcode.operands.split())
 
 

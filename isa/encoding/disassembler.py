@@ -108,12 +108,17 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         kind = "f16"
     if encoding == "vop3p":
         if instruction.opcode.flags & {"matrix", "accumulation"}:
-            return source_text(value, "f32" if value < FIRST_VGPR else kind, None, ttmp)
+            constant = "f64" if kind.startswith("f64") else "f32"
+            return source_text(value, constant if value < FIRST_VGPR else kind, None, ttmp)
         return _packed_source(instruction, int(name[-1]), kind)
     text = source_text(value, kind, instruction.literal, ttmp)
     if encoding in ("vop1", "vop2", "vopc", "vop3"):
         return _modified(instruction, int(name[-1]), text, 128 <= value <= 248)
     return text
+
+
+def _is_constant(code: int) -> bool:
+    return 128 <= code <= 248
 
 
 def _scalar_offset(fields: dict[str, int], ttmp: int) -> str:
@@ -132,6 +137,10 @@ def _packed_source(instruction: Instruction, number: int, kind: str) -> str:
     """Write a source of VOP3P; those of mixed precision have their magnitude and negation with the operand."""
     fields, ttmp = instruction.fields, instruction.architecture.first_trap_register
     if kind != "mix":
+        if kind.endswith("32x2"):  # the constant is of 32 bits, a register's number means two
+            return source_text(
+                fields[f"src{number}"], "f32" if _is_constant(fields[f"src{number}"]) else "b64", None, ttmp
+            )
         scalar = "f16" if kind == "f16x2" else "b32" if "x" in kind else kind
         return source_text(fields[f"src{number}"], scalar, None, ttmp)
     code = fields[f"src{number}"]
@@ -198,7 +207,7 @@ def _modifiers(instruction: Instruction) -> str:
         return _ds_modifiers(instruction)
     if encoding in ("flat", *SEGMENTS):
         text = f" offset:{segment_offset(instruction)}" if fields.get("offset") else ""
-        return text + "".join(f" {name}" for name in ("glc", "slc") if fields[name])
+        return text + "".join(f" {name}" for name in ("glc", "slc", "scc") if fields.get(name))
     if encoding in ("mubuf", "mtbuf") and opcode.operands:
         return _buffer_modifiers(instruction)
     if encoding == "mimg":
@@ -253,7 +262,7 @@ def _ds_modifiers(instruction: Instruction) -> str:
         text += f" offset1:{fields['offset1']}" if fields["offset1"] else ""
     elif offset and instruction.opcode.operands + "".join(flags):
         text = f" offset:{swizzle_text(offset)}" if "swizzle" in flags else f" offset:{offset}"
-    return text + (" gds" if fields["gds"] or "gds_only" in flags else "")
+    return text + (" gds" if "gds_only" in flags or (fields["gds"] and "acc" not in fields) else "")
 
 
 def _buffer_operands(instruction: Instruction) -> list[str]:
@@ -262,7 +271,7 @@ def _buffer_operands(instruction: Instruction) -> list[str]:
         return []
     texts = []
     if not fields.get("lds", 0):
-        bits = max(32, bits_of(operands[0].partition(":")[2])) + 32 * fields["tfe"]
+        bits = max(32, bits_of(operands[0].partition(":")[2])) + 32 * fields.get("tfe", 0)
         texts.append(vgpr_text(fields["vdata"], f"b{bits}"))
     registers = fields["offen"] + fields["idxen"]
     texts.append(vgpr_text(fields["vaddr"], f"b{32 * registers}") if registers else "off")
@@ -278,7 +287,7 @@ def _buffer_modifiers(instruction: Instruction) -> str:
     text += "".join(f" {name}" for name in ("idxen", "offen") if fields[name])
     if fields["offset"]:
         text += f" offset:{fields['offset']}"
-    return text + "".join(f" {name}" for name in ("glc", "slc", "tfe", "lds") if fields.get(name))
+    return text + "".join(f" {name}" for name in ("glc", "slc", "scc", "tfe", "lds") if fields.get(name))
 
 
 def _image_operands(instruction: Instruction) -> list[str]:
@@ -298,4 +307,6 @@ def _image_operands(instruction: Instruction) -> list[str]:
 def _image_modifiers(fields: dict[str, int]) -> str:
     text = f" dmask:0x{fields['dmask']:x}" if fields["dmask"] else ""
     text += " unorm" if fields["unrm"] else ""
-    return text + "".join(f" {n}" for n in ("glc", "slc", "r128", "a16", "tfe", "lwe", "da", "d16") if fields.get(n))
+    return text + "".join(
+        f" {n}" for n in ("glc", "slc", "scc", "r128", "a16", "tfe", "lwe", "da", "d16") if fields.get(n)
+    )

@@ -81,4 +81,4 @@ def image_data_dwords(opcode: Opcode, fields: dict[str, int], architecture: Arch
     count = 4 if form.kind == "gather4" else max(1, mask.bit_count())
     if fields["d16"] and architecture.packed_d16:
         count = (count + 1) // 2
-    return count + fields["tfe"]
+    return count + fields.get("tfe", 0)

@@ -83,7 +83,7 @@ def literal_text(value: int, kind: str) -> str:
     """Write a 32-bit literal; values that an inline constant has are written as that constant.
 
     Like llvm-objdump, 16-bit floats are read from the low half alone, 16-bit integers from the whole literal, and
-    64-bit integers have no negative and no floating-point constants.
+    64-bit integers have no negative and no floating-point constants. Of two FP16 the upper one must be zero.
     """
     width = bits_of(kind)
     if kind == "f64" and value:  # the literal is the upper half
@@ -95,7 +95,7 @@ def literal_text(value: int, kind: str) -> str:
     signed = value - (1 << compared) if value >> compared - 1 else value
     if -16 <= signed <= 64:
         return str(signed)
-    floats = _FLOAT_BITS[compared]
+    floats = _FLOAT_BITS[16 if kind == "f16x2" else compared]
     if value in floats:
         return (*_FLOATS, "0.15915494")[floats.index(value)]
     return f"0x{value & (1 << width) - 1:x}"

@@ -90,7 +90,7 @@ def constant_of(code: int, operand: EncodedOperand, literal: int | None) -> int 
         The bits; None if `code` is no constant.
     """
     if operand.parts == 2 and operand.letter == "f":
-        operand = operand._replace(bits=16)
+        operand = operand._replace(bits=operand.bits // 2)
     mask = (1 << max(32, operand.bits)) - 1
     if 128 <= code <= 208:
         return (code - 128 if code <= 192 else 192 - code) & mask

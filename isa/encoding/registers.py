@@ -67,6 +67,10 @@ _READ_DESTINATION = (
     "s_cbranch_i_fork",
     "v_mac_",
     "v_fmac_",
+    "v_pk_fmac_",
+    "v_dot2c_",
+    "v_dot4c_",
+    "v_dot8c_",
 )
 _HALF_KEPT = ("_keep_f16", "_keep_u16", "_keep_i16")  # results of 16 bits that leave the other half
 _KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")

@@ -153,6 +153,8 @@ def _dpp_control(control: int) -> str:
     for first, name in ((0x100, "row_shl"), (0x110, "row_shr"), (0x120, "row_ror")):
         if first < control < first + 16:
             return f"{name}:{control - first}"
+    if control >> 4 == 0x15:
+        return f"row_newbcast:{control & 15}"
     return _DPP_NAMES.get(control, "/* Invalid dpp_ctrl value */")
 
 

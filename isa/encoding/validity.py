@@ -26,12 +26,12 @@ Check = Callable[[dict[str, int]], str | None]
 # Fields that no operand names but that instructions of the encoding use.
 _MODIFIERS = {
     "smem": ("imm", "glc", "nv", "soffset_en", "soffset"),
-    "ds": ("gds", "offset0", "offset1"),
-    "flat": ("glc", "slc", "tfe", "vdst", "offset", "nv"),
-    **dict.fromkeys(("global", "scratch"), ("glc", "slc", "vdst", "offset", "nv", "saddr")),
-    "mubuf": ("glc", "slc", "tfe", "lds", "offen", "idxen", "offset"),
-    "mtbuf": ("glc", "slc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
-    "mimg": ("slc", "lwe", "tfe", "r128", "a16", "da", "glc", "unrm", "dmask", "d16"),
+    "ds": ("gds", "acc", "offset0", "offset1"),
+    "flat": ("glc", "slc", "scc", "acc", "tfe", "vdst", "offset", "nv"),
+    **dict.fromkeys(("global", "scratch"), ("glc", "slc", "scc", "acc", "vdst", "offset", "nv", "saddr")),
+    "mubuf": ("glc", "slc", "scc", "acc", "tfe", "lds", "offen", "idxen", "offset"),
+    "mtbuf": ("glc", "slc", "scc", "acc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
+    "mimg": ("slc", "scc", "acc", "lwe", "tfe", "r128", "a16", "da", "glc", "unrm", "dmask", "d16"),
     "vop3": ("abs", "neg", "omod", "clamp"),
     "vop3b": ("neg", "omod", "clamp"),
     "matrix": ("cbsz", "abid", "acc_cd", "blgp", "acc"),
@@ -91,6 +91,8 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         used.add("op_sel")
     if "no_return" in opcode.flags:
         used.discard("glc")
+    if "no_scc" in opcode.flags:
+        used.discard("scc")
     unused = tuple(name for name, _, _ in architecture.formats[layout].fields if name not in used and name != "op")
     checks.append(lambda fields: _nonzero(fields, unused))
     for name, kind in operands:
@@ -235,11 +237,12 @@ def has_float_modifiers(opcode: Opcode, kind: str) -> bool:
 
 def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
     kind = opcode.operands.partition(" ")[0].partition(":")[2]
-    bits = max(32, bits_of(kind)) + 32 * fields["tfe"]
+    tfe = fields.get("tfe", 0)
+    bits = max(32, bits_of(kind)) + 32 * tfe
     to_lds = fields.get("lds", 0)
-    if to_lds and ("to_lds" not in opcode.flags or fields["tfe"]):
+    if to_lds and ("to_lds" not in opcode.flags or tfe):
         return "the LDS bit on an instruction that cannot load to LDS"
-    if fields["tfe"] and ("atomic" in opcode.flags or opcode.encoding == "mtbuf"):
+    if tfe and ("atomic" in opcode.flags or opcode.encoding == "mtbuf"):
         return "the TFE bit on an atomic or a typed access"
     if not to_lds:
         problem = vgpr_problem(fields["vdata"], bits)
@@ -255,8 +258,17 @@ def _image_problem(opcode: Opcode, fields: dict[str, int], architecture: Archite
     return data or vgpr_problem(fields["vaddr"], 32 * image_address_dwords(opcode, fields)[0])
 
 
-def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
-    """Say what is wrong with the SDWA or DPP word that is in `fields`; None if nothing is."""
+def extension_problem(opcode: Opcode, fields: dict[str, int], wide: bool = False) -> str | None:
+    """Say what is wrong with the SDWA or DPP word that is in an instruction's fields.
+
+    Args:
+        opcode: the instruction.
+        fields: its fields, with those of the word.
+        wide: DPP has row_newbcast, and moves operands of 64 bits by it.
+
+    Returns:
+        The text; None if nothing is wrong.
+    """
     kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
     for number, name in ((0, "src0"), (1, "vsrc1")):
         floats = has_float_modifiers(opcode, kinds.get(name, ""))
@@ -273,9 +285,17 @@ def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
         return "output modifier (omod) without a floating-point result"
     if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
         return "undefined destination selection"
-    if "dpp_ctrl" in fields and not _is_dpp_control(fields["dpp_ctrl"]):
+    if "dpp_ctrl" in fields and wide and any(bits_of(kind) == 64 for kind in kinds.values() if kind):
+        return None if _is_new_broadcast(fields["dpp_ctrl"]) else "operands of 64 bits have row_newbcast alone"
+    if "dpp_ctrl" in fields and not (
+        _is_dpp_control(fields["dpp_ctrl"]) or (wide and _is_new_broadcast(fields["dpp_ctrl"]))
+    ):
         return f"undefined DPP control 0x{fields['dpp_ctrl']:x}"
     return None
+
+
+def _is_new_broadcast(control: int) -> bool:
+    return control >> 4 == 0x15
 
 
 def _is_dpp_control(control: int) -> bool:

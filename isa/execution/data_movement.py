@@ -44,6 +44,13 @@ def single_sum(a: int, b: int) -> int:
 
 
 @_operation
+def double_sum(a: int, b: int) -> int:
+    """Return the bits of the FP64 sum of two FP64 bit patterns."""
+    x, y = (np.array([v & 0xFFFF_FFFF_FFFF_FFFF], np.uint64).view(np.float64) for v in (a, b))
+    return int((x + y).view(np.int64)[0])
+
+
+@_operation
 def half_pair_sum(a: int, b: int) -> int:
     """Return the bits of the sums of two pairs of FP16, side by side."""
     x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float16) for v in (a, b))
@@ -84,7 +91,7 @@ def atomic_result(operation, size, old, data, data1):
         return (old & ~data) | data1
     if operation >= AtomicOperation.FLOAT_COMPARE_SWAP:
         if operation == AtomicOperation.FLOAT_ADD:
-            return single_sum(old, data)
+            return single_sum(old, data) if size == 4 else double_sum(old, data)
         if operation == AtomicOperation.HALF_PAIR_ADD:
             return half_pair_sum(old, data)
         x = float_value(old, size)

@@ -41,6 +41,15 @@ def single_bits(typing_context, value):
 
 
 @intrinsic
+def double_sum(typing_context, a, b):
+    def generate(context, builder, signature, arguments):
+        x, y = (builder.bitcast(v, ir.DoubleType()) for v in arguments)
+        return builder.bitcast(builder.fadd(x, y), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
 def half_pair_sum(typing_context, a, b):
     def generate(context, builder, signature, arguments):
         narrow, wide = ir.VectorType(ir.HalfType(), 2), ir.VectorType(ir.FloatType(), 2)

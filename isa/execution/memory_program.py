@@ -76,6 +76,9 @@ _VECTOR_ATOMICS = {
     "dec": AtomicOperation.DECREMENT,
     "add_f32": AtomicOperation.FLOAT_ADD,
     "pk_add_f16": AtomicOperation.HALF_PAIR_ADD,
+    "add_f64": AtomicOperation.FLOAT_ADD,
+    "min_f64": AtomicOperation.FLOAT_MIN,
+    "max_f64": AtomicOperation.FLOAT_MAX,
 }
 _DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")
@@ -178,7 +181,7 @@ def _vector(row: Any, instruction: Instruction) -> None:
         raise UnsupportedInstructionError("it has no semantics")
     row.access = Access.ATOMIC
     row.atomic = _VECTOR_ATOMICS[atomic[1]]
-    row.size = 8 if atomic[2] else 4
+    row.size = 8 if atomic[2] or name.endswith("f64") else 4
     row.returns = instruction.fields["glc"]
 
 
@@ -207,11 +210,11 @@ def _upper_half(instruction: Instruction) -> int:
 
 def _buffer(row: Any, instruction: Instruction) -> None:
     fields = instruction.fields
-    if instruction.opcode.mnemonic in ("buffer_wbinvl1", "buffer_wbinvl1_vol"):
+    if instruction.opcode.mnemonic in ("buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_invl2"):
         row.kind = InstructionKind.CACHE_CONTROL
         return
     formatted = _BUFFER_FORMAT.fullmatch(instruction.opcode.mnemonic)
-    if formatted and not (fields["tfe"] or fields["lds"]):
+    if formatted and not (fields.get("tfe") or fields["lds"]):
         row.kind, row.texels = InstructionKind.IMAGE, Texels.BUFFER
         row.access = Access.LOAD if formatted[1] == "load" else Access.STORE
         row.components = (1 << len(formatted[2])) - 1
@@ -303,7 +306,7 @@ def _lds(row: Any, instruction: Instruction) -> None:
         paired, spread = transfer[2], transfer[3]
     elif atomic:
         operation = _DS_ATOMICS.get(f"{atomic[1]} {atomic[4]}", _DS_ATOMICS.get(atomic[1]))
-        if name in ("ds_add_f32", "ds_add_rtn_f32"):
+        if atomic[1] == "add" and atomic[4] == "f":
             operation = AtomicOperation.FLOAT_ADD
         if operation is None or (atomic[4] == "f" and operation < AtomicOperation.FLOAT_COMPARE_SWAP):
             raise UnsupportedInstructionError("it has no semantics")

@@ -81,6 +81,8 @@ def vector_row(
     row.destination_dwords = signature.destination_dwords
     general |= _result(row, instruction, library, signature.destination is not None, clamp)
     if "dpp_ctrl" in fields:
+        if max((*signature.source_dwords, signature.destination_dwords)) > 1:
+            raise UnsupportedInstructionError("DPP of 64 bits has no semantics")
         row.dpp, row.dpp_control, row.dpp_bound = 1, fields["dpp_ctrl"], fields["bound_ctrl"]
         row.dpp_lanes = dpp_lanes(fields["row_mask"], fields["bank_mask"])
         general = True
@@ -279,7 +281,10 @@ def _packed_modifiers(
     if ":mix" in instruction.opcode.operands:
         helper, flags, usual = "row_mix", upper | (lower & upper) << 1 | negate_upper << 2 | negate << 3, 0
     elif operand.parts == 2:
-        helper, flags, usual = "row_packed", lower | upper << 1 | negate << 2 | negate_upper << 3, 2
+        helper = "row_packed_f32" if operand.bits == 64 else "row_packed"
+        if operand.bits == 64 and upper and 128 <= fields[f"src{number}"] <= 248:
+            raise UnsupportedInstructionError("a constant has no upper half to be selected")
+        flags, usual = lower | upper << 1 | negate << 2 | negate_upper << 3, 2
         if (negate or negate_upper) and operand.letter != "f":
             raise UnsupportedInstructionError("it negates an integer source")
     elif lower or negate_upper or (negate and operand.letter != "f"):

@@ -106,6 +106,11 @@ def start(context_address, slot, workgroup, wave_and_group_slot):
 
     for i in range(live):
         item = first + i
+        if launch.packed_ids:
+            y = item // size_x % size_y if launch.work_item_ids > 1 else 0
+            z = item // (size_x * size_y) if launch.work_item_ids > 2 else 0
+            st_i32(wave.vectors, i, item % size_x | y << 10 | z << 20)
+            continue
         st_i32(wave.vectors, i, item % size_x)
         if launch.work_item_ids > 1:
             st_i32(wave.vectors + ROW_BYTES, i, item // size_x % size_y)

@@ -171,6 +171,8 @@ def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _fused_f64(a: float, b: float, c: float) -> float:
+    if np.isfinite(a) and np.isfinite(b) and np.isinf(c):
+        return c  # however large the product
     if not all(np.isfinite([a, b, c])) or not (a and b):
         return float(np.float64(a) * np.float64(b) + np.float64(c))
     exact = Fraction(a) * Fraction(b) + Fraction(c)

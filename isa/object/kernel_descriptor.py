@@ -12,7 +12,7 @@ from isa.opcodes import Architecture
 DESCRIPTOR_BYTES = 64
 KERNEL_CODE_BYTES = 256
 
-VGPR_GRANULE, SGPR_UNIT = 4, 8  # LLVM AMDGPU guide, compute_pgm_rsrc1 for GFX6 to GFX9
+SGPR_UNIT = 8  # LLVM AMDGPU guide, compute_pgm_rsrc1 for GFX6 to GFX9
 MAX_SGPRS = 112  # GRANULATED_WAVEFRONT_SGPR_COUNT for GFX6 to GFX9: at most 112
 MAX_LDS_BYTES = 65536
 MAX_PRIVATE_BYTES = 8191 * 1024 // 64  # COMPUTE_TMPRING_SIZE.WAVESIZE: 13 bits of 256 words a wavefront
@@ -38,7 +38,7 @@ class Descriptor(NamedTuple):
 
     @property
     def vgprs(self) -> int:
-        return ((self.rsrc1 & 63) + 1) * VGPR_GRANULE
+        return ((self.rsrc1 & 63) + 1) * self.architecture.vgpr_granule
 
     @property
     def sgprs(self) -> int:

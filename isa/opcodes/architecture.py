@@ -54,6 +54,12 @@ class Architecture:
     """16-bit data of image instructions are packed two to a register (LLVM: gfx803 has FeatureUnpackedD16VMem)."""
     image_generation: int
     """Layout of image and buffer resources: 8 or 9 (isa.image_resource)."""
+    vgpr_granule: int = 4
+    """Allocation granule of vector registers in kernel descriptors (LLVM AMDGPU guide, compute_pgm_rsrc1)."""
+    packed_ids: bool = False
+    """v0 holds a work-item's x, y and z, ten bits each (LLVM: FeaturePackedTID)."""
+    wide_dpp: bool = False
+    """DPP moves operands of 64 bits too, by its pattern row_newbcast alone, which others have not (LLVM: DPALU_DPP)."""
 
     @cached_property
     def _extensions(self) -> "tuple[Extension, ...]":
@@ -153,5 +159,15 @@ GFX908 = replace(
     version=(9, 0, 8),
     extensions=(*GFX906.extensions, "gfx908"),
 )
+GFX90A = replace(
+    GFX908,
+    name="gfx90a",
+    target="gfx90a:sramecc+:xnack-",
+    version=(9, 0, 10),
+    extensions=(*GFX908.extensions, "gfx90a"),
+    vgpr_granule=8,
+    packed_ids=True,
+    wide_dpp=True,
+)
 GFX90C = replace(GFX900, name="gfx90c", target="gfx90c:xnack-", version=(9, 0, 12))
-ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908)}
+ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908, GFX90A)}

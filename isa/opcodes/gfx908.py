@@ -7,7 +7,8 @@ and additions of FP32 and of two FP16 in memory that return nothing.
 
 MI100 misreads an inline constant in place of C, which LLVM calls FeatureMFMAInlineLiteralBug: such code is refused.
 
-Passes of four cycles an instruction takes: LLVM's SISchedule.td (MI100) and AMD's matrix instruction calculator.
+Passes of four cycles that a product takes are its flags 'pass2' to 'pass16': LLVM's SISchedule.td (MI100) and AMD's
+matrix instruction calculator.
 """
 
 from isa.opcodes.extension import Extension

@@ -36,7 +36,6 @@ from isa.opcodes.opcode import (
 )
 
 _RATES = {"half": HALF_RATE, "quarter": QUARTER_RATE, "eighth": EIGHTH_RATE, "sixteenth": SIXTEENTH_RATE}
-_RATES |= {f"pass{passes}": passes for passes in (2, 4, 8, 16)}  # of the matrix unit
 _UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}
 
 

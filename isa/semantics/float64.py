@@ -20,6 +20,11 @@ def v_fma_f64(x, a, b, c):
     return x.fma(a, b, c)
 
 
+@vop("v_fmac_f64", "f64 f64 old:f64 -> f64")
+def v_fmac_f64(x, a, b, d):
+    return x.fma(a, b, d)
+
+
 @vop("v_min_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)
 def v_min_f64(x, a, b, mode):
     return float_min(x, a, b, mode)

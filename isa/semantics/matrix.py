@@ -14,8 +14,13 @@ f32_32x32x4f16 f32_16x16x4f16 f32_4x4x4f16 f32_32x32x8f16 f32_16x16x16f16
 i32_32x32x4i8 i32_16x16x4i8 i32_4x4x4i8 i32_32x32x8i8 i32_16x16x16i8
 f32_32x32x2bf16 f32_16x16x2bf16 f32_4x4x2bf16 f32_32x32x4bf16 f32_16x16x8bf16
 """
+_OF_GFX90A = """
+f32_32x32x4bf16_1k f32_16x16x4bf16_1k f32_4x4x4bf16_1k f32_32x32x8bf16_1k f32_16x16x16bf16_1k
+"""
+_FLUSHED = [f"{name}.flush" for name in (*_NAMES.split(), *_OF_GFX90A.split()) if "f16" in name]
+_ALL = (*_NAMES.split(), *_FLUSHED, "f64_16x16x4f64", "f64_4x4x4f64")
 
-MATRIX |= {product.name: product for product in (matrix_product(f"v_mfma_{name}") for name in _NAMES.split())}
+MATRIX |= {product.name: product for product in (matrix_product(f"v_mfma_{name}") for name in _ALL)}
 
 
 def _block_lanes(x, sharing):

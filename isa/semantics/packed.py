@@ -189,3 +189,31 @@ def v_pk_min_i16(x, a, b):
 @vop("v_pk_max_i16", "u32 u32 -> u32", manual="both(lambda p, q: max(s16(p), s16(q)), a, b)")
 def v_pk_max_i16(x, a, b):
     return _each(x, lambda p, q: x.max(p.as_("i16"), q.as_("i16")), a, b)
+
+
+@vop("row_packed_f32", "u32x2 imm -> u32x2")
+def row_packed_f32(x, a, flags):
+    """Choose and negate registers of a pair, with the flags of `row_packed`."""
+    low = x.select((flags & 1) != 0, a[1], a[0])
+    high = x.select((flags & 2) != 0, a[1], a[0])
+    return low ^ ((flags >> 2) & 1) << 31, high ^ ((flags >> 3) & 1) << 31
+
+
+@vop("v_pk_fma_f32", "f32x2 f32x2 f32x2 -> f32x2")
+def v_pk_fma_f32(x, a, b, c):
+    return tuple(x.fma(p, q, r) for p, q, r in zip(a, b, c, strict=True))
+
+
+@vop("v_pk_mul_f32", "f32x2 f32x2 -> f32x2")
+def v_pk_mul_f32(x, a, b):
+    return tuple(p * q for p, q in zip(a, b, strict=True))
+
+
+@vop("v_pk_add_f32", "f32x2 f32x2 -> f32x2")
+def v_pk_add_f32(x, a, b):
+    return tuple(p + q for p, q in zip(a, b, strict=True))
+
+
+@vop("v_pk_mov_b32", "u32x2 u32x2 -> u32x2")
+def v_pk_mov_b32(x, a, b):
+    return a[0], b[0]

@@ -136,6 +136,7 @@ def _dpp_source(x, lane, control):
     case(control == 0x13C, (lane - 1) & 63, every)  # wave_ror
     case(control == 0x140, row | (15 - in_row), every)  # row_mirror
     case(control == 0x141, (lane & 0x38) | (7 - (lane & 7)), every)  # row_half_mirror
+    case(kind == 0x15, row | amount, every)  # row_newbcast
     case(control == 0x142, (row - 1) & 63, row > 0)  # row_bcast:15
     case(control == 0x143, lane & 0 | 31, lane > 31)  # row_bcast:31
     return source & 63, exists

@@ -49,12 +49,18 @@ class Assembly:
     sources: dict[str, str] = field(default_factory=dict)
     gpu: str = "gfx803"
 
-    def kernel(self, name: str, text: str, vgprs: int = 8, sgprs: int = 16, lds_bytes: int = 0) -> str:
-        """Add a kernel; returns its name. s0 holds the work-group's number, v0 the work-item's, all else 0."""
+    def kernel(self, name: str, text: str, vgprs: int = 8, sgprs: int = 16, lds_bytes: int = 0, more: str = "") -> str:
+        """Add a kernel; returns its name. s0 holds the work-group's number, v0 the work-item's, all else 0.
+
+        more: further lines of its descriptor.
+        """
         assert name not in self.sources, f"two kernels are named {name}"
         local = text.strip("\n").replace(".L", f".L{name}_")  # labels are the kernel's own
         # what later GPUs reserve follows from their features
         reserved = "        .amdhsa_reserve_xnack_mask 0\n" if self.gpu == "gfx803" else ""
+        if self.gpu == "gfx90a":
+            reserved += "        .amdhsa_accum_offset 32\n"
+        reserved += more
         self.sources[name] = _KERNEL.format(
             name=name, text=local, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, reserved=reserved
         )

@@ -68,6 +68,12 @@ def random_words(
         words[0] = words[0] & ~0x1FF | (SDWA if form == "sdwa" else DPP)
         word = "sdwa_vopc" if (form, opcode.encoding) == ("sdwa", "vopc") else form
         extension = _extension(draw, kinds, architecture.formats[word].fields)
+        if (
+            form == "dpp"
+            and architecture.wide_dpp
+            and (any("64" in kind for kind in kinds.values()) or draw.random() < 0.2)
+        ):
+            extension = extension & ~(0x1FF << 8) | (0x150 | draw.randrange(16)) << 8
         if architecture is not GFX803 and form == "sdwa" and extension >> 31:
             words[0] = words[0] & ~(0xFF << 9) | draw.choice((draw.randrange(100), draw.randrange(128, 209))) << 9
         return [*words, extension]
@@ -95,11 +101,11 @@ def _match(draw: random.Random, opcode: Opcode, made: dict[str, tuple[int, int]]
             made["addr"] = 0, made["addr"][1]
 
 
-def forms(opcode: Opcode) -> list[str]:
+def forms(opcode: Opcode, architecture: Architecture = GFX803) -> list[str]:
     """The forms random_words can give to an opcode."""
     if opcode.encoding not in ("vop1", "vop2", "vopc"):
         return ["plain"]
-    return ["plain", *(kind for kind in ("sdwa", "dpp") if allows(opcode, kind))]
+    return ["plain", *(kind for kind in ("sdwa", "dpp") if allows(opcode, kind, architecture))]
 
 
 def _has_literal(word: int, names: list[str]) -> bool:
@@ -158,7 +164,7 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         return draw.randrange(250) if used else 0
     if name in ("cbsz", "abid", "blgp") and "accumulation" in flags:
         return 0
-    if name == "glc" and "no_return" in flags:
+    if (name == "glc" and "no_return" in flags) or (name == "scc" and "no_scc" in flags):
         return 0
     if name == "op_sel" and encoding == "vop3":
         takes = 8 + sum(1 << i for i in range(3) if f"src{i}" in kinds)

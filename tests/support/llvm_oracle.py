@@ -120,12 +120,12 @@ def read_lines(path: Path) -> list[tuple[list[int], str]]:
 
 def _lines(tool: str, wanted: Sequence[Opcode], architecture: Architecture = GFX803) -> Iterator[str]:
     """Oracle lines of opcodes: every form, some several times; only what the tool can be trusted about."""
-    draw = random.Random(int(architecture.name[3:]))
+    draw = random.Random(int(architecture.name[3:], 16))
     version = version_of(tool)
     items = [
         random_words(draw, opcode, form, architecture)
         for opcode in wanted
-        for form in forms(opcode)
+        for form in forms(opcode, architecture)
         for _ in range(LINES_AN_OPCODE if form == "plain" else 1)
     ]
     for words, text in zip(items, oracle_lines(tool, items, architecture.name), strict=True):

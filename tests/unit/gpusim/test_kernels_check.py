@@ -40,7 +40,7 @@ def test_reasons_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_a_folder_with_what_is_for_another_gpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     damaged(tmp_path)
     other = bytearray((KERNELS / "jumps.hsaco").read_bytes())
-    other[48] = 0x30
+    other[48] = 0x31
     (tmp_path / "other.hsaco").write_bytes(other)
     (tmp_path / "text.txt").write_text("no code")
     assert invoke(["kernels", "check", "--markdown", str(tmp_path)]) == 1
@@ -48,7 +48,7 @@ def test_a_folder_with_what_is_for_another_gpu(tmp_path: Path, capsys: pytest.Ca
     assert rows[0].startswith("| file | kernels |")
     assert rows[2].startswith("| `damaged.hsaco` | 6 | 4 | ")
     assert rows[3].startswith("| – ") and rows[3].endswith(" | 2 |  |  |")
-    assert rows[4] == f"| `other.hsaco` | built for gfx908, not {supported()} |  |  |"
+    assert rows[4] == f"| `other.hsaco` | built for gfx909, not {supported()} |  |  |"
     assert len(rows) == 5
 
 

@@ -135,7 +135,7 @@ def test_random_words_of_later_gpus_are_written_the_same(gpu: str, seed: int) ->
     draw, architecture = random.Random(seed), ARCHITECTURES[gpu]
     if version_of(LLVM_MC or "") < ORACLE_VERSION:
         pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked about {gpu}")
-    chosen = [(opcode, form) for opcode in opcodes(architecture) for form in forms(opcode)]
+    chosen = [(opcode, form) for opcode in opcodes(architecture) for form in forms(opcode, architecture)]
     items = [random_words(draw, *draw.choice(chosen), architecture) for _ in range(BATCH)]
     different, compared = differences(items, architecture)
     assert different == []

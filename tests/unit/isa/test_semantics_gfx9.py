@@ -14,7 +14,7 @@ from tests.unit.isa.test_semantics_transcendental import fixup
 pytestmark = pytest.mark.compiled_tier  # there it runs both back ends, plain Python too
 
 ADD, MULTIPLY = arithmetic(lambda a, b: a + b, "f16"), arithmetic(lambda a, b: a * b, "f16")
-FUSED16, FUSED32 = (arithmetic(lambda a, b, c: a * b + c, kind) for kind in ("f16", "f32"))
+FUSED16, FUSED32, FUSED64 = (arithmetic(lambda a, b, c: a * b + c, kind) for kind in ("f16", "f32", "f64"))
 
 
 def kept(reference):
@@ -75,8 +75,12 @@ REFERENCES = {
     "v_fma_mixlo_f16": (narrowed(FUSED32), "mode"),
     "v_dot2_f32_f16": (dot2, "mode"),
     "v_dot2c_f32_f16": (dot2, "mode"),
+    "v_fmac_f64": (FUSED64, "never"),
     "v_pk_fmac_f16": (packed(FUSED16), "never"),
 }
+
+
+ELSEWHERE = ("v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_mov_b32")  # test_gfx90a_execution
 
 
 @pytest.mark.parametrize("name", REFERENCES)

@@ -87,6 +87,7 @@ def _both_nan(a, b, kind):
     if kind == "u32":  # v_cvt_pkrtz_f16_f32 packs two FP16
         halves = [(v >> shift & 0xFFFF) for shift in (0, 16) for v in (a, b)]
         return all(p == q or _both_nan(p, q, "f16") for p, q in (halves[:2], halves[2:]))
+    kind = "f32" if kind == "f32x2" else kind  # whose first register is compared
     size = {"f16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": (1 << 63) - 1}.get(kind, 0)
     infinite = {"f16": 0x7C00, "f32": 0x7F800000, "f64": 0x7FF << 52}.get(kind, 0)
     return size and a & size > infinite and b & size > infinite

@@ -57,9 +57,12 @@ def _word(instruction: Instruction) -> int:
     opcode = instruction.opcode
     word = opcode.unit
     simm16 = instruction.fields.get("simm16", 0)
-    if "matrix" in opcode.flags:
+    what = "matrix products" if "matrix" in opcode.flags else ""
+    if instruction.fields.get("scc") or opcode.mnemonic in ("buffer_wbl2", "buffer_invl2"):
+        what = "coherence between devices"
+    if what:
         raise UserError(
-            f"{opcode.mnemonic} at {instruction.address:#x}: the timing of matrix products is not modelled yet;"
+            f"{opcode.mnemonic} at {instruction.address:#x}: the timing of {what} is not modelled yet;"
             " with `--timing off` the kernel is executed"
         )
     if opcode.unit == VALU:
