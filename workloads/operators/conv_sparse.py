@@ -9,6 +9,7 @@ This is the forward pass; `conv_sparse_weights` has the gradients of the weights
 alone and go through FP32 in full, by the default algorithm.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -113,20 +114,60 @@ def im2col_arguments(c: Convolution, x: Tensor, first: int, images: int, group: 
 
 
 @dataclass(frozen=True)
-class SparseForward(ConvolutionForward):
-    """y = the filters times im2col of x in ELLPACK-DIB."""
+class SparsePass(ConvolutionPass):
+    """A pass by products of x in ELLPACK-DIB, whose values are rounded to FP16."""
 
     kernel: ClassVar[str]
     """Product kernel: a name of GEMM_KERNELS."""
     fused: ClassVar[bool] = False
     """im2col writes the bundles."""
-    refuses: ClassVar = staticmethod(refuses)
+    refuses: ClassVar = staticmethod(refuses_any_depth)
     """Returns the reason why a convolution is not supported; empty: supported."""
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:
         if problem := self.refuses(self.convolution):
             raise self.refuse(problem)
+
+    @property
+    def _kernel(self) -> GemmKernel:
+        return GEMM_KERNELS[self.kernel]
+
+    @property
+    @abstractmethod
+    def _shapes(self) -> list[GemmShape]:
+        """The shape of the product over each chunk of images."""
+
+    @property
+    def needed_macs(self) -> int:
+        return 0
+
+    def _parts_bytes(self, gpu: GpuFacts) -> int:
+        """Count the bytes that are stored because sums come in parts: those of a column that is not, taken off."""
+        if not self._kernel.block_rows:
+            return 0
+        total = 0
+        for shape in self._shapes:
+            schedule = divide(shape, gpu.compute_units)
+            if schedule.slots > 1:
+                column = 4 * round_up(shape.m, self._kernel.stored_rows)
+                total += ((schedule.slots - 1) * column + 4 * shape.ldc) * (shape.n - schedule.first_column)
+        return self.convolution.groups * total
+
+    def rounded(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """Return the operands with x as the product reads it."""
+        with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
+            return {**inputs, "x": inputs["x"].astype(np.float16).astype(np.float32)}
+
+
+@dataclass(frozen=True)
+class SparseForward(SparsePass, ConvolutionForward):
+    """y = the filters times im2col of x in ELLPACK-DIB."""
+
+    refuses: ClassVar = staticmethod(refuses)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.relu:
             raise self.refuse("a ReLU is no step of its kernels; allowed is relu = False")
 
@@ -143,10 +184,6 @@ class SparseForward(ConvolutionForward):
     def _chunk(self) -> GemmShape:
         """The shape of the product over a chunk of images."""
         return self._shape(self._step)
-
-    @property
-    def _kernel(self) -> GemmKernel:
-        return GEMM_KERNELS[self.kernel]
 
     @property
     def _converts(self) -> bool:
@@ -173,13 +210,8 @@ class SparseForward(ConvolutionForward):
 
     @property
     def _shapes(self) -> list[GemmShape]:
-        """The shape of the product over each chunk of images."""
         c, step = self.convolution, self._step
         return [self._shape(min(step, c.shape[0] - first)) for first in range(0, c.shape[0], step)]
-
-    @property
-    def needed_macs(self) -> int:
-        return 0
 
     @property
     def passed_on_bytes(self) -> int:
@@ -201,18 +233,6 @@ class SparseForward(ConvolutionForward):
         work, needed = self.work, self.convolution.group_filters * found
         passed_on = (stored if self._converts else 0) + (self._parts_bytes(gpu) if gpu else 0)
         return replace(work, needed_macs=needed, stored_bytes=work.stored_bytes + passed_on)
-
-    def _parts_bytes(self, gpu: GpuFacts) -> int:
-        """Count the bytes that are stored because sums come in parts: those of a column that is not, taken off."""
-        if not self._kernel.block_rows:
-            return 0
-        total = 0
-        for shape in self._shapes:
-            schedule = divide(shape, gpu.compute_units)
-            if schedule.slots > 1:
-                column = 4 * round_up(shape.m, self._kernel.stored_rows)
-                total += ((schedule.slots - 1) * column + 4 * shape.ldc) * (shape.n - schedule.first_column)
-        return self.convolution.groups * total
 
     def estimated_cycles(self, zeros: float, gpu: GpuFacts) -> float:
         """Estimate the cycles of all launches with the share `zeros` of x zero.
@@ -242,9 +262,7 @@ class SparseForward(ConvolutionForward):
             yield np.add.reduceat(by_weight, range(0, c.depth, rows), axis=2, dtype=np.int64)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
-            rounded = inputs["x"].astype(np.float16).astype(np.float32)
-        return super().reference({**inputs, "x": rounded}, first)
+        return super().reference(self.rounded(inputs), first)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""

@@ -19,6 +19,7 @@ from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_passes import ConvolutionBackwardWeights
 from workloads.operators.conv_sparse import (
     EDGE,
+    SparsePass,
     chunk_images,
     im2col_arguments,
     inside,
@@ -29,11 +30,10 @@ from workloads.operators.conv_sparse import (
 )
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, gemm
-from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts, OperatorCost
 from workloads.operators.primitive import Launches, ReferenceValue
-from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
+from workloads.operators.register_tiling import BLOCK_ROWS, most_parts, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
@@ -57,30 +57,14 @@ def _chunks(c: Convolution) -> list[int]:
 
 
 @dataclass(frozen=True)
-class SparseBackwardWeights(ConvolutionBackwardWeights):
-    """dweight from x and dy, skipping the zeros of x."""
+class SparseBackwardWeights(SparsePass, ConvolutionBackwardWeights):
+    """dweight from x and dy, skipping the zeros of x, by a product with A in registers."""
 
     algorithm: ClassVar[str]
     """Name in configurations."""
-    kernel: ClassVar[str]
-    """Product kernel: a name of GEMM_KERNELS with A in registers."""
-    fused: ClassVar[bool]
-    """im2col writes the bundles."""
-    refuses: ClassVar = staticmethod(refuses_any_depth)
-    """Returns the reason why a convolution is not supported; empty: supported."""
-    skips_zeros_of = ("x",)
-
-    def __post_init__(self) -> None:
-        if problem := self.refuses(self.convolution):
-            raise self.refuse(problem)
-
-    @property
-    def _kernel(self) -> GemmKernel:
-        return GEMM_KERNELS[self.kernel]
 
     @cached_property
     def _shapes(self) -> list[GemmShape]:
-        """The shape of the product over each chunk of images."""
         c = self.convolution
         return [GemmShape(c.group_filters, c.depth, images * c.positions) for images in _chunks(c)]
 
@@ -105,10 +89,6 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         return operands
 
     @property
-    def needed_macs(self) -> int:
-        return 0
-
-    @property
     def passed_on_bytes(self) -> int:
         """Bytes of dy's columns, of im2col as it is, of all chunks' products and their sums; neither of bundles, which
         values decide, nor of parts of sums, which the GPU does.
@@ -131,16 +111,6 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         stored += self._parts_bytes(gpu) if gpu else 0
         return replace(work, needed_macs=c.group_filters * count, stored_bytes=work.stored_bytes + stored)
 
-    def _parts_bytes(self, gpu: GpuFacts) -> int:
-        """Count the bytes that are stored because sums come in parts: those of a column that is not, taken off."""
-        total = 0
-        for shape in self._shapes:
-            schedule = divide(shape, gpu.compute_units)
-            if schedule.slots > 1:
-                column = 4 * round_up(shape.m, self._kernel.stored_rows)
-                total += ((schedule.slots - 1) * column + 4 * shape.ldc) * (shape.n - schedule.first_column)
-        return self.convolution.groups * total
-
     def _non_zeros(self, x: np.ndarray) -> np.ndarray:
         """Count the non-zeros of what is compacted by itself: [groups, weights of a filter, blocks of windows]."""
         c = self.convolution
@@ -160,9 +130,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         return products + 4 * moved / LINE_BYTES_PER_CYCLE
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
-            rounded = inputs["x"].astype(np.float16).astype(np.float32)
-        return super().reference({**inputs, "x": rounded}, first)
+        return super().reference(self.rounded(inputs), first)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
         """Return, for each chunk and group, im2col, dy's columns, the product; then the chunks' sum, transposed."""
@@ -218,7 +186,6 @@ class EllpackDibRegistersBackwardWeights(SparseBackwardWeights):
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
-    fused = False
     refuses: ClassVar = staticmethod(refuses_whole_blocks)
 
 
