@@ -114,7 +114,7 @@ def im2col_arguments(c: Convolution, x: Tensor, first: int, images: int, group: 
 
 
 @dataclass(frozen=True)
-class SparsePass(ConvolutionPass):
+class SparseConvolutionPass(ConvolutionPass):
     """A pass by products of x in ELLPACK-DIB, whose values are rounded to FP16."""
 
     kernel: ClassVar[str]
@@ -161,7 +161,7 @@ class SparsePass(ConvolutionPass):
 
 
 @dataclass(frozen=True)
-class SparseForward(SparsePass, ConvolutionForward):
+class SparseForward(SparseConvolutionPass, ConvolutionForward):
     """y = the filters times im2col of x in ELLPACK-DIB."""
 
     refuses: ClassVar = staticmethod(refuses)

@@ -19,7 +19,7 @@ from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_passes import ConvolutionBackwardWeights
 from workloads.operators.conv_sparse import (
     EDGE,
-    SparsePass,
+    SparseConvolutionPass,
     chunk_images,
     im2col_arguments,
     inside,
@@ -57,7 +57,7 @@ def _chunks(c: Convolution) -> list[int]:
 
 
 @dataclass(frozen=True)
-class SparseBackwardWeights(SparsePass, ConvolutionBackwardWeights):
+class SparseBackwardWeights(SparseConvolutionPass, ConvolutionBackwardWeights):
     """dweight from x and dy, skipping the zeros of x, by a product with A in registers."""
 
     algorithm: ClassVar[str]
