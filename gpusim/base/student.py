@@ -48,17 +48,12 @@ def quantile(confidence: float, degrees: int) -> float:
     return (low + high) / 2
 
 
-def interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Return the mean of repeated measurements and the half-width of its confidence interval.
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of repeated measurements and the half-width of its 95 % confidence interval.
 
-    Args:
-        values: the measurements.
-        confidence: probability that the interval covers the mean.
-
-    Returns:
-        Mean and half-width; 0 for a single measurement.
+    The half-width of a single measurement is 0.
     """
     mean = statistics.fmean(values)
     if len(values) < 2:
         return mean, 0.0
-    return mean, quantile(confidence, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return mean, quantile(0.95, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))

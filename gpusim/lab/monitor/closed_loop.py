@@ -208,12 +208,12 @@ def _mean(of_passes: list[np.ndarray]) -> float:
     return plain_sum(float(one.mean()) for one in of_passes) / len(of_passes) if of_passes else 0.0
 
 
-def break_even(dense: float, sparse: Callable[[float], float], step: float = 0.001) -> float | None:
-    """Return the least share of zeros, in steps, from which `sparse` of it is below `dense`; None where it never is.
+def break_even(dense: float, sparse: Callable[[float], float]) -> float | None:
+    """Return the least share of zeros from which `sparse` of it is below `dense`; None where it never is.
 
     `sparse` falls as zeros rise.
     """
-    steps = round(1.0 / step)
+    steps, step = 1000, 0.001
     low, high = 0, steps + 1
     while low < high:
         middle = (low + high) // 2

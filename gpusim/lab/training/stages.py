@@ -109,28 +109,28 @@ class TrainingPipeline:
         """The host's threads that prepare images at a time."""
         return min(len(self.preprocess_us), self.cpu_threads)
 
-    def faster(self, resource: str, factor: float = 2.0) -> "TrainingPipeline":
-        """Return the same with a resource that is `factor` times as fast."""
+    def faster(self, resource: str) -> "TrainingPipeline":
+        """Return the same with a resource that is twice as fast."""
         if resource == STORAGE:
-            snapshot = self.snapshot and replace(self.snapshot, write_us=self.snapshot.write_us / factor)
-            return replace(self, read_us=self.read_us / factor, snapshot=snapshot)
+            snapshot = self.snapshot and replace(self.snapshot, write_us=self.snapshot.write_us / 2)
+            return replace(self, read_us=self.read_us / 2, snapshot=snapshot)
         if resource == CPU:
-            return replace(self, preprocess_us=tuple(one / factor for one in self.preprocess_us))
+            return replace(self, preprocess_us=tuple(one / 2 for one in self.preprocess_us))
         if resource == LINKS:
             graph = self.graph.copy()
             for edge in graph.edges.values():
-                edge["gb_s"] *= factor
+                edge["gb_s"] *= 2
             return replace(self, graph=graph)
         forward, backward, update = (
-            tuple(replace(step, time_us=step.time_us / factor) for step in steps)
+            tuple(replace(step, time_us=step.time_us / 2) for step in steps)
             for steps in (self.forward, self.backward, self.update)
         )
         return replace(self, forward=forward, backward=backward, update=update)
 
-    def deeper(self, factor: int = 2) -> "TrainingPipeline":
-        """Return the same with more buffers between stages."""
+    def deeper(self) -> "TrainingPipeline":
+        """Return the same with twice as many buffers between stages."""
         read, prepared, copied = self.buffers
-        return replace(self, buffers=(read * factor, prepared * factor, copied * factor))
+        return replace(self, buffers=(2 * read, 2 * prepared, 2 * copied))
 
 
 class Span(NamedTuple):
