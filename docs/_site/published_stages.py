@@ -56,7 +56,7 @@ def stage_times(found: Mapping[str, TrainingMeasurement]) -> Table:
         work = {stage.stage: stage.work_ms for stage in one.stages}
         passes = [one.times.ms(name) for name in ("forward", "backward", "update")]
         fed = (work["prefetch"], work["preprocess"], work["copy"])
-        rows.append((one.asked.spec.storage.name, *fed, *passes, one.pace.iteration_us / 1e3))
+        rows.append((one.training.spec.storage.name, *fed, *passes, one.pace.iteration_us / 1e3))
     heads = ("prefetch", "preprocess", "copy", "forward", "backward", "update", "iteration")
     shown = [Column(head, lambda value: f"{value:,.1f}", unit="ms") for head in heads]
     return Table([Column("storage"), *shown], rows, "figure_4")
@@ -65,7 +65,7 @@ def stage_times(found: Mapping[str, TrainingMeasurement]) -> Table:
 def claims(found: Mapping[str, TrainingMeasurement]) -> list[Claim]:
     """Return the claims on figures 3 to 5, with ours."""
     array, disk = found[ARRAY], found[DISK]
-    given = array.asked.spec.compute.total is not None or array.asked.spec.compute.layers is not None
+    given = array.training.spec.compute.total is not None or array.training.spec.compute.layers is not None
     read = {name: _work_ms(one, "prefetch") for name, one in found.items()}
     passes = {name: array.times.ms(name) for name in ("forward", "backward", "update")}
     computed = float(plain_sum(passes.values()))

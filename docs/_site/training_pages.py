@@ -48,7 +48,7 @@ def storages() -> str:
             busy, helps = found.pace.busy, sorted(found.helps, key=lambda one: -one.gain)
             rows.append(
                 [
-                    found.asked.spec.storage.name,
+                    found.training.spec.storage.name,
                     "scattered" if scattered else "in order",
                     *(f"{found.pace.iteration_us / 1e3:,.1f}", found.bound),
                     *(f"{100 * share:.0f} %" for share in busy.values()),

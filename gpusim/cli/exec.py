@@ -39,5 +39,5 @@ def exec_(
 
     inputs = [*document.files, *execution.inputs(path)]
 
-    asked = JobRequest(make, describe_exec(execution, path), inputs, execution.outputs, is_countable=True)
-    return run_job(asked, options, storing, live)
+    request = JobRequest(make, describe_exec(execution, path), inputs, execution.outputs, is_countable=True)
+    return run_job(request, options, storing, live)

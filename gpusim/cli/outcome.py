@@ -76,72 +76,72 @@ class JobRequest:
     """Its launches are known before it runs, for an estimate; otherwise an estimate needs similar stored runs."""
 
 
-def run_job(asked: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:
+def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:
     """Run a job, or find what an equal one left in the store; returns the exit code."""
-    _check_options(asked, options)
+    _check_options(request, options)
     if options.estimate:
-        _estimate(asked, storing)
+        _estimate(request, storing)
         return 0
     written: dict[str, Path | None] = {
-        "--json": options.json_file, "--timeline": options.timeline, **asked.outputs,
+        "--json": options.json_file, "--timeline": options.timeline, **request.outputs,
         "--store": store_to_write(storing.store),
     }  # fmt: skip
-    check_outputs(written, asked.inputs)
+    check_outputs(written, request.inputs)
     if options.out is not None:
         folder(options.out)
         kept_files = {f"--out {options.out}: {name}": options.out / name for name in KEPT}
-        check_outputs(written | kept_files, asked.inputs)
+        check_outputs(written | kept_files, request.inputs)
     terminal.PrintOptions(options.sections, options.details).chosen()
     cycles = resolve_window(options.timeline, options.window)
-    of_launches = choose_timeline_kind(asked.work.kind, options) == "launches"
+    of_launches = choose_timeline_kind(request.work.kind, options) == "launches"
     reporter = Reporter(options.quiet)
-    if asked.to_errors:
+    if request.to_errors:
         reporter.on_terminal = False  # a bar would be drawn over what the program prints
     with opened_store(storing, again=options.timeline is not None) as keeper:
-        found = keeper.found(asked.work) if keeper is not None else None
+        found = keeper.found(request.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            return _show_found(asked, options, reporter, keeper, found)
-        with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
-            return _run(asked, options, None if of_launches else cycles, reporter, keeper)
+            return _show_found(request, options, reporter, keeper, found)
+        with live_view(live.live, f"{request.work.kind} {request.work.title}", reporter):
+            return _run(request, options, None if of_launches else cycles, reporter, keeper)
 
 
 def _show_found(
-    asked: JobRequest, options: JobCommandOptions, reporter: Reporter, keeper: "StoreWriter", match: "MatchingRun"
+    request: JobRequest, options: JobCommandOptions, reporter: Reporter, keeper: "StoreWriter", match: "MatchingRun"
 ) -> int:
     """Write and print the result of a run that the store has; returns the exit code."""
     from gpusim.results.store.records import parse_records
 
     reporter.say(match.sentence(keeper.path))
-    records, variants, about = parse_records(match.content, asked.work.kind)
-    _write(asked, records, variants, about, options)
+    records, variants, about = parse_records(match.content, request.work.kind)
+    _write(request, records, variants, about, options)
     return exit_code(records)
 
 
-def _estimate(asked: JobRequest, storing: StoreOptions) -> None:
+def _estimate(request: JobRequest, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
     from gpusim.jobs.estimates.run_costs import CostEstimator, job_remarks
     from gpusim.jobs.estimates.views import cost_table
     from gpusim.results.store.project import store_to_read
 
     path = store_to_write(storing.store) or store_to_read(None)
-    estimator, remarks = CostEstimator(path, asked.work.kind), list[str]()
-    cost = estimator.from_similar(asked.work)
-    rows = [] if cost is None else [(f"{asked.work.title}, by like runs", cost)]
-    if asked.is_countable:
-        job = asked.make(Reporter(quiet=True))
-        rows.append((f"{asked.work.title}, by bounds", estimator.from_launches(job)))
+    estimator, remarks = CostEstimator(path, request.work.kind), list[str]()
+    cost = estimator.from_similar(request.work)
+    rows = [] if cost is None else [(f"{request.work.title}, by like runs", cost)]
+    if request.is_countable:
+        job = request.make(Reporter(quiet=True))
+        rows.append((f"{request.work.title}, by bounds", estimator.from_launches(job)))
         remarks = job_remarks(job)
     elif cost is None:
-        why = f"what {asked.work.kind} launches is known once it runs"
+        why = f"what {request.work.kind} launches is known once it runs"
         raise UserError(f"--estimate: {path} has no like run, and {why}: run it once, with --store {path}")
     cost_table(rows, estimator.notes(*remarks)).show(sys.stdout)
 
 
-def _check_options(asked: JobRequest, options: JobCommandOptions) -> None:
+def _check_options(request: JobRequest, options: JobCommandOptions) -> None:
     """Raise UserError for an option of launches, where a kind of job has no such launches."""
     for option, value in options.of_launches().items():
-        if asked.not_launched and value is not None:
-            raise UserError(f"{option}: {asked.not_launched}")
+        if request.not_launched and value is not None:
+            raise UserError(f"{option}: {request.not_launched}")
 
 
 def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
@@ -162,7 +162,7 @@ def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
 
 
 def _run(
-    asked: JobRequest,
+    request: JobRequest,
     options: JobCommandOptions,
     cycles: TimelineWindow | None,
     reporter: Reporter,
@@ -175,14 +175,14 @@ def _run(
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
-                found = keeper.wait(asked.work, reporter.say) if keeper is not None else None
+                found = keeper.wait(request.work, reporter.say) if keeper is not None else None
                 if keeper is not None and found is not None:
-                    return _show_found(asked, options, reporter, keeper, found)
+                    return _show_found(request, options, reporter, keeper, found)
                 if keeper is not None:
                     from gpusim.results.store.keeper import RunClock
 
                     started = RunClock()
-                job = asked.make(reporter)
+                job = request.make(reporter)
                 with drawing(
                     None if cycles is None else options.timeline, cycles or TimelineWindow(), reporter
                 ) as drawn:
@@ -193,8 +193,8 @@ def _run(
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
         code, variants = exit_code(records), [variant.name for variant in job.variants]
-        if asked.ended is not None:
-            asked.ended(job)
+        if request.ended is not None:
+            request.ended(job)
         if options.timeline is not None and cycles is None:
             from gpusim.results.timeline.launches import write_launches
 
@@ -205,8 +205,8 @@ def _run(
             from gpusim.results.store.outcome import build_outcome
 
             outcome = build_outcome(records, variants, code, job.about)
-            problem = _not_kept(keeper, asked.work, outcome, started, reporter)
-        _write(asked, records, variants, job.about, options)
+            problem = _not_kept(keeper, request.work, outcome, started, reporter)
+        _write(request, records, variants, job.about, options)
         if problem is not None:
             raise problem
     stopped = get_stop_reason(records)
@@ -216,7 +216,7 @@ def _run(
 
 
 def _write(
-    asked: JobRequest,
+    request: JobRequest,
     records: "list[RunRecord]",
     variants: Sequence[str],
     about: Mapping[str, Any],
@@ -224,16 +224,16 @@ def _write(
 ) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
     wanted = terminal.PrintOptions(options.sections, options.details)
-    configuration = dict(asked.work.configuration)
+    configuration = dict(request.work.configuration)
     result = document(configuration, records, variants, about)
     to_output = options.json_file == STANDARD_OUTPUT
     if options.json_file is not None and not to_output:
         write_whole(options.json_file, as_json(result))
-    if asked.also is not None:
-        asked.also(result)
+    if request.also is not None:
+        request.also(result)
     if options.out is not None:
         text = io.StringIO()
-        _show(asked, result, text, wanted)
+        _show(request, result, text, wanted)
         contents = (
             yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
             text.getvalue(),
@@ -242,24 +242,24 @@ def _write(
         write_together({options.out / name: content for name, content in zip(KEPT, contents, strict=True)})
     if to_output:
         sys.stdout.write(as_json(result))
-    printed = sys.stderr if to_output or asked.to_errors else sys.stdout
-    if asked.markdown and asked.shown is None:
+    printed = sys.stderr if to_output or request.to_errors else sys.stdout
+    if request.markdown and request.shown is None:
         from gpusim.results.report.many import as_markdown
 
         printed.write(as_markdown(result))
-    elif asked.markdown or not options.quiet:
-        _show(asked, result, printed, wanted)
+    elif request.markdown or not options.quiet:
+        _show(request, result, printed, wanted)
     else:
         for finding in result.get("findings") or ():  # of a program under watch: the errors that it was run for
             print(finding["text"], file=sys.stderr)
 
 
-def _show(asked: JobRequest, result: Mapping[str, Any], out: TextIO, wanted: terminal.PrintOptions) -> None:
+def _show(request: JobRequest, result: Mapping[str, Any], out: TextIO, wanted: terminal.PrintOptions) -> None:
     """Print a result as its kind is printed; sections and details as of any other."""
-    if asked.shown is None or wanted.sections or wanted.details:
+    if request.shown is None or wanted.sections or wanted.details:
         terminal.show(result, out, wanted)
     else:
-        asked.shown(result, out, asked.markdown)
+        request.shown(result, out, request.markdown)
 
 
 def resolve_window(timeline: Path | None, window: str | None) -> TimelineWindow:

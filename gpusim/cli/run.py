@@ -49,5 +49,5 @@ def run(
 
         return make_run_job(loaded)
 
-    asked = JobRequest(make, describe_run(loaded), [*document.files, *loaded.inputs], is_countable=True)
-    return run_job(asked, options, storing, live)
+    request = JobRequest(make, describe_run(loaded), [*document.files, *loaded.inputs], is_countable=True)
+    return run_job(request, options, storing, live)

@@ -185,13 +185,13 @@ def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOpt
     return EXIT_SOME_FAILED if some_failed else 0
 
 
-def _check_metrics(asked: Sequence[str]) -> None:
+def _check_metrics(names: Sequence[str]) -> None:
     """Raise UserError for a metric that no result has, before anything runs."""
-    if not asked:
+    if not names:
         return
     from gpusim.results import metrics
 
-    for name in asked:
+    for name in names:
         if metrics.describe(name) is None:
             guess = nearest(name, (metric.path for metric in metrics.METRICS))
             hint = f"; did you mean '{guess}'?" if guess else ""

@@ -147,11 +147,11 @@ def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence
     """
     folders = (folder, *also)
     try:
-        asked = Path(name).expanduser()
+        given = Path(name).expanduser()
     except RuntimeError as error:  # '~nobody'
         raise UserError(f"{name}: {error}") from None
-    complete = asked.suffix in (".yaml", ".yml") or not asked.name  # '', '.' and '/' have no name to complete
-    names = [asked] if complete else [asked.with_name(asked.name + ".yaml"), asked]
+    complete = given.suffix in (".yaml", ".yml") or not given.name  # '', '.' and '/' have no name to complete
+    names = [given] if complete else [given.with_name(given.name + ".yaml"), given]
     places = [p for n in names for p in ((n, beside.parent / n) if beside else (n,))]
     for n in names:
         parts = n.parts[1:] if n.parts[:1] == ("sim_configs",) else n.parts
@@ -164,9 +164,9 @@ def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence
     for other in SHELVES:
         if other not in folders and any(n.name in shipped(other) for n in names):
             raise ConfigurationNotFoundError(f"{name}: {_elsewhere(other, folder, name)}")
-    ending = asked.suffix and ".yaml"
+    ending = given.suffix and ".yaml"
     stems = [n.removesuffix(".yaml") for each in folders for n in shipped(each)]
-    guess = nearest(asked.name.removesuffix(asked.suffix), stems, cutoff=0.6)
+    guess = nearest(given.name.removesuffix(given.suffix), stems, cutoff=0.6)
     known, hint = [stem + ending for stem in stems], f"; did you mean '{guess}{ending}'?" if guess else ""
     raise ConfigurationNotFoundError(
         f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})"

@@ -59,20 +59,22 @@ class ObjectRequest:
     """Normalised coordinates, 0 or 1."""
 
 
-def object_words(asked: ObjectRequest, generation: int) -> bytes:
+def object_words(request: ObjectRequest, generation: int) -> bytes:
     """Return the 64 bytes of a texture or surface object; raises ImageError for an image that cannot be described.
 
     Coordinates in texels end at the edge where they would be repeated, as HIP's guide says.
     """
-    form = TexelFormat(asked.bits, asked.channels, _NUMBERS[asked.number])
-    if asked.dimensions:
-        size = (asked.width, asked.height, asked.depth, asked.layers)
-        resource = ImageResource(asked.address, form, asked.dimensions, *size, asked.pitch_bytes).words(generation)
+    form = TexelFormat(request.bits, request.channels, _NUMBERS[request.number])
+    if request.dimensions:
+        size = (request.width, request.height, request.depth, request.layers)
+        resource = ImageResource(request.address, form, request.dimensions, *size, request.pitch_bytes).words(
+            generation
+        )
     else:
-        elements = min(asked.width, MOST_ELEMENTS)
-        resource = (*buffer_words(asked.address, form, elements, generation), 0, 0, 0, 0)
-    clamps = [_CLAMPS[one] for one in (asked.clamp_x, asked.clamp_y, asked.clamp_z)]
-    if not asked.normalised:
+        elements = min(request.width, MOST_ELEMENTS)
+        resource = (*buffer_words(request.address, form, elements, generation), 0, 0, 0, 0)
+    clamps = [_CLAMPS[one] for one in (request.clamp_x, request.clamp_y, request.clamp_z)]
+    if not request.normalised:
         clamps = [LAST_TEXEL if one in (WRAP, MIRROR) else one for one in clamps]
-    sampler = ImageSampler((clamps[0], clamps[1], clamps[2]), bool(asked.linear), bool(asked.normalised)).words()
-    return struct.pack("<16I", *resource, *form.described(asked.width), *sampler)
+    sampler = ImageSampler((clamps[0], clamps[1], clamps[2]), bool(request.linear), bool(request.normalised)).words()
+    return struct.pack("<16I", *resource, *form.described(request.width), *sampler)

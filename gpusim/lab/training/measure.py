@@ -121,7 +121,7 @@ class ScalingRow:
 class TrainingMeasurement:
     """Results of a training phase."""
 
-    asked: TrainPhase
+    training: TrainPhase
     """Training phase."""
     network: Network
     """Network."""
@@ -145,17 +145,17 @@ class TrainingMeasurement:
     @property
     def gpus(self) -> int:
         """The number of GPUs that is looked at in full."""
-        return self.asked.spec.gpus[0]
+        return self.training.spec.gpus[0]
 
     @property
     def title(self) -> str:
         """The training's title, or its network's name."""
-        return self.asked.spec.title or self.network.name
+        return self.training.spec.title or self.network.name
 
     @property
     def images_per_s(self) -> float:
         """Images of all GPUs in a second."""
-        return self.gpus * self.asked.spec.batch / self.pace.iteration_us * 1e6
+        return self.gpus * self.training.spec.batch / self.pace.iteration_us * 1e6
 
     @property
     def bound(self) -> str:
@@ -171,17 +171,17 @@ class TrainingMeasurement:
         return BUFFERS if gains[BUFFERS] >= gains[best] - NOISE else best
 
 
-def measure(asked: TrainPhase, store: Path) -> TrainingMeasurement:
+def measure(training: TrainPhase, store: Path) -> TrainingMeasurement:
     """Simulate a training, with times from a store or its file; raises UserError for what is missing or too large."""
-    spec = asked.spec
-    network, times, line = _line(asked, store)
+    spec = training.spec
+    network, times, line = _line(training, store)
     pace = paced(line, spec.iterations)
     closed, closed_by = steady_us(line) if line.gpus == 1 else (None, "")
     fill_us = pace.trained.stages["compute"].had_us[0]
-    scaling = _scaling(asked, network, times, store) if tuple(spec.gpus) != (1,) else ()
+    scaling = _scaling(training, network, times, store) if tuple(spec.gpus) != (1,) else ()
     helps = tuple(_helps(line, pace, spec.iterations))
     return TrainingMeasurement(
-        asked=asked,
+        training=training,
         network=network,
         times=times,
         pace=pace,
@@ -194,17 +194,17 @@ def measure(asked: TrainPhase, store: Path) -> TrainingMeasurement:
     )
 
 
-def simulate_pace(asked: TrainPhase, store: Path) -> PipelineTiming:
+def simulate_pace(training: TrainPhase, store: Path) -> PipelineTiming:
     """Simulate a training on its first number of GPUs, and nothing else that `measure` finds out; raises UserError."""
-    return paced(_line(asked, store)[2], asked.spec.iterations)
+    return paced(_line(training, store)[2], training.spec.iterations)
 
 
-def _line(asked: TrainPhase, store: Path) -> tuple[Network, GpuTimes, TrainingPipeline]:
-    spec = asked.spec
-    network = make_layers_circulant(load_network(asked.network), spec.block_circulant)
-    check_memory(asked, network, spec.batch)
-    times = gpu_times(asked, network, spec.batch, store)
-    return network, times, build_pipeline(asked, network, times, spec.gpus[0], spec.batch)
+def _line(training: TrainPhase, store: Path) -> tuple[Network, GpuTimes, TrainingPipeline]:
+    spec = training.spec
+    network = make_layers_circulant(load_network(training.network), spec.block_circulant)
+    check_memory(training, network, spec.batch)
+    times = gpu_times(training, network, spec.batch, store)
+    return network, times, build_pipeline(training, network, times, spec.gpus[0], spec.batch)
 
 
 def paced(line: TrainingPipeline, iterations: int) -> PipelineTiming:
@@ -266,16 +266,16 @@ def _stages(pace: PipelineTiming) -> tuple[StageFigures, ...]:
     return tuple(figures)
 
 
-def _scaling(asked: TrainPhase, network: Network, times: GpuTimes, store: Path) -> tuple[ScalingRow, ...]:
-    spec, rows = asked.spec, []
+def _scaling(training: TrainPhase, network: Network, times: GpuTimes, store: Path) -> tuple[ScalingRow, ...]:
+    spec, rows = training.spec, []
     for kind in ("weak", "strong"):
         for gpus in sorted(set(spec.gpus)):
             batch = spec.batch if kind == "weak" else share_of(spec.batch, gpus)
             try:
-                own = gpu_times(asked, network, batch, store)
+                own = gpu_times(training, network, batch, store)
             except UserError as error:
                 rows.append(ScalingRow(kind, gpus, batch, None, str(error)))
                 continue
-            line = replace(build_pipeline(asked, network, own, gpus, batch), snapshot=None)
+            line = replace(build_pipeline(training, network, own, gpus, batch), snapshot=None)
             rows.append(ScalingRow(kind, gpus, batch, paced(line, spec.iterations)))
     return tuple(rows)

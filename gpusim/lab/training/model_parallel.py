@@ -62,18 +62,18 @@ class ModelParallelIteration:
         return self.batches_us / (len(STAGES) * self.streaming_us)
 
 
-def split_into_stages(asked: TrainPhase, launches: Sequence[tuple[str, float]]) -> ModelParallelIteration:
+def split_into_stages(training: TrainPhase, launches: Sequence[tuple[str, float]]) -> ModelParallelIteration:
     """Return a training's iteration in stages; raise UserError where it has more than one layer, or another.
 
-    asked: its file gives times and topology; launches: kernel and microseconds of each launch of an iteration.
+    training: its file gives times and topology; launches: kernel and microseconds of each launch of an iteration.
     """
-    spec, count = asked.spec, len(STAGES)
-    network = make_layers_circulant(load_network(asked.network), spec.block_circulant)
+    spec, count = training.spec, len(STAGES)
+    network = make_layers_circulant(load_network(training.network), spec.block_circulant)
     kind = network.layers[0].kind
     if len(network.layers) > 1 or not isinstance(kind, BlockCirculantLayer):
         raise UserError(f"{network.name}: stages on GPUs of their own: allowed is one layer, of kind block_circulant")
     blocks = CirculantBlocks(spec.batch, elements(network.layers[0].input_shapes[0]), kind.outputs, kind.block)
-    graph = build_graph(spec.topology, count, spec.gpu, asked.source)
+    graph = build_graph(spec.topology, count, spec.gpu, training.source)
     links = tuple(
         float(plain_sum(transfer_us(graph, Transfer(gpu_name(k), gpu_name(k + 1), size)) for size in sizes))
         for k, sizes in enumerate(compute_passed_bytes(blocks, kind.flow))
@@ -83,5 +83,5 @@ def split_into_stages(asked: TrainPhase, launches: Sequence[tuple[str, float]]) 
         links,
         stage_bytes(blocks, kind.flow),
         network_plan(schedule_of(network, spec.batch, spec.update)).bytes,
-        simulate_pace(asked, _NO_STORE).iteration_us,
+        simulate_pace(training, _NO_STORE).iteration_us,
     )

@@ -57,27 +57,27 @@ def schedule_of(network: Network, batch: int, update: str) -> Schedule:
     return training(network, batch, loss, Update(update))
 
 
-def gpu_times(asked: TrainPhase, network: Network, batch: int, store: Path) -> GpuTimes:
+def gpu_times(training: TrainPhase, network: Network, batch: int, store: Path) -> GpuTimes:
     """Return the times for a batch on one GPU; raises UserError where none are known, with the command that makes them.
 
     batch: where it is not the file's own, times in proportion are taken if the file says so.
     """
-    spec = asked.spec
+    spec = training.spec
     compute = spec.compute
     given = compute.layers is not None or compute.total is not None
     if batch != spec.batch and (given or compute.strong == "proportional"):
         if compute.strong == "stored":
             raise UserError(
-                f"{asked.source}: compute: the file gives times for batch {spec.batch} alone; for batch {batch}:"
+                f"{training.source}: compute: the file gives times for batch {spec.batch} alone; for batch {batch}:"
                 " compute.strong=proportional, or stored runs"
             )
-        return _scaled(gpu_times(asked, network, spec.batch, store), batch / spec.batch, spec.batch)
+        return _scaled(gpu_times(training, network, spec.batch, store), batch / spec.batch, spec.batch)
     if not given:
-        return _stored(asked, network, batch, store)
+        return _stored(training, network, batch, store)
     schedule = schedule_of(network, batch, spec.update)
     if compute.total is not None:
-        return _total(compute.total, schedule, asked)
-    return _by_layer(compute, schedule, asked)
+        return _total(compute.total, schedule, training)
+    return _by_layer(compute, schedule, training)
 
 
 def _scaled(times: GpuTimes, share: float, batch: int) -> GpuTimes:
@@ -91,10 +91,10 @@ def _scaled(times: GpuTimes, share: float, batch: int) -> GpuTimes:
     )
 
 
-def _stored(asked: TrainPhase, network: Network, batch: int, store: Path) -> GpuTimes:
-    spec = asked.spec
+def _stored(training: TrainPhase, network: Network, batch: int, store: Path) -> GpuTimes:
+    spec = training.spec
     if not store.exists():
-        raise UserError(f"{store}: there is no such store; {_command(asked, batch, store)}")
+        raise UserError(f"{store}: there is no such store; {_command(training, batch, store)}")
     with StoreReader(store) as results:
         if spec.compute.run is not None and batch == spec.batch:
             run = results.run(spec.compute.run)
@@ -104,22 +104,24 @@ def _stored(asked: TrainPhase, network: Network, batch: int, store: Path) -> Gpu
                 )
             held = next(iter(results.rows("SELECT hash, name FROM networks WHERE id = ?", [run["network"]]).rows), None)
             if held is None or held[0] != hash_network(network):
-                raise UserError(f"{store}: run {run['id']} is of another network than {asked.network}: {run['title']}")
+                raise UserError(
+                    f"{store}: run {run['id']} is of another network than {training.network}: {run['title']}"
+                )
             if run["batch"] != batch or run["gpu"] != spec.gpu.name:
                 raise UserError(
                     f"{store}: run {run['id']}: has batch {run['batch']} on {run['gpu']};"
-                    f" {asked.source} asks for {batch} on {spec.gpu.name}"
+                    f" {training.source} asks for {batch} on {spec.gpu.name}"
                 )
-            return _of_run(results, int(run["id"]), network, batch, asked)
+            return _of_run(results, int(run["id"]), network, batch, training)
         rows = results.rows(_RUNS, [hash_network(network)]).rows
         for number, of_batch, gpu, _ in rows:
             if of_batch == batch and gpu == spec.gpu.name and _is_whole(results.configuration(number)):
-                return _of_run(results, number, network, batch, asked)
+                return _of_run(results, number, network, batch, training)
         there = sorted({(str(gpu), int(of_batch)) for _, of_batch, gpu, _ in rows})
     known = ", ".join(f"batch {of_batch} on {gpu}" for gpu, of_batch in there) or "none of this network"
     raise UserError(
         f"{store}: no stored training of {network.name} with batch {batch} on {spec.gpu.name} (stored: {known});"
-        f" {_command(asked, batch, store)}"
+        f" {_command(training, batch, store)}"
     )
 
 
@@ -133,7 +135,7 @@ def _is_whole(configuration: Mapping[str, Any]) -> bool:
     return network["layers"] is None and network["timing"] and network["engine"] != "on"
 
 
-def _of_run(results: StoreReader, run: int, network: Network, batch: int, asked: TrainPhase) -> GpuTimes:
+def _of_run(results: StoreReader, run: int, network: Network, batch: int, training: TrainPhase) -> GpuTimes:
     configuration = results.configuration(run)
     variant = "dense" if configuration["network"]["engine"] == "both" else ""
     launch_us = float(configuration["gpu"]["kernel_launch_us"])
@@ -149,7 +151,7 @@ def _of_run(results: StoreReader, run: int, network: Network, batch: int, asked:
         if (layer, str(what)) not in times:
             raise UserError(
                 f"{results.path}: run {run}: has no time of layer '{layer}' ({what});"
-                f" {_command(asked, batch, results.path)} --fresh"
+                f" {_command(training, batch, results.path)} --fresh"
             )
         group = "forward" if what in FORWARD else "update" if what in UPDATE else "backward"
         made = gradients.get((layer, what), 0)
@@ -172,34 +174,35 @@ def _gradients(schedule: Schedule) -> dict[tuple[str, Pass], int]:
     return {(layer, what): total[layer] for layer, what in last.items()}
 
 
-def _total(times: LayerTimesSpec, schedule: Schedule, asked: TrainPhase) -> GpuTimes:
+def _total(times: LayerTimesSpec, schedule: Schedule, training: TrainPhase) -> GpuTimes:
     """Return the times of a whole network, whose gradients are whole when its backward pass has ended."""
     size = sum(_gradients(schedule).values())
     for name in ("forward_ms", "backward_ms"):
         if getattr(times, name) is None:
-            raise UserError(f"{asked.source}: compute.total.{name}: is required but missing")
+            raise UserError(f"{training.source}: compute.total.{name}: is required but missing")
     update = () if times.update_ms is None else (LayerStep("network update", times.update_ms * 1e3),)
     forward = LayerStep("network forward", (times.forward_ms or 0.0) * 1e3)
     backward = LayerStep("network backward", (times.backward_ms or 0.0) * 1e3, size)
-    return GpuTimes((forward,), (backward,), update, f"compute.total of {Path(asked.source).name}")
+    return GpuTimes((forward,), (backward,), update, f"compute.total of {Path(training.source).name}")
 
 
-def _by_layer(compute: ComputeSpec, schedule: Schedule, asked: TrainPhase) -> GpuTimes:
+def _by_layer(compute: ComputeSpec, schedule: Schedule, training: TrainPhase) -> GpuTimes:
     layers = compute.layers or {}
     names = [layer.name for layer in schedule.network.layers]
     for name in layers:
         if name not in names:
-            raise UserError(f"{asked.source}: compute.layers: {unknown_name('layer', name, names)}")
+            raise UserError(f"{training.source}: compute.layers: {unknown_name('layer', name, names)}")
     gradients = {layer: size for (layer, _), size in _gradients(schedule).items()}
     missing = [n for n in names if n in gradients and (n not in layers or layers[n].backward_ms is None)]
     if missing:
         raise UserError(
-            f"{asked.source}: compute.layers: no backward_ms of {', '.join(missing)}: layers with parameters need one"
+            f"{training.source}: compute.layers: no backward_ms of {', '.join(missing)}: "
+            "layers with parameters need one"
         )
     forward = _steps("forward", [(name, layers[name].forward_ms) for name in names if name in layers], {})
     backward = _steps("backward", [(n, layers[n].backward_ms) for n in reversed(names) if n in layers], gradients)
     update = _steps("update", [(name, layers[name].update_ms) for name in names if name in layers], {})
-    return GpuTimes(forward, backward, update, f"compute.layers of {Path(asked.source).name}")
+    return GpuTimes(forward, backward, update, f"compute.layers of {Path(training.source).name}")
 
 
 def _steps(

@@ -55,7 +55,7 @@ def show(measured: TrainingMeasurement, out: TextIO, markdown: bool = False) -> 
 
 def screen(measured: TrainingMeasurement, width: int) -> list[Line]:
     """Return the lines of the screen."""
-    spec, pace = measured.asked.spec, measured.pace
+    spec, pace = measured.training.spec, measured.pace
     gpus = f"{measured.gpus} × {spec.gpu.name}" if measured.gpus > 1 else spec.gpu.name
     lines = [plain(f"{measured.title}: batch {spec.batch} on {gpus}, images from {spec.storage.name}")]
     lines += [_row("bound by", _bound(measured))]
@@ -100,7 +100,7 @@ def _bound(measured: TrainingMeasurement) -> str:
         return f"buffers: stages take turns{taking}; no resource works more than {most} of the time"
     where = f", most of all {' to '.join(measured.pace.busiest_link)}" if bound == LINKS else ""
     if bound == CPU:
-        where = f", {measured.pace.line.threads} of {measured.asked.spec.cpu_threads} threads prepare images"
+        where = f", {measured.pace.line.threads} of {measured.training.spec.cpu_threads} threads prepare images"
     return f"{bound}: {SHARE_1(busy[bound])} busy{where}"
 
 
@@ -126,13 +126,13 @@ def tables(measured: TrainingMeasurement) -> list[Table]:
 
 
 def _scaling(measured: TrainingMeasurement) -> Iterator[Table]:
-    topology = measured.asked.spec.topology
+    topology = measured.training.spec.topology
     for kind in dict.fromkeys(row.kind for row in measured.scaling):
         rows = [row for row in measured.scaling if row.kind == kind]
         base = next((row for row in rows if row.pace is not None), None)
         notes = [f"{row.gpus} GPUs: {row.missing}" for row in rows if row.pace is None]
         shared = "each GPU has the batch" if kind == "weak" else "the batch is divided among the GPUs"
-        title = f"{kind} scaling over {topology.name or topology.kind}, {measured.asked.spec.all_reduce}: {shared}"
+        title = f"{kind} scaling over {topology.name or topology.kind}, {measured.training.spec.all_reduce}: {shared}"
         yield replace(SCALING, name=f"{kind}_scaling").table([_scaled(row, base) for row in rows], title, notes)
 
 
@@ -164,7 +164,7 @@ def serialize_scaling(row: ScalingRow) -> dict[str, Any]:
 
 def document(measured: TrainingMeasurement) -> dict[str, Any]:
     """Return everything as one JSON object; times in milliseconds."""
-    spec, pace, times = measured.asked.spec, measured.pace, measured.times
+    spec, pace, times = measured.training.spec, measured.pace, measured.times
     return {
         "kind": "train-phase",
         "title": measured.title,

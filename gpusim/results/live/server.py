@@ -77,15 +77,15 @@ class _Handler(BaseHTTPRequestHandler):
         name, _, port = hosts[0].strip().lower().partition(":")
         return name in NAMES and (port == "" or port.isdecimal())
 
-    def _state(self, asked: Mapping[str, list[str]]) -> None:
-        after = asked.get("after", [""])[0]
+    def _state(self, query: Mapping[str, list[str]]) -> None:
+        after = query.get("after", [""])[0]
         if after:
             if not after.isdecimal() or len(after) > 18:
                 self._answer(HTTPStatus.BAD_REQUEST, "text/plain", "after: a whole number is needed\n")
                 return
             self.server.readers.add(self)
             self.server.state.wait(int(after), WAIT_S)
-        found = self.server.state.document(asked.get("work", [None])[0], asked.get("counter", [None])[0])
+        found = self.server.state.document(query.get("work", [None])[0], query.get("counter", [None])[0])
         self._answer(HTTPStatus.OK, "application/json", json.dumps(found, separators=(",", ":")))
         if found["outcome"] is not None:
             self.server.readers.discard(self)

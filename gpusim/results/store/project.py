@@ -23,15 +23,15 @@ def project_store() -> Path | None:
     return None
 
 
-def store_to_write(asked: str | None) -> Path | None:
+def store_to_write(name: str | None) -> Path | None:
     """Return the store that a run writes to; None if it writes to none.
 
-    asked: what follows --store, THE_PROJECTS if nothing does; None: the option was not given.
+    name: what follows --store, THE_PROJECTS if nothing does; None: the option was not given.
     """
-    if asked:
-        return Path(asked).expanduser()
+    if name:
+        return Path(name).expanduser()
     named = project_store()
-    return named if named is not None or asked is None else Path(STORE_NAME)
+    return named if named is not None or name is None else Path(STORE_NAME)
 
 
 def store_to_read(asked: str | None) -> Path:
