@@ -11,8 +11,8 @@ EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
 STT_OBJECT, STT_FUNC, STT_KERNEL = "STT_OBJECT", "STT_FUNC", "STT_LOOS"  # STT_LOOS is the version 2 kernel symbol
 SHF_EXECINSTR = 4
-MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from asking for terabytes
-MAX_SYMBOLS = 1 << 20  # Tensile leaves its labels: 258,517 in rocBLAS 5.5.1's library for gfx900
+MAX_IMAGE_BYTES = 1 << 30  # far above any kernel; keeps a corrupt header from asking for terabytes
+MAX_SYMBOLS = 1 << 22  # Tensile leaves its labels: 1,162,642 in rocBLAS 5.5.1's library for gfx908
 
 _R_ABS64, _R_RELATIVE64 = 3, 13
 _HEADER = (
