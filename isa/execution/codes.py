@@ -140,8 +140,9 @@ RELATIVE_SOURCE, RELATIVE_DESTINATION = 1, 2
 OFFSET_ENABLE, INDEX_ENABLE = 1, 2
 WIDE_ADDRESS, LANE_OFFSET, PRIVATE_SEGMENT = 1, 2, 4
 
-# bits of `signed` in a load: its sign is extended; it fills the lower, the upper half of a register alone
-SIGNED, LOWER_HALF, UPPER_HALF = 1, 2, 4
+# bits of `signed` in a load: its sign is extended; it fills the lower, the upper half of a register alone; the other
+# half becomes zero
+SIGNED, LOWER_HALF, UPPER_HALF, CLEARS_HALF = 1, 2, 4, 8
 
 # bits of `image_parts` of an IMAGE instruction: what its address has beside coordinates, in this order, and whether
 # coordinates of a sample count texels

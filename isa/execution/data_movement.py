@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.base.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
-from isa.execution.codes import SIGNED, UPPER_HALF, AtomicOperation
+from isa.execution.codes import CLEARS_HALF, SIGNED, UPPER_HALF, AtomicOperation
 from isa.execution.state import Work
 
 _SIGN = -(1 << 63)
@@ -154,7 +154,9 @@ def load_lane(host, row, i, size, signed):
             value = ld_u8(host, 0)
             if signed & SIGNED:
                 value = (value ^ 128) - 128
-        if signed > SIGNED:
+        if signed & CLEARS_HALF:
+            st_i32(row, i, (value & 0xFFFF) << (16 if signed & UPPER_HALF else 0))
+        elif signed > SIGNED:
             st_i16(row, 2 * i + (1 if signed & UPPER_HALF else 0), value)
         else:
             st_i32(row, i, value)

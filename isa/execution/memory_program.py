@@ -16,6 +16,7 @@ from isa.encoding.operands import (
     segment_offset,
 )
 from isa.execution.codes import (
+    CLEARS_HALF,
     COMPARE_VALUE,
     DERIVATIVES,
     INDEX_ENABLE,
@@ -174,7 +175,7 @@ def _vector(row: Any, instruction: Instruction) -> None:
         row.signed = SIGNED if transfer[2] in ("sbyte", "sshort") else 0
         row.size = _VECTOR_BYTES[transfer[2]]
         if transfer[3] and row.access == Access.LOAD:
-            row.signed |= UPPER_HALF if transfer[4] else LOWER_HALF
+            row.signed |= _half_of(instruction, transfer[4])
         return
     atomic = _VECTOR_ATOMIC.fullmatch(name)
     if atomic is None or atomic[1] not in _VECTOR_ATOMICS:
@@ -201,6 +202,12 @@ def _flat(row: Any, instruction: Instruction) -> None:
     row.destination = vgpr(fields["vdst"])
     marked = fields["glc"] and fields["slc"] and row.access == Access.LOAD and row.size == 8
     row.sparse = 1 if marked else 0
+
+
+def _half_of(instruction: Instruction, upper: str | None) -> int:
+    """Return the flags of a load into half of a register."""
+    half = UPPER_HALF if upper else LOWER_HALF
+    return half | CLEARS_HALF if instruction.architecture.d16_clears else half
 
 
 def _upper_half(instruction: Instruction) -> int:
@@ -301,7 +308,7 @@ def _lds(row: Any, instruction: Instruction) -> None:
         row.access = Access.LOAD if transfer[1] == "read" else Access.STORE
         row.signed = SIGNED if transfer[4] == "i" else 0
         if transfer[6] and row.access == Access.LOAD:
-            row.signed |= UPPER_HALF if transfer[7] else LOWER_HALF
+            row.signed |= _half_of(instruction, transfer[7])
         size = int(transfer[5]) // 8
         paired, spread = transfer[2], transfer[3]
     elif atomic:

@@ -56,6 +56,9 @@ class Architecture:
     """Layout of image and buffer resources: 8 or 9 (isa.image_resource)."""
     vgpr_granule: int = 4
     """Allocation granule of vector registers in kernel descriptors (LLVM AMDGPU guide, compute_pgm_rsrc1)."""
+    d16_clears: bool = False
+    """A load into half of a register clears the other half, as SRAM-ECC writes whole registers (LLVM:
+    d16PreservesUnusedBits)."""
     packed_ids: bool = False
     """v0 holds a work-item's x, y and z, ten bits each (LLVM: FeaturePackedTID)."""
     wide_dpp: bool = False
@@ -158,6 +161,7 @@ GFX908 = replace(
     target="gfx908:sramecc+:xnack-",
     version=(9, 0, 8),
     extensions=(*GFX906.extensions, "gfx908"),
+    d16_clears=True,
 )
 GFX90A = replace(
     GFX908,

@@ -160,6 +160,7 @@ _START = (
     + "".join(f"    global_load_dword v{4 + row}, v30, s[2:3] offset:{256 * row}\n" for row in range(8))
     + "    s_waitcnt vmcnt(0)\n"
 )
+_RESOURCE = "    s_mov_b32 s4, s2\n    s_mov_b32 s5, s3\n    s_mov_b32 s6, -1\n    s_mov_b32 s7, 0x27000\n"
 _OUT = 1 << 14
 
 
@@ -196,6 +197,23 @@ ACCUMULATED = ASSEMBLY.kernel(
     + "    global_atomic_add_f32 v30, v8, s[2:3] offset:2048\n    s_waitcnt vmcnt(0)\n"
     + "    global_atomic_pk_add_f16 v30, v4, s[2:3] offset:2304\n    s_waitcnt vmcnt(0)\n    s_endpgm\n",
     vgprs=32,
+)
+
+
+HALVES = ASSEMBLY.kernel(
+    "half_loads",
+    _START
+    + _RESOURCE
+    + "    global_load_short_d16_hi v5, v30, s[2:3]\n    buffer_load_sbyte_d16 v6, v30, s[4:7], 0 offen\n"
+    + "    ds_write_b32 v30, v4\n    s_waitcnt vmcnt(0) lgkmcnt(0)\n    ds_read_u16_d16_hi v7, v30\n"
+    + "    s_waitcnt lgkmcnt(0)\n"
+    + "".join(
+        f"    v_add_u32 v31, 0x{_OUT + 256 * row:x}, v30\n    global_store_dword v31, v{5 + row}, s[2:3]\n"
+        for row in range(3)
+    )
+    + "    s_endpgm\n",
+    vgprs=32,
+    lds_bytes=256,
 )
 
 
@@ -262,6 +280,16 @@ def test_accumulation_registers_dots_and_atomics():
     np.testing.assert_array_equal(out[10].view(np.float16).reshape(64, 2), sums.astype(np.float16))
     np.testing.assert_array_equal(memory[8].view(np.float32), words[8] + words[4])
     np.testing.assert_array_equal(memory[9].view(np.float16).reshape(64, 2), halves[1] + halves[0])
+
+
+def test_loads_into_half_of_a_register_clear_the_other_half():
+    """SRAM-ECC writes whole registers; rocBLAS's kernels for this GPU count on it."""
+    words = np.random.default_rng(1).integers(1, 1 << 32, (8, 64), dtype=np.uint32)
+    out = run(HALVES, words)[_OUT // 256 :]
+    signed_byte = (words[0] & 0xFF).astype(np.uint8).view(np.int8).astype(np.int16).view(np.uint16)
+    np.testing.assert_array_equal(out[0], words[0] << np.uint32(16))
+    np.testing.assert_array_equal(out[1], signed_byte)
+    np.testing.assert_array_equal(out[2], words[0] << np.uint32(16))
 
 
 def test_checking_knows_what_a_product_writes():
