@@ -2,16 +2,16 @@
 
 Functions return the words they added to the memory record at `out` (always one: a DS record has no lines), or
 a negative fault code. Where the manual leaves room: an access outside the workgroup's allocation is a fault (the
-hardware drops it), but for a store past all LDS of a compute unit, which is dropped: Tensile gives lanes that have
-nothing to store such an address. M0's limit is not applied, dwords need 4-byte alignment and 64-bit atomics 8-byte
-alignment.
+hardware drops it), but for one past all LDS of a compute unit: a store is dropped, as Tensile gives lanes that have
+nothing to store such an address, and a load reads zero, by which Tensile clears accumulation registers. M0's limit is
+not applied, dwords need 4-byte alignment and 64-bit atomics 8-byte alignment.
 """
 
-from gpusim.base.jit import ctz, jit, ld_u32, popcount, st_i32, st_i64
+from gpusim.base.jit import ctz, jit, ld_u32, popcount, st_i16, st_i32, st_i64
 from isa.architecture import LANES, M0, ROW_BYTES
 from isa.execution.coalescing import lds_addresses, note_bank_pattern
-from isa.execution.codes import Access, LaneExchange
-from isa.execution.data_movement import atomic_at, copy_row, gather, scatter, store_lane
+from isa.execution.codes import CLEARS_HALF, LOWER_HALF, UPPER_HALF, Access, LaneExchange
+from isa.execution.data_movement import atomic_at, copy_row, gather, load_lane, scatter, store_lane
 from isa.execution.faults import FAULT_LDS, FAULT_MISALIGNED
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow
@@ -39,8 +39,20 @@ def bad_lane(context: Context, row: ProgramRow, active, offset, limit, align):
 
 
 @jit
-def store_within(context: Context, wave: Wavefront, row: ProgramRow, active, align):
-    """Execute a DS store lane by lane, without those past all LDS; 0, or a fault."""
+def read_zero(row: ProgramRow, target, i):
+    """Load zero into lane `i` of the registers from `target` on, as far as the load fills them."""
+    if row.size >= 4:
+        for d in range(row.size >> 2):
+            st_i32(target + d * ROW_BYTES, i, 0)
+    elif row.signed & (LOWER_HALF | UPPER_HALF) and not row.signed & CLEARS_HALF:
+        st_i16(target, 2 * i + (1 if row.signed & UPPER_HALF else 0), 0)
+    else:
+        st_i32(target, i, 0)
+
+
+@jit
+def access_within(context: Context, wave: Wavefront, row: ProgramRow, active, align):
+    """Execute a DS load or store lane by lane, of which some are past all LDS; 0, or a fault."""
     work = work_at(context.work, 0)
     vectors = wave.vectors
     lds = context.lds + wave.workgroup_slot * context.lds_stride
@@ -49,13 +61,19 @@ def store_within(context: Context, wave: Wavefront, row: ProgramRow, active, ali
         if (active >> i) & 1:
             for second in range(2 if row.paired else 1):
                 at = work.address[i] + (row.offset1 - row.offset if second else 0)
+                target = vectors + row.destination + (((size + 3) >> 2) * ROW_BYTES if second else 0)
                 if at >= LDS_BYTES:
+                    if row.access == Access.LOAD:
+                        read_zero(row, target, i)
                     continue
                 if at < 0 or at + size > context.lds_bytes:
                     return fault(context, FAULT_LDS, i, at, size)
                 if at & (align - 1):
                     return fault(context, FAULT_MISALIGNED, i, at, size)
-                store_lane(lds + at, vectors + (row.data1 if second else row.data), i, size)
+                if row.access == Access.LOAD:
+                    load_lane(lds + at, target, i, size, row.signed)
+                else:
+                    store_lane(lds + at, vectors + (row.data1 if second else row.data), i, size)
     return 0
 
 
@@ -87,8 +105,8 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
     low = first + pattern.lowest
     high = first + pattern.highest + size
     paired = row.paired
-    if kind == Access.STORE and high > LDS_BYTES:
-        code = store_within(context, wave, row, active, align)
+    if kind != Access.ATOMIC and high > LDS_BYTES:
+        code = access_within(context, wave, row, active, align)
         st_i64(out, 0, flags | (pattern.busy << (BUSY_SHIFT + paired)))
         return code if code < 0 else 1
     if low < 0 or high > limit or pattern.low_bits & (align - 1):
