@@ -18,7 +18,7 @@ class ImageForm(NamedTuple):
     """Form of an image instruction: its kind and the parts of its address, as its name states."""
 
     kind: str
-    """'load', 'store', 'atomic', 'sample', 'gather4', 'get_resinfo' or 'get_lod'."""
+    """'load', 'store', 'atomic', 'sample', 'gather4', 'gather4h', 'get_resinfo' or 'get_lod'."""
     what: str = ""
     """Operation of an atomic; empty for others."""
     offsets: bool = False
@@ -37,7 +37,7 @@ class ImageForm(NamedTuple):
     @property
     def allows_d16(self) -> bool:
         """Whether the data can be halves: those of texels that are converted."""
-        return self.kind in ("load", "store", "sample", "gather4") and not self.packed
+        return self.kind in ("load", "store", "sample", "gather4", "gather4h") and not self.packed
 
 
 @cache
@@ -78,7 +78,7 @@ def image_data_dwords(opcode: Opcode, fields: dict[str, int], architecture: Arch
         if form.what == "cmpswap":
             return 4 if mask == 0xF else 2
         return 2 if mask == 3 else 1
-    count = 4 if form.kind == "gather4" else max(1, mask.bit_count())
+    count = 4 if form.kind.startswith("gather4") else max(1, mask.bit_count())
     if fields["d16"] and architecture.packed_d16:
         count = (count + 1) // 2
     return count + fields.get("tfe", 0)

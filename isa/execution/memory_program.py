@@ -249,7 +249,7 @@ def _buffer(row: Any, instruction: Instruction) -> None:
 
 def _image(row: Any, instruction: Instruction) -> None:
     fields, form = instruction.fields, image_form(instruction.opcode)
-    if form.packed or form.kind == "get_lod":
+    if form.packed or form.kind in ("get_lod", "gather4h"):
         raise UnsupportedInstructionError("it has no semantics")
     for bit in ("tfe", "lwe", "d16", "r128", "a16"):
         if fields.get(bit):

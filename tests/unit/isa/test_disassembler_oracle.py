@@ -116,6 +116,30 @@ def differences(
 
 
 @needs_llvm
+@pytest.mark.parametrize("gpu", ARCHITECTURES)
+def test_llvm_knows_no_opcode_that_the_tables_lack(gpu: str) -> None:
+    if version_of(LLVM_MC or "") < ORACLE_VERSION:
+        pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked which opcodes there are")
+    draw, architecture = random.Random(1), ARCHITECTURES[gpu]
+    items = []
+    for encoding, table in architecture.tables.items():
+        _, _, width = architecture.formats[encoding].fields[0]
+        template = next((one for one in table.values() if "refused" not in one.flags), None)
+        if template is None:  # of graphics alone
+            continue
+        absent = [template._replace(number=number) for number in range(1 << width) if number not in table]
+        drawn = [random_words(draw, opcode, "plain", architecture) for opcode in absent]
+        items += [words for words in drawn if architecture.encoding_of(words[0]) == encoding]
+    lines = oracle_lines(LLVM_MC or "", items, gpu)
+    known = [
+        text
+        for words, text in zip(items, lines, strict=True)
+        if text is not None and text_of(words, architecture) != text
+    ]
+    assert known == []
+
+
+@needs_llvm
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32))
 @example(seed=1944649)  # v_lshrrev_b16 with the literal 0x3f800000
