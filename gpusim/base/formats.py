@@ -55,16 +55,21 @@ MILLISECONDS = NumberFormat(",.1f", " ms", per=1e3)
 MILLIONS_0, MILLIONS_1 = NumberFormat(",.0f", per=1e6), NumberFormat(",.1f", per=1e6)
 
 
+MOST_WHOLE = 2.0**53
+"""A floating-point number from here on says nothing of its last digits."""
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a value counts as a number, which a truth value does not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def amount(value: Any) -> str:
-    """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
+    """Write '1,234', '0.1235', '1.798e+308', or a text as it is: whole from a thousand on, else four digits."""
     if not is_number(value):
         return str(value)
-    return (GROUPED_DIGITS_4 if isinstance(value, float) and abs(value) < 1000 else GROUPED_0)(value)
+    whole = not isinstance(value, float) or 1000 <= abs(value) < MOST_WHOLE
+    return (GROUPED_0 if whole else GROUPED_DIGITS_4)(value)
 
 
 def scaled(value: float) -> str:

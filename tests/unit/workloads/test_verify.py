@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workloads.data.patterns import fill_synthetic, fill_weights
 from workloads.operators.gemm import gemm_reference
-from workloads.operators.verify import ReferencePart, Verification, compare, joined
+from workloads.operators.verify import ReferencePart, Verification, compare, flush, joined
 from workloads.shapes import GemmShape
 
 SHAPE = GemmShape(33, 600, 150)  # more columns than a chunk
@@ -142,3 +142,21 @@ def test_parts_of_an_output_are_joined_where_they_lie_in_the_whole() -> None:
     (mismatch,) = whole.mismatches
     assert (mismatch.index, mismatch.wrong, mismatch.found) == ((4, 3), 1, 1.0)
     assert joined(parts[:1]).passed and joined(parts[:1]).max_error == 0.25
+
+
+def test_what_fp32_cannot_hold_is_an_infinity() -> None:
+    expected = ReferencePart("y", (slice(None),), np.array([1e40, -1e40, 3.4028235e38, 1.0]), np.array([1e33] * 4))
+    found = np.array([np.inf, -np.inf, np.inf, 1.0], np.float32)
+    assert compare({"y": found}, [expected]).passed
+    for wrong in ([-np.inf, -np.inf, np.inf, 1.0], [np.inf, -np.inf, np.inf, np.inf]):
+        assert not compare({"y": np.array(wrong, np.float32)}, [expected]).passed
+
+
+def test_values_below_the_normal_numbers_are_flushed_and_no_others() -> None:
+    smallest = np.float32(2.0**-126)
+    values = np.array([smallest, -smallest, smallest / 2, -smallest / 4, 0.0, np.nan, np.inf], np.float32)
+    np.testing.assert_array_equal(flush(values), [smallest, -smallest, 0.0, 0.0, 0.0, np.nan, np.inf])
+    normal = np.array([1.0, 0.0, -2.0], np.float32)
+    assert flush(normal) is normal
+    halves = np.array([1e-7], np.float16)
+    assert flush(halves) is halves
