@@ -81,19 +81,30 @@ def test_the_batch_is_that_of_the_file(tmp_path: Path) -> None:
         assert load_network(path).batch == expected_batch
 
 
-def test_inputs_of_different_batches_are_refused(tmp_path: Path) -> None:
+def test_inputs_of_different_batches_are_no_batch(tmp_path: Path) -> None:
     w = Writer([4, 3, 9, 8])
     w.inputs.append(onnx.helper.make_tensor_value_info("second", onnx.TensorProto.FLOAT, [2, 3, 9, 8]))
     onnx.save(w.model(w.node("Add", "image", "second")), tmp_path / "model.onnx")
-    with pytest.raises(UserError, match="input 'second': axis 0 has size 2, another input's 4: must be one batch"):
+    with pytest.raises(UserError, match=r"sizes do not fit.* no batch: input 'second' has size 2 along it, another"):
         load_network(tmp_path / "model.onnx")
 
 
 def test_an_output_that_no_layer_makes_is_refused(tmp_path: Path) -> None:
     w = Writer([4, 3, 9, 8])
-    onnx.save(w.model(w.node("Relu", "image"), "image"), tmp_path / "model.onnx")
-    with pytest.raises(UserError, match="output 'image': no layer has it as its first output"):
+    w.node("MaxPool", "image", kernel_shape=[2, 2], outputs=2)
+    onnx.save(w.model("tensor0.0", "tensor0.1"), tmp_path / "model.onnx")
+    with pytest.raises(UserError, match=r"output 'tensor0.1' is read, or is the network's: only the first may be"):
         load_network(tmp_path / "model.onnx")
+    onnx.save(w.model("tensor0.0", "nothing"), tmp_path / "model.onnx")
+    with pytest.raises(UserError, match="output 'nothing': no layer has it as its first output"):
+        load_network(tmp_path / "model.onnx")
+
+
+def test_an_output_may_be_an_input(tmp_path: Path) -> None:
+    w = Writer([4, 3, 9, 8])
+    onnx.save(w.model(w.node("Relu", "image"), "image"), tmp_path / "model.onnx")
+    image = np.random.default_rng(1).standard_normal((4, 3, 9, 8)).astype(np.float32)
+    np.testing.assert_array_equal(outputs_of(tmp_path / "model.onnx", image)["image"], image)
 
 
 def external(tmp_path: Path, location: str = "weights.bin") -> Path:

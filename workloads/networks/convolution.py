@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
@@ -26,24 +26,25 @@ def dense_algorithm(layer: LayerPass, convolution: Convolution) -> ConvolutionAl
     return made.within(settings.convolution_buffer_bytes).by(settings.multiplier)
 
 
-def _weights(node: Node) -> tuple[Shape, dict[str, Parameter], dict[str, Any]]:
-    """Return the shape of a node's weights, its parameters, and the values that both kinds of convolution have."""
-    weight, shape = node.parameter(1, "weights", 4)
-    node.maps()
-    kernel = node.ints("kernel_shape", list(shape[2:]))
-    if kernel != list(shape[2:]):
-        raise UnsupportedNodeError(f"kernel_shape = {kernel}: the weights' is {list(shape[2:])}")
-    parameters = {"weight": Parameter(weight)}
+def _weights(node: Node) -> tuple[Shape, OnnxLayer]:
+    """Return the shape of a node's weights, with rows, and the layer with what both kinds of convolution have."""
+    source, is_line = node.maps()
+    weight, shape = node.parameter(1, "weights", len(node.shape()))
+    given = node.ints("kernel_shape", list(shape[2:]))
+    if given != list(shape[2:]):
+        raise UnsupportedNodeError(f"kernel_shape = {given}: the weights' is {list(shape[2:])}")
+    shape = (*shape[:2], 1, shape[2]) if is_line else shape
+    parameters = {"weight": Parameter(weight, shape=shape)}
     if node.has(2):
         parameters["bias"] = Parameter(node.parameter(2, "bias", 1)[0])
     values = {
-        "kernel": kernel,
-        "stride": node.ints("strides", [1, 1]),
-        "dilation": node.ints("dilations", [1, 1]),
+        "kernel": list(shape[2:]),
+        "stride": node.by_axis("strides", 1),
+        "dilation": node.by_axis("dilations", 1),
         "groups": int(node.attributes.get("group", 1)),
         "bias": "bias" in parameters,
     }
-    return shape, parameters, values
+    return shape, OnnxLayer("", values, (source,), None, parameters, is_line)
 
 
 class ConvolutionLayer(WeightedLayer):
@@ -70,9 +71,9 @@ class ConvolutionLayer(WeightedLayer):
 
     @classmethod
     def from_onnx(cls, node: Node) -> OnnxLayer:
-        shape, parameters, values = _weights(node)
-        values |= {"filters": shape[0], "padding": onnx_padding(node, values["kernel"])}
-        return OnnxLayer(cls.NAME, values, node.inputs[:1], (), parameters)
+        shape, layer = _weights(node)
+        own = {"filters": shape[0], "padding": onnx_padding(node, list(shape[2:]))}
+        return replace(layer, kind=cls.NAME, values={**layer.values, **own})
 
     @property
     def propagates(self) -> bool:
@@ -192,16 +193,16 @@ class TransposedConvolution(WeightedLayer):
 
     @classmethod
     def from_onnx(cls, node: Node) -> OnnxLayer:
-        shape, parameters, values = _weights(node)
+        shape, layer = _weights(node)
         how = node.text("auto_pad", "NOTSET")
         if how not in ("NOTSET", "VALID"):
             raise UnsupportedNodeError(f"auto_pad = {how}: must be NOTSET or VALID, with pads")
-        values |= {
-            "filters": shape[1] * values["groups"],
-            "padding": node.ints("pads", [0, 0, 0, 0]) if how == "NOTSET" else [0, 0, 0, 0],
-            "more": node.ints("output_padding", [0, 0]),
+        own = {
+            "filters": shape[1] * layer.values["groups"],
+            "padding": onnx_padding(node, list(shape[2:])),
+            "more": node.by_axis("output_padding", 0),
         }
-        return OnnxLayer(cls.NAME, values, node.inputs[:1], (), parameters)
+        return replace(layer, kind=cls.NAME, values={**layer.values, **own})
 
     def mirrored(self, inputs: Sequence[Shape]) -> tuple[ConvolutionLayer, Shape]:
         """Return the convolution that goes the other way, and the shape of what it reads."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 
 from gpusim.base.errors import UserError, unknown_name
-from workloads.networks.described import LayerDescription, NetworkDescription
+from workloads.networks.described import LayerDescription, NetworkDescription, NetworkFileMeaning
 from workloads.networks.kind import Gemm, LayerKind, LayerTensors, ShapeError
 from workloads.networks.tensor import Shape, format_shape
 
@@ -75,6 +75,8 @@ class Network:
     """Layer of each declared output, by the output's name."""
     files: tuple[Path, ...] = ()
     """Other files with values."""
+    meaning: NetworkFileMeaning | None = field(default=None, repr=False, compare=False)
+    """What the file computes; None: a file of layers, which has no other meaning."""
 
     @cached_property
     def named(self) -> Mapping[str, Layer]:
@@ -156,6 +158,7 @@ def build(described: NetworkDescription, kinds: Sequence[LayerKind]) -> Network:
         remarks=described.remarks,
         declared=described.outputs,
         files=described.files,
+        meaning=described.meaning,
     )
 
 

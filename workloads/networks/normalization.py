@@ -203,10 +203,21 @@ class GroupNorm(RowNorm):
         by_group = node.operator == "GroupNormalization"
         groups = int(node.attributes["num_groups"]) if by_group else shape[1]
         values = {"groups": groups, "epsilon": node.number("epsilon", 1e-5)}
-        if by_group and node.stored(node.inputs[1]) != (shape[1],):
-            raise UnsupportedNodeError(
-                f"scale is {node.stored(node.inputs[1])}: must be one for each of {shape[1]} channels"
-            )
+        # of opset 18, whose operator was withdrawn with opset 21, each group has one scale and one bias
+        of_group = by_group and node.opset < 21
+        count, whose = (groups, "group") if of_group else (shape[1], "channel")
+        for number, role in enumerate(parameters, 1):
+            if by_group and node.stored(node.inputs[number]) != (count,):
+                raise UnsupportedNodeError(
+                    f"{role} is {list(node.stored(node.inputs[number]) or ())}: must be one for each of {count}"
+                    f" {whose}s in opset {node.opset}"
+                )
+        if of_group and shape[1] % groups == 0:
+            size = shape[1] // groups
+            parameters = {
+                role: replace(one, shape=(shape[1],), taken=lambda array: array.repeat(size))
+                for role, one in parameters.items()
+            }
         return OnnxLayer(cls.NAME, values, node.inputs[:1], shape, parameters)
 
     def parameters(self, shape: Shape) -> Shape:
@@ -237,7 +248,7 @@ class Softmax(LayerKind):
         # before opset 13, the axis is where the tensor is flattened to a matrix, whose rows are normalized
         if node.opset < 13 and axis != len(shape) - 1 and (axis != 1 or shape[0] != 1):
             raise UnsupportedNodeError(f"axis = {axis}: must be 1 or the last before opset 13")
-        if node.opset < 13 and (axis != len(shape) - 1 or len(shape) == 2):
+        if node.opset < 13 and axis == 1 and shape[0] == 1:
             return OnnxLayer(cls.NAME, {"over": "all"}, node.inputs[:1], shape)
         source, (axis,) = node.of_image([axis])
         return OnnxLayer(cls.NAME, {"over": "channels"} | ({"axis": axis} if axis else {}), (source,), shape)

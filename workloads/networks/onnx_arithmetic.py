@@ -73,11 +73,13 @@ def with_stored(
     return OnnxLayer("combine", values, (source,), whole, {role: Parameter(name, factor=factor, shape=held)})
 
 
-def _binary(operation: str) -> Callable[[Node], OnnxLayer]:
+def _binary(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
     """Read an operator of two arrays; one number is taken into the layer's values."""
 
-    def read(node: Node) -> OnnxLayer:
+    def read(node: Node) -> OnnxLayer | InputAlias:
         stored = [node.stored(name) for name in node.inputs]
+        if stored == [None] and len(node.inputs) == 1:  # of `Sum`
+            return InputAlias(node.inputs[0], node.shape())
         if all(one is None for one in stored):
             return joined(operation, node.inputs, [node.shape(k) for k in range(len(node.inputs))])
         if len(node.inputs) != 2 or None not in stored:
@@ -113,7 +115,7 @@ def _pow(node: Node) -> OnnxLayer | InputAlias:
         raise UnsupportedNodeError(
             f"exponent = {exponent.tolist()[:4]}: must be one of {', '.join(map(str, SUPPORTED_POWERS))}"
         )
-    name, shape = node.inputs[0], node.shape()
+    name, shape = node.inputs[0], numpy_shape((node.shape(), node.stored(node.inputs[1]) or ()))
     if power == 1:
         return InputAlias(name, shape)
     if power == 3:

@@ -1,14 +1,16 @@
 """ONNX files: their nodes become layers, their initializers give the shapes and values of parameters.
 
-What follows from constants and shapes alone is computed, with a batch of one. Nodes that no kind of layer has are
-collected, with their share of the work; if the user wants so they are left out, and what they would give is made up.
+Axis 0 of the inputs is the batch where every node carries it through (`onnx_batch`), or axis 1 of a sequence; the file
+is then read with a batch of one. Otherwise the file as a whole is what is read. What follows from constants and shapes
+alone is computed. Nodes that no kind of layer has are collected, with their share of the work; if the user wants so,
+they are left out, and what they would give is made up.
 The package `onnx` is imported when there is a file to read, and only then.
 """
 
 import importlib
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,9 +19,26 @@ import numpy as np
 from pydantic import ValidationError
 
 from gpusim.base.errors import MissingExtraError, UserError
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, LayerDescription, NetworkDescription
+from workloads.networks.described import (
+    MAX_INPUT,
+    MAX_LAYERS,
+    MOST_INPUT_AXES,
+    FileTensor,
+    LayerDescription,
+    NetworkDescription,
+    NetworkFileMeaning,
+)
 from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
+from workloads.networks.onnx_batch import (
+    ANY_NUMBER,
+    BatchAxisError,
+    BatchedNode,
+    CarriedBatch,
+    carry_batch,
+    with_images,
+)
+from workloads.networks.onnx_evaluator import FileEvaluator
 from workloads.networks.onnx_node import (
     Attributes,
     InputAlias,
@@ -48,6 +67,8 @@ WEIGHTED = (
     "GroupNormalization",
 )  # fmt: skip
 NAMED_AT_MOST = 4  # nodes of an operator, in a message
+PACKED = ((2, "INT2"), (4, "INT4"), (4, "FLOAT4"), (6, "FLOAT6"))  # bits of a value, by a part of the type's name
+SEQUENCE_BATCH = 1  # axis of the batch where inputs are steps × batch × features, as PyTorch has sequences
 
 
 def require_onnx() -> Any:
@@ -75,7 +96,18 @@ def read_onnx(
         raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
-    return _GraphReader(model, source, onnx, skip_unsupported, values or {}).described()
+    values = values or {}
+    reasons: list[str] = []
+    for axis in (0, SEQUENCE_BATCH):
+        try:
+            return _GraphReader(model, source, onnx, skip_unsupported, values, axis).described()
+        except BatchAxisError as error:
+            reasons.append(str(error))
+    try:
+        return _GraphReader(model, source, onnx, skip_unsupported, values, None, reasons[0]).described()
+    except UserError as error:
+        first, *others = error.problems
+        raise UserError(f"{first}; axis 0 of the inputs is no batch: {reasons[0]}", *others) from None
 
 
 def _no_text(message: Any) -> bytes | None:
@@ -122,18 +154,29 @@ class _UnsupportedNode:
 class _GraphReader:
     """Reads the layers of a graph. Shapes are those of the file with a batch of one.
 
+    batch_axis: the axis of the inputs to take for the batch; BatchAxisError is raised where that is not one. None: no
+    axis is the batch, for the reason `why_whole`, and shapes are the file's.
+
     at: for each computed tensor, the layer or the input that it is the output of; same: a stored tensor under another
-    name, with whether it is transposed.
+    name, with whether it is transposed; images: their number in the file, 0 where no axis is followed; axes: for each
+    computed tensor the axis of the images; dependent: values with all images of stored tensors that depend on their
+    number.
     """
 
-    def __init__(self, model: Any, source: str, onnx: Any, skip: bool, values: Mapping[str, np.ndarray]) -> None:
+    def __init__(
+        self, model: Any, source: str, onnx: Any, skip: bool, values: Mapping[str, np.ndarray],
+        batch_axis: int | None = 0, why_whole: str = "",
+    ) -> None:  # fmt: skip
         self.source, self.onnx, self.model, self.graph, self.skip = source, onnx, model, model.graph, skip
+        self.batch_axis, self.why_whole, self.values = batch_axis, why_whole, values
+        self.images, self.axes = 0, dict[str, int]()
+        self.dependent: dict[str, np.ndarray] = {}
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
         self.folder, self.batch = Path(source).parent, None
         self.folded = dict(values)
-        floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-        self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in floats}
+        self.floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
+        self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in self.floats}
         self.trained |= {name for name, array in values.items() if array.dtype.kind == "f"}
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
@@ -156,6 +199,8 @@ class _GraphReader:
     def described(self) -> NetworkDescription:
         """Read all nodes and return the network."""
         self._check_external()
+        for name, tensor in self.initializers.items():
+            self._check_length(name, tensor)
         self._weights_among_inputs()
         self.inputs = self._inputs()
         patterns = PatternFinder(self.graph.node, [output.name for output in self.graph.output], self._number)
@@ -166,9 +211,10 @@ class _GraphReader:
                 continue
             formula = formulas.get(node.output[0]) if node.output else None
             self._read(node, formula)
-        remarks = (*self._judged(), *self._made_up_weights())
+        remarks = (*self._judged(), *self._made_up_weights(), *self._reading_remarks())
         if len(self.layers) > MAX_LAYERS:
             raise UserError(f"{self.source}: {len(self.layers)} layers; a network has at most {MAX_LAYERS}")
+        outputs = self._outputs()
         used = {name for layer in self.layers for name in layer.inputs}
         inputs = {name: shape for name, shape in self.inputs.items() if name in used} or self.inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
@@ -182,9 +228,27 @@ class _GraphReader:
             self.batch,
             values=self._value,
             remarks=remarks,
-            outputs=self._outputs(),
+            outputs=outputs,
             files=files,
+            meaning=self._meaning(inputs, outputs),
         )
+
+    def _meaning(self, inputs: Mapping[str, Shape], outputs: Mapping[str, str]) -> NetworkFileMeaning:
+        """Return what the file's inputs and outputs are, and its second reader."""
+        why_not = "parts of it are left out" if self.missing else "weights have no values" if self.absent else ""
+        return NetworkFileMeaning(
+            inputs={name: self._file_tensor(name) for name in inputs if name in self.shapes},
+            outputs={name: self._file_tensor(name) for name in outputs},
+            images=self.images if self.images and self.batch else 0 if self.images else 1,
+            single=self.why_whole,
+            evaluator=None if why_not else FileEvaluator(self.model, self.folder, self.values),
+            why_not_evaluated=why_not,
+        )
+
+    def _file_tensor(self, name: str) -> FileTensor:
+        shape = self.shapes[name]
+        axis = self.axes.get(name) if self.images else 0 if shape[:1] == (1,) and not self.why_whole else None
+        return FileTensor(shape, axis)
 
     def _judged(self) -> tuple[str, ...]:
         """Return what was left out, for people; raise UserError with all of it where it must not be."""
@@ -235,12 +299,34 @@ class _GraphReader:
         more = f" and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
         return (f"weights without values{where}: {names}{more}: made up",)
 
+    def _reading_remarks(self) -> tuple[str, ...]:
+        """Say what of the file is read otherwise than a reader may expect."""
+        found = []
+        if self.why_whole:
+            found.append(f"axis 0 of the inputs is no batch but an axis like any other: {self.why_whole}")
+        trains = sorted({node.op_type for node in self.graph.node if self._trains(node)})
+        if trains and not self.values:
+            found.append(f"{', '.join(trains)} in training mode: the run, not the file, decides whether it trains")
+        return tuple(found)
+
+    def _trains(self, node: Any) -> bool:
+        """Tell whether a node is in training mode."""
+        if node.op_type == "BatchNormalization":
+            return bool(self._attributes(node).get("training_mode", 0))
+        if node.op_type == "Dropout" and len(node.input) > 2 and self._shape(node.input[2]) is not None:
+            return bool(self._array(node.input[2]))
+        return False
+
     def _operations(self, layer: LayerDescription) -> int:
         shapes = [self.image_shapes[name] for name in layer.inputs]
         return KINDS[layer.kind].model_validate(layer.values).operations(shapes)
 
     def _outputs(self) -> dict[str, str]:
         """Return the layer of each declared output, by the output's name; raise UserError where no layer makes it."""
+        for output in self.graph.output:  # one that is an input, maybe in another shape
+            if (name := self.at.get(output.name)) in self.inputs:
+                shape = self.image_shapes[name]
+                self.at[output.name] = self._add(output.name, "reshape", (name,), {"shape": list(shape)})
         made = {layer.name for layer in self.layers}
         declared = {output.name: self.at.get(output.name) for output in self.graph.output}
         if self.missing:  # an output that was left out is none
@@ -293,31 +379,53 @@ class _GraphReader:
                     f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT, or whole numbers"
                     " that choose rows of a table (Gather)"
                 )
-            if not 2 <= len(kind.shape.dim) <= MOST_INPUT_AXES + 1:
+            if not 1 <= len(kind.shape.dim) <= MOST_INPUT_AXES + 1:
                 raise UserError(
-                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be 2 to {MOST_INPUT_AXES + 1}, as batch"
+                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be 1 to {MOST_INPUT_AXES + 1}, as batch"
                     " × channels × rows × columns, or batch × features"
                 )
-            for axis, dim in enumerate(kind.shape.dim):
-                if axis and not 1 <= dim.dim_value <= MAX_INPUT:
-                    size = dim.dim_param or (dim.dim_value if dim.HasField("dim_value") else "unknown")
-                    raise UserError(
-                        f"{where}: axis {axis} has the dynamic size '{size}': must be from 1 to {MAX_INPUT}; only the"
-                        " batch (axis 0) may be dynamic, --batch gives it"
-                        if not dim.HasField("dim_value")
-                        else f"{where}: axis {axis} has size {size}: must be from 1 to {MAX_INPUT}"
-                    )
-            batch = kind.shape.dim[0].dim_value or None  # 0, or none: dynamic
-            if None not in (batch, self.batch) and batch != self.batch:
-                raise UserError(f"{where}: axis 0 has size {batch}, another input's {self.batch}: must be one batch")
-            self.batch = batch or self.batch
-            inputs[value.name] = tuple(dim.dim_value for dim in kind.shape.dim[1:])
-            self.at[value.name], self.shapes[value.name] = value.name, (1, *inputs[value.name])
-            self.image_shapes[value.name] = inputs[value.name]
+            shape = self._input_shape(where, kind.shape.dim)
+            self.at[value.name], self.shapes[value.name] = value.name, shape
+            self.image_shapes[value.name] = inputs[value.name] = image_shape(shape)
             self.names.add(value.name)
+        if self.batch != 1 and self.batch_axis is not None:
+            self.images = self.batch or ANY_NUMBER
+            self.axes = dict.fromkeys(inputs, self.batch_axis)
         if not inputs:
             raise UserError(f"{self.source}: the graph has no input")
         return inputs
+
+    def _input_shape(self, where: str, dims: Any) -> Shape:
+        """Return the shape of an input with a batch of one, and note its batch; raise BatchAxisError where it has no
+        such axis, or UserError for sizes that are not known.
+        """
+        followed, place = self.batch_axis, where.removeprefix(f"{self.source}: ")
+        if followed is not None and (len(dims) <= followed or (followed == SEQUENCE_BATCH and len(dims) != 3)):
+            raise BatchAxisError(f"{place} has {len(dims)} axes")
+        sizes = [dim.dim_value for dim in dims]
+        for axis, dim in enumerate(dims):
+            is_open = not dim.dim_value and not (axis and dim.HasField("dim_value"))
+            if axis == followed or (axis == 0 and followed is None and is_open):
+                continue
+            if not 1 <= dim.dim_value <= MAX_INPUT:
+                size = dim.dim_param or (dim.dim_value if dim.HasField("dim_value") else "unknown")
+                if followed is not None and is_open:
+                    raise BatchAxisError(f"{place} has a dynamic size along axis {axis}, too")
+                raise UserError(
+                    f"{where}: axis {axis} has the dynamic size '{size}': must be from 1 to {MAX_INPUT}; only the"
+                    " batch may be dynamic, --batch gives it"
+                    if not dim.HasField("dim_value")
+                    else f"{where}: axis {axis} has size {size}: must be from 1 to {MAX_INPUT}"
+                )
+        if followed is None:
+            return (sizes[0] or 1, *sizes[1:])
+        batch = sizes[followed] or None  # 0, or none: dynamic
+        if None not in (batch, self.batch) and batch != self.batch:
+            raise BatchAxisError(f"{place} has size {batch} along it, another input {self.batch}")
+        if batch == 1 and followed:
+            raise BatchAxisError(f"{place} has size 1 along it")
+        self.batch = batch or self.batch
+        return (*sizes[:followed], 1, *sizes[followed + 1 :])
 
     def _chooses(self, name: str) -> bool:
         """Tell whether all that reads an input takes rows of a table by it."""
@@ -374,8 +482,9 @@ class _GraphReader:
             copy = self.onnx.ModelProto()
             copy.CopyFrom(self.model)
             for value in copy.graph.input:
-                if value.name in self.inputs and value.type.tensor_type.shape.dim:
-                    value.type.tensor_type.shape.dim[0].dim_value = 1
+                if value.name in self.inputs:
+                    for dim, size in zip(value.type.tensor_type.shape.dim, self.shapes[value.name], strict=True):
+                        dim.dim_value = size
             try:
                 graph = self.onnx.shape_inference.infer_shapes(copy, data_prop=True).graph
             except Exception:  # of the package, on what it does not know
@@ -420,6 +529,8 @@ class _GraphReader:
             self.names.add(free)
             self.inputs[free] = image_shape(shape)
             self.at[name], self.shapes[name], self.image_shapes[free] = free, shape, image_shape(shape)
+            if self.images:
+                self.axes[name] = self.batch_axis or 0
 
     def _note(self, proto: Any, operator: str, name: str, formula: tuple[str, str, set[str]] | None) -> None:
         attributes = self._attributes(proto)
@@ -438,8 +549,17 @@ class _GraphReader:
                     self.trained.add(outputs[0])
                 return
         if operator in ("Shape", "Size") and inputs[0] in self.shapes:
-            shape = self.shapes[inputs[0]][attributes.get("start", 0) : attributes.get("end")]
-            self.folded[outputs[0]] = np.array(shape if operator == "Shape" else prod(shape), np.int64)
+            taken = slice(attributes.get("start", 0), attributes.get("end"))
+            shapes = [self.shapes[inputs[0]]]
+            if self.images:
+                shapes.append(with_images(shapes[0], self.axes[inputs[0]], self.images))
+            found = [
+                np.array(shape[taken] if operator == "Shape" else prod(shape[taken]), np.int64) for shape in shapes
+            ]
+            self._keep(outputs[0], found[0], found[-1])
+            return
+        if operator == "If" and self._shape(inputs[0]) is not None:
+            self._take_branch(proto, attributes)
             return
         if all(not one or self._shape(one) is not None for one in inputs) and proto.domain in ("", "ai.onnx"):
             self._fold(proto, operator)
@@ -447,6 +567,8 @@ class _GraphReader:
         if formula is not None:
             made: OnnxLayer | InputAlias = OnnxLayer(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
             self._finish(name, outputs[0], made)
+            if self.images:
+                self.axes[outputs[0]] = self.axes[formula[1]]
             return
         if operator not in OPERATORS:
             raise UnsupportedNodeError(
@@ -462,14 +584,18 @@ class _GraphReader:
             array=self._array,
             computed=self.shapes.get,
             trained=self.trained.__contains__,
-            batch=self.batch or 1,
         )
+        node, carried = self._carried(node, name)
         if operator in GATES:
+            if self.batch_axis == 0 and not self.images and len(node.shape()) == 3 and node.shape()[1] > 1:
+                raise BatchAxisError(f"node '{name}' ({operator}) takes axis 1 for the batch")
             made_of = unrolled(node, operator, name, self._enter)
             for output, (layer, shape) in zip(outputs, made_of, strict=False):
                 self.at[output], self.shapes[output] = layer, shape
+            self._note_axes(outputs, carried)
             return
         if self._adds_bias(operator, node):
+            self._note_axes(outputs, carried)
             return
         read = READERS[operator](node)
         if ignored := node.attributes.ignored():
@@ -477,31 +603,94 @@ class _GraphReader:
         several = read if isinstance(read, tuple) else (read,)
         further = [one for one in outputs[len(several) :] if self.readers[one]]
         if further and operator not in ("BatchNormalization", "Dropout"):
-            raise UnsupportedNodeError(f"output '{further[0]}' is read by another node: only the first may be")
+            raise UnsupportedNodeError(f"output '{further[0]}' is read, or is the network's: only the first may be")
         for output, one in zip(outputs, several, strict=False):
             if self.readers[output] or len(several) == 1:
                 self._finish(name, output, one)
+        self._note_axes(outputs, carried)
+
+    def _note_axes(self, outputs: Sequence[str], carried: CarriedBatch | None) -> None:
+        if carried is not None:
+            self.axes |= {output: carried.axis(number) for number, output in enumerate(outputs)}
+
+    def _carried(self, node: Node, name: str) -> tuple[Node, CarriedBatch | None]:
+        """Return the node with its constants for a batch of one, and where its outputs have the images; raise
+        BatchAxisError where it mixes them.
+        """
+        if not self.images or not any(one in self.axes for one in node.inputs):
+            return node, None
+        # what the rule looks at is not thereby read
+        twin = replace(node, attributes=Attributes(node.attributes.values_by_name))
+        try:
+            carried = carry_batch(BatchedNode(twin, self.images, self.axes, self.dependent))
+        except BatchAxisError as error:
+            raise BatchAxisError(f"node '{name}' ({node.operator}) {error}") from None
+        inputs = [*node.inputs, *[""] * (max(carried.constants, default=-1) + 1 - len(node.inputs))]
+        for number, array in carried.constants.items():
+            one = f"{node.outputs[0]}.{number}.of_an_image"
+            self.folded[one] = array
+            if inputs[number] in self.trained:
+                self.trained.add(one)
+            inputs[number] = one
+        return replace(node, inputs=tuple(inputs)), carried
+
+    def _keep(self, name: str, array: np.ndarray, with_all: np.ndarray) -> None:
+        """Keep a constant; with_all: its value with all images."""
+        self.folded[name] = array
+        if not np.array_equal(array, with_all):
+            self.dependent[name] = with_all
+
+    def _take_branch(self, proto: Any, attributes: Mapping[str, Any]) -> None:
+        """Read the nodes of the branch of an `If` that its condition, which is stored, chooses."""
+        condition = self._array(proto.input[0])
+        if proto.input[0] in self.dependent or condition.size != 1:
+            raise UnsupportedNodeError("its condition must be one value that does not depend on the batch")
+        branch = attributes["then_branch" if condition.reshape(-1)[0] else "else_branch"]
+        self.initializers |= {tensor.name: tensor for tensor in branch.initializer}
+        for tensor in branch.initializer:
+            self._check_length(tensor.name, tensor)
+            if tensor.data_type in self.floats:
+                self.trained.add(tensor.name)
+        self.readers.update(name for node in branch.node for name in node.input)
+        self.readers.update(output.name for output in branch.output)
+        for node in branch.node:
+            self._read(node, None)
+        for output, inner in zip(proto.output, (one.name for one in branch.output), strict=True):
+            if self._shape(inner) is not None:
+                self.same[output] = self.same.get(inner, (inner, False))
+            elif inner in self.at:
+                self.at[output], self.shapes[output] = self.at[inner], self.shapes[inner]
+                if self.images:
+                    self.axes[output] = self.axes[inner]
+            else:
+                self.unknown.add(output)
 
     def _fold(self, proto: Any, operator: str) -> None:
         """Compute a node whose inputs are all stored."""
         reference = importlib.import_module("onnx.reference")
         helper = self.onnx.helper
+        if any(attribute.HasField("g") for attribute in proto.attribute):
+            raise UnsupportedNodeError(f"operator {operator} has a graph of its own, which is not read")
         names = [name for name in proto.input if name]
         feeds = {name: self._array(name) for name in names}
         none = [helper.make_empty_tensor_value_info(name) for name in dict.fromkeys(names)]
         results = [helper.make_empty_tensor_value_info(name) for name in proto.output if name]
         graph = helper.make_graph([proto], "one", none, results)
         model = helper.make_model(graph, opset_imports=list(self.model.opset_import))
+        with_all = {name: self.dependent.get(name, array) for name, array in feeds.items()}
         try:
             found = reference.ReferenceEvaluator(model).run(None, feeds)
+            depends = any(name in self.dependent for name in names)
+            found_with_all = reference.ReferenceEvaluator(model).run(None, with_all) if depends else found
         except Exception as error:  # of the package's many functions
             said = str(error).splitlines()[0] if str(error) else ""
             raise UnsupportedNodeError(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
-        for output, array in zip([name for name in proto.output if name], found, strict=True):
+        named = [name for name in proto.output if name]
+        for output, array, whole in zip(named, found, found_with_all, strict=True):
             array = np.asarray(array)
             if array.size > MOST_FOLDED:
                 raise UnsupportedNodeError(f"gives {array.size} constant values: at most {MOST_FOLDED}")
-            self.folded[output] = array
+            self._keep(output, array, np.asarray(whole))
             first = proto.input[0] if proto.input else ""
             if operator in VIEWS and first in self.trained and array.size == feeds[first].size:
                 self.trained.add(output)
@@ -512,7 +701,8 @@ class _GraphReader:
             self.at[output], self.shapes[output] = self.at[made.name], made.shape
             return
         layer = self._enter(name, made)
-        shape = made.shape or (1, *self.image_shapes[layer])
+        shape = (1, *self.image_shapes[layer]) if made.shape is None else made.shape
+        shape = (*shape[:2], *shape[3:]) if made.shape is None and made.is_line else shape
         wanted = image_shape(shape)
         if wanted != self.image_shapes[layer]:
             kind, values = ("flatten", {}) if len(wanted) == 1 else ("reshape", {"shape": list(wanted)})
@@ -537,7 +727,7 @@ class _GraphReader:
             return source.layer
         if isinstance(source, OnnxLayer):
             layer = self._enter(f"{name}.{source.kind}", source)
-            wanted = image_shape(source.shape) if source.shape else self.image_shapes[layer]
+            wanted = self.image_shapes[layer] if source.shape is None else image_shape(source.shape)
             if wanted != self.image_shapes[layer]:
                 layer = self._add(f"{name}.shape", "reshape", (layer,), {"shape": list(wanted)})
             return layer
@@ -597,6 +787,7 @@ class _GraphReader:
     def _constant(self, attributes: Mapping[str, Any]) -> Any:
         """Return the tensor of a Constant node."""
         if "value" in attributes:
+            self._check_length("value", attributes["value"])
             return attributes["value"]
         plain = [
             v for name, v in attributes.items() if name in ("value_int", "value_ints", "value_float", "value_floats")
@@ -634,8 +825,42 @@ class _GraphReader:
         if stored in self.absent:
             raise UnsupportedNodeError(f"the values of '{stored}' are needed, and are not there")
         if array is None:
-            array = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
+            array = self._values_of(stored, self.initializers[stored])
         return array.T if transposed else array
+
+    def _values_of(self, name: str, tensor: Any) -> np.ndarray:
+        """Return the values of the file's tensor; raise UserError where it does not hold as many as its shape."""
+        try:
+            return np.asarray(self.onnx.numpy_helper.to_array(tensor, str(self.folder)))
+        except (ValueError, TypeError) as error:
+            raise UserError(
+                f"{self.source}: stored tensor '{name}' of {list(tensor.dims)}, {self._type_name(tensor.data_type)}:"
+                f" its data do not fit its shape and type: {error}"
+            ) from None
+
+    def _check_length(self, name: str, tensor: Any) -> None:
+        """Raise UserError where a stored tensor does not hold as many values as its shape has."""
+        if name in self.absent:
+            return
+        place = _external(tensor)
+        if place is None and not tensor.HasField("raw_data"):
+            self._values_of(name, tensor)
+            return
+        kind = self._type_name(tensor.data_type)
+        packed = next((bits for bits, text in PACKED if text in kind), 0)
+        bits = packed or 8 * self.onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+        needed = -(-bits * prod(tensor.dims) // 8)
+        if place is None:
+            size, where = len(tensor.raw_data), ""
+        else:
+            told = {entry.key: entry.value for entry in tensor.external_data}
+            rest = max(0, (self.folder / place).stat().st_size - int(told.get("offset", 0)))
+            size, where = min(int(told.get("length", needed)), rest), f" in '{place}'"
+        if size < needed or (place is None and size > needed):
+            raise UserError(
+                f"{self.source}: stored tensor '{name}' of {list(tensor.dims)}, {self._type_name(tensor.data_type)}:"
+                f" holds {size} bytes{where}; its shape needs {needed}"
+            )
 
     def _value(self, layer: str, role: str) -> np.ndarray:
         """Return the values of a layer's parameter; raise KeyError where the file has none."""

@@ -60,8 +60,6 @@ def _reshape(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     given = [int(one) for one in node.values(1, "shape").reshape(-1)]
     wanted = list(given)
-    if node.batch > 1 and wanted and wanted[0] == node.batch:
-        wanted[0] = 1
     if not node.attributes.get("allowzero", 0):
         if any(one == 0 and k >= len(shape) for k, one in enumerate(wanted)):
             raise UnsupportedNodeError(f"shape = {given}: a 0 stands for an axis of the input, which has {len(shape)}")
@@ -239,8 +237,6 @@ def _reduce(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
 def _expand(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     wanted = tuple(int(one) for one in node.values(1, "shape").reshape(-1))
-    if node.batch > 1 and wanted and wanted[0] == node.batch:
-        wanted = (1, *wanted[1:])
     whole = numpy_shape((shape, wanted))
     full = (1,) * (len(whole) - len(shape)) + shape
     if full == whole:

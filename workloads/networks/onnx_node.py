@@ -105,10 +105,12 @@ class OnnxLayer:
     """Values of the kind."""
     inputs: tuple[Source, ...]
     """Tensors of the file, or other layers."""
-    shape: Shape
-    """Shape of the output in the file, with a batch of one; empty: the kind gives it."""
+    shape: Shape | None
+    """Shape of the output in the file, with a batch of one; None: the kind gives it."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     """Parameters by role."""
+    is_line: bool = False
+    """The file has no rows: those of the output are one that is not there, if the kind gives its shape."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,6 @@ class Node:
     """Returns the shape of a layer's tensor; None: not of a layer."""
     trained: Callable[[str], bool]
     """Tells whether a stored tensor is a parameter."""
-    batch: int = 1
-    """Batch size in the file; 1: dynamic."""
 
     def text(self, name: str, default: str) -> str:
         """Return an attribute that is text."""
@@ -176,12 +176,26 @@ class Node:
             raise UnsupportedNodeError(f"input '{name}' is neither an input of the network nor another node's output")
         return shape
 
-    def maps(self) -> Shape:
-        """Return the first input's shape, batch × channels × rows × columns; raise UnsupportedNodeError for another."""
+    def maps(self) -> tuple[Source, bool]:
+        """Return the first input as channels × rows × columns, and whether the file has no rows, of which there is one
+        then; raise UnsupportedNodeError for another input.
+        """
         shape = self.shape()
-        if len(shape) != MAPS or shape[0] != 1:
-            raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × rows × columns")
-        return shape
+        if len(shape) not in (MAPS - 1, MAPS) or shape[0] != 1:
+            raise UnsupportedNodeError(
+                f"an input of {list(shape)}: must be batch × channels × rows × columns, or batch × channels × columns"
+            )
+        if len(shape) == MAPS:
+            return self.inputs[0], False
+        return ReshapedTensor(self.inputs[0], (shape[1], 1, shape[2])), True
+
+    def by_axis(self, attribute: str, default: int) -> list[int]:
+        """Return an attribute with a number for rows and one for columns; `default` where the file has no rows."""
+        count = len(self.shape()) - 2
+        given = self.ints(attribute, [default] * count)
+        if len(given) != count:
+            raise UnsupportedNodeError(f"{attribute} = {given}: must have {count} numbers")
+        return [default, *given] if count == 1 else given
 
     def of_image(self, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
         """Return the first input and axes as its image has them: under its full shape where `axes` has the first."""

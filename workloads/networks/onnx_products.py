@@ -56,10 +56,10 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
     c: Source = node.inputs[2]
     c_shape = node.stored(node.inputs[2]) or node.shape(2)
     if node.stored(node.inputs[2]) is not None:
-        return with_stored("add", found, found.shape, node.inputs[2], c_shape, node, factor=beta)
+        return with_stored("add", found, (shape[0], columns), node.inputs[2], c_shape, node, factor=beta)
     if beta != 1.0:
         c = OnnxLayer("affine", {"factor": beta}, (c,), c_shape)
-    return joined("add", (found, c), (found.shape, c_shape))
+    return joined("add", (found, c), ((shape[0], columns), c_shape))
 
 
 def _viewed(source: Source, name: str, shape: Shape) -> Source:

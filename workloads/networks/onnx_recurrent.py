@@ -6,6 +6,7 @@ gates, element by element (ONNX operator schemas, ai.onnx: LSTM, GRU, RNN).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class _Cell:
 
     def layer(self, what: str, kind: str, *inputs: Source, **values: Any) -> str:
         """Add a layer without parameters."""
-        return self.enter(f"{self.name}.{what}", OnnxLayer(kind, values, inputs, ()))
+        return self.enter(f"{self.name}.{what}", OnnxLayer(kind, values, inputs, None))
 
     def part(self, what: str, of: str, number: int, count: int = 1) -> str:
         """Take some gates of a layer that has several."""
@@ -86,13 +87,13 @@ class _Cell:
                 parameters["bias"] = Parameter(node.inputs[BIASES], shape=shape[:1], taken=lambda a: a[direction, held])
         values: dict[str, Any] = {"outputs": rows.stop - rows.start, "bias": node.has(BIASES)}
         values |= ({"each": True} if each else {}) | ({"shares": owner} if owner else {})
-        return self.enter(f"{self.name}.{what}", OnnxLayer("fully_connected", values, (source,), (), parameters))
+        return self.enter(f"{self.name}.{what}", OnnxLayer("fully_connected", values, (source,), None, parameters))
 
     def first(self, number: int, inputs: str) -> str:
         """Return the state before the first step: the node's input of that number, or zeros."""
         what = {STATE: "state", CELL: "cell"}[number]
         if self.node.has(number) and (shape := self.node.computed(self.node.inputs[number])) is not None:
-            whole = ReshapedTensor(self.node.inputs[number], (shape[0] * self.hidden,))
+            whole = ReshapedTensor(self.node.inputs[number], (prod(shape),))
             begin = self.direction * self.hidden
             return self.layer(f"first_{what}", "slice", whole, axis=0, start=begin, end=begin + self.hidden)
         some = self.layer(f"no_{what}.some", "slice", LayerOutput(inputs), axis=0, start=0, end=1)
@@ -207,25 +208,29 @@ def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple
 
     def joined(what: str, layers: Sequence[str], axis: int, shape: Sequence[int]) -> str:
         whole = [
-            enter(f"{name}.{what}", OnnxLayer("reshape", {"shape": list(shape)}, (LayerOutput(one),), ()))
+            enter(f"{name}.{what}", OnnxLayer("reshape", {"shape": list(shape)}, (LayerOutput(one),), None))
             for one in layers
         ]
         if len(whole) == 1:
             return whole[0]
-        return enter(f"{name}.{what}s", OnnxLayer("concat", {"axis": axis}, tuple(map(LayerOutput, whole)), ()))
+        return enter(f"{name}.{what}s", OnnxLayer("concat", {"axis": axis}, tuple(map(LayerOutput, whole)), None))
 
     sequences = [joined("step", states, 0, (1, 1, hidden)) for _, states in ran]
     whole = sequences[0]
     if directions > 1:
-        whole = enter(f"{name}.directions", OnnxLayer("concat", {"axis": 1}, tuple(map(LayerOutput, sequences)), ()))
+        whole = enter(f"{name}.directions", OnnxLayer("concat", {"axis": 1}, tuple(map(LayerOutput, sequences)), None))
     last = [states[0 if reverse or k == 1 else -1] for k, (_, states) in enumerate(ran)]
-    found: list[tuple[str, Shape]] = [(whole, (steps, directions, 1, hidden))]
+    # the values of an image are in the same order wherever the batch stands
+    batch_first = bool(node.attributes.get("layout", 0))
+    state = (1, directions, hidden) if batch_first else (directions, 1, hidden)
+    sequence = (1, steps, directions, hidden) if batch_first else (steps, directions, 1, hidden)
+    found: list[tuple[str, Shape]] = [(whole, sequence)]
     if len(node.outputs) > 1 and node.outputs[1]:
-        found.append((joined("last", last, 0, (1, 1, hidden)), (directions, 1, hidden)))
+        found.append((joined("last", last, 0, (1, 1, hidden)), state))
     if len(node.outputs) > 2 and node.outputs[2]:
         while len(found) < 2:
             found.append(("", ()))
-        found.append((joined("last_cell", cells, 0, (1, 1, hidden)), (directions, 1, hidden)))
+        found.append((joined("last_cell", cells, 0, (1, 1, hidden)), state))
     return found
 
 
@@ -234,10 +239,11 @@ def _checked(node: Node, operator: str) -> tuple[int, int, int, str, bool]:
     raise UnsupportedNodeError for what the layers do not do.
     """
     shape = node.shape()
-    if len(shape) != 3 or shape[1] != 1:
-        raise UnsupportedNodeError(f"an input of {list(shape)}: must be steps × batch × features, with a batch of 1")
-    if node.attributes.get("layout", 0):
-        raise UnsupportedNodeError("layout = 1: must be 0, steps before the batch")
+    batch_first = bool(node.attributes.get("layout", 0))
+    if len(shape) != 3 or shape[0 if batch_first else 1] != 1:
+        axes = "batch × steps × features" if batch_first else "steps × batch × features"
+        raise UnsupportedNodeError(f"an input of {list(shape)}: must be {axes}, with a batch of 1")
+    steps = shape[1 if batch_first else 0]
     direction = node.text("direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
         raise UnsupportedNodeError(f"direction = {direction}: must be forward, reverse or bidirectional")
@@ -254,8 +260,8 @@ def _checked(node: Node, operator: str) -> tuple[int, int, int, str, bool]:
         raise UnsupportedNodeError(
             f"B of {list(node.stored(node.inputs[BIASES]) or ())}: must be {[directions, 2 * gates * hidden]}"
         )
-    if node.has(LENGTHS) and not (node.values(LENGTHS, "sequence_lens") == shape[0]).all():
-        raise UnsupportedNodeError(f"sequence_lens: must be {shape[0]}, or left out")
+    if node.has(LENGTHS) and not (node.values(LENGTHS, "sequence_lens") == steps).all():
+        raise UnsupportedNodeError(f"sequence_lens: must be {steps}, or left out")
     for number in (STATE, CELL):
         name = node.inputs[number] if node.has(number) else ""
         if name and node.stored(name) is not None and np.any(node.array(name)):
@@ -276,4 +282,4 @@ def _checked(node: Node, operator: str) -> tuple[int, int, int, str, bool]:
     resets_after = bool(node.attributes.get("linear_before_reset", 0))
     if ignored := node.attributes.ignored():
         raise UnsupportedNodeError(f"attribute {ignored[0]} = {node.attributes[ignored[0]]}: must be left out")
-    return shape[0], hidden, directions, function, resets_after
+    return steps, hidden, directions, function, resets_after

@@ -77,7 +77,10 @@ def _bound(node: Node, attribute: str, number: int, default: float) -> float:
 
 
 class Clip(FunctionOfInput):
-    """The nearest value between two bounds: ReLU6 with 0 and 6. The gradient passes on strictly between them."""
+    """The nearest value between two bounds: ReLU6 with 0 and 6. The gradient passes on strictly between them.
+
+    Where the lower bound is above the upper one, every value becomes the upper one (ONNX, PyTorch).
+    """
 
     NAME: ClassVar = "clip"
     ONNX: ClassVar = ("Clip",)
@@ -92,7 +95,7 @@ class Clip(FunctionOfInput):
 
     @property
     def numbers(self) -> tuple[float, float]:
-        return self.least, self.most
+        return min(self.least, self.most), self.most
 
 
 class LeakyRelu(FunctionOfInput):

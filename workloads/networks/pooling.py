@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
-from workloads.networks.onnx_node import Node, OnnxLayer, UnsupportedNodeError
+from workloads.networks.onnx_node import Node, OnnxLayer, ReshapedTensor, Source, UnsupportedNodeError
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.networks.windows import Pair, Sides, onnx_padding, positions
 from workloads.operators.pooling import BYTE_WINDOW, Pooling, PoolingForward
@@ -29,19 +29,25 @@ class PoolingLayer(LayerKind):
 
     @classmethod
     def from_onnx(cls, node: Node) -> OnnxLayer:
-        node.maps()
         if node.operator.startswith("Global"):
-            return OnnxLayer(cls.NAME, {"whole": True}, node.inputs[:1], ())
+            shape = node.shape()
+            if len(shape) < 3 or shape[0] != 1:
+                raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
+            source: Source = ReshapedTensor(node.inputs[0], (shape[1], elements(shape[2:-1]), shape[-1]))
+            return OnnxLayer(cls.NAME, {"whole": True}, (source,), (*shape[:2], *(1,) * (len(shape) - 2)))
+        source, is_line = node.maps()
         if set(node.ints("dilations", [1])) != {1}:
             raise UnsupportedNodeError(f"dilations = {node.ints('dilations', [])}: must be 1")
-        kernel = node.ints("kernel_shape", [])
+        if "kernel_shape" not in node.attributes:
+            raise UnsupportedNodeError("kernel_shape is missing")
+        kernel = node.by_axis("kernel_shape", 1)
         values = {
             "kernel": kernel,
-            "stride": node.ints("strides", [1, 1]),
+            "stride": node.by_axis("strides", 1),
             "padding": onnx_padding(node, kernel),
             "ceil": bool(node.attributes.get("ceil_mode", 0)),
         }
-        return OnnxLayer(cls.NAME, values, node.inputs[:1], ())
+        return OnnxLayer(cls.NAME, values, (source,), None, is_line=is_line)
 
     @model_validator(mode="after")
     def _has_a_window(self) -> "PoolingLayer":

@@ -132,6 +132,11 @@ class _ScheduleBuilder:
     def __init__(self, network: Network, batch: int, training: bool, fusion: bool) -> None:
         if not 1 <= batch <= MAX_BATCH:
             raise UserError(f"{network.source}: batch: {batch} is not allowed: must be from 1 to {MAX_BATCH}")
+        if network.meaning is not None and network.meaning.single and batch != 1:
+            raise UserError(
+                f"{network.source}: batch: {batch} is not allowed: must be 1, since axis 0 of the inputs is no batch:"
+                f" {network.meaning.single}"
+            )
         self.network, self.batch, self.training = network, batch, training
         self.tensors: dict[str, ScheduleTensor] = {}
         self.steps: list[Step] = []

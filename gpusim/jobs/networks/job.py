@@ -189,7 +189,11 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
     record.partial = record.partial or bool(found.stopped_by)
     if queue.times:
         record.host_time_us = begin_us + queue.times[-1].ended_us
-    record.verification = _worst([part.verification for part in record.parts if part.verification is not None])
+    compared = [part.verification for part in record.parts if part.verification is not None]
+    if found.file is not None:
+        record.values["file"] = found.file.document
+        compared += [found.file.verification] if found.file.verification is not None else []
+    record.verification = _worst(compared)
     spent_s = math.fsum(facts.simulator.cpu_s for facts in found.of_class.values() if facts.roofline is not None)
     record.values["spent_s"] = record.values.get("spent_s", 0.0) + spent_s
     record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)

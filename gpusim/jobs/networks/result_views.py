@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusim.base.formats import (
+    DIGITS_2,
     DIGITS_3,
     FACTOR,
     FIXED_1,
@@ -247,11 +248,24 @@ class NetworkViews(ResultViews):
         data = {"real": "real values", "synthetic": "made-up values"}.get(values, "values")
         compared = [row for row in self.rows if (row.values.get("verification") or {}).get("passed") is not None]
         wrong = [_place(row) for row in compared if not row.values["verification"]["passed"]]
+        file = self._file()
         if wrong:
-            return f"{data}; WRONG: {', '.join(wrong)}"
+            return f"{data}; WRONG: {', '.join(wrong)}{file}"
         if compared:
-            return f"{data}; {len(compared)} of {len(self.rows)} rows compared with NumPy, all as expected"
-        return f"{data}; no result is compared"
+            return f"{data}; {len(compared)} of {len(self.rows)} rows compared with NumPy, all as expected{file}"
+        return f"{data}; no result of a layer is compared{file}" if file else f"{data}; no result is compared"
+
+    def _file(self) -> str:
+        """Say how the comparison of the outputs with what the network's file means ended; empty without one."""
+        file = self.result.last.tree.get("file")
+        if not file:
+            return ""
+        if file["passed"] is None:
+            return f"; compared with {file['compared_with']} of the file: {file['reason']}"
+        if not file["passed"]:
+            return f"; WRONG: {file['reason']} from what {file['compared_with']} gives for the file"
+        error, bound = DIGITS_2(file["max_error"]), DIGITS_2(file["bound"])
+        return f"; outputs as {file['compared_with']} gives them for the file, error {error} ≤ {bound}"
 
 
 def _kind_of_layer(row: ResultRow) -> str:

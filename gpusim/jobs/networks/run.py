@@ -15,6 +15,7 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.networks.execution import Execution, ExecutionOptions, StepResult
+from gpusim.jobs.networks.file_meaning import FileComparison, compare_with_file, own_reading
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.library import CODE_BYTES
@@ -90,6 +91,8 @@ class NetworkRecord:
     """Zeros were skipped."""
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     """Facts of launches by class."""
+    file: FileComparison | None = None
+    """Comparison of the outputs with what the network's file means; None: not compared, or a file of layers."""
 
     @cached_property
     def rows(self) -> list[LayerPassRow]:
@@ -100,6 +103,8 @@ class NetworkRecord:
     def passed(self) -> bool | None:
         """Whether all compared results were as expected; None where nothing was compared."""
         compared = [step.verification.passed for step in self.steps if step.verification is not None]
+        if self.file is not None and self.file.verification is not None:
+            compared.append(self.file.verification.passed)
         return all(compared) if compared else None
 
 
@@ -208,7 +213,16 @@ def run_iteration(
         of_class=found,
     )
     outputs: dict[str, np.ndarray] = {}
-    asked_for = written_results(schedule) if keep_outputs else set()
+    meaning = network.meaning if verified else None
+    why_own = _why_own_reading(network, wanted, given) if meaning is not None else ""
+    evaluated = meaning is not None and not why_own
+    asked_for = written_results(schedule) if keep_outputs or evaluated else set()
+    read = {name: storage.array(schedule.outputs[name]).copy() for name in network.inputs} if evaluated else {}
+    for name in asked_for:
+        if (
+            schedule.tensors[name].role is TensorRole.INPUT
+        ):  # the output is an input in another shape: no step writes it
+            outputs[name] = storage.array(name).copy()
 
     def keep(name: str, array: np.ndarray) -> None:
         for one in {name, schedule.get_memory_tensor(name)} & asked_for:
@@ -216,7 +230,7 @@ def run_iteration(
 
     try:
         with reporting(reporter):
-            steps = execution.run(iteration, keep if keep_outputs else None)
+            steps = execution.run(iteration, keep if asked_for else None)
     finally:
         if kept is not None:
             kept.close()
@@ -225,26 +239,46 @@ def run_iteration(
         outputs |= {name: storage.array(name).copy() for name in parameters}
     _name_as_declared(schedule, outputs)
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
+    file = own_reading(why_own) if meaning is not None else None
+    if evaluated:
+        file = None if execution.partial else compare_with_file(network, read, outputs, wanted.batch)
+        if file is not None and file.verification is not None and not file.verification.passed:
+            reporter.say(f"{network.source}: {file.reason} from what {file.compared_with} gives")
     return NetworkRecord(
         schedule=schedule,
         settings=settings,
         real=real,
         planned_bytes=planned.bytes,
         steps=steps,
-        outputs=outputs,
+        outputs=outputs if keep_outputs else {},
         stopped_by=stopped,
         sparse=sparse,
         of_class=execution.of_class,
+        file=file,
     )
+
+
+def _why_own_reading(network: Network, wanted: NetworkRunRequest, given: Mapping[str, np.ndarray]) -> str:
+    """Say why this run's outputs are none that the second reader of the network's file could have; empty where they
+    are.
+    """
+    if wanted.train:
+        return "it trains"
+    if wanted.layers is not None or wanted.places is not None:
+        return "a part of the layers is run"
+    parameters = sorted(name for name in given if name not in network.inputs)
+    return f"'{parameters[0]}' is given, not the file's" if parameters else ""
 
 
 def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> None:
     """Give the outputs that the network's file declares their names there, and their shapes."""
     declared = {}
+    meaning = schedule.network.meaning
     for name, layer in schedule.network.declared.items():
         held = schedule.get_memory_tensor(schedule.outputs[layer])
         if held in outputs:
-            declared[name] = held, outputs[held].reshape(schedule.tensors[schedule.outputs[layer]].shape)
+            array = outputs[held].reshape(schedule.tensors[schedule.outputs[layer]].shape)
+            declared[name] = held, array if meaning is None else meaning.outputs[name].from_images(array)
     for held in {held for held, _ in declared.values()}:
         del outputs[held]
     outputs |= {name: array for name, (_, array) in declared.items()}

@@ -97,7 +97,7 @@ def make_layers_circulant(network: Network, asked: BlockCirculantSpec) -> Networ
             f"block_circulant: {said}: {network.name} has no layer that is {_TITLES[asked.matrix]}, or can be{why}"
         )
     changed = [layer.name for layer in layers if type(layer.kind) is not type(network[layer.name].kind)]
-    values = network.values
+    values, meaning = network.values, network.meaning
     if values is not None and changed:
         held = values
 
@@ -107,10 +107,13 @@ def make_layers_circulant(network: Network, asked: BlockCirculantSpec) -> Networ
             return held(layer, role)
 
         values = without
+        if meaning is not None:
+            why = "weights are not the file's"
+            meaning = replace(meaning, evaluator=None, why_not_evaluated=why)
         remarks.append(
             f"weights of {_TITLES[asked.matrix]} layers are drawn anew, not the file's: {', '.join(changed)}"
         )
-    return replace(network, layers=tuple(layers), values=values, remarks=tuple(dict.fromkeys(remarks)))
+    return replace(network, layers=tuple(layers), values=values, remarks=tuple(dict.fromkeys(remarks)), meaning=meaning)
 
 
 def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: list[str]) -> Layer:

@@ -104,12 +104,16 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
     for name, array in arrays.items():
         if name not in known:
             raise UserError(f"{source}: {unknown_name('tensor', name, known)}")
-        tensor = known[name]
-        if array.shape != tensor.shape:
+        tensor, meaning = known[name], schedule.network.meaning
+        of_file = meaning.inputs.get(name) if meaning is not None else None
+        needed = tensor.shape if of_file is None else of_file.with_images(schedule.batch)
+        if array.shape != needed:
             raise UserError(
                 f"{source}: '{name}' has shape {list(array.shape)}; with batch {schedule.batch} the network needs"
-                f" {list(tensor.shape)}"
+                f" {list(needed)}"
             )
+        if of_file is not None:
+            array = of_file.to_images(array, schedule.batch).reshape(tensor.shape)
         whole = ROLE_DTYPES[tensor.dtype].kind == "u"
         if array.dtype.kind not in ("iu" if whole else "fiu"):
             raise UserError(

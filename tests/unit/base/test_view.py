@@ -81,6 +81,7 @@ def test_a_view_with_further_columns() -> None:
         (formats.amount, 1234.5, "1,234"),
         (formats.amount, 0.123456, "0.1235"),
         (formats.amount, True, "True"),
+        (formats.amount, 1.7976931348623157e308, "1.798e+308"),
         (formats.scaled, 12345678, "12.3M"),
         (formats.scaled, -12, "-12"),
         (formats.three_digits, 99.94, "99.9"),
