@@ -117,7 +117,7 @@ def _run(case: NodeCase, names: list[str]) -> tuple[dict[str, np.ndarray], Any]:
     model.CopyFrom(case.model)
     kept = [value for value in model.graph.input if value.name in names]
     for value in model.graph.input:
-        array = case.inputs[value.name]
+        array = case.inputs.get(value.name)
         if value.name not in names and array is not None and not isinstance(array, list):
             stored = array if isinstance(array, onnx.TensorProto) else numpy_helper.from_array(np.asarray(array))
             model.graph.initializer.append(stored)

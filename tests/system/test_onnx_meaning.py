@@ -167,6 +167,27 @@ CASES: dict[str, tuple[list[Any], int, Callable[[Writer], str], int | None]] = {
         lambda w: w.node("AveragePool", "image", kernel_shape=[4], pads=[1, 2], count_include_pad=1), 2,
     ),
     "mean of a whole line": ([2, 3, 9], 17, lambda w: w.node("GlobalAveragePool", "image"), 2),
+    "convolution of a volume": (
+        [2, 4, 5, 6, 5], 17,
+        lambda w: w.node("Conv", "image", w.stored(6, 2, 2, 3, 2), w.stored(6), strides=[2, 1, 2], dilations=[2, 1, 1],
+                         pads=[1, 0, 1, 2, 1, 0], group=2), 2,
+    ),
+    "convolution of a volume to one plane": (
+        [1, 2, 3, 4, 4], 17, lambda w: w.node("Conv", "image", w.stored(3, 2, 3, 1, 1)), 1
+    ),
+    "largest values of a volume": (
+        [2, 3, 5, 6, 5], 17,
+        lambda w: w.node("MaxPool", "image", kernel_shape=[2, 3, 2], strides=[2, 2, 1], pads=[1, 1, 0, 0, 1, 1],
+                         ceil_mode=1), 2,
+    ),
+    "means of a volume": (
+        [2, 3, 5, 6, 5], 17,
+        lambda w: w.node("AveragePool", "image", kernel_shape=[2, 3, 2], strides=[1, 2, 1], pads=[1, 1, 0, 0, 1, 1]), 2,
+    ),
+    "means of a volume, padding counted": (
+        [2, 3, 5, 6, 5], 17,
+        lambda w: w.node("AveragePool", "image", kernel_shape=[3, 3, 2], auto_pad="SAME_UPPER", count_include_pad=1), 2,
+    ),
     "mean of a whole volume": ([2, 3, 2, 3, 2], 17, lambda w: w.node("GlobalAveragePool", "image"), 2),
 }  # fmt: skip
 
@@ -185,6 +206,19 @@ def test_a_network_means_what_its_file_means(name: str, tmp_path: Path) -> None:
         assert found.shape == wanted.shape
         np.testing.assert_allclose(found, wanted, rtol=TOLERANCE, atol=TOLERANCE)
     json.dumps(document["file"], allow_nan=False)
+
+
+def test_planes_of_a_volume_are_trained_together(tmp_path: Path) -> None:
+    w = Writer([1, 2, 4, 3, 3])
+    x = w.node("Conv", "image", w.stored(3, 2, 2, 2, 2), w.stored(3), name="volume")
+    path = saved(w, tmp_path, w.gemm(w.node("Flatten", x), 36, 4))
+    result = run_network(str(path), quiet=True, phase="train", outputs=True)
+    assert result["verification"]["passed"] is True
+    assert result.outputs["volume.0.weight.gradient"].shape == (3, 4, 2, 2)
+    network = load_network(path)
+    assert [layer.kind.shared_with for layer in network.layers if layer.kind_name == "convolution"] == [
+        "", "volume.0", "volume.0",
+    ]  # fmt: skip
 
 
 def test_the_batch_may_be_another_than_the_file_has(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Convolution: filters of any size over channels in groups, and the other way round."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -65,6 +65,7 @@ class ConvolutionLayer(WeightedLayer):
     dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
     bias: bool = param(True, "a value for each output channel is added", "the usual one")
+    shares: str = param("", "the layer whose weights and bias it uses; empty: its own", "planes of volumes")
     propagation: bool = param(
         True, "whether the layers before get a gradient", "DNNMark, core/include/dnn_param.h (keyword `propagation`)"
     )
@@ -88,9 +89,19 @@ class ConvolutionLayer(WeightedLayer):
                 raise ShapeError(f"{count} {what} do not divide into {self.groups} groups")
         return self.filters, rows, columns
 
-    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+    @property
+    def shared_with(self) -> str:
+        return self.shares
+
+    def _parameters(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
         bias = {"bias": (self.filters,)} if self.bias else {}
-        return LayerTensors({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
+        return {"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias}
+
+    def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
+        return LayerTensors({} if self.shares else self._parameters(inputs))
+
+    def shared(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
+        return self._parameters(inputs) if self.shares else {}
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
         """Return the product of a group's filters and im2col of its channels, one for each image and group."""

@@ -55,6 +55,7 @@ from workloads.networks.onnx_node import (
 from workloads.networks.onnx_nodes import READERS
 from workloads.networks.onnx_patterns import PatternFinder
 from workloads.networks.onnx_recurrent import GATES, unrolled
+from workloads.networks.onnx_volumes import convolved_volume, is_volume
 from workloads.networks.tensor import Shape, elements
 
 MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
@@ -592,6 +593,10 @@ class _GraphReader:
             made_of = unrolled(node, operator, name, self._enter)
             for output, (layer, shape) in zip(outputs, made_of, strict=False):
                 self.at[output], self.shapes[output] = layer, shape
+            self._note_axes(outputs, carried)
+            return
+        if operator == "Conv" and is_volume(node):
+            self.at[outputs[0]], self.shapes[outputs[0]] = convolved_volume(node, name, self._enter)
             self._note_axes(outputs, carried)
             return
         if self._adds_bias(operator, node):

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
 from workloads.networks.onnx_node import Node, OnnxLayer, ReshapedTensor, Source, UnsupportedNodeError
+from workloads.networks.onnx_volumes import is_volume, pooled_volume
 from workloads.networks.tensor import Shape, elements, format_shape
 from workloads.networks.windows import Pair, Sides, onnx_padding, positions
 from workloads.operators.pooling import BYTE_WINDOW, Pooling, PoolingForward
@@ -35,12 +36,14 @@ class PoolingLayer(LayerKind):
                 raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
             source: Source = ReshapedTensor(node.inputs[0], (shape[1], elements(shape[2:-1]), shape[-1]))
             return OnnxLayer(cls.NAME, {"whole": True}, (source,), (*shape[:2], *(1,) * (len(shape) - 2)))
-        source, is_line = node.maps()
         if set(node.ints("dilations", [1])) != {1}:
             raise UnsupportedNodeError(f"dilations = {node.ints('dilations', [])}: must be 1")
         if "kernel_shape" not in node.attributes:
             raise UnsupportedNodeError("kernel_shape is missing")
         kernel = node.by_axis("kernel_shape", 1)
+        if is_volume(node):
+            return pooled_volume(cls.NAME, node, kernel, {"ceil": bool(node.attributes.get("ceil_mode", 0))})
+        source, is_line = node.maps()
         values = {
             "kernel": kernel,
             "stride": node.by_axis("strides", 1),
@@ -130,7 +133,11 @@ class AveragePool(PoolingLayer):
         counted = (
             {} if "whole" in layer.values else {"counts_padding": bool(node.attributes.get("count_include_pad", 0))}
         )
-        return replace(layer, values={**layer.values, **counted})
+        inputs = tuple(
+            replace(one, values={**one.values, **counted}) if isinstance(one, OnnxLayer) else one
+            for one in layer.inputs
+        )
+        return replace(layer, values={**layer.values, **counted}, inputs=inputs)
 
     @property
     def includes_padding(self) -> bool:

@@ -84,23 +84,30 @@ def format_padding(padding: tuple[int, int, int, int]) -> str:
 
 def onnx_padding(node: Node, kernel: list[int]) -> list[int]:
     """Return the zeros that a node adds at the top, left, bottom and right, in this order. kernel: rows and columns."""
+    before, after = axis_padding(node, kernel)
+    return [*before, *after]
+
+
+def axis_padding(node: Node, kernel: list[int]) -> tuple[list[int], list[int]]:
+    """Return the zeros that a node adds before and after each axis of its windows; none to rows that a line has not."""
     how, sizes = node.text("auto_pad", "NOTSET"), list(node.shape()[2:])
     count = len(sizes)
+    none = [0] * (len(kernel) - count)
     if how in ("NOTSET", "VALID"):
         given = node.ints("pads", [0] * 2 * count) if how == "NOTSET" else [0] * 2 * count
         if len(given) != 2 * count:
             raise UnsupportedNodeError(f"pads = {given}: must have {2 * count} numbers")
-        return given if count > 1 else [0, given[0], 0, given[1]]
+        return [*none, *given[:count]], [*none, *given[count:]]
     if how not in ("SAME_UPPER", "SAME_LOWER"):
         raise UnsupportedNodeError(
             f"auto_pad = {how}: must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, on rows and columns"
         )
     before, after = [], []
     strides, dilations = node.by_axis("strides", 1), node.by_axis("dilations", 1)
-    for size, window, stride, dilation in zip([1, *sizes][-2:], kernel, strides, dilations, strict=True):
+    for size, window, stride, dilation in zip([1, *sizes][-len(kernel) :], kernel, strides, dilations, strict=True):
         reach = (-(-size // stride) - 1) * stride + dilation * (window - 1) + 1
         zeros = max(0, reach - size)  # so that there are as many windows as strides begun
         less, more = zeros // 2, zeros - zeros // 2
         before.append(less if how == "SAME_UPPER" else more)
         after.append(more if how == "SAME_UPPER" else less)
-    return [*before, *after]
+    return before, after
