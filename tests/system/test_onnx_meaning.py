@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
-from gpusim.config.network import load_network
+from gpusim.config.network import build_network, load_network
 from gpusim.config.network_run import load_settings
 from gpusim.jobs.networks.job import NetworkJob
 from gpusim.jobs.networks.run import NetworkRunRequest
@@ -26,7 +26,7 @@ from gpusim.jobs.running.script import ran
 from tests.support import onnx_nodes
 from tests.support.onnx_models import Writer
 from workloads.networks import onnx_batch
-from workloads.networks.onnx_file import OPERATORS
+from workloads.networks.onnx_file import OPERATORS, read_onnx
 
 TOLERANCE = 2e-5
 # whose tests take seconds to make: `python -m tests.support.onnx_nodes` has them
@@ -272,6 +272,31 @@ def test_a_misreading_is_found_by_the_second_reader(tmp_path: Path, monkeypatch:
     _, document = run(path, {"image": values_of(3, 4)})
     assert all(row["verification"]["passed"] for row in document["rows"])  # each layer is as it was read
     assert document["verification"]["passed"] is False and document["file"]["passed"] is False
+
+
+def test_a_misread_shape_is_found_by_the_second_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = Writer([3, 4, 5])
+    path = saved(w, tmp_path, w.node("Relu", w.node("Transpose", "image", perm=[1, 0, 2])))
+    monkeypatch.setattr(onnx_batch, "RULES", {**onnx_batch.RULES, "Transpose": onnx_batch.RULES["Relu"]})
+    _, document = run(path, {"image": values_of(3, 4, 5)})
+    assert document["file"]["passed"] is False and document["file"]["reason"].endswith("differs from [4, 3, 5]")
+
+
+def test_what_a_file_has_in_training_mode_is_compared_as_it_is_run(tmp_path: Path) -> None:
+    w = Writer([2, 3, 4, 4])
+    names = ("scale", "bias", "mean", "variance")
+    w.inputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in names]
+    norm = w.node("BatchNormalization", "image", *names, outputs=3, training_mode=1)
+    output = w.node("Dropout", norm, w.keep(np.float32(0.5)), w.keep(np.array(True)))
+    values = {name: np.abs(values_of(3)) + 0.5 for name in names}
+    network = build_network(read_onnx(w.bytes(output), "of a module", values=values))  # as from PyTorch
+    settings = load_settings(opened("mi6", GPU_FOLDER, "gpu"), [])
+    found, _ = ran(NetworkJob(network, settings, NetworkRunRequest(2, timing=False)), Reporter(True))
+    assert found["file"]["passed"] is True and found["remarks"] == []
+    w.initializers += [numpy_helper.from_array(array, name) for name, array in values.items()]
+    assert load_network(saved(w, tmp_path, output)).remarks == (
+        "BatchNormalization, Dropout in training mode: the run, not the file, decides whether it trains",
+    )
 
 
 def test_runs_without_the_second_reader_say_so(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ with NumPy cannot do: that has the layers from the same reading.
 """
 
 import importlib
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,10 @@ class NotEvaluatedError(Exception):
 
 
 class FileEvaluator:
-    """Evaluates a file for inference. values: of inputs that are stored tensors, by name."""
+    """Evaluates a file for inference. values: of inputs that are stored tensors, by name.
+
+    The model is changed where it says how it trains, and its weights are not copied: they may be gigabytes.
+    """
 
     def __init__(self, model: Any, folder: Path, values: Mapping[str, np.ndarray]) -> None:
         self.model, self.folder, self.values = model, folder, values
@@ -37,38 +39,37 @@ class FileEvaluator:
         used |= {a.i for node in graph.node if node.op_type == "Cast" for a in node.attribute if a.name == "to"}
         return max(TOLERANCES[name] for name, number in types.items() if number in used or name == "FLOAT")
 
-    def evaluate(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the outputs by name; raise NotEvaluatedError.
+    def evaluate(self, batches: Iterable[Mapping[str, np.ndarray]]) -> Iterator[dict[str, np.ndarray]]:
+        """Yield the outputs of each batch by name; raise NotEvaluatedError.
 
-        inputs: arrays by name, in the file's shapes; those that are missing are read by no layer.
+        batches: arrays by name, in the file's shapes; those that are missing are read by no layer.
         """
-        feeds = dict(self.values)
-        for value in self.model.graph.input:
+        graph, feeds = self.model.graph, dict(self.values)
+        kinds = {value.name: value.type.tensor_type.elem_type for value in graph.input}
+        for value in graph.input:
             shape = [dim.dim_value or 1 for dim in value.type.tensor_type.shape.dim]
             feeds.setdefault(value.name, np.zeros(shape, np.float32))
-        for value in self.model.graph.initializer:
+        for value in graph.initializer:
             feeds.pop(value.name, None)
-        names = [output.name for output in self.model.graph.output]
-        kinds = {value.name: value.type.tensor_type.elem_type for value in self.model.graph.input}
-        for name, array in inputs.items():
-            feeds[name] = array.astype(self._onnx.helper.tensor_dtype_to_np_dtype(kinds[name]))
-        try:
-            with np.errstate(all="ignore"):
-                found = self._evaluator.run(names, feeds)
-        except Exception as error:  # of the package's many operators
-            said = str(error).splitlines()[0] if str(error) else ""
-            raise NotEvaluatedError(f"{type(error).__name__}: {said}") from None
-        return {name: np.asarray(array) for name, array in zip(names, found, strict=True)}
+        names, evaluator = [output.name for output in graph.output], None
+        for inputs in batches:
+            for name, array in inputs.items():
+                feeds[name] = array.astype(self._onnx.helper.tensor_dtype_to_np_dtype(kinds[name]))
+            try:
+                evaluator = evaluator or self._evaluator()
+                with np.errstate(all="ignore"):
+                    found = evaluator.run(names, feeds)
+            except Exception as error:  # of the package's many operators
+                message = str(error).splitlines()[0] if str(error) else ""
+                raise NotEvaluatedError(f"{type(error).__name__}: {message}") from None
+            yield {name: np.asarray(array) for name, array in zip(names, found, strict=True)}
 
     @property
     def _onnx(self) -> Any:
         return importlib.import_module("onnx")
 
-    @cached_property
     def _evaluator(self) -> Any:
-        onnx, reference = self._onnx, importlib.import_module("onnx.reference")
-        model = onnx.ModelProto()
-        model.CopyFrom(self.model)
+        onnx, reference, model = self._onnx, importlib.import_module("onnx.reference"), self.model
         if any(tensor.data_location == tensor.EXTERNAL for tensor in model.graph.initializer):
             onnx.external_data_helper.load_external_data_for_model(model, str(self.folder))
         opset = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=1)

@@ -65,11 +65,11 @@ def compare_with_file(
     except NotEvaluatedError as error:
         return own_reading(f"{EVALUATOR} stops: {error}")
     worst, reason = VerificationFacts(True, 0.0, 0.0), ""
-    for name, array in outputs.items():
-        if wanted[name].shape != array.shape:
-            shapes = f"{list(array.shape)}, of the file {list(wanted[name].shape)}"
+    for name, array in wanted.items():
+        if outputs[name].shape != array.shape:
+            shapes = f"{list(outputs[name].shape)}, which differs from {list(array.shape)}"
             return FileComparison(EVALUATOR, f"output '{name}' has shape {shapes}", VerificationFacts(False, 0.0, 0.0))
-        facts = _compared(array, wanted[name], meaning.evaluator.tolerance)
+        facts = _compared(outputs[name], array, meaning.evaluator.tolerance)
         if not facts.passed and not reason:
             reason = f"output '{name}' differs"
         ratios = [one.max_error / one.bound if one.bound else one.max_error for one in (facts, worst)]
@@ -85,14 +85,14 @@ def _evaluated(meaning: NetworkFileMeaning, inputs: Mapping[str, np.ndarray], ba
     assert meaning.evaluator is not None
     count = meaning.images or batch
     parts: dict[str, list[np.ndarray]] = {name: [] for name in meaning.outputs}
-    for first in range(0, batch, count):
-        chosen = np.minimum(np.arange(first, first + count), batch - 1)
-        feeds = {name: tensor.from_images(inputs[name][chosen]) for name, tensor in meaning.inputs.items()}
-        for name, array in meaning.evaluator.evaluate(feeds).items():
-            if name not in parts:
-                continue
+    chosen = (np.minimum(np.arange(first, first + count), batch - 1) for first in range(0, batch, count))
+    feeds = (
+        {name: one.from_images(inputs[name][numbers]) for name, one in meaning.inputs.items()} for numbers in chosen
+    )
+    for found in meaning.evaluator.evaluate(feeds):
+        for name, array in found.items():
             if array.shape != meaning.outputs[name].with_images(count):
-                return dict.fromkeys(parts, array)  # of another shape than was read, which the caller reports
+                return {name: array}  # of another shape than was read, which the caller reports
             parts[name].append(meaning.outputs[name].to_images(array, count))
     return {name: meaning.outputs[name].from_images(np.concatenate(arrays)[:batch]) for name, arrays in parts.items()}
 
