@@ -133,6 +133,9 @@ CASES: dict[str, tuple[list[Any], int, Callable[[Writer], str], int | None]] = {
     "every second image": (
         [4, 6], 17, lambda w: w.node("Slice", "image", *(numbers(w, k) for k in (0, 4, 0, 2))), ALONE
     ),
+    "one image, by indices of two axes": (
+        [2, 4, 6], 17, lambda w: w.node("Gather", "image", w.keep(np.array([[1]])), axis=1), 2
+    ),
     "a share of the number of images": (
         [4, 6], 17, lambda w: w.node("Div", "image", w.node("Cast", w.node("Shape", "image", end=1), to=1)), ALONE
     ),

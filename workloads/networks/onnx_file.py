@@ -877,7 +877,9 @@ class _GraphReader:
         array = array.T if parameter.transposed else array
         if parameter.factor != 1.0:
             array = array * np.float32(parameter.factor)
-        return array.reshape(shape) if array.size == prod(shape) else np.broadcast_to(array, shape)
+        if array.size == prod(shape):
+            return array.reshape(shape)
+        return np.broadcast_to(array.reshape(array.shape[max(0, array.ndim - len(shape)) :]), shape)
 
 
 def _percent(share: float) -> str:

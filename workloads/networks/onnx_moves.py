@@ -200,9 +200,9 @@ def _gather(node: Node) -> OnnxLayer | InputAlias:
     indices = node.values(1, "indices")
     places = [node.front(int(one), shape[axis], "an index") for one in indices.reshape(-1)]
     step = places[1] - places[0] if len(places) > 1 else 1
-    if not step or places != list(range(places[0], places[0] + step * len(places), step)) or indices.ndim > 1:
+    if not step or places != list(range(places[0], places[0] + step * len(places), step)):
         raise UnsupportedNodeError(f"indices {places[:6]} of a layer's output: must go on evenly")
-    left = (*shape[:axis], *((len(places),) if indices.ndim else ()), *shape[axis + 1 :])
+    left = (*shape[:axis], *indices.shape, *shape[axis + 1 :])
     end = places[-1] + step
     return _cut(node, {axis: range(places[0], end, step)}, left)
 

@@ -404,6 +404,7 @@ GRAPHS: dict[str, Callable[[Writer], str]] = {
     "grouped": lambda w: w.node("InstanceNormalization", "image", w.stored(2), w.stored(2)),
     "turned": lambda w: w.node("Softmax", w.node("Transpose", "image", perm=[0, 2, 3, 1]), axis=2),
     "gemm": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (12,), alpha=0.5, beta=-2.0),
+    "gemm_number": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (1, 1)),
     "gemm_columns": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (2, 1), beta=3.0,
                                    transB=1),
     "gemm_turned": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([12, 2]))), (), transA=1, alpha=2.0),
