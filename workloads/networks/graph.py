@@ -220,18 +220,18 @@ def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
     name = layer.kind.shared_with
     if not name:
         return
-    found = {one.name: one for one in before}.get(name)
-    if found is None:
+    owner = {one.name: one for one in before}.get(name)
+    if owner is None:
         raise UserError(f"{where}: layer '{layer.name}': shares: '{name}' must be the name of a layer before it")
-    wanted, held = dict(layer.kind.shared(layer.input_shapes)), dict(found.anatomy.parameters)
-    if wanted != held or type(found.kind) is not type(layer.kind):
+    wanted, held = dict(layer.kind.shared(layer.input_shapes)), dict(owner.anatomy.parameters)
+    if wanted != held or type(owner.kind) is not type(layer.kind):
         said = ", ".join(f"{role} {format_shape(shape)}" for role, shape in held.items()) or "none of its own"
         raise UserError(
             f"{where}: layer '{layer.name}': shares: '{name}' has the parameters {said}; it needs"
             f" {', '.join(f'{role} {format_shape(shape)}' for role, shape in wanted.items())}"
         )
     for role in wanted:
-        mine, others = layer.kind.dtype_of(role), found.kind.dtype_of(role)
+        mine, others = layer.kind.dtype_of(role), owner.kind.dtype_of(role)
         if mine != others:
             raise UserError(
                 f"{where}: layer '{layer.name}': shares: '{name}' has a {role} of {others}; it needs {mine}"

@@ -28,14 +28,14 @@ def numpy_shape(shapes: Sequence[Shape]) -> Shape:
     """Return the common shape by NumPy's rule; raise UnsupportedNodeError where there is none."""
     most = max(map(len, shapes))
     full = [(1,) * (most - len(shape)) + shape for shape in shapes]
-    found = []
+    common = []
     for sizes in zip(*full, strict=True):
         if len(set(sizes) - {1}) > 1:
             raise UnsupportedNodeError(
                 f"inputs of {' and '.join(str(list(shape)) for shape in shapes)}: sizes do not fit"
             )
-        found.append(max(sizes))
-    return tuple(found)
+        common.append(max(sizes))
+    return tuple(common)
 
 
 def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -> OnnxLayer:
@@ -60,17 +60,17 @@ def with_stored(
     whole = numpy_shape((shape, stored))
     full = (1,) * (len(whole) - len(stored)) + stored
     cut = 1 if len(whole) > 1 and whole[0] == 1 else 0
-    held = full[cut:]
-    while len(held) > 1 and held[0] == 1:
-        held = held[1:]
+    stored_shape = full[cut:]
+    while len(stored_shape) > 1 and stored_shape[0] == 1:
+        stored_shape = stored_shape[1:]
     input_shape = ((1,) * (len(whole) - len(shape)) + shape)[cut:]
     if isinstance(source, str) and input_shape != image_shape(shape):
         source = ReshapedTensor(source, input_shape)
-    values: dict[str, Any] = {"operation": operation, "stored": list(held)}
+    values: dict[str, Any] = {"operation": operation, "stored": list(stored_shape)}
     values |= {} if node.trained(name) else {"trained": False}
     values |= {"stored_first": True} if first else {}
     role = "bias" if operation in ("add", "subtract") else "scale"
-    return OnnxLayer("combine", values, (source,), whole, {role: Parameter(name, factor=factor, shape=held)})
+    return OnnxLayer("combine", values, (source,), whole, {role: Parameter(name, factor=factor, shape=stored_shape)})
 
 
 def _binary(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:

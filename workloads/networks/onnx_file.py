@@ -146,7 +146,7 @@ class _UnsupportedNode:
     """Name of the node."""
     operator: str
     """ONNX operator."""
-    said: str
+    reason: str
     """Reason why it is not supported."""
     operations: int
     """Estimated operations for one image."""
@@ -256,12 +256,13 @@ class _GraphReader:
         if not self.missing:
             return ()
         known = sum(self._operations(layer) for layer in self.layers)
-        whole = known + sum(one.operations for one in self.missing)
-        share = sum(one.operations for one in self.missing) / max(whole, 1)
+        whole = known + sum(missing.operations for missing in self.missing)
+        share = sum(missing.operations for missing in self.missing) / max(whole, 1)
         if not self.skip and len(self.missing) == 1 and not self.unread:
-            one = self.missing[0]
+            missing = self.missing[0]
             raise UserError(
-                f"{self.source}: layer '{one.layer}': node '{one.node}' ({one.operator}): {one.said}; it is"
+                f"{self.source}: layer '{missing.layer}': node '{missing.node}' ({missing.operator}):"
+                f" {missing.reason}; it is"
                 f" {_percent(share)} of the network's operations, --skip-unsupported leaves it out"
             )
         lines = [
@@ -274,12 +275,12 @@ class _GraphReader:
             )
         ]
         groups: dict[tuple[str, str], list[_UnsupportedNode]] = {}
-        for one in self.missing:
-            groups.setdefault((one.operator, one.said), []).append(one)
+        for missing in self.missing:
+            groups.setdefault((missing.operator, missing.reason), []).append(missing)
         for (operator, said), nodes in groups.items():
-            names = ", ".join(f"'{one.node}'" for one in nodes[:NAMED_AT_MOST])
+            names = ", ".join(f"'{missing.node}'" for missing in nodes[:NAMED_AT_MOST])
             more = f" and {len(nodes) - NAMED_AT_MOST} more" if len(nodes) > NAMED_AT_MOST else ""
-            part = sum(one.operations for one in nodes) / max(whole, 1)
+            part = sum(missing.operations for missing in nodes) / max(whole, 1)
             count = f"{len(nodes)} nodes" if len(nodes) > 1 else "node"
             lines.append(f"{operator}, {count} {names}{more}, {_percent(part)}: {said}")
         if not self.skip:
@@ -302,13 +303,13 @@ class _GraphReader:
 
     def _reading_remarks(self) -> tuple[str, ...]:
         """Say what of the file is read otherwise than a reader may expect."""
-        found = []
+        remarks = []
         if self.why_whole:
-            found.append(f"axis 0 of the inputs is no batch but an axis like any other: {self.why_whole}")
+            remarks.append(f"axis 0 of the inputs is no batch but an axis like any other: {self.why_whole}")
         trains = sorted({node.op_type for node in self.graph.node if self._trains(node)})
         if trains and not self.values:
-            found.append(f"{', '.join(trains)} in training mode: the run, not the file, decides whether it trains")
-        return tuple(found)
+            remarks.append(f"{', '.join(trains)} in training mode: the run, not the file, decides whether it trains")
+        return tuple(remarks)
 
     def _trains(self, node: Any) -> bool:
         """Tell whether a node is in training mode."""
@@ -554,10 +555,10 @@ class _GraphReader:
             shapes = [self.shapes[inputs[0]]]
             if self.images:
                 shapes.append(with_images(shapes[0], self.axes[inputs[0]], self.images))
-            found = [
+            values = [
                 np.array(shape[taken] if operator == "Shape" else prod(shape[taken]), np.int64) for shape in shapes
             ]
-            self._keep(outputs[0], found[0], found[-1])
+            self._keep(outputs[0], values[0], values[-1])
             return
         if operator == "If" and self._shape(inputs[0]) is not None:
             self._take_branch(proto, attributes)
@@ -622,7 +623,7 @@ class _GraphReader:
         """Return the node with its constants for a batch of one, and where its outputs have the images; raise
         BatchAxisError where it mixes them.
         """
-        if not self.images or not any(one in self.axes for one in node.inputs):
+        if not self.images or self.axes.keys().isdisjoint(node.inputs):
             return node, None
         # what the rule looks at is not thereby read
         twin = replace(node, attributes=Attributes(node.attributes.values_by_name))
@@ -632,11 +633,11 @@ class _GraphReader:
             raise BatchAxisError(f"node '{name}' ({node.operator}) {error}") from None
         inputs = [*node.inputs, *[""] * (max(carried.constants, default=-1) + 1 - len(node.inputs))]
         for number, array in carried.constants.items():
-            one = f"{node.outputs[0]}.{number}.of_an_image"
-            self.folded[one] = array
+            constant = f"{node.outputs[0]}.{number}.of_an_image"
+            self.folded[constant] = array
             if inputs[number] in self.trained:
-                self.trained.add(one)
-            inputs[number] = one
+                self.trained.add(constant)
+            inputs[number] = constant
         return replace(node, inputs=tuple(inputs)), carried
 
     def _keep(self, name: str, array: np.ndarray, with_all: np.ndarray) -> None:
@@ -684,14 +685,14 @@ class _GraphReader:
         model = helper.make_model(graph, opset_imports=list(self.model.opset_import))
         with_all = {name: self.dependent.get(name, array) for name, array in feeds.items()}
         try:
-            found = reference.ReferenceEvaluator(model).run(None, feeds)
+            arrays = reference.ReferenceEvaluator(model).run(None, feeds)
             depends = any(name in self.dependent for name in names)
-            found_with_all = reference.ReferenceEvaluator(model).run(None, with_all) if depends else found
+            arrays_with_all = reference.ReferenceEvaluator(model).run(None, with_all) if depends else arrays
         except Exception as error:  # of the package's many functions
             said = str(error).splitlines()[0] if str(error) else ""
             raise UnsupportedNodeError(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
         named = [name for name in proto.output if name]
-        for output, array, whole in zip(named, found, found_with_all, strict=True):
+        for output, array, whole in zip(named, arrays, arrays_with_all, strict=True):
             array = np.asarray(array)
             if array.size > MOST_FOLDED:
                 raise UnsupportedNodeError(f"gives {array.size} constant values: at most {MOST_FOLDED}")

@@ -58,13 +58,13 @@ def _flatten(node: Node) -> OnnxLayer | InputAlias:
 
 def _reshape(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
-    given = [int(one) for one in node.values(1, "shape").reshape(-1)]
+    given = [int(size) for size in node.values(1, "shape").reshape(-1)]
     wanted = list(given)
     if not node.attributes.get("allowzero", 0):
-        if any(one == 0 and k >= len(shape) for k, one in enumerate(wanted)):
+        if any(size == 0 and k >= len(shape) for k, size in enumerate(wanted)):
             raise UnsupportedNodeError(f"shape = {given}: a 0 stands for an axis of the input, which has {len(shape)}")
-        wanted = [shape[k] if one == 0 else one for k, one in enumerate(wanted)]
-    known = prod(one for one in wanted if one != -1)
+        wanted = [shape[k] if size == 0 else size for k, size in enumerate(wanted)]
+    known = prod(size for size in wanted if size != -1)
     if wanted.count(-1) == 1 and known > 0 and prod(shape) % known == 0:
         wanted[wanted.index(-1)] = prod(shape) // known
     if min(wanted, default=1) < 1 or prod(wanted) != prod(shape):

@@ -21,14 +21,14 @@ class PatternFinder:
         """Return formulas by their last node's output: the operator, what it is applied to, and the first outputs of
         all nodes that it takes the place of.
         """
-        found = {}
+        formulas = {}
         for node in self.nodes:
             if node.op_type == "Mul" and len(node.input) == 2:
                 made = self._silu(node) or self._gelu(node)
                 if made:
                     operator, x, inner = made
-                    found[node.output[0]] = operator, x, {*inner, node.output[0]}
-        return found
+                    formulas[node.output[0]] = operator, x, {*inner, node.output[0]}
+        return formulas
 
     def _made_by(self, name: str, operator: str) -> Any:
         """Return the node that makes a tensor which is read once, if it has this operator; None otherwise."""

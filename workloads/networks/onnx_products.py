@@ -34,13 +34,13 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
         shape = shape[::-1]
         a = OnnxLayer("permute", {"order": [1, 0]}, (a,), shape)
     weight = node.stored(node.inputs[1])
-    found: OnnxLayer
+    layer: OnnxLayer
     if weight is None:
         b = node.shape(1)
         columns = b[0] if turned_b else b[1]
         operands = (_viewed(a, node.inputs[0], shape), ReshapedTensor(node.inputs[1], b))
-        found = OnnxLayer("matmul", {"turned": turned_b}, operands, (shape[0], columns))
-        found = found if alpha == 1.0 else OnnxLayer("affine", {"factor": alpha}, (found,), found.shape)
+        layer = OnnxLayer("matmul", {"turned": turned_b}, operands, (shape[0], columns))
+        layer = layer if alpha == 1.0 else OnnxLayer("affine", {"factor": alpha}, (layer,), layer.shape)
         bias = None
     else:
         name, weight = node.parameter(1, "B", 2)
@@ -50,16 +50,16 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
         if bias is not None and (prod(bias) == 1 or (prod(bias), bias[-1]) == (columns, columns)):
             parameters["bias"] = Parameter(node.inputs[2], False, beta, (columns,))
         values = {"outputs": columns, "bias": "bias" in parameters}
-        found = OnnxLayer("fully_connected", values | _each(shape), (a,), (shape[0], columns), parameters)
-    if not node.has(2) or "bias" in found.parameters:
-        return found
+        layer = OnnxLayer("fully_connected", values | _each(shape), (a,), (shape[0], columns), parameters)
+    if not node.has(2) or "bias" in layer.parameters:
+        return layer
     c: Source = node.inputs[2]
     c_shape = node.stored(node.inputs[2]) or node.shape(2)
     if node.stored(node.inputs[2]) is not None:
-        return with_stored("add", found, (shape[0], columns), node.inputs[2], c_shape, node, factor=beta)
+        return with_stored("add", layer, (shape[0], columns), node.inputs[2], c_shape, node, factor=beta)
     if beta != 1.0:
         c = OnnxLayer("affine", {"factor": beta}, (c,), c_shape)
-    return joined("add", (found, c), ((shape[0], columns), c_shape))
+    return joined("add", (layer, c), ((shape[0], columns), c_shape))
 
 
 def _viewed(source: Source, name: str, shape: Shape) -> Source:

@@ -224,14 +224,14 @@ def unrolled(node: Node, operator: str, name: str, enter: "Enter") -> list[tuple
     batch_first = bool(node.attributes.get("layout", 0))
     state = (1, directions, hidden) if batch_first else (directions, 1, hidden)
     sequence = (1, steps, directions, hidden) if batch_first else (steps, directions, 1, hidden)
-    found: list[tuple[str, Shape]] = [(whole, sequence)]
+    outputs: list[tuple[str, Shape]] = [(whole, sequence)]
     if len(node.outputs) > 1 and node.outputs[1]:
-        found.append((joined("last", last, 0, (1, 1, hidden)), state))
+        outputs.append((joined("last", last, 0, (1, 1, hidden)), state))
     if len(node.outputs) > 2 and node.outputs[2]:
-        while len(found) < 2:
-            found.append(("", ()))
-        found.append((joined("last_cell", cells, 0, (1, 1, hidden)), state))
-    return found
+        while len(outputs) < 2:
+            outputs.append(("", ()))
+        outputs.append((joined("last_cell", cells, 0, (1, 1, hidden)), state))
+    return outputs
 
 
 def _checked(node: Node, operator: str) -> tuple[int, int, int, str, bool]:

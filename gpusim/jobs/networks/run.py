@@ -201,7 +201,7 @@ def run_iteration(
         kept = LaunchCache(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
     answered = () if in_order or known is None else known.items()
-    found = {one: facts for one, facts in answered if how.is_answered_by(facts)}
+    known_facts = {one: facts for one, facts in answered if how.is_answered_by(facts)}
     execution = Execution(
         storage=storage,
         gpu=settings.gpu,
@@ -210,7 +210,7 @@ def run_iteration(
         interrupt=interrupt,
         kept=kept,
         engine_spec=engine_spec,
-        of_class=found,
+        of_class=known_facts,
     )
     outputs: dict[str, np.ndarray] = {}
     meaning = network.meaning if verified else None
@@ -300,15 +300,15 @@ def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> 
 
 def _check_l1_bypass(network: Network, settings: NetworkSettings) -> None:
     """Raise UserError for a layer or a pass that the network does not have, or an L1 that cannot be passed."""
-    for layer, said in settings.layer_l1_bypass.items():
+    for layer, bypassed in settings.layer_l1_bypass.items():
         if layer not in network.named:
             raise UserError(f"layer_l1_bypass: {unknown_name('layer', layer, network.named)}")
-        passes = said if isinstance(said, dict) else {}
+        passes = bypassed if isinstance(bypassed, dict) else {}
         for what in passes:
             if what not in list(Pass):
                 raise UserError(f"layer_l1_bypass.{layer}: {unknown_name('pass', what, list(Pass))}")
         try:
-            settings.gpu.with_l1_bypass(True in passes.values() or said is True)
+            settings.gpu.with_l1_bypass(True in passes.values() or bypassed is True)
         except ValueError as error:
             raise UserError(f"layer_l1_bypass.{layer}: {error}") from None
 

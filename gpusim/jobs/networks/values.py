@@ -100,7 +100,7 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
     Raises UserError. source: where the arrays come from, for errors.
     """
     known = {name: tensor for name, tensor in schedule.tensors.items() if tensor.role in GIVEN_ROLES}
-    found = {}
+    checked = {}
     for name, array in arrays.items():
         if name not in known:
             raise UserError(f"{source}: {unknown_name('tensor', name, known)}")
@@ -126,8 +126,8 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
             raise UserError(
                 f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to {below - 1}"
             )
-        found[name] = array
-    return found
+        checked[name] = array
+    return checked
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
