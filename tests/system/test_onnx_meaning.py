@@ -369,3 +369,12 @@ def test_onnx_s_own_tests_are_right_or_refused() -> None:
     assert sum(verdict == onnx_nodes.RIGHT for verdict, _ in judged.values()) > 20
     # a refusal names what it is about: the node, an input or an output
     assert all("'" in why for verdict, why in judged.values() if verdict == onnx_nodes.REFUSED)
+
+
+@pytest.mark.parametrize("asked", [{"engine": "on"}, {"sets": ["weights=float16"]}])
+def test_a_run_that_rounds_to_halves_may_differ_by_as_much(asked: dict[str, Any], tmp_path: Path) -> None:
+    w = Writer([1, 3, 6, 6])
+    x = w.node("Relu", w.conv("image", 3, 4, 3))
+    path = saved(w, tmp_path, w.gemm(w.node("Flatten", w.conv(x, 4, 4, 3)), 16, 3))
+    file = run_network(str(path), quiet=True, outputs=True, **asked).to_dict()["file"]
+    assert file["passed"] is True and 0 < file["max_error"] < 0.1 * file["bound"]

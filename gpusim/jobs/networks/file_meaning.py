@@ -13,7 +13,7 @@ import numpy as np
 from gpusim.results.records.record import VerificationFacts
 from workloads.networks.described import NetworkFileMeaning
 from workloads.networks.graph import Network
-from workloads.networks.onnx_evaluator import NotEvaluatedError
+from workloads.networks.onnx_evaluator import TOLERANCES, NotEvaluatedError
 
 EVALUATOR, OWN_READING = "onnx's evaluator", "gpusim's own reading"
 SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)  # the kernels take what is smaller for 0
@@ -43,7 +43,7 @@ def own_reading(reason: str) -> FileComparison:
 
 
 def compare_with_file(
-    network: Network, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], batch: int
+    network: Network, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], batch: int, half: bool
 ) -> FileComparison:
     """Compare a forward pass with the second reader of the network's file.
 
@@ -52,6 +52,7 @@ def compare_with_file(
         inputs: images × shape of an image, by input.
         outputs: the declared outputs in the file's shapes.
         batch: images of the run.
+        half: the run rounds values to FP16 that the file has in FP32.
 
     Returns:
         The comparison; the run's own reading where the second reader does not evaluate the file.
@@ -64,12 +65,13 @@ def compare_with_file(
         wanted = _evaluated(meaning, {name: _flushed(array) for name, array in inputs.items()}, batch)
     except NotEvaluatedError as error:
         return own_reading(f"{EVALUATOR} stops: {error}")
+    tolerance = max(meaning.evaluator.tolerance, TOLERANCES["FLOAT16"] if half else 0.0)
     worst, reason = VerificationFacts(True, 0.0, 0.0), ""
     for name, array in wanted.items():
         if outputs[name].shape != array.shape:
             shapes = f"{list(outputs[name].shape)}, which differs from {list(array.shape)}"
             return FileComparison(EVALUATOR, f"output '{name}' has shape {shapes}", VerificationFacts(False, 0.0, 0.0))
-        facts = _compared(outputs[name], array, meaning.evaluator.tolerance)
+        facts = _compared(outputs[name], array, tolerance)
         if not facts.passed and not reason:
             reason = f"output '{name}' differs"
         ratios = [one.max_error / one.bound if one.bound else one.max_error for one in (facts, worst)]

@@ -241,7 +241,8 @@ def run_iteration(
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
     file = own_reading(why_own) if meaning is not None else None
     if evaluated:
-        file = None if execution.partial else compare_with_file(network, read, outputs, wanted.batch)
+        half = sparse or settings.weights == "float16"  # bundles of the engine hold FP16
+        file = None if execution.partial else compare_with_file(network, read, outputs, wanted.batch, half)
         if file is not None and file.verification is not None and not file.verification.passed:
             reporter.say(f"{network.source}: {file.reason} from what {file.compared_with} gives")
     return NetworkRecord(
