@@ -243,6 +243,7 @@ def test_the_batch_may_be_another_than_the_file_has(tmp_path: Path) -> None:
         (["N", 4], lambda w: w.node("Softmax", "image", axis=0), r"\(Softmax\) computes along axis 0"),
         (["N", 4], lambda w: w.node("ReduceMean", "image", axes=[0]), r"\(ReduceMean\) computes along axis 0"),
         ([10, 4], lambda w: w.node("Softmax", "image", axis=0), r"\(Softmax\) computes along axis 0"),
+        (["N", 2, 4], lambda w: w.node("Reshape", "image", numbers(w, 1, 8)), r"makes \[1, 8\] of \[N, 2, 4\], which"),
     ],
 )  # fmt: skip
 def test_a_batch_along_an_axis_that_is_none_is_refused(

@@ -98,6 +98,17 @@ class BatchedNode:
         raise BatchAxisError(f"its input {number} is stored with a value for each image")
 
 
+def format_images(shape: Shape, images: int) -> str:
+    """Return a shape with all images as text; N is their number where the file leaves it open."""
+    sizes = [
+        f"{size // images if size > images else ''}N"
+        if images == ANY_NUMBER and size and size % images == 0
+        else str(size)
+        for size in shape
+    ]
+    return f"[{', '.join(sizes)}]"
+
+
 def with_images(shape: Shape, axis: int, images: int) -> Shape:
     """Return a shape of a batch of one with so many images."""
     return (*shape[:axis], images * shape[axis], *shape[axis + 1 :])
@@ -151,7 +162,8 @@ def _view(batched: BatchedNode, shape: Shape) -> int:
     for place, size in enumerate(shape):
         if prod(shape[:place]) == outer and size > 0 and size % images == 0 and prod(shape) == prod(before):
             return place
-    raise BatchAxisError(f"makes {list(shape)} of {list(before)}, which leaves no axis of {images} images")
+    made, given = (format_images(shape, images) for shape in (shape, before))
+    raise BatchAxisError(f"makes {made} of {given}, which keeps no axis of the images")
 
 
 def _reshape(batched: BatchedNode) -> CarriedBatch:
