@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,10 @@ from workloads.networks.onnx_node import (
 from workloads.networks.onnx_nodes import READERS
 from workloads.networks.onnx_patterns import PatternFinder
 from workloads.networks.onnx_recurrent import GATES, unrolled
+from workloads.networks.onnx_stored import StoredTensors, attributes_of, external_file, type_name
 from workloads.networks.onnx_volumes import convolved_volume, is_volume
 from workloads.networks.tensor import Shape, elements
 
-MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
-# a stored float tensor that these give is the same parameter under another shape
-VIEWS = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast", "Transpose")
 OPERATORS = frozenset({*READERS, *GATES})
 # operators all of whose inputs but the first are weights
 WEIGHTED = (
@@ -68,7 +66,6 @@ WEIGHTED = (
     "GroupNormalization",
 )  # fmt: skip
 NAMED_AT_MOST = 4  # nodes of an operator, in a message
-PACKED = ((2, "INT2"), (4, "INT4"), (4, "FLOAT4"), (6, "FLOAT6"))  # bits of a value, by a part of the type's name
 SEQUENCE_BATCH = 1  # axis of the batch where inputs are steps × batch × features, as PyTorch has sequences
 
 
@@ -129,13 +126,6 @@ def _no_text(message: Any) -> bytes | None:
     return None
 
 
-def _external(tensor: Any) -> str | None:
-    """Return the file beside the network's that holds the tensor's data; None if the network's file holds them."""
-    if tensor.data_location != tensor.EXTERNAL:
-        return None
-    return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-
-
 @dataclass(frozen=True)
 class _UnsupportedNode:
     """An unsupported node."""
@@ -158,10 +148,8 @@ class _GraphReader:
     batch_axis: the axis of the inputs to take for the batch; BatchAxisError is raised where that is not one. None: no
     axis is the batch, for the reason `why_whole`, and shapes are the file's.
 
-    at: for each computed tensor, the layer or the input that it is the output of; same: a stored tensor under another
-    name, with whether it is transposed; images: their number in the file, 0 where no axis is followed; axes: for each
-    computed tensor the axis of the images; dependent: values with all images of stored tensors that depend on their
-    number.
+    at: for each computed tensor, the layer or the input that it is the output of; images: their number in the file, 0
+    where no axis is followed; axes: for each computed tensor the axis of the images.
     """
 
     def __init__(
@@ -171,40 +159,29 @@ class _GraphReader:
         self.source, self.onnx, self.model, self.graph, self.skip = source, onnx, model, model.graph, skip
         self.batch_axis, self.why_whole, self.values = batch_axis, why_whole, values
         self.images, self.axes = 0, dict[str, int]()
-        self.dependent: dict[str, np.ndarray] = {}
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
-        self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
         self.folder, self.batch = Path(source).parent, None
-        self.folded = dict(values)
-        self.floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-        self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in self.floats}
-        self.trained |= {name for name, array in values.items() if array.dtype.kind == "f"}
+        self.stored = StoredTensors(model, source, onnx, values)
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
         self.readers.update(output.name for output in self.graph.output)
         self.at: dict[str, str] = {}
         self.shapes: dict[str, Shape] = {}
-        self.same: dict[str, tuple[str, bool]] = {}
         self.layers: list[LayerDescription] = []
         self.image_shapes: dict[str, Shape] = {}  # of inputs and layers
         self.names: set[str] = set()
         self.parameters: dict[tuple[str, str], tuple[Parameter, Shape]] = {}
         self.inputs: dict[str, Shape] = {}
         self.missing: list[_UnsupportedNode] = []
-        # stored tensors whose values are not there, by name: their shapes
-        self.absent: dict[str, Shape] = {}
-        self.absent_files: set[str] = set()
         self.unread, self.unknown = 0, set[str]()  # tensors of a shape that is not known, nodes that read them
         self.inferred: dict[str, Shape] | None = None
 
     def described(self) -> NetworkDescription:
         """Read all nodes and return the network."""
-        self._check_external()
-        for name, tensor in self.initializers.items():
-            self._check_length(name, tensor)
+        self.stored.check()
         self._weights_among_inputs()
         self.inputs = self._inputs()
-        patterns = PatternFinder(self.graph.node, [output.name for output in self.graph.output], self._number)
+        patterns = PatternFinder(self.graph.node, [output.name for output in self.graph.output], self.stored.number)
         formulas = patterns.formulas()
         inner = {name for _, _, taken in formulas.values() for name in taken} - set(formulas)
         for node in self.graph.node:
@@ -219,7 +196,9 @@ class _GraphReader:
         used = {name for layer in self.layers for name in layer.inputs}
         inputs = {name: shape for name, shape in self.inputs.items() if name in used} or self.inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
-        places = {place for place in map(_external, self.initializers.values()) if place} - self.absent_files
+        places = {
+            place for place in map(external_file, self.stored.initializers.values()) if place
+        } - self.stored.absent_files
         files = tuple(sorted(self.folder / place for place in places))
         return NetworkDescription(
             name,
@@ -236,7 +215,7 @@ class _GraphReader:
 
     def _meaning(self, inputs: Mapping[str, Shape], outputs: Mapping[str, str]) -> NetworkFileMeaning:
         """Return what the file's inputs and outputs are, and its second reader."""
-        why_not = "parts of it are left out" if self.missing else "weights have no values" if self.absent else ""
+        why_not = "parts of it are left out" if self.missing else "weights have no values" if self.stored.absent else ""
         return NetworkFileMeaning(
             inputs={name: self._file_tensor(name) for name in inputs if name in self.shapes},
             outputs={name: self._file_tensor(name) for name in outputs},
@@ -293,10 +272,16 @@ class _GraphReader:
     def _made_up_weights(self) -> tuple[str, ...]:
         """Say which parameters have no values in the file."""
         used = {parameter.name for parameter, _ in self.parameters.values()}
-        absent = [name for name in self.absent if name in {self.same.get(one, (one, False))[0] for one in used}]
+        absent = [
+            name for name in self.stored.absent if name in {self.stored.same.get(one, (one, False))[0] for one in used}
+        ]
         if not absent:
             return ()
-        where = f" (data in {', '.join(sorted(self.absent_files))}: no such file)" if self.absent_files else ""
+        where = (
+            f" (data in {', '.join(sorted(self.stored.absent_files))}: no such file)"
+            if self.stored.absent_files
+            else ""
+        )
         names = ", ".join(f"'{name}'" for name in absent[:NAMED_AT_MOST])
         more = f" and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
         return (f"weights without values{where}: {names}{more}: made up",)
@@ -314,9 +299,9 @@ class _GraphReader:
     def _trains(self, node: Any) -> bool:
         """Tell whether a node is in training mode."""
         if node.op_type == "BatchNormalization":
-            return bool(self._attributes(node).get("training_mode", 0))
-        if node.op_type == "Dropout" and len(node.input) > 2 and self._shape(node.input[2]) is not None:
-            return bool(self._array(node.input[2]))
+            return bool(attributes_of(self.onnx, node).get("training_mode", 0))
+        if node.op_type == "Dropout" and len(node.input) > 2 and self.stored.shape(node.input[2]) is not None:
+            return bool(self.stored.array(node.input[2]))
         return False
 
     def _operations(self, layer: LayerDescription) -> int:
@@ -338,19 +323,6 @@ class _GraphReader:
                 raise UserError(f"{self.source}: output '{name}': no layer has it as its first output")
         return {name: layer for name, layer in declared.items() if layer is not None}
 
-    def _check_external(self) -> None:
-        """Note initializers whose file is not there; raise UserError where that is not beside or below this one."""
-        for name, tensor in self.initializers.items():
-            place = _external(tensor)
-            if place is None:
-                continue
-            where = f"{self.source}: initializer '{name}': its data are in '{place}'"
-            if not place or PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
-                raise UserError(f"{where}: must be a file beside or below the network's")
-            if not (self.folder / place).is_file():
-                self.absent[name] = tuple(tensor.dims)
-                self.absent_files.add(place)
-
     def _weights_among_inputs(self) -> None:
         """Note inputs of the graph that only ever are weights: files are written without values, too."""
         places: dict[str, set[bool]] = {}
@@ -361,16 +333,20 @@ class _GraphReader:
             kind = value.type.tensor_type
             sizes = tuple(dim.dim_value for dim in kind.shape.dim)
             whole = kind.elem_type == self.onnx.TensorProto.FLOAT and sizes and min(sizes) > 0
-            known = value.name in self.initializers or value.name in self.folded
+            known = value.name in self.stored.initializers or value.name in self.stored.folded
             if not known and places.get(value.name) == {True} and whole:
-                self.absent[value.name] = sizes
-                self.trained.add(value.name)
+                self.stored.absent[value.name] = sizes
+                self.stored.trained.add(value.name)
 
     def _inputs(self) -> dict[str, Shape]:
         inputs = {}
         whole = (self.onnx.TensorProto.INT64, self.onnx.TensorProto.INT32)
         for value in self.graph.input:
-            if value.name in self.initializers or value.name in self.absent or value.name in self.folded:
+            if (
+                value.name in self.stored.initializers
+                or value.name in self.stored.absent
+                or value.name in self.stored.folded
+            ):
                 continue
             where = f"{self.source}: input '{value.name}'"
             kind = value.type.tensor_type
@@ -378,8 +354,8 @@ class _GraphReader:
                 kind.elem_type in whole and self._chooses(value.name)
             ):
                 raise UserError(
-                    f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT, or whole numbers"
-                    " that choose rows of a table (Gather)"
+                    f"{where}: type {type_name(self.onnx, kind.elem_type)} is not allowed: must be FLOAT, or whole"
+                    " numbers that choose rows of a table (Gather)"
                 )
             if not 1 <= len(kind.shape.dim) <= MOST_INPUT_AXES + 1:
                 raise UserError(
@@ -436,29 +412,6 @@ class _GraphReader:
             (node.op_type == "Gather" and list(node.input)[1:] == [name]) or node.op_type == "Shape" for node in nodes
         )
 
-    def _type_name(self, number: int) -> str:
-        known = {n: name for name, n in self.onnx.TensorProto.DataType.items()}
-        return str(known.get(number, number))
-
-    def _number(self, name: str) -> float | None:
-        """Return the value of a stored tensor of one element, also of a Constant node; None for other tensors."""
-        if name not in self.initializers and name not in self.folded:
-            node = next((one for one in self.graph.node if name in one.output and one.op_type == "Constant"), None)
-            if node is None:
-                return None
-            try:
-                array = self.onnx.numpy_helper.to_array(self._constant(self._attributes(node)))
-            except (UnsupportedNodeError, ValueError, TypeError, AttributeError):
-                return None
-        elif elements(self._shape(name) or ()) != 1 or name in self.absent:
-            return None
-        else:
-            array = self._array(name)
-        return float(array.reshape(-1)[0]) if array.size == 1 and array.dtype.kind in "fiu" else None
-
-    def _attributes(self, proto: Any) -> dict[str, Any]:
-        return {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
-
     def _read(self, proto: Any, formula: tuple[str, str, set[str]] | None) -> None:
         """Make layers of a node, or note what it says of other tensors; raise UserError for a damaged one."""
         operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
@@ -500,14 +453,16 @@ class _GraphReader:
 
     def _known_shape(self, name: str) -> Shape | None:
         """Return the shape of any tensor as far as it is known."""
-        found = self.shapes.get(name) or self._shape(name)
+        found = self.shapes.get(name) or self.stored.shape(name)
         return found if found is not None else self._shapes_by_onnx().get(name)
 
     def _guessed(self, proto: Any) -> int:
         """Return the operations of a node that is not supported: of what multiplies with stored tensors as many as its
         products have, else one for each value that it gives, or reads where that is not known.
         """
-        weights = sum(elements(self._shape(name) or ()) for name in proto.input if len(self._shape(name) or ()) > 1)
+        weights = sum(
+            elements(self.stored.shape(name) or ()) for name in proto.input if len(self.stored.shape(name) or ()) > 1
+        )
         result = self._known_shape(proto.output[0]) if proto.output else None
         given = self._known_shape(proto.input[0]) if proto.input else None
         if weights and proto.op_type == "ConvTranspose" and given:
@@ -535,20 +490,20 @@ class _GraphReader:
                 self.axes[name] = self.batch_axis or 0
 
     def _note(self, proto: Any, operator: str, name: str, formula: tuple[str, str, set[str]] | None) -> None:
-        attributes = self._attributes(proto)
+        attributes = attributes_of(self.onnx, proto)
         inputs, outputs = tuple(proto.input), tuple(proto.output)
         if operator == "Constant":
-            self.initializers[outputs[0]] = self._constant(attributes)
+            self.stored.initializers[outputs[0]] = self.stored.constant(attributes)
             return
-        if operator in ("Identity", "Transpose") and self._shape(inputs[0]) is not None:
+        if operator in ("Identity", "Transpose") and self.stored.shape(inputs[0]) is not None:
             turned = operator == "Transpose"
             if not turned or (
-                len(self._shape(inputs[0]) or ()) == 2 and list(attributes.get("perm", [1, 0])) == [1, 0]
+                len(self.stored.shape(inputs[0]) or ()) == 2 and list(attributes.get("perm", [1, 0])) == [1, 0]
             ):
-                stored, transposed = self.same.get(inputs[0], (inputs[0], False))
-                self.same[outputs[0]] = stored, transposed != turned
-                if inputs[0] in self.trained:
-                    self.trained.add(outputs[0])
+                stored, transposed = self.stored.same.get(inputs[0], (inputs[0], False))
+                self.stored.same[outputs[0]] = stored, transposed != turned
+                if inputs[0] in self.stored.trained:
+                    self.stored.trained.add(outputs[0])
                 return
         if operator in ("Shape", "Size") and inputs[0] in self.shapes:
             taken = slice(attributes.get("start", 0), attributes.get("end"))
@@ -558,13 +513,13 @@ class _GraphReader:
             values = [
                 np.array(shape[taken] if operator == "Shape" else prod(shape[taken]), np.int64) for shape in shapes
             ]
-            self._keep(outputs[0], values[0], values[-1])
+            self.stored.keep(outputs[0], values[0], values[-1])
             return
-        if operator == "If" and self._shape(inputs[0]) is not None:
+        if operator == "If" and self.stored.shape(inputs[0]) is not None:
             self._take_branch(proto, attributes)
             return
-        if all(not one or self._shape(one) is not None for one in inputs) and proto.domain in ("", "ai.onnx"):
-            self._fold(proto, operator)
+        if all(not one or self.stored.shape(one) is not None for one in inputs) and proto.domain in ("", "ai.onnx"):
+            self.stored.fold(proto, operator)
             return
         if formula is not None:
             made: OnnxLayer | InputAlias = OnnxLayer(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
@@ -582,10 +537,10 @@ class _GraphReader:
             outputs=outputs,
             attributes=Attributes(attributes),
             opset=self.opset,
-            stored=self._shape,
-            array=self._array,
+            stored=self.stored.shape,
+            array=self.stored.array,
             computed=self.shapes.get,
-            trained=self.trained.__contains__,
+            trained=self.stored.trained.__contains__,
         )
         node, carried = self._carried(node, name)
         if operator in GATES:
@@ -628,78 +583,42 @@ class _GraphReader:
         # what the rule looks at is not thereby read
         twin = replace(node, attributes=Attributes(node.attributes.values_by_name))
         try:
-            carried = carry_batch(BatchedNode(twin, self.images, self.axes, self.dependent))
+            carried = carry_batch(BatchedNode(twin, self.images, self.axes, self.stored.dependent))
         except BatchAxisError as error:
             raise BatchAxisError(f"node '{name}' ({node.operator}) {error}") from None
         inputs = [*node.inputs, *[""] * (max(carried.constants, default=-1) + 1 - len(node.inputs))]
         for number, array in carried.constants.items():
             constant = f"{node.outputs[0]}.{number}.of_an_image"
-            self.folded[constant] = array
-            if inputs[number] in self.trained:
-                self.trained.add(constant)
+            self.stored.folded[constant] = array
+            if inputs[number] in self.stored.trained:
+                self.stored.trained.add(constant)
             inputs[number] = constant
         return replace(node, inputs=tuple(inputs)), carried
 
-    def _keep(self, name: str, array: np.ndarray, with_all: np.ndarray) -> None:
-        """Keep a constant; with_all: its value with all images."""
-        self.folded[name] = array
-        if not np.array_equal(array, with_all):
-            self.dependent[name] = with_all
-
     def _take_branch(self, proto: Any, attributes: Mapping[str, Any]) -> None:
         """Read the nodes of the branch of an `If` that its condition, which is stored, chooses."""
-        condition = self._array(proto.input[0])
-        if proto.input[0] in self.dependent or condition.size != 1:
+        condition = self.stored.array(proto.input[0])
+        if proto.input[0] in self.stored.dependent or condition.size != 1:
             raise UnsupportedNodeError("its condition must be one value that does not depend on the batch")
         branch = attributes["then_branch" if condition.reshape(-1)[0] else "else_branch"]
-        self.initializers |= {tensor.name: tensor for tensor in branch.initializer}
+        self.stored.initializers |= {tensor.name: tensor for tensor in branch.initializer}
         for tensor in branch.initializer:
-            self._check_length(tensor.name, tensor)
-            if tensor.data_type in self.floats:
-                self.trained.add(tensor.name)
+            self.stored.check_length(tensor.name, tensor)
+            if tensor.data_type in self.stored.floats:
+                self.stored.trained.add(tensor.name)
         self.readers.update(name for node in branch.node for name in node.input)
         self.readers.update(output.name for output in branch.output)
         for node in branch.node:
             self._read(node, None)
         for output, inner in zip(proto.output, (one.name for one in branch.output), strict=True):
-            if self._shape(inner) is not None:
-                self.same[output] = self.same.get(inner, (inner, False))
+            if self.stored.shape(inner) is not None:
+                self.stored.same[output] = self.stored.same.get(inner, (inner, False))
             elif inner in self.at:
                 self.at[output], self.shapes[output] = self.at[inner], self.shapes[inner]
                 if self.images:
                     self.axes[output] = self.axes[inner]
             else:
                 self.unknown.add(output)
-
-    def _fold(self, proto: Any, operator: str) -> None:
-        """Compute a node whose inputs are all stored."""
-        reference = importlib.import_module("onnx.reference")
-        helper = self.onnx.helper
-        if any(attribute.HasField("g") for attribute in proto.attribute):
-            raise UnsupportedNodeError(f"operator {operator} has a graph of its own, which is not read")
-        names = [name for name in proto.input if name]
-        feeds = {name: self._array(name) for name in names}
-        none = [helper.make_empty_tensor_value_info(name) for name in dict.fromkeys(names)]
-        results = [helper.make_empty_tensor_value_info(name) for name in proto.output if name]
-        graph = helper.make_graph([proto], "one", none, results)
-        model = helper.make_model(graph, opset_imports=list(self.model.opset_import))
-        with_all = {name: self.dependent.get(name, array) for name, array in feeds.items()}
-        try:
-            arrays = reference.ReferenceEvaluator(model).run(None, feeds)
-            depends = any(name in self.dependent for name in names)
-            arrays_with_all = reference.ReferenceEvaluator(model).run(None, with_all) if depends else arrays
-        except Exception as error:  # of the package's many functions
-            said = str(error).splitlines()[0] if str(error) else ""
-            raise UnsupportedNodeError(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
-        named = [name for name in proto.output if name]
-        for output, array, whole in zip(named, arrays, arrays_with_all, strict=True):
-            array = np.asarray(array)
-            if array.size > MOST_FOLDED:
-                raise UnsupportedNodeError(f"gives {array.size} constant values: at most {MOST_FOLDED}")
-            self._keep(output, array, np.asarray(whole))
-            first = proto.input[0] if proto.input else ""
-            if operator in VIEWS and first in self.trained and array.size == feeds[first].size:
-                self.trained.add(output)
 
     def _finish(self, name: str, output: str, made: OnnxLayer | InputAlias) -> None:
         """Enter what a node gives: a tensor of a layer, or one that is there already."""
@@ -721,7 +640,7 @@ class _GraphReader:
         expects = {}
         free = self._free(name)
         for role, parameter in made.parameters.items():
-            shape = self._shape(parameter.name) or ()
+            shape = self.stored.shape(parameter.name) or ()
             shape = parameter.shape or (shape[::-1] if parameter.transposed else shape)
             expects[role] = shape
             self.parameters[free, role] = parameter, shape
@@ -774,13 +693,13 @@ class _GraphReader:
         """Add a node's bias to the product before it, where the node does only that; tell whether it was so."""
         if operator != "Add" or len(node.inputs) != 2 or node.attributes.ignored():
             return False
-        constant = [one for one in node.inputs if self._shape(one) is not None]
+        constant = [one for one in node.inputs if self.stored.shape(one) is not None]
         others = [one for one in node.inputs if one in self.at]
         last = self.layers[-1] if self.layers else None
         if len(constant) != 1 or len(others) != 1 or last is None or self.at[others[0]] != last.name:
             return False
-        shape, before = self._shape(constant[0]), self.shapes[others[0]]
-        whole = constant[0] in self.trained and self.readers[others[0]] == 1 and last.kind == "fully_connected"
+        shape, before = self.stored.shape(constant[0]), self.shapes[others[0]]
+        whole = constant[0] in self.stored.trained and self.readers[others[0]] == 1 and last.kind == "fully_connected"
         if not whole or last.values["bias"] or shape != (last.values["outputs"],) or before[-1] != shape[0]:
             return False
         self.layers[-1] = LayerDescription(
@@ -789,18 +708,6 @@ class _GraphReader:
         self.parameters[last.name, "bias"] = Parameter(constant[0]), shape
         self.at[node.outputs[0]], self.shapes[node.outputs[0]] = last.name, before
         return True
-
-    def _constant(self, attributes: Mapping[str, Any]) -> Any:
-        """Return the tensor of a Constant node."""
-        if "value" in attributes:
-            self._check_length("value", attributes["value"])
-            return attributes["value"]
-        plain = [
-            v for name, v in attributes.items() if name in ("value_int", "value_ints", "value_float", "value_floats")
-        ]
-        if not plain:
-            raise UnsupportedNodeError("holds no numbers: must have value, value_int(s) or value_float(s)")
-        return self.onnx.numpy_helper.from_array(np.array(plain[0]))
 
     def _free(self, name: str) -> str:
         """Return `name`, with a number after it if a layer has that name already: nodes need no name, and may share
@@ -811,69 +718,12 @@ class _GraphReader:
             free, number = f"{name}.{number}", number + 1
         return free
 
-    def _shape(self, name: str) -> Shape | None:
-        """Return the shape of a stored tensor; None for a name that no stored tensor has."""
-        stored, transposed = self.same.get(name, (name, False))
-        if stored in self.folded:
-            shape = self.folded[stored].shape
-        elif stored in self.absent:
-            shape = self.absent[stored]
-        elif stored in self.initializers:
-            shape = tuple(self.initializers[stored].dims)
-        else:
-            return None
-        return shape[::-1] if transposed else shape
-
-    def _array(self, name: str) -> np.ndarray:
-        """Return the values of a stored tensor."""
-        stored, transposed = self.same.get(name, (name, False))
-        array = self.folded.get(stored)
-        if stored in self.absent:
-            raise UnsupportedNodeError(f"the values of '{stored}' are needed, and are not there")
-        if array is None:
-            array = self._values_of(stored, self.initializers[stored])
-        return array.T if transposed else array
-
-    def _values_of(self, name: str, tensor: Any) -> np.ndarray:
-        """Return the values of the file's tensor; raise UserError where it does not hold as many as its shape."""
-        try:
-            return np.asarray(self.onnx.numpy_helper.to_array(tensor, str(self.folder)))
-        except (ValueError, TypeError) as error:
-            raise UserError(
-                f"{self.source}: stored tensor '{name}' of {list(tensor.dims)}, {self._type_name(tensor.data_type)}:"
-                f" its data do not fit its shape and type: {error}"
-            ) from None
-
-    def _check_length(self, name: str, tensor: Any) -> None:
-        """Raise UserError where a stored tensor does not hold as many values as its shape has."""
-        if name in self.absent:
-            return
-        place = _external(tensor)
-        if place is None and not tensor.HasField("raw_data"):
-            self._values_of(name, tensor)
-            return
-        kind = self._type_name(tensor.data_type)
-        packed = next((bits for bits, text in PACKED if text in kind), 0)
-        bits = packed or 8 * self.onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-        needed = -(-bits * prod(tensor.dims) // 8)
-        if place is None:
-            size, where = len(tensor.raw_data), ""
-        else:
-            told = {entry.key: entry.value for entry in tensor.external_data}
-            rest = max(0, (self.folder / place).stat().st_size - int(told.get("offset", 0)))
-            size, where = min(int(told.get("length", needed)), rest), f" in '{place}'"
-        if size < needed or (place is None and size > needed):
-            raise UserError(
-                f"{self.source}: stored tensor '{name}' of {list(tensor.dims)}, {self._type_name(tensor.data_type)}:"
-                f" holds {size} bytes{where}; its shape needs {needed}"
-            )
-
     def _value(self, layer: str, role: str) -> np.ndarray:
         """Return the values of a layer's parameter; raise KeyError where the file has none."""
         parameter, shape = self.parameters[layer, role]
-        if self.same.get(parameter.name, (parameter.name, False))[0] in self.absent:
+        if self.stored.same.get(parameter.name, (parameter.name, False))[0] in self.stored.absent:
             raise KeyError(parameter.name)
-        array = self._array(parameter.name)
+        array = self.stored.array(parameter.name)
         array = array if parameter.taken is None else parameter.taken(array)
         array = array.T if parameter.transposed else array
         if parameter.factor != 1.0:
