@@ -260,12 +260,23 @@ def test_a_batch_along_an_axis_that_is_none_is_refused(
     )
 
 
-def test_what_needs_a_batch_says_which_node_has_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "node",
+    [
+        lambda w: w.node("Conv", "image", w.stored(3, 3, 3, 3), pads=[1] * 4),
+        lambda w: w.node("ConvTranspose", "image", w.stored(3, 3, 3, 3), pads=[1] * 4),
+        lambda w: w.node("MaxPool", "image", kernel_shape=[1, 1]),
+        lambda w: w.node("GlobalAveragePool", "image"),
+        lambda w: w.node("LRN", "image", size=3),
+        lambda w: w.norm("image", 3),
+        lambda w: w.node("InstanceNormalization", "image", w.stored(3), w.stored(3)),
+    ],
+)
+def test_what_needs_a_batch_says_which_node_has_none(node: Callable[[Writer], str], tmp_path: Path) -> None:
     w = Writer([4, 3, 6, 6])
-    x = w.node("Softmax", w.conv("image", 3, 2, 3), axis=0, name="mixing")
-    with pytest.raises(
-        UserError, match=r"\(Conv\): an input of \[4, 3, 6, 6\]: must be.*'mixing' \(Softmax\) computes"
-    ):
+    x = w.node("Softmax", node(w), axis=0, name="mixing")
+    said = r"an input of \[4, 3, 6, 6\]: must be batch.*'mixing' \(Softmax\) computes along axis 0"
+    with pytest.raises(UserError, match=said):
         load_network(saved(w, tmp_path, x))
 
 

@@ -31,6 +31,9 @@ class Lrn(LayerKind):
 
     @classmethod
     def from_onnx(cls, node: Node) -> OnnxLayer:
+        shape = node.shape()
+        if shape[0] != 1 or len(shape) < 3:
+            raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
         layer = super().from_onnx(node)
         return replace(layer, values={"size": int(node.attributes["size"]), **layer.values})
 
