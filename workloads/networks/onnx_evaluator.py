@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from workloads.networks.onnx_definitions import corrected_operators
+
 # largest difference, as a share of the output's largest value, by the file's shortest floating-point type: sums of a
 # network of hundreds of layers in another order stay below the first; everything is computed in FP32, so that a file's
 # rounding to shorter types is missing
@@ -74,12 +76,10 @@ class FileEvaluator:
             onnx.external_data_helper.load_external_data_for_model(model, str(self.folder))
         opset = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=1)
         _for_inference(model.graph)
-        if opset >= 13:
-            return reference.ReferenceEvaluator(model)
-        for node in model.graph.node:
-            if node.op_type == "Softmax" and not any(one.name == "axis" for one in node.attribute):
+        for node in model.graph.node:  # the evaluator has the default of later versions
+            if opset < 13 and node.op_type == "Softmax" and not any(one.name == "axis" for one in node.attribute):
                 node.attribute.append(onnx.helper.make_attribute("axis", 1))
-        return reference.ReferenceEvaluator(model, new_ops=[_flattening_softmax()])
+        return reference.ReferenceEvaluator(model, new_ops=list(corrected_operators(opset)))
 
 
 def _for_inference(graph: Any) -> None:
@@ -93,17 +93,3 @@ def _for_inference(graph: Any) -> None:
                 del node.output[1:]
         elif node.op_type == "Dropout" and len(node.input) > 2:
             del node.input[2:]
-
-
-def _flattening_softmax() -> Any:
-    """Return the operator Softmax as it is before opset 13, which the evaluator has only as it is since: the input is a
-    matrix whose columns are the axes from `axis` on.
-    """
-    op_run = importlib.import_module("onnx.reference.op_run").OpRun
-
-    def run(self: Any, x: np.ndarray, axis: int) -> tuple[np.ndarray]:
-        rows = x.reshape(int(np.prod(x.shape[: axis % x.ndim])), -1)
-        terms = np.exp(rows - rows.max(axis=1, keepdims=True))
-        return ((terms / terms.sum(axis=1, keepdims=True)).reshape(x.shape).astype(x.dtype),)
-
-    return type("Softmax", (op_run,), {"_run": run, "op_domain": ""})
