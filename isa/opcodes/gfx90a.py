@@ -1,13 +1,14 @@
 """GFX90A: one file of 512 registers, doubles in the matrix unit, pairs of FP32 (AMD CDNA 2 ISA manual).
 
 Memory instructions may have accumulation registers for data (bit ACC), C and D of a matrix product vector registers.
-SCC asks for coherence with other devices. Gone: samplers, LDS operations between two of its words, the data share of
-the whole GPU but for its barriers. Doubles have the full rate (LLVM: SIDPGFX90AFullSpeedModel).
+SCC asks for coherence with other devices. Gone: samplers but for image_sample, LDS operations between two of its words,
+the data share of the whole GPU but for its barriers. Doubles have the full rate (LLVM: SIDPGFX90AFullSpeedModel).
 """
 
 from isa.opcodes.base import BASE
 from isa.opcodes.extension import Extension
 from isa.opcodes.formats import layout
+from isa.opcodes.gfx9 import EXTENSION as GFX9
 from isa.opcodes.gfx908 import ROWS
 from isa.opcodes.opcode import EIGHTH_RATE, FULL_RATE, HALF_RATE, SIXTEENTH_RATE, Opcode
 from isa.opcodes.table import read_rows
@@ -25,7 +26,7 @@ def _matrix(opcode: Opcode) -> Opcode:
 
 def _gone(opcode: Opcode) -> bool:
     """Tell whether the GPU lacks one of the first generation's instructions."""
-    sampler = opcode.encoding == "mimg" and "ssamp" in opcode.operands
+    sampler = opcode.encoding == "mimg" and "ssamp" in opcode.operands and opcode.mnemonic != "image_sample"
     return sampler or "_src2_" in opcode.mnemonic or opcode.mnemonic == "ds_ordered_count"
 
 
@@ -35,7 +36,7 @@ _OTHERS = tuple(opcode for opcode in _OWN if "matrix" not in opcode.flags)
 EXTENSION = Extension(
     "gfx90a",
     rows=(*(_matrix(opcode) for opcode in (*ROWS, *_OWN) if "matrix" in opcode.flags), *_OTHERS),
-    removed=tuple((opcode.encoding, opcode.number) for opcode in BASE.rows if _gone(opcode)),
+    removed=tuple((opcode.encoding, opcode.number) for opcode in (*BASE.rows, *GFX9.rows) if _gone(opcode)),
     formats={
         **dict.fromkeys(("flat", "global", "scratch"), layout(2, _FLAT)),
         "ds": layout(2, "op:17:8 acc:25:1 gds:16:1 offset1:8:8 offset0:0:8 vdst:56:8 data1:48:8 data0:40:8 addr:32:8"),
@@ -44,7 +45,7 @@ EXTENSION = Extension(
         "mimg": layout(
             2,
             "op:18:7 slc:25:1 lwe:17:1 acc:16:1 a16:15:1 da:14:1 glc:13:1 unrm:12:1 dmask:8:4 scc:7:1"
-            " d16:63:1 srsrc:48:5 vdata:40:8 vaddr:32:8",
+            " d16:63:1 ssamp:53:5 srsrc:48:5 vdata:40:8 vaddr:32:8",
         ),
     },
     rates=dict.fromkeys((HALF_RATE, EIGHTH_RATE, SIXTEENTH_RATE), FULL_RATE),
