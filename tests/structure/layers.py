@@ -250,7 +250,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
     "gpusim.lab": 18_400,
-    "isa": 20_200,
+    "isa": 20_250,
     "memory": 8_800,
     "spartan": 2_950,
     "workloads": 20_100,
