@@ -27,6 +27,14 @@ def _with_guard(end: int) -> int:
     return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
 
 
+def successive_addresses(sizes: Sequence[int]) -> list[int]:
+    """Return the addresses that an empty device memory gives to allocations of these sizes in bytes, in order."""
+    ends = [GUARD_BYTES]
+    for size_bytes in sizes:
+        ends.append(_with_guard(ends[-1] + size_bytes))
+    return [VIRTUAL_BASE + start for start in ends[:-1]]
+
+
 @dataclass(frozen=True)
 class Allocation:
     """A named range of device memory: `address` and `size_bytes`."""

@@ -246,7 +246,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.model": 8_050,
     "gpusim.config": 2_600,
     "gpusim.results": 11_200,
-    "gpusim.jobs": 12_300,
+    "gpusim.jobs": 12_700,
     "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
     "gpusim.lab": 18_400,

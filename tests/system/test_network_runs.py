@@ -27,9 +27,11 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.networks import steps as steps_module
+from gpusim.jobs.networks.contents import fill_arrays
 from gpusim.jobs.networks.job import describe_network_run, fill
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.jobs.networks.placement import LaunchPlacement, place_arrays
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, run_iteration
 from gpusim.jobs.networks.steps import run_synthetic
 from gpusim.jobs.networks.storage import Storage, network_plan
@@ -48,6 +50,7 @@ from gpusim.results.store.outcome import build_outcome
 from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.records import stored_run
 from gpusim.results.store.work import RunDescription
+from isa.device_memory import DeviceMemory
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
@@ -58,7 +61,8 @@ from workloads.networks.memory import plan
 from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import TensorRole
 from workloads.operators.activation import ActivationForward
-from workloads.operators.primitive import ReferenceValue
+from workloads.operators.primitive import ReferenceValue, place
+from workloads.operators.tensor import Operand, Tensor
 
 GPU = load_gpu("mi6")
 BATCH = 3
@@ -157,35 +161,66 @@ def own_bytes(array: np.ndarray) -> int:
 CONVOLUTION = [layer("c", "convolution", filters=8, kernel=3, padding=1)]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not take pages back as zeros")
-def test_what_made_up_results_take_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = inference(load_network({"input": [64, 128, 128], "layers": [layer("t", "tanh")]}), 8)
+def alone(described: dict[str, Any], batch: int, number: int = 0) -> tuple[Any, ...]:
+    """An operator of a network's first step, and one of its launches in a memory of its own, filled."""
+    schedule = inference(load_network(described), batch)
     storage = Storage.allocate(network_plan(schedule), GPU)
     (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), IterationSettings())
+    launch = operator.launches[number]
+    placement = place_arrays([(operator, launch)])
+    return operator, launch, placement, placement.allocate(GPU.architecture, 0)
+
+
+def array_in(memory: DeviceMemory, placement: LaunchPlacement, tensor: Tensor) -> np.ndarray:
+    place = placement.find(tensor.address)
+    return Tensor(memory, place.move(tensor.address), tensor.shape, tensor.dtype).array
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not take pages back as zeros")
+def test_what_made_up_results_take_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator, *rest, memory = alone({"input": [64, 128, 128], "layers": [layer("t", "tanh")]}, 8)
     asked: list[Any] = []
     size = operator.work.stored_bytes
 
     def held(limit: int) -> int:
         monkeypatch.setattr(steps_module, "MOST_RESIDENT_BYTES", limit)
-        for array in operator.outputs.values():
-            array[...] = 1
-        steps_module._discarding(operator, lambda progress: bool(asked.append(progress)))(Any)
-        return own_bytes(storage.memory.image)
+        result[...] = 1
+        observe = steps_module._discarding(operator, *rest, memory, lambda progress: bool(asked.append(progress)))
+        observe(Any)
+        return own_bytes(memory.image)
 
+    result = array_in(memory, rest[1], operator.tensors["y"])
     assert held(1 << 40) >= size
     assert held(size) <= 4 << 20 and len(asked) == 2  # the huge pages at its ends have others' bytes too
-    assert not any(array.any() for array in operator.outputs.values())
+    assert not result.any()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not take pages back")
+def test_what_is_given_back_holds_what_it_held_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps_module, "MOST_RESIDENT_BYTES", 0)
+    shape = (4, 64, 128, 128)
+    memory = DeviceMemory(1 << 26)
+    x = Tensor.allocate(memory, Operand(shape), "x")
+    operator = place(ActivationForward("relu", shape), {"x": x, "y": x}, gpu_facts(GPU))
+    (launch,) = operator.launches
+    placement = place_arrays([(operator, launch)])
+    own = placement.allocate(GPU.architecture, 0)
+    fill_arrays(operator, launch, placement, own)
+    array = array_in(own, placement, x)
+    before = array.copy()
+    array[:2] = 0  # results that it has written in place
+    steps_module._discarding(operator, launch, placement, own, lambda _: True)(Any)
+    assert np.array_equal(array[2:], before[2:]) and before.any(), "what it has not read yet is as it was"
 
 
 def test_what_decides_the_time_is_not_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps_module, "MOST_RESIDENT_BYTES", 0)
-    schedule = inference(load_network({"input": [8, 24, 24], "layers": CONVOLUTION}), 1)
-    storage = Storage.allocate(network_plan(schedule), GPU)
-    (operator,) = storage.operators(schedule.steps[0], gpu_facts(GPU), IterationSettings())
-    for tensor in operator.tensors.values():
-        tensor.array[...] = 1
-    steps_module._discarding(operator, lambda _: True)(Any)
-    assert operator.tensors["taps"].array.all() and not operator.tensors["y"].array[0, 1:-1].any()
+    operator, launch, placement, memory = alone({"input": [32, 512, 512], "layers": CONVOLUTION}, 1, number=1)
+    arrays = {name: array_in(memory, placement, operator.tensors[name]) for name in ("taps", "y")}
+    for array in arrays.values():
+        array[...] = 1
+    steps_module._discarding(operator, launch, placement, memory, lambda _: True)(Any)
+    assert arrays["taps"].all() and not arrays["y"][0, 1:-1].any()
 
 
 def test_an_algorithm_by_images_simulates_one_of_them() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
+from gpusim.jobs.networks.execution import estimate_launch_instructions
 from gpusim.jobs.networks.launches import LaunchClass, classify_synthetic_launches
 from gpusim.jobs.networks.run import planned_iteration, selected_layers
 from gpusim.jobs.networks.storage import Storage
@@ -51,6 +52,8 @@ class NetworkLaunch:
     """Class of the launch."""
     asked: LaunchDemand
     """Demand of the launch."""
+    share: float
+    """Its estimated part of the iteration's time, as sampling of networks has it."""
 
     @property
     def kernel(self) -> str:
@@ -99,7 +102,10 @@ def placed_launches(
     for step in planned.schedule.steps:
         if selected is not None and step.layer not in selected:
             continue
-        for operator in storage.operators(step, gpu_facts(settings.gpu), iteration):
+        operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
+        launch_count = sum(len(operator.launches) for operator in operators)
+        share = estimate_launch_instructions([operator.primitive.work for operator in operators], launch_count)
+        for operator in operators:
             past = settings.bypasses_l1(step.layer, step.what)
             classes = classify_synthetic_launches([operator], l1_bypass=past)
             for number, work in enumerate(looked.works(operator, classes)):
@@ -108,7 +114,16 @@ def placed_launches(
                 if past:
                     work = replace(work, missed_lines=work.load_lines)
                 asked = LaunchDemand(work, *moved_bytes(operator, number), fit)
-                found.append(NetworkLaunch(step.layer, step.what, operator.name, classes[number], asked))
+                found.append(
+                    NetworkLaunch(
+                        layer=step.layer,
+                        what=step.what,
+                        operator=operator.name,
+                        one=classes[number],
+                        asked=asked,
+                        share=share,
+                    )
+                )
     return planned, found
 
 

@@ -12,7 +12,7 @@ from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import Correction, LaunchEstimate
 from gpusim.jobs.networks.choice import PASSES, Place, chosen_kinds
-from gpusim.jobs.networks.execution import MOST_ERROR
+from gpusim.jobs.networks.execution import sampling_of_classes
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.run import NetworkRunRequest, is_real, selected_layers
@@ -254,10 +254,10 @@ def estimated_cost(
     if store is None or wanted.fresh or not store.is_file():
         cost = found.cost()
     else:
-        kept, sampling = LaunchCache(store, settings.gpu), settings.sampling
-        asked = None if sampling is None else sampling.model_copy(update={"error": max(MOST_ERROR, sampling.error)})
+        kept = LaunchCache(store, settings.gpu)
+        specs = sampling_of_classes(((placed.one, placed.share) for placed in found.placed), settings.sampling)
         try:
-            cost = found.cost(lambda one: kept.get(one, asked) is not None)
+            cost = found.cost(lambda one: kept.get(one.sampled(specs.get(one))) is not None)
         finally:
             kept.close()
     if is_real(wanted, found.planned):

@@ -105,7 +105,7 @@ def choose(
     except _MeasurementStoppedError:
         return AlgorithmChoices()  # what follows ends by the same interrupt
     exact = {
-        one: replace(facts, sampling=None)
+        one.sampled(None): replace(facts, sampling=None)
         for one, facts in known.items()
         if facts.sampling is None or facts.sampling.method == WHOLE
     }
@@ -185,7 +185,7 @@ def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
     most = max(launch.kernel.vgprs for launch in operator.launches)
     products = [launch for launch in operator.launches if launch.kernel.vgprs == most]
     of_launch, effort = operator.primitive.needed_macs / MACS_OF_INSTRUCTION / len(products), 0.0
-    for one in {launch_class(launch, "", transferable=True): launch for launch in products}.values():
+    for one in {launch_class(operator, launch, "", transferable=True): launch for launch in products}.values():
         at_a_time = gpu.cus * occupancy(one, gpu.cu).workgroups_per_cu
         effort += of_launch * min(1.0, SAMPLED_ROUNDS * at_a_time / prod(one.workgroups))
     return effort

@@ -7,10 +7,10 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import sqrt
+from math import floor, log2, sqrt
 
 import numpy as np
 
@@ -22,18 +22,18 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.kept import LaunchCache, known_whole
+from gpusim.jobs.networks.contents import deciding
+from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import (
     LaunchClass,
     PrecedingLaunch,
-    after,
+    class_after,
     class_of_values,
     classify_synthetic_launches,
-    deciding,
     find_launches_in_l2,
     launch_class,
 )
-from gpusim.jobs.networks.pieces import OperatorLaunches, find_decisive_launches, pieces
+from gpusim.jobs.networks.pieces import OperatorLaunches, pieces
 from gpusim.jobs.networks.sparse import check_operators, check_synthetic_maps
 from gpusim.jobs.networks.steps import (
     CycleLimitError,
@@ -61,6 +61,7 @@ from workloads.operators.operator import OperatorCost
 from workloads.operators.primitive import TensorOperator
 
 MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the time, unless a larger one is asked for
+RUNGS = 2  # errors of classes, for each halving: networks that ask for nearly the same error have estimates in common
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,21 @@ class StepResult:
     @property
     def of_launch(self) -> float:
         """The estimated number of wavefront instructions of one launch of the step."""
-        whole = plain_sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
-        return whole / max(len(self.classes), 1)
+        return estimate_launch_instructions(self.work, len(self.classes))
+
+
+def estimate_launch_instructions(work: Sequence[OperatorCost], launch_count: int) -> float:
+    """Return the estimated number of wavefront instructions of one launch of a step.
+
+    Args:
+        work: of the step's operators.
+        launch_count: of the step.
+
+    Returns:
+        The number.
+    """
+    whole = plain_sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in work)
+    return whole / max(launch_count, 1)
 
 
 Prepared = tuple[tuple[TensorOperator, ...], StepResult]
@@ -201,9 +215,6 @@ class Execution:
         finally:
             self.interrupt.deferred = False
         results = [result for _, result in prepared if self._is_selected(result.step)]
-        if self.how.sampling is not None:
-            confidence = self.how.sampling.confidence
-            self.of_class = {one: known_whole(facts, confidence) for one, facts in self.of_class.items()}
         for result in results:
             if self.how.timing and all(one in self.of_class for one in result.classes):
                 result.facts = combined([self.of_class[one] for one in result.classes])
@@ -265,44 +276,39 @@ class Execution:
         for operator in operators:
             work = operator.primitive.work
             moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
-            for number, launch in enumerate(operator.launches):
+            for number in range(len(operator.launches)):
                 one = classes[len(found)]
                 if self.how.real:
                     found.append(one._replace(after=len(chain), transferable=False))
                 else:
-                    held = find_launches_in_l2(chain, self.gpu.l2.size_kib << 10)
-                    before[len(found)] = held
-                    found.append(one._replace(after=after(held, launch)))
+                    recent = find_launches_in_l2(chain, self.gpu.l2.size_kib << 10)
+                    before[len(found)] = recent
+                    this = PrecedingLaunch(operator, number, one, moved_bytes)
+                    found.append(class_after(recent, this, self.how.launches.perturbation))
                 chain.append(PrecedingLaunch(operator, number, one, moved_bytes))
         return tuple(found), before
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
         """Decide which launches are simulated, each class once, and how precisely."""
-        errors = allotted_errors([result for _, result in prepared], self.how.sampling)
+        shares = [(one, result.of_launch) for _, result in prepared for one in result.classes]
+        specs = sampling_of_classes(shares, self.how.sampling, functional=self.how.real and self._is_warm)
         seen: set[LaunchClass] = set()
-        for operators, result in prepared:
-            # values that later launches or steps depend on are those of all workgroups
-            needed = frozenset[int]() if self.how.real else find_decisive_launches(operators)
-            sampling, new = {}, set()
+        for _, result in prepared:
+            result.sampling = {n: specs[one] for n, one in enumerate(result.classes) if one in specs}
+            result.classes = tuple(one.sampled(specs.get(one)) for one in result.classes)
+            new = set()
             for number, one in enumerate(result.classes):
-                if one in seen:
-                    continue
-                seen.add(one)
-                spec = None
-                if self.how.sampling is not None:
-                    asked, functional = self.how.sampling, self.how.real or number in needed
-                    update = {"error": errors[one], "functional": functional, "within": asked.goes_within}
-                    spec = sampling[number] = asked.model_copy(update=update)
-                if not self._is_known(one, spec):
+                if one not in seen and not self._is_known(one):
                     new.add(number)
-            result.simulated, result.sampling = frozenset(new), sampling
+                seen.add(one)
+            result.simulated = frozenset(new)
 
     def _classes(
         self, step: Step, operators: tuple[TensorOperator, ...], iteration: IterationSettings
     ) -> tuple[LaunchClass, ...]:
-        past = self.how.l1_bypass(step.layer, step.what)
+        past, draw = self.how.l1_bypass(step.layer, step.what), self.how.launches.perturbation
         if not self.how.real:
-            return tuple(classify_synthetic_launches(operators, str(self.how.sparsity(step.layer)), past))
+            return tuple(classify_synthetic_launches(operators, str(self.how.sparsity(step.layer)), past, draw))
         found = []
         # rounding in sparse layers changes the values of all later steps
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
@@ -311,13 +317,13 @@ class Execution:
             for number, launch in enumerate(operator.launches):  # each skips other images' zeros
                 part = f", launch {number}" if primitive.skips_zeros_of else ""
                 values = class_of_values(primitive, made_by + part)
-                found.append(launch_class(launch, values, not deciding(primitive), past))
+                found.append(launch_class(operator, launch, values, not deciding(primitive), past, draw=draw))
         return tuple(found)
 
-    def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:
+    def _is_known(self, one: LaunchClass) -> bool:
         """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""
         if one not in self.of_class and self.kept is not None and one.transferable:
-            facts = self.kept.get(one, sampling)
+            facts = self.kept.get(one)
             if facts is not None and self.how.is_answered_by(facts):
                 self.of_class[one] = facts if self.how.launches.every else replace(facts, series=None)
         return one in self.of_class
@@ -413,7 +419,7 @@ class Execution:
     def _is_found(self, piece: OperatorLaunches) -> bool:
         """Tell whether another run has kept a piece's launches since this one began; they are not simulated then."""
         result = piece.result
-        if not all(self._is_known(result.classes[n], result.sampling.get(n)) for n in piece.of_step):
+        if not all(self._is_known(result.classes[n]) for n in piece.of_step):
             return False
         result.simulated -= piece.of_step
         return True
@@ -441,31 +447,54 @@ class Execution:
             one = result.classes[number]
             self.of_class[one] = facts
             if self.kept is not None and one.transferable:
-                self.kept.put(one, facts, result.sampling.get(number))
+                self.kept.put(one, facts)
         result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
         result.zeros = outcome.zeros or result.zeros
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")
 
 
-def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:
-    """Return the relative error to aim for in each class of launches, so that the error of all together is the one
-    asked for.
+def sampling_of_classes(
+    shares: Iterable[tuple[LaunchClass, float]], sampling: SamplingSpec | None, functional: bool = False
+) -> Mapping[LaunchClass, SamplingSpec]:
+    """Return how each class of launches is sampled; empty if they are simulated whole.
 
-    Neyman's allocation for classes of equal relative spread, whose cost is proportional to their time: a class with a
-    hundredth of the time may have ten times the relative error. Classes are independent; launches of one class share
-    their error.
+    Args:
+        shares: each launch's class, with the time that it takes, in any unit.
+        sampling: of all together; None: simulated whole.
+        functional: execute skipped workgroups, as later launches need their results.
+
+    Returns:
+        Specifications by class.
     """
     if sampling is None:
         return {}
+    shared = sampling.model_copy(update={"functional": functional, "within": sampling.goes_within})
+    errors = allotted_errors(shares, sampling.error)
+    return {one: shared.model_copy(update={"error": error}) for one, error in errors.items()}
+
+
+def allotted_errors(shares: Iterable[tuple[LaunchClass, float]], wanted: float) -> Mapping[LaunchClass, float]:
+    """Return the relative error to aim for in each class of launches, so that that of all together is at most the
+    wanted one.
+
+    Neyman's allocation for classes of equal relative spread, whose cost is proportional to their time: a class with a
+    hundredth of the time may have ten times the relative error. Classes are independent; launches of one class share
+    their error. Errors are rounded down to a ladder (`rung_below`).
+    """
     time: dict[LaunchClass, float] = {}
-    for result in results:
-        for one in result.classes:
-            time[one] = time.get(one, 0.0) + result.of_launch
-    whole, most = plain_sum(time.values()), max(MOST_ERROR, sampling.error)
+    for one, share in shares:
+        time[one] = time.get(one, 0.0) + share
+    whole, most = plain_sum(time.values()), max(MOST_ERROR, wanted)
     return {
-        one: min(most, sampling.error * sqrt(whole / share)) if share else sampling.error for one, share in time.items()
+        one: rung_below(min(most, wanted * sqrt(whole / share)) if share else wanted) for one, share in time.items()
     }
+
+
+def rung_below(error: float) -> float:
+    """Return the largest error of the ladder that is at most the given one, but for the rounding to four digits."""
+    number = floor(RUNGS * log2(error / MOST_ERROR) + 1e-3)
+    return float(f"{MOST_ERROR * 2 ** (number / RUNGS):.4g}")
 
 
 class _StepReporter:

@@ -1,22 +1,23 @@
 """Launches that cost the same: what decides a launch's time, and what of an operator's operands does.
 
-No dense kernel's control flow or addresses depend on the values of floating-point operands, so that launches of one
-class are simulated once. Whole numbers may decide both: places of maxima, masks, labels. So do the zeros that sparse
-kernels skip.
+A class is all that decides: the code, the arguments with the addresses that the launch alone has
+(`gpusim.jobs.networks.placement`), what its arrays hold (`gpusim.jobs.networks.contents`), and how it is sampled.
+Launches of one class are simulated once. Floating-point values are made up, as no dense kernel's addresses depend on
+them. Whole numbers may decide: places of maxima, masks, labels. So do the zeros that sparse kernels skip.
 """
 
 import hashlib
-import struct
 from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from isa.launch import POINTERS
-from isa.trace import LINE_BYTES
+from gpusim.jobs.networks.contents import deciding, describe_contents
+from gpusim.jobs.networks.placement import LaunchPlacement, place_arrays
 from workloads.operators.primitive import Primitive, TensorOperator
-from workloads.operators.tensor import FLOAT, Operand
+from workloads.operators.tensor import FLOAT
 
 if TYPE_CHECKING:
+    from gpusim.model.sampling.spec import SamplingSpec
     from isa.launch import Launch
 
 TURNED_OVER = 2  # times L2's size, after which launches find nothing of what was in it before
@@ -28,7 +29,7 @@ def class_of_values(primitive: Primitive, made_by: str) -> str:
     made_by: the origin of the operands' values. Tables that launches make for later launches follow from the primitive.
     """
     if deciding(primitive):
-        return made_by
+        return f"{made_by}: {primitive!r}"
     return repr(primitive) if has_tables(primitive) else ""
 
 
@@ -40,12 +41,6 @@ def has_tables(primitive: Primitive) -> bool:
     return tables or bool(primitive.skips_zeros_of)
 
 
-def deciding(primitive: Primitive) -> dict[str, Operand]:
-    """Return the operands whose values may decide the time."""
-    skipped = primitive.skips_zeros_of
-    return {name: held for name, held in primitive.takes.items() if held.dtype.kind != "f" or name in skipped}
-
-
 class LaunchClass(NamedTuple):
     """A key of launches that take the same time: the same code, geometry, arguments and class of data."""
 
@@ -54,60 +49,98 @@ class LaunchClass(NamedTuple):
     code: str
     """Hash of the code object."""
     arguments: bytes
-    """Argument block with addresses set to zero."""
-    pointers: Hashable
-    """For each pointer: which are equal, its offset in a cache line, and whether it is null."""
+    """Argument block with the addresses in the launch's own memory."""
+    arrays: Hashable
+    """Address and size of each range of arrays there, and what the arrays hold."""
     geometry: Hashable
     """Grid, workgroup size and dynamic LDS."""
     regions: Hashable
-    """Rows and columns of the sparse regions."""
+    """Sparse regions: address in the launch's own memory, rows, columns and leading dimension."""
     values: str
-    """Description of the values that decide the time; empty: none do."""
+    """Description of the values that decide the time, and hash of the code that makes tables; empty: none do."""
     transferable: bool
     """The values are the same in every run."""
     after: Hashable = ()
-    """With warm caches, preceding launches whose lines it may find in L2, and their shared memory."""
+    """With warm caches, preceding launches whose lines it may find in L2, in the same memory."""
     l1_bypass: bool = False
     """Loads bypass L1."""
+    sampling: str = ""
+    """How it is sampled, as JSON; empty: simulated whole."""
+
+    def sampled(self, spec: "SamplingSpec | None") -> "LaunchClass":
+        """Return the class of the same launch that is sampled; None: simulated whole.
+
+        Whether skipped workgroups are executed decides no time of a class that others may take.
+        """
+        return self._replace(sampling="" if spec is None else spec.model_dump_json(exclude={"functional"}))
 
 
-def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: bool = False) -> LaunchClass:
-    """Return the class of a launch."""
+def launch_class(
+    operator: TensorOperator,
+    launch: "Launch",
+    values: str,
+    transferable: bool,
+    l1_bypass: bool = False,
+    draw: int = 0,
+) -> LaunchClass:
+    """Return the class of a launch.
+
+    Args:
+        operator: the launch's operator.
+        launch: the launch.
+        values: description of the values that decide the time; empty: none do.
+        transferable: the values are the same in every run.
+        l1_bypass: loads bypass L1.
+        draw: of the machine, which decides places too.
+
+    Returns:
+        The class.
+    """
     kernel = launch.kernel
-    block, pointers = bytearray(launch.kernarg), launch.pointers
-    for argument in kernel.arguments:
-        if argument.kind in POINTERS and argument.size == 8:
-            struct.pack_into("<Q", block, argument.offset, 0)
-    seen: dict[int, int] = {}
-    pattern = tuple((seen.setdefault(address, len(seen)), address % LINE_BYTES, address == 0) for address in pointers)
-    geometry = (launch.global_size, launch.local_size, launch.dynamic_lds_bytes)
-    regions = tuple((region.rows, region.columns) for region in launch.regions)
-    code = _digest(kernel.code + kernel.image)
-    return LaunchClass(
+    one = LaunchClass(
         kernel=kernel.name,
-        code=code,
-        arguments=bytes(block),
-        pointers=pattern,
-        geometry=geometry,
-        regions=regions,
-        values=values,
+        code=_digest(kernel.code + kernel.image),
+        arguments=launch.kernarg,
+        arrays=(),
+        geometry=(launch.global_size, launch.local_size, launch.dynamic_lds_bytes),
+        regions=(),
+        values=values and f"{values}; {_digest(b''.join(each.kernel.code for each in operator.launches))}",
         transferable=transferable,
         l1_bypass=l1_bypass,
+    )
+    return _placed(one, operator, launch, place_arrays([(operator, launch)], draw))
+
+
+def _placed(one: LaunchClass, operator: TensorOperator, launch: "Launch", placement: LaunchPlacement) -> LaunchClass:
+    """Return a launch's class with the places of its arrays."""
+    regions = placement.move_regions(launch).regions
+    ranges = tuple((each.address, each.size_bytes) for each in placement.ranges)
+    return one._replace(
+        arguments=placement.move_arguments(launch),
+        arrays=(ranges, tuple(map(tuple, describe_contents(operator, launch, placement)))),
+        regions=tuple((each.address, each.rows, each.columns, each.leading_dimension) for each in regions),
     )
 
 
 def classify_synthetic_launches(
-    operators: Sequence[TensorOperator], zeros: str = "", l1_bypass: bool = False
+    operators: Sequence[TensorOperator], zeros: str = "", l1_bypass: bool = False, draw: int = 0
 ) -> list[LaunchClass]:
     """Return the classes of all launches of operators over made-up values.
 
-    zeros: says how many are to be skipped; l1_bypass: whether loads go past L1.
+    Args:
+        operators: the operators.
+        zeros: how many are to be skipped.
+        l1_bypass: loads bypass L1.
+        draw: of the machine.
+
+    Returns:
+        The classes, in order.
     """
     found = []
     for operator in operators:
         skipped = f", {zeros} zeros" if operator.primitive.skips_zeros_of else ""
         values = class_of_values(operator.primitive, f"made up{skipped}")
-        found += [launch_class(launch, values, True, l1_bypass) for launch in operator.launches]
+        found += [launch_class(operator, launch, values, True, l1_bypass, draw=draw) for launch in operator.launches]
     return found
 
 
@@ -142,14 +175,20 @@ def find_launches_in_l2(before: Sequence[PrecedingLaunch], l2_bytes: int) -> tup
     return tuple(before[first:])
 
 
-def after(before: Sequence[PrecedingLaunch], launch: "Launch") -> Hashable:
-    """Return a key that distinguishes two launches of one class by what they find in L2: who ran before, on which
-    memory.
+def class_after(before: Sequence[PrecedingLaunch], one: PrecedingLaunch, draw: int = 0) -> LaunchClass:
+    """Return the class of a launch that finds in L2 what others left there, all in one memory.
+
+    Args:
+        before: the others.
+        one: the launch.
+        draw: of the machine.
+
+    Returns:
+        The class.
     """
-    seen: dict[int, int] = {}
-    chain = [one.launch.pointers for one in before] + [launch.pointers]
-    shared = tuple(tuple(seen.setdefault(address, len(seen)) for address in pointers) for pointers in chain)
-    return tuple(one.one._replace(after=()) for one in before), shared
+    placement = place_arrays([(each.operator, each.launch) for each in (*before, one)], draw)
+    *others, last = (_placed(each.one, each.operator, each.launch, placement) for each in (*before, one))
+    return last._replace(after=tuple(other._replace(after=()) for other in others))
 
 
 @cache

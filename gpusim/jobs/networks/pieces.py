@@ -71,12 +71,3 @@ def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Op
         ]
         first += len(operator.launches)
     return found
-
-
-def find_decisive_launches(operators: Sequence[TensorOperator]) -> frozenset[int]:
-    """Return the numbers in the step of the launches whose values decide the time of later launches."""
-    found, first = set[int](), 0
-    for operator in operators:
-        found |= {first + number for number in operator.decisive}
-        first += len(operator.launches)
-    return frozenset(found)

@@ -1,4 +1,7 @@
-"""Running a step's operators: executed for their results, or simulated launch by launch, and compared with NumPy."""
+"""Running a step's operators: executed for their results, timed launch by launch, and compared with NumPy.
+
+A launch is timed in a memory of its own, so that its time follows from the launch and from nothing that ran before.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,27 +9,28 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusim.base.errors import SimulationError
-from gpusim.base.host_memory import repeat, resident_bytes
+from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
-from gpusim.jobs.networks.launches import PrecedingLaunch, deciding
+from gpusim.jobs.networks.contents import fill_arrays, list_discardable, make_up_values
+from gpusim.jobs.networks.launches import PrecedingLaunch
 from gpusim.jobs.networks.locality import locality
+from gpusim.jobs.networks.placement import PAGE_BYTES, LaunchPlacement, place_arrays
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import RunRecord, VerificationFacts
+from isa.architecture import LANES
+from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
 from workloads.operators.operator import before
 from workloads.operators.primitive import TensorOperator
-from workloads.operators.tensor import FLOAT
 from workloads.operators.verify import Verification, verify
+from workloads.shapes import round_up
 
 Observer = Callable[[Progress], bool]
-SEED = 1  # of the random generator for made-up values
-BLOCK = 1 << 20  # elements, after which made-up values repeat
-MOST_FILLED_BYTES = 1 << 29  # of memory with made-up values
 MOST_RESIDENT_BYTES = 1 << 31  # of a process: above, the memory of results of made-up values is given back
 
 
@@ -87,10 +91,22 @@ def run_step(
 ) -> StepOutcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
-    compared: with the reference; processor: its caches hold what earlier launches left there; None: they are empty.
-    Raises LaunchStoppedError, and what a launch raises.
+    Args:
+        operators: the step's operators.
+        gpu: the GPU.
+        simulated: numbers in the step of the launches that are timed.
+        compared: compare results with the reference.
+        observer: called during each launch, ends it by returning False.
+        timing: options.
+        processor: one whose caches hold what earlier launches left there, so that launches are timed where their arrays
+            lie; None: each is timed in a memory of its own.
+
+    Returns:
+        The results.
+
+    Raises:
+        LaunchStoppedError: the observer ended a launch; and what a launch raises.
     """
-    processor = processor or new_processor(gpu, timing)
     facts: dict[int, RunFacts] = {}
     found: list[Verification] = []
     number, zeros = 0, None
@@ -98,12 +114,16 @@ def run_step(
         inputs = before(operator) if compared else {}
         if compared or simulated:
             zeros = zeros or _zeros(operator)
-        for launch in operator.launches:
-            if number in simulated:
-                facts[number] = simulate_launch(launch, observer, processor, timing, timing.sampling.get(number))
+        for of_operator, launch in enumerate(operator.launches):
+            sampling = timing.sampling.get(number)
+            if processor is not None and number in simulated:
+                facts[number] = simulate_launch(launch, observer, processor, timing, sampling)
                 _note_locality(facts[number], operator, launch)
-            elif not execute(launch, observer=observer, residency=residency(launch, gpu)).finished:
-                raise LaunchStoppedError
+            else:
+                if number in simulated:
+                    facts[number] = _simulate_alone(operator, of_operator, gpu, observer, timing, sampling)
+                if not execute(launch, observer=observer, residency=residency(launch, gpu)).finished:
+                    raise LaunchStoppedError
             number += 1
         if compared:
             found.append(verify(operator, inputs))
@@ -120,30 +140,88 @@ def run_synthetic(
     sparsity: float = 0.0,
     before: Sequence[PrecedingLaunch] = (),
 ) -> StepOutcome:
-    """Simulate launches of an operator alone, over made-up operands; launches that make tables for them are also run.
+    """Simulate launches of an operator alone, over made-up operands; launches that make tables for them are executed.
 
-    simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
-    operands whose zeros are skipped; before: launches that run first, for what they leave in L2.
+    Args:
+        operator: the operator.
+        gpu: the GPU.
+        simulated: numbers in the operator of the launches that are timed; `timing` has their sampling by these numbers.
+        observer: called during each launch, ends it by returning False.
+        timing: options.
+        sparsity: zeros, uniformly random, among the values of operands whose zeros are skipped.
+        before: launches that run before each one, for what they leave in L2.
+
+    Returns:
+        The results.
+
+    Raises:
+        LaunchStoppedError: the observer ended a launch; and what a launch raises.
     """
-    needed = {n for n in operator.decisive if n < max(simulated)} | set(simulated)
-    _make_up(operator, [operator.launches[n] for n in needed], sparsity)
+    make_up_values(operator, sparsity)
     zeros = _zeros(operator)
     facts: dict[int, RunFacts] = {}
-    seen_by = _discarding(operator, observer)
-    processor = new_processor(gpu, timing)
-    for number in sorted(needed):
-        launch = operator.launches[number]
-        if number in simulated:
-            sampling = timing.sampling.get(number)
-            for one in before:
-                _make_up(one.operator, [one.launch], sparsity)
-                plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
-                simulate_launch(one.launch, seen_by, processor, plain, sampling)
-            facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
-            _note_locality(facts[number], operator, launch)
-        else:
-            execute(launch, residency=residency(launch, gpu))
+    executed = 0
+    for number in sorted(simulated):
+        _execute_decisive(operator, range(executed, number), gpu)
+        executed = number
+        sampling = timing.sampling.get(number)
+        facts[number] = _simulate_alone(operator, number, gpu, observer, timing, sampling, before, sparsity)
     return StepOutcome(facts, zeros=zeros)
+
+
+def _execute_decisive(operator: TensorOperator, numbers: range, gpu: GpuSpec) -> None:
+    """Execute those of some launches whose results decide the time of later ones."""
+    for number in sorted(set(numbers) & set(operator.decisive)):
+        launch = operator.launches[number]
+        execute(launch, residency=residency(launch, gpu))
+
+
+def _simulate_alone(
+    operator: TensorOperator,
+    number: int,
+    gpu: GpuSpec,
+    observer: Observer,
+    timing: LaunchTimingOptions,
+    sampling: SamplingSpec | None,
+    before: Sequence[PrecedingLaunch] = (),
+    sparsity: float = 0.0,
+) -> RunFacts:
+    """Simulate a launch of an operator in a memory of its own, after the launches of `before` in the same memory.
+
+    Its results are nobody's. Values that decide its time are taken from the operator's tensors.
+    """
+    launch = operator.launches[number]
+    chain = [(one.operator, one.launch) for one in before] + [(operator, launch)]
+    placement = place_arrays(chain, timing.launches.perturbation)
+    memory = placement.allocate(gpu.architecture, sum(_code_and_private_bytes(one, gpu) for _, one in chain))
+    processor = new_processor(gpu, timing)
+    for one in before:
+        _make_values(one.operator, one.number, gpu, sparsity)
+        fill_arrays(one.operator, one.launch, placement, memory)
+        plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
+        discarding = _discarding(one.operator, one.launch, placement, memory, observer)
+        simulate_launch(placement.move(one.launch, memory), discarding, processor, plain, sampling)
+    if before:  # they may have had the operator's memory
+        _make_values(operator, number, gpu, sparsity)
+    fill_arrays(operator, launch, placement, memory)
+    moved = placement.move(launch, memory)
+    discarding = _discarding(operator, launch, placement, memory, observer)
+    facts = simulate_launch(moved, discarding, processor, timing, sampling)
+    _note_locality(facts, operator, moved)
+    return facts
+
+
+def _code_and_private_bytes(launch: Launch, gpu: GpuSpec) -> int:
+    """Return the device memory that a launch takes beside its arrays, each part with what guards it."""
+    kernel = launch.kernel
+    private = residency(launch, gpu).wavefront_slots * LANES * round_up(kernel.private_segment_bytes, 4)
+    return len(kernel.image) + private + 8 * PAGE_BYTES
+
+
+def _make_values(operator: TensorOperator, number: int, gpu: GpuSpec, sparsity: float) -> None:
+    """Make the values that decide the time of a launch of an operator over made-up operands."""
+    make_up_values(operator, sparsity)
+    _execute_decisive(operator, range(number), gpu)
 
 
 def _note_locality(facts: RunFacts, operator: TensorOperator, launch: Launch) -> None:
@@ -162,48 +240,22 @@ def _zeros(operator: TensorOperator) -> ZeroFractions | None:
     return ZeroFractions(float(1.0 - set_ / size), float(1.0 - work.needed_macs / work.macs))
 
 
-def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: float) -> None:
-    """Fill the operands of these launches with random numbers: the same block repeated, in whole where values decide
-    the time.
-
-    Elsewhere only as far as the host's memory allows: the rest is zero and takes no memory. A kernel takes a branch
-    where all lanes agree, as over zeros, which is some cycles in a launch.
-    """
-    decide, left = deciding(operator.primitive), MOST_FILLED_BYTES
-    addresses = [address for launch in launches for address in launch.pointers]
-    for seed, (name, operand) in enumerate(operator.primitive.takes.items()):
-        tensor = operator.tensors[name]
-        flat = tensor.array.reshape(-1)
-        if name not in decide:
-            if not any(tensor.address <= address < tensor.address + tensor.size_bytes for address in addresses):
-                continue
-            flat = flat[: left // operand.dtype.itemsize]
-            left -= flat.nbytes
-        random = np.random.default_rng([SEED, seed])
-        block = operand.data(random, (min(BLOCK, operand.size),)).astype(operand.dtype)
-        if name in operator.primitive.skips_zeros_of:
-            block[random.random(len(block)) < sparsity] = 0
-        repeat(flat, block)
-
-
-def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
+def _discarding(
+    operator: TensorOperator, launch: Launch, placement: LaunchPlacement, memory: DeviceMemory, observer: Observer
+) -> Observer:
     """Return an observer that gives the memory of results back to the host once the process exceeds
     MOST_RESIDENT_BYTES.
 
-    Results of made-up values are read by nobody. Tables are read, and so are the zeros to skip: an operator that skips
-    zeros keeps the given observer.
+    Tables are read, and so are the zeros to skip: an operator that skips zeros keeps the given observer.
     """
-    primitive = operator.primitive
-    if primitive.skips_zeros_of:
+    if operator.primitive.skips_zeros_of:
         return observer
-    kept = deciding(primitive)
-    stored = [operator.tensors[name] for name in primitive.gives if name not in kept]
-    stored += [operator.tensors[name] for name, held in primitive.workspace.items() if held.dtype == FLOAT]
+    results = list_discardable(operator, launch, placement)
 
     def observe(progress: Progress) -> bool:
-        if (resident_bytes() or 0) > MOST_RESIDENT_BYTES:
-            for tensor in stored:
-                tensor.memory.discard(tensor.address, tensor.size_bytes)
+        if results and (resident_bytes() or 0) > MOST_RESIDENT_BYTES:
+            for address, size_bytes in results:
+                memory.discard(address, size_bytes)
         return observer(progress)
 
     return observe

@@ -117,7 +117,8 @@ def sources_hash(places: tuple[str, ...] | None = None) -> str:
 def _files_hash(places: tuple[str, ...]) -> str:
     h = hashlib.sha256()
     for place in places:
-        for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):
+        path = ROOT / place
+        for file in [path] if path.is_file() else sorted(f for f in path.rglob("*") if f.suffix in KINDS):
             h.update(f"{file.relative_to(ROOT).as_posix()} {file.stat().st_size}\n".encode())
             h.update(file.read_bytes())
     return h.hexdigest()[:16]

@@ -47,101 +47,41 @@ def kept(tmp_path: Path) -> Iterator[LaunchCache]:
     held.close()
 
 
-def cycles(facts: RunFacts | None) -> int | None:
-    return None if facts is None else facts.cycles
-
-
-def test_an_exact_one_serves_always(kept: LaunchCache) -> None:
+def test_only_what_was_asked_for_alike_serves(kept: LaunchCache) -> None:
+    """Else what a store knows would decide the digits of a result."""
     kept.put(ONE, EXACT)
-    for sampling in (None, asked(0.5), asked(1e-9), asked(0.01, confidence=0.5)):
-        assert kept.get(ONE, sampling) == EXACT
-    assert kept.get(SPARSE) is None
+    kept.put(ONE.sampled(asked(0.02)), estimate(100))
+    assert kept.get(ONE) == EXACT and kept.get(SPARSE) is None
+    found = kept.get(ONE.sampled(asked(0.02, functional=True)))
+    assert found is not None and found.sampling is not None, "the same windows"
+    assert found.sampling.half_width("kernel", "cycles") == pytest.approx(100)
+    others = (asked(0.5), asked(0.01), asked(0.02, confidence=0.99), asked(0.02, windows=4), asked(0.02, within=False))
+    for other in others:
+        assert kept.get(ONE.sampled(other)) is None, other
 
 
-def test_an_estimate_serves_where_it_is_good_enough(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(100), asked(0.02))  # 1 % though 2 % were asked for
-    for error, serves in ((0.5, True), (0.0101, True), (0.0099, False), (1e-9, False)):
-        found = kept.get(ONE, asked(error))
-        assert (found is not None) == serves
-        if found is not None:
-            assert found.sampling is not None
-            assert found.sampling.half_width("kernel", "cycles") == pytest.approx(100)
-
-
-def test_an_estimate_less_precise_than_was_asked_for_is_not_made_again(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(900), asked(0.05))  # 9 % though 5 % were asked for
-    for error, serves in ((0.05, True), (0.06, True), (0.1, True), (0.049, False)):
-        assert (kept.get(ONE, asked(error)) is not None) == serves
-
-
-def test_an_estimate_by_whole_workgroups_is_made_again_within_them_unless_it_is_good(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(900), asked(0.05, within=False))
-    assert kept.get(ONE, asked(0.05)) is None and kept.get(ONE, asked(0.05, within=False)) is not None
-    assert kept.get(ONE, asked(0.1)) is not None
-
-
-def test_an_estimate_serves_no_exact_run(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(0.0), asked(0.02))
-    assert kept.get(ONE) is None
-    assert kept.get(ONE, asked(0.02)) is not None
-
-
-def test_an_estimate_that_was_made_otherwise_does_not_serve(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(10), asked(0.02))
-    assert kept.get(ONE, asked(0.02, functional=True)) is not None, "the same windows"
-    for other in (asked(0.02, confidence=0.99), asked(0.02, windows=4), asked(0.02, bias=0.003)):
-        assert kept.get(ONE, other) is None
-
-
-def test_an_exact_one_comes_before_an_estimate_and_stays(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(10), asked(0.02))
-    kept.put(ONE, EXACT)
-    assert cycles(kept.get(ONE, asked(0.5))) == CYCLES
-    kept.put(ONE, estimate(1), asked(0.02))
-    assert cycles(kept.get(ONE, asked(0.5))) == cycles(kept.get(ONE)) == CYCLES
-
-
-def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: LaunchCache) -> None:
+def test_what_was_to_be_sampled_and_ran_whole_says_why(kept: LaunchCache) -> None:
     whole = estimate(0, WHOLE)
     assert whole.sampling is not None
     whole.sampling = replace(whole.sampling, reason="its rounds are few")
-    kept.put(ONE, whole, asked(0.02))
-    for sampling in (None, asked(1e-9), asked(0.02, confidence=0.5)):
-        found = kept.get(ONE, sampling)
-        assert found is not None and found.cycles == CYCLES + 1
-        if sampling is None:
-            assert found.sampling is None
-        else:
-            held = found.sampling
-            assert held is not None and (held.method, held.reason) == (WHOLE, "its rounds are few")
-            assert held.confidence == sampling.confidence, "sums have one"
+    kept.put(ONE.sampled(asked(0.02)), whole)
+    found = kept.get(ONE.sampled(asked(0.02)))
+    assert found is not None and found.sampling is not None
+    assert (found.sampling.method, found.sampling.reason) == (WHOLE, "its rounds are few")
 
 
 def test_engines_have_estimates_of_their_own(tmp_path: Path) -> None:
     for size, there in ((256, False), (128, True)):
         held = LaunchCache(tmp_path / "s.db", GpuSpec(), engine_spec=EngineSpec(sib_kib=size))
         if size == 256:
-            held.put(ONE, estimate(1), asked(0.02))
-            held.put(SPARSE, estimate(1), asked(0.02))
-        found = [held.get(one, asked(0.02)) is not None for one in (ONE, SPARSE)]
+            held.put(ONE, EXACT)
+            held.put(SPARSE, EXACT)
+        found = [held.get(one) is not None for one in (ONE, SPARSE)]
         assert found == [True, not there]
         held.close()
     held = LaunchCache(tmp_path / "s.db", GpuSpec(), fresh=True)
-    assert held.get(ONE, asked(0.02)) is None
+    assert held.get(ONE) is None
     held.close()
-
-
-def test_one_made_by_whole_workgroups_serves_where_parts_of_them_may_be_passed_over(kept: LaunchCache) -> None:
-    kept.put(ONE, estimate(100), asked(0.03, within=False))
-    for sampling, serves in (
-        (asked(0.03, within=True), True),
-        (asked(0.05), True),
-        (asked(0.03, within=True, confidence=0.99), False),
-        (asked(0.0099, within=True), False),
-    ):
-        assert (kept.get(ONE, sampling) is not None) == serves, sampling
-    kept.put(SPARSE, estimate(100), asked(0.03, within=True))
-    assert kept.get(SPARSE, asked(0.03, within=False)) is None, "whole workgroups were asked for"
 
 
 def test_a_class_is_one_process_at_a_time(tmp_path: Path) -> None:

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpusim.jobs.networks.contents import deciding
 from gpusim.jobs.networks.execution import StepResult
 from gpusim.jobs.networks.launches import (
     TURNED_OVER,
     LaunchClass,
     PrecedingLaunch,
-    after,
+    class_after,
     class_of_values,
-    deciding,
     find_launches_in_l2,
     has_tables,
     launch_class,
 )
-from gpusim.jobs.networks.pieces import find_decisive_launches, pieces
+from gpusim.jobs.networks.pieces import pieces
 from gpusim.jobs.networks.steps import StepOutcome
 from gpusim.model.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
@@ -46,7 +46,7 @@ def classes(primitive: Primitive, shift: int = 0, in_place: bool = False, made_b
         tensors["y"] = tensors["x"]
     operator = place(primitive, tensors, FACTS)
     values = class_of_values(primitive, made_by)
-    return [launch_class(launch, values, True) for launch in operator.launches]
+    return [launch_class(operator, launch, values, True) for launch in operator.launches]
 
 
 RELU = ActivationForward("relu", SHAPE)
@@ -118,7 +118,6 @@ def test_launches_without_tables_are_pieces_of_their_own() -> None:
     assert found[1].sampling == {3: SamplingSpec(error=0.5)} and not found[0].sampling
     facts: Any = object()
     assert found[3].in_step(StepOutcome({0: facts, 1: facts})).facts.keys() == {5, 6}
-    assert find_decisive_launches(operators) == {5}
 
 
 def test_tables_that_launches_make_follow_from_the_windows() -> None:
@@ -173,27 +172,37 @@ def between(memory: DeviceMemory, read: Tensor, written: Tensor, function: str =
     """A launch that reads one tensor and writes another one."""
     operator = place(ActivationForward(function, SHAPE), {"x": read, "y": written}, FACTS)  # type: ignore[arg-type]
     (launch,) = operator.launches
-    return PrecedingLaunch(operator, 0, launch_class(launch, "", True), 1.0)
+    return PrecedingLaunch(operator, 0, launch_class(operator, launch, "", True), 1.0)
 
 
 def test_what_was_before_and_on_which_memory_tells_launches_apart() -> None:
     memory = DeviceMemory(1 << 22)
     x, y, z, w, v = (Tensor.allocate(memory, Operand(SHAPE), name) for name in "xyzwv")
-    last = between(memory, y, z).launch
+    last = between(memory, y, z)
     behind = between(memory, x, y)  # writes what the last one reads
-    assert after([behind], last) == after([between(memory, x, y)], last)
-    shifted = after([between(memory, w, v)], between(memory, v, x).launch)
-    assert after([behind], last) == shifted, "other memory, shared alike"
+    assert class_after([behind], last) == class_after([between(memory, x, y)], last)
+    shifted = class_after([between(memory, w, v)], between(memory, v, x))
+    assert class_after([behind], last) == shifted, "other memory, shared alike"
     others = [
-        after([], last),
-        after([between(memory, x, w)], last),  # writes what nobody reads
-        after([between(memory, z, y)], last),  # reads what the last one writes
-        after([between(memory, x, y, "tanh")], last),
-        after([behind, behind], last),
-        after([between(memory, w, x), behind], last),
+        class_after([], last),
+        class_after([between(memory, x, w)], last),  # writes what nobody reads
+        class_after([between(memory, z, y)], last),  # reads what the last one writes
+        class_after([between(memory, x, y, "tanh")], last),
+        class_after([behind, behind], last),
+        class_after([between(memory, w, x), behind], last),
     ]
-    assert len({after([behind], last), *others}) == 1 + len(others)
-    assert "0x" not in repr(others) and str(x.address) not in repr(others), "the same in every process and run"
+    assert len({class_after([behind], last), *others}) == 1 + len(others)
+    assert "0x" not in repr(others), "the same in every process and run"
+
+
+def test_memory_that_arrays_share_in_part_is_shared_where_a_launch_is_timed() -> None:
+    memory = DeviceMemory(1 << 22)
+    whole = Tensor.allocate(memory, Operand((2, *SHAPE)), "both")
+    first = Tensor(memory, whole.address, SHAPE)
+    x, y = (Tensor.allocate(memory, Operand(SHAPE), name) for name in "xy")
+    shifted = [Tensor(memory, whole.address + 256 * n, SHAPE) for n in (0, 1, 2)]
+    found = {class_after([between(memory, x, one)], between(memory, first, y)) for one in (*shifted, y)}
+    assert len(found) == 4
 
 
 def test_what_was_before_those_before_makes_no_class() -> None:
@@ -201,4 +210,5 @@ def test_what_was_before_those_before_makes_no_class() -> None:
     x, y, z = (Tensor.allocate(memory, Operand(SHAPE), name) for name in "xyz")
     one = between(memory, x, y)
     far = one._replace(one=one.one._replace(after=("something",)))
-    assert after([far], between(memory, y, z).launch) == after([one], between(memory, y, z).launch)
+    last = between(memory, y, z)
+    assert class_after([far], last) == class_after([one], last)

@@ -14,6 +14,7 @@ from gpusim.jobs.estimates.errors import ErrorBreakdown, ErrorSummary, grouped_e
 from gpusim.jobs.estimates.fitted import EstimateFit, FitOrigin
 from gpusim.jobs.estimates.launches import LaunchWorkCache, NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import FitExample, fit, left_out
+from gpusim.jobs.networks.execution import rung_below
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.model.core.facts import RunFacts
@@ -70,11 +71,17 @@ def known_launches(points: Sequence[FitPoint], store: Path) -> list[PointFacts]:
         _, launches = placed_launches(point.network, point.settings, point.batch, point.train, looked=seen)
         kept = LaunchCache(store, gpu)
         try:
-            sampling = SamplingSpec(error=MOST_ERROR)
-            found.append(PointFacts(point, launches, [kept.get(one.one, sampling) for one in launches]))
+            found.append(PointFacts(point, launches, [_known_facts(kept, one.one) for one in launches]))
         finally:
             kept.close()
     return found
+
+
+def _known_facts(kept: LaunchCache, one: LaunchClass) -> RunFacts | None:
+    """Return a class's facts from a store, whole ones before estimates and these by their precision; None without."""
+    errors = dict.fromkeys(rung_below(max(MOST_ERROR / 2**halvings, 1e-4)) for halvings in range(12))
+    specs = [SamplingSpec(error=error, within=within) for error in reversed(errors) for within in (False, True)]
+    return next((facts for spec in (None, *specs) if (facts := kept.get(one.sampled(spec))) is not None), None)
 
 
 def fitted_to(known: Sequence[PointFacts]) -> EstimateFit:
