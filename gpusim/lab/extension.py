@@ -3,7 +3,7 @@
 from gpusim.base.extensions import JobKind
 
 COMMANDS = "gpusim.lab.cli.commands"
-SOURCES = ("gpusim/lab/microbench", "gpusim/lab/silicon")
+SOURCES = ("gpusim/lab/microbench", "gpusim/lab/silicon", "gpusim/lab/monitor", "gpusim/lab/papers/dnnmark.py")
 KINDS = {
     "monitored": JobKind(
         factory="gpusim.lab.monitor.job.MonitoredJob",

@@ -3,13 +3,15 @@
 import networkx as nx
 import pytest
 
-from gpusim.base.extensions import extension_sources
-from gpusim.results.store.work import ALL, SIMULATOR
+from gpusim.base.extensions import extension_sources, extensions
+from gpusim.jobs.networks.kept import SOURCES
+from gpusim.results.store.work import ALL, ROOT, SIMULATOR
 from tests.structure.imports import arrows
 
 # rooms that results are run through all the same: why what they hold decides none
 DECIDES_NOTHING = {
-    "gpusim.base": "files, progress, errors",
+    "gpusim.base": "files, progress, errors; quantiles and sums, which decide, are hashed by file",
+    "gpusim.lab.capture": "curves that the closed loop is given are files, which are hashed as inputs",
     "gpusim.results.store": "what is kept of results",
     "gpusim.results.report": "how they are shown",
     "gpusim.results.report.page": "the same",
@@ -38,6 +40,7 @@ def hashed(room: str, places: tuple[str, ...]) -> bool:
                 "gpusim.jobs",
                 "gpusim.jobs.networks",
                 "gpusim.lab.microbench",
+                "gpusim.lab.monitor",
                 "gpusim.lab.silicon",
                 "gpusim.results.metrics",
             ),
@@ -52,3 +55,22 @@ def test_all_that_decides_a_result_is_hashed(first: tuple[str, ...], places: tup
 def test_what_decides_nothing_is_a_room_that_is_reached() -> None:
     assert set(DECIDES_NOTHING) <= set(arrows())
     assert not [room for room in DECIDES_NOTHING if hashed(room, ALL)]
+
+
+def test_the_module_of_every_kind_of_job_is_hashed() -> None:
+    """A job's own code decides its result, though it only runs what others simulate."""
+    places = (*ALL, *extension_sources())
+    factories = {kind.factory.rpartition(".")[0] for one in extensions() for kind in one.KINDS.values()}
+    files = [f"{module.replace('.', '/')}.py" for module in sorted(factories)]
+    assert len(files) > 5 and all((ROOT / file).is_file() for file in files)
+    assert [file for file in files if not any(file == place or file.startswith(f"{place}/") for place in places)] == []
+
+
+@pytest.mark.parametrize("places", [SIMULATOR, ALL, SOURCES, extension_sources()])
+def test_every_place_is_there(places: tuple[str, ...]) -> None:
+    """One that was moved would be hashed as nothing."""
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_numbers_of_the_base_that_decide_are_hashed() -> None:
+    assert {"gpusim/base/student.py", "gpusim/base/sums.py"} <= set(SIMULATOR)

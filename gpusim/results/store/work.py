@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[3]
 # what decides the facts of a launch that is given, simulated whole or sampled
-SIMULATOR = ("isa", "memory", "spartan", "gpusim/model", "gpusim/base/jit")
+SIMULATOR = (
+    *("isa", "memory", "spartan", "gpusim/model"),
+    *("gpusim/base/jit", "gpusim/base/student.py", "gpusim/base/sums.py"),  # quantiles and sums of estimates
+)
 # what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
 ALL = (*SIMULATOR, "workloads", "gpusim/config", "gpusim/jobs", "gpusim/results/records", "gpusim/results/metrics")
 KINDS = (".py", ".hsaco", ".cpp", ".txt")
