@@ -49,12 +49,11 @@ class PlannedPoint:
     """The point."""
     config: Any
     """Configuration of its run: a RunConfig, or a network's NetworkSettings."""
-    unsampled: Any
-    """Configuration of the same run simulated in whole; None where it is that itself."""
     products: Sequence[VendorProduct]
     """Products of libraries that the run needs."""
     describe: Callable[[Any], RunDescription]
-    """Returns the identity in a store of a run with a configuration."""
+    """Returns the identity in a store of a run with a configuration. One simulated in whole has another than a sampled
+    one: which of the two a store has is to change no digit."""
     estimate: Callable[[], tuple[RunCost, Mapping[Hashable, float]]]
     """Estimates processor time, cycles and memory, and the same time by parts; none: the run is one part."""
     build_task: Callable[[RunDescription, Path], JobTask]
@@ -69,11 +68,6 @@ class PlannedPoint:
     def work(self) -> RunDescription:
         """The run's identity in a store."""
         return self.describe(self.config)
-
-    @cached_property
-    def whole(self) -> RunDescription | None:
-        """The same run simulated in whole, which serves as well; None where it is that itself."""
-        return None if self.unsampled is None else self.describe(self.unsampled)
 
     @property
     def cost(self) -> RunCost:
@@ -190,7 +184,6 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) 
     return PlannedPoint(
         point=point,
         config=settings,
-        unsampled=None if settings.sampling is None else settings.model_copy(update={"sampling": None}),
         products=[VENDOR_PRODUCTS[name] for name in (settings.products,) if name in VENDOR_PRODUCTS],
         describe=lambda config: describe_network_run(network, config, wanted),
         estimate=estimate,
@@ -200,7 +193,6 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) 
 
 def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool) -> PlannedPoint:
     config = point.config()
-    unsampled_run = config.run.model_copy(update={"sampling": None, "verify": True})
 
     def estimate() -> tuple[RunCost, Mapping[Hashable, float]]:
         """Estimate by the publication's rates, and cycles by the closed forms that `kernels: auto` chooses by."""
@@ -214,7 +206,6 @@ def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool)
     return PlannedPoint(
         point=point,
         config=config,
-        unsampled=None if config.run.sampling is None else config.model_copy(update={"run": unsampled_run}),
         products=config.vendor_products,
         describe=describe_run,
         estimate=estimate,

@@ -49,11 +49,7 @@ class PlanOutcome:
 
 
 def stored(keeper: StoreWriter, planned: PlannedPoint) -> MatchingRun | None:
-    """Return the point's run in the store, one simulated in whole or else as configured; None without either."""
-    if planned.whole is not None:
-        exact = keeper.found(planned.whole)
-        if exact is not None and exact.exit_code == 0:
-            return exact
+    """Return the point's run in the store; None without it."""
     return keeper.found(planned.work)
 
 
