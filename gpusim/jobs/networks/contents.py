@@ -103,7 +103,7 @@ def list_discardable(operator: TensorOperator, launch: Launch, placement: Launch
     What is given back of them to the host holds again what it held at first: zeros, or pages that show made-up values.
     Small arrays, which are written and not shown, are not among them, nor are values that decide the time.
     """
-    primitive, found = operator.primitive, []
+    primitive, results = operator.primitive, []
     read = {name: contents for contents, (name, _) in _arrays(operator, launch, placement)}
     for name in (*primitive.gives, *primitive.workspace):
         tensor = operator.tensors[name]
@@ -112,8 +112,8 @@ def list_discardable(operator: TensorOperator, launch: Launch, placement: Launch
             place = placement.find(tensor.address)
             address = round_up(place.move(max(tensor.address, place.used)), PAGE_BYTES)
             end = (place.address + place.size_bytes) // PAGE_BYTES * PAGE_BYTES
-            found.append((address, min(end, address + tensor.size_bytes // PAGE_BYTES * PAGE_BYTES) - address))
-    return found
+            results.append((address, min(end, address + tensor.size_bytes // PAGE_BYTES * PAGE_BYTES) - address))
+    return results
 
 
 def _arrays(

@@ -241,7 +241,7 @@ class Execution:
             classes = self._classes(step, operators, iteration)
             before: dict[int, Sequence[PrecedingLaunch]] = {}
             if self._is_warm:
-                classes, before = self._told_apart(operators, classes, chain)
+                classes, before = self._distinguish(operators, classes, chain)
             names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
             schedule = self.storage.plan.schedule
             dense, apart = (
@@ -264,29 +264,29 @@ class Execution:
         """Tell whether launches find in L2 what earlier launches left there."""
         return self.how.timing and self.gpu.caches == "warm"
 
-    def _told_apart(
+    def _distinguish(
         self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[PrecedingLaunch]
     ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[PrecedingLaunch]]]:
         """Distinguish launches of one class by what they find in L2, and add them to the chain of all launches.
 
         With real data each launch is simulated after all earlier ones, and none stands for another one.
         """
-        found: list[LaunchClass] = []
+        distinguished: list[LaunchClass] = []
         before: dict[int, Sequence[PrecedingLaunch]] = {}
         for operator in operators:
             work = operator.primitive.work
             moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
             for number in range(len(operator.launches)):
-                one = classes[len(found)]
+                shared_class = classes[len(distinguished)]
                 if self.how.real:
-                    found.append(one._replace(after=len(chain), transferable=False))
+                    distinguished.append(shared_class._replace(after=len(chain), transferable=False))
                 else:
                     recent = find_launches_in_l2(chain, self.gpu.l2.size_kib << 10)
-                    before[len(found)] = recent
-                    this = PrecedingLaunch(operator, number, one, moved_bytes)
-                    found.append(class_after(recent, this, self.how.launches.perturbation))
-                chain.append(PrecedingLaunch(operator, number, one, moved_bytes))
-        return tuple(found), before
+                    before[len(distinguished)] = recent
+                    this = PrecedingLaunch(operator, number, shared_class, moved_bytes)
+                    distinguished.append(class_after(recent, this, self.how.launches.perturbation))
+                chain.append(PrecedingLaunch(operator, number, shared_class, moved_bytes))
+        return tuple(distinguished), before
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
         """Decide which launches are simulated, each class once, and how precisely."""
@@ -309,7 +309,7 @@ class Execution:
         past, draw = self.how.l1_bypass(step.layer, step.what), self.how.launches.perturbation
         if not self.how.real:
             return tuple(classify_synthetic_launches(operators, str(self.how.sparsity(step.layer)), past, draw))
-        found = []
+        classes = []
         # rounding in sparse layers changes the values of all later steps
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
@@ -317,8 +317,8 @@ class Execution:
             for number, launch in enumerate(operator.launches):  # each skips other images' zeros
                 part = f", launch {number}" if primitive.skips_zeros_of else ""
                 values = class_of_values(primitive, made_by + part)
-                found.append(launch_class(operator, launch, values, not deciding(primitive), past, draw=draw))
-        return tuple(found)
+                classes.append(launch_class(operator, launch, values, not deciding(primitive), past, draw=draw))
+        return tuple(classes)
 
     def _is_known(self, one: LaunchClass) -> bool:
         """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""

@@ -97,7 +97,7 @@ def launch_class(
         The class.
     """
     kernel = launch.kernel
-    one = LaunchClass(
+    unplaced = LaunchClass(
         kernel=kernel.name,
         code=_digest(kernel.code + kernel.image),
         arguments=launch.kernarg,
@@ -108,7 +108,7 @@ def launch_class(
         transferable=transferable,
         l1_bypass=l1_bypass,
     )
-    return _placed(one, operator, launch, place_arrays([(operator, launch)], draw))
+    return _placed(unplaced, operator, launch, place_arrays([(operator, launch)], draw))
 
 
 def _placed(one: LaunchClass, operator: TensorOperator, launch: "Launch", placement: LaunchPlacement) -> LaunchClass:
@@ -136,12 +136,12 @@ def classify_synthetic_launches(
     Returns:
         The classes, in order.
     """
-    found = []
+    classes = []
     for operator in operators:
         skipped = f", {zeros} zeros" if operator.primitive.skips_zeros_of else ""
         values = class_of_values(operator.primitive, f"made up{skipped}")
-        found += [launch_class(operator, launch, values, True, l1_bypass, draw=draw) for launch in operator.launches]
-    return found
+        classes += [launch_class(operator, launch, values, True, l1_bypass, draw=draw) for launch in operator.launches]
+    return classes
 
 
 class PrecedingLaunch(NamedTuple):
