@@ -153,7 +153,7 @@ GFX906 = replace(
     name="gfx906",
     target="gfx906:sramecc+:xnack-",
     version=(9, 0, 6),
-    extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles"),
+    extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles", "half_rate_multiplies"),
 )
 GFX908 = replace(
     GFX906,

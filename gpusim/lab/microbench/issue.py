@@ -57,6 +57,7 @@ def measure(bench: Bench, results: MicrobenchResults) -> None:
     counts = range(1, most + 1)
     axes = ("wavefronts a SIMD", "instructions a cycle and compute unit")
     memory = bench.memory()
+    peaks: dict[str, float] = {}
     for name in bench.each("issue rates", classes(bench.gpu.architecture)):
         width = _LDS_LANE_BYTES.get(name, 4)
         table = lane_table(memory, [width * lane for lane in range(64)])
@@ -70,4 +71,7 @@ def measure(bench: Bench, results: MicrobenchResults) -> None:
         if name in OPERATIONS:
             operations = 64 * OPERATIONS[name] * full
             results.add(f"issue.{name}_operations", CLASSES[name], operations, "operations/cycle/CU")
+            peaks[name] = operations
         results.add_curve(name, "issue rates", axes, rates)
+    text = "operations of v_mul_lo_u32 and v_add_u32 over those of v_mac_f32"
+    results.add("issue.int32_to_fp32", text, peaks["int32_mad"] / peaks["fp32_mac"], "ratio")

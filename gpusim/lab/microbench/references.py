@@ -66,6 +66,7 @@ _FURY_X = "R9 Fury X (Fiji)"
 _VEGA64, _VEGA56 = "RX Vega 64 (Vega 10)", "RX Vega 56 (Vega 10)"
 _MI25, _MI60 = "Instinct MI25 (Vega 10)", "Instinct MI60 (Vega 20)"
 _PRO_VII, _VII = "Radeon Pro VII (Vega 20)", "Radeon VII (Vega 20)"
+_MI50 = "Instinct MI50 (Vega 20)"
 _HD7970 = "HD 7970 (Tahiti)"
 _MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
 _MT4G = "caps-tum/mt4g, sample results"
@@ -97,7 +98,7 @@ def _of_memory() -> Iterable[PublishedFigure]:
     yield _row(read, 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s", _GFX8)
     yield _row(read, 83.2, pins, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s", _GFX8)
     text = "clpeak, results/…/Radeon-MI50-PCIeGen4-rocm3.10.log: 767.5 of 1024 GB/s"
-    yield _row(read, 75.0, pins, "Instinct MI50 (Vega 20)", text, _VEGA20)
+    yield _row(read, 75.0, pins, _MI50, text, _VEGA20)
     yield _row(read, 80.8, pins, _PRO_VII, "clpeak, issue 109: 827.75 of 1024 GB/s", _VEGA20)
     yield _row(read, 82.1, pins, _VII, "clpeak, issue 103: 840.63 of 1024 GB/s", _VEGA20)
     of_nano, of_x = "BabelStream, results/v2.0/furynano, HIP", "BabelStream, results/v2.0/furyx, OpenCL"
@@ -140,11 +141,31 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
                 text = f"clpeak, issue {issue}, `{what}`: {FIXED_0(giga)} G/s of 60 CUs at {FIXED_0(1000 * ghz)} MHz"
                 yield _row(f"issue.{name}_operations", round(giga / 60 / ghz, 2), operations, part, text, _VEGA20)
     cycles = "cycles/instruction"
+    yield from _of_integers()
     fast = "LLVM AMDGPU.td, gfx900 and gfx906: FeatureFastFMAF32"
     yield _row("issue.fp32_fma_cycles", 4, cycles, "Vega 10, Vega 20", fast, (*_VEGA10, *_VEGA20))
     text = "LLVM AMDGPU.td, gfx906: FeatureHalfRate64Ops"
     for name in ("fp64_add", "fp64_fma"):
         yield _row(f"issue.{name}_cycles", 8, cycles, "Vega 20", text, _VEGA20)
+
+
+def _of_integers() -> Iterable[PublishedFigure]:
+    """Yield clpeak's rate of 32-bit integers over its best FP32 rate of the same run, which no clock enters."""
+    for part, source, integers, floats, architectures in (
+        (_NANO, "clpeak results, driver 1912.5", 1427.61, 7590.98, _GFX8),
+        (_RX570, _CLPEAK, 1032.21, 5133.96, _GFX8),
+        (_R9_380X, _CLPEAK, 842.52, 4178.26, _GFX8),
+        (_VEGA64, "clpeak in ROCm/ROCm, issue 1634, PAL driver", 2495.3, 13089.2, _VEGA10),
+        (_VEGA64, "clpeak in ROCm/ROCm, issue 1634, ROCm 4.5", 2517.4, 13176.3, _VEGA10),
+        (_VEGA56, "clpeak in ROCm/ROCm, issue 1634, PAL driver", 1899.0, 10733.7, _VEGA10),
+        (_VEGA56, "clpeak in ROCm/ROCm, issue 1634, ROCm 4.5", 1890.6, 10593.6, _VEGA10),
+        ("Vega 10 of 64 CUs", "clpeak in ROCm/ROCm, issue 212, ROCm 1.6", 2341.7, 12105.1, _VEGA10),
+        (_MI50, "clpeak, results/…/Radeon-MI50-PCIeGen4.log, ROCm", 4238.15, 12710.35, _VEGA20),
+        (_PRO_VII, "clpeak, issue 109, PAL driver", 4274.61, 12880.65, _VEGA20),
+        (_VII, "clpeak, issue 103, PAL driver", 4536.94, 13705.64, _VEGA20),
+    ):
+        text = f"{source}: {FIXED_0(integers)} of {FIXED_0(floats)} G/s"
+        yield _row("issue.int32_to_fp32", round(integers / floats, 3), "ratio", part, text, architectures)
 
 
 def _rows() -> Iterable[PublishedFigure]:
@@ -180,9 +201,9 @@ def _rows() -> Iterable[PublishedFigure]:
             yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 2), operations, part, text, _GFX8)
     yield from _of_later_arithmetic()
     for name, value in (("fp32_add", 4), ("fp32_mac", 4), ("int32_add", 4), ("int32_mul", 16), ("transcendental", 16)):
-        yield _row(
-            f"issue.{name}_cycles", value, cycles, _GCN, f"{_CLRX}; rate {GENERAL(4 / value)} in {_AMD}, table 2.3"
-        )
+        text = f"{_CLRX}; rate {GENERAL(4 / value)} in {_AMD}, table 2.3"
+        known = _SLOW_DP if name == "int32_mul" else ()  # of parts before Vega 20
+        yield _row(f"issue.{name}_cycles", value, cycles, _GCN, text, known)
     for name, value in (("fp64_add", 32), ("fp64_fma", 64)):
         yield _row(
             f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3", _SLOW_DP

@@ -226,6 +226,30 @@ def test_what_is_published_differs_by_generation(figure: str, operations: dict[s
             assert value == pytest.approx(operations[architecture], rel=0.05)
 
 
+@pytest.mark.parametrize(("architecture", "cycles"), [("gfx803", (16, 20)), ("gfx900", (16, 20)), ("gfx906", (8, 12))])
+def test_vega_20_multiplies_integers_in_half_of_the_others_cycles(architecture: str, cycles: tuple[int, int]) -> None:
+    """A multiplication, and one with an addition; what the pair is of FP32's rate is within 5 % of clpeak's on Vega 20.
+    Cards before it are up to 13 % below 1/5, those that reach 99 % of their FP32 peak within 4 %.
+    """
+    measured = bench(architecture=architecture)
+    memory = measured.memory()
+    lanes = lane_table(memory, [0] * 64)
+    times = [timed_loop(measured, name, memory, lanes, 1, 1, iterations=2) for name in ("int32_mul", "int32_mad")]
+    assert tuple(times) == cycles
+    rows = published("issue.int32_to_fp32", architecture)
+    assert len(rows) >= 3
+    for row in rows:
+        assert 4 / times[1] == pytest.approx(row.low, rel=0.05 if architecture == "gfx906" else 0.14), row
+
+
+def test_only_integer_products_have_another_rate_than_before_vega_20() -> None:
+    """By mnemonic: all 32-bit products, and nothing else beside doubles and dot products."""
+    vega10, vega20 = (ARCHITECTURES[name].tables["vop3"] for name in ("gfx900", "gfx906"))
+    moved = {one.mnemonic for number, one in vega20.items() if number in vega10 and one.rate != vega10[number].rate}
+    integers = {name for name in moved if "f64" not in name}
+    assert integers == {"v_mul_lo_u32", "v_mul_hi_u32", "v_mul_hi_i32", "v_mad_u64_u32", "v_mad_i64_i32"}
+
+
 @pytest.mark.parametrize("architecture", ["gfx900", "gfx906"])
 def test_a_generations_arithmetic_is_measured_on_it(architecture: str) -> None:
     """Of a full compute unit, within 5 % of the data sheet."""
