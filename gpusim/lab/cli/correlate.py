@@ -107,6 +107,7 @@ def correlate(
     from gpusim.config.exec import resolve_path
     from gpusim.config.files import shipped
     from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.lab.silicon.kernels import kernel_files, selection_file
     from gpusim.lab.silicon.measured import load_measured, read_table
     from gpusim.results.store.project import store_to_write
 
@@ -116,8 +117,10 @@ def correlate(
         raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
     measured, document = load_measured(table, sets)
     file = resolve_path(measured.points, document.path)
-    points = _chosen(read_table(measured, document, file), asked.only, file)
-    files = list(dict.fromkeys([*document.files, file]))
+    # an earlier result says itself by which kernels its points were run
+    selection = None if asked.earlier is not None else selection_file(measured.kernels, asked.kernels)
+    points = _chosen(read_table(measured, document, file, selection), asked.only, file)
+    files = list(dict.fromkeys([*document.files, file, *([] if selection is None else [selection])]))
     if asked.picture is not None:
         check_format(asked.picture)
         require_matplotlib("correlate")
@@ -126,7 +129,6 @@ def correlate(
         return _again(measured, points, file, asked, options)
     from gpusim.jobs.kinds import make_job
     from gpusim.lab.silicon.job import CorrelationOptions, MeasuredJob
-    from gpusim.lab.silicon.kernels import kernel_files
     from gpusim.model.sampling.spec import SamplingSpec
 
     well = shares(asked.error, asked.confidence)

@@ -15,6 +15,7 @@ from workloads.vendor.tensile import takes_pointers
 LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
 KIB = 1 << 10
 PASS_TITLES = {"F": "forward", "B": "backward data", "W": "backward weights"}
+GUESSED = "guessed kernels, in no other line"
 STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets, channels and banks
 
 
@@ -145,10 +146,16 @@ def _in_network(name: str) -> Callable[[CorrelationPoint], bool]:
 
 
 def groups(rows: Sequence[CorrelationPoint]) -> dict[str, RatioSummary]:
-    """Return the summaries of the groups that have points, by group."""
+    """Return the summaries of the groups that have points, by group; points with a guessed kernel are one of its own,
+    and in no other."""
     kinds = _is_of(rows) if _are_convolutions(rows) else GROUPS
-    members = {name: [row for row in rows if belongs(row)] for name, belongs in kinds.items()}
-    return {name: summary(held) for name, held in members.items() if held}
+    members = {name: [row for row in _with_own_kernel(rows) if belongs(row)] for name, belongs in kinds.items()}
+    members[GUESSED] = [row for row in rows if row.prediction.point.is_guessed]
+    return {name: summary(group) for name, group in members.items() if group}
+
+
+def _with_own_kernel(rows: Sequence[CorrelationPoint]) -> list[CorrelationPoint]:
+    return [row for row in rows if not row.prediction.point.is_guessed]
 
 
 def _are_convolutions(rows: Sequence[CorrelationPoint]) -> bool:
@@ -188,11 +195,12 @@ class NetworkTotal:
 def totals(rows: Sequence[CorrelationPoint]) -> list[NetworkTotal]:
     """Return the sums of convolutions by network and pass, and of all passes; none where points are products.
 
-    A convolution that was measured with several batches counts once, by the mean of its times an image.
+    A convolution that was measured with several batches counts once, by the mean of its times an image. Those whose
+    kernel is guessed do not count.
     """
     if not _are_convolutions(rows):
         return []
-    made = []
+    rows, made = _with_own_kernel(rows), []
     for network in (name for name in _is_of(rows) if any(_in_network(name)(row) for row in rows)):
         held = [row for row in rows if _in_network(network)(row)]
         for title, chosen in (

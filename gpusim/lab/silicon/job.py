@@ -168,9 +168,10 @@ def fit_launch_overheads(
 def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence[MeasuredPoint]:
     """Return the points that take part in a search; raises UserError where none is small enough."""
     most = table.fit.most_gflop
-    chosen = [p for p in points if most is None or p.gflop <= most]
-    if not chosen and most is not None:
-        raise UserError(f"fit.most_gflop: {GENERAL(most)}: every point chosen has more work")
+    chosen = [p for p in points if (most is None or p.gflop <= most) and not p.is_guessed]
+    if not chosen:
+        more = "" if most is None else f"fit.most_gflop: {GENERAL(most)}: "
+        raise UserError(f"{more}every point chosen has more work, or a guessed kernel")
     return chosen
 
 

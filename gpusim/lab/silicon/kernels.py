@@ -20,8 +20,7 @@ def kernel_files(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
         from workloads.toolchain.build import KERNELS_DIR
 
         return [KERNELS_DIR / name for name in spec.files]
-    places = [folder] if folder is not None else [Path(place) for name in spec.folders for place in sorted(glob(name))]
-    for place in places:
+    for place in _places(spec, folder):
         found = [next(_below(place, name), None) for name in spec.files]
         if all(found):
             return [path for path in found if path is not None]
@@ -30,6 +29,16 @@ def kernel_files(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
         f"no {' and '.join(spec.files)} in {where}: install {spec.package or 'the package with the kernels'}, or "
         "unpack it (dpkg -x PACKAGE.deb FOLDER) and name the folder with --kernels"
     )
+
+
+def selection_file(spec: MeasuredKernelsSpec, folder: Path | None) -> Path | None:
+    """Find the file by which the library selects kernels, below a folder of the user's or where a package has it."""
+    found = (next(_below(place, spec.selection), None) for place in _places(spec, folder) if spec.selection)
+    return next((path for path in found if path is not None), None)
+
+
+def _places(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
+    return [folder] if folder is not None else [Path(place) for name in spec.folders for place in sorted(glob(name))]
 
 
 def _below(place: Path, name: str) -> Iterator[Path]:

@@ -25,6 +25,7 @@ from gpusim.lab.silicon.measured_convolutions import (
 )
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
+from workloads.vendor.kernel_selection import KernelSelection
 from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointers
 
 FOLDER = "measured"
@@ -44,8 +45,11 @@ class MeasuredKernelsSpec(Spec):
     folders: tuple[str, ...] = param((), "where an installed package has them; patterns as a shell's", "user")
     files: tuple[str, ...] = param(..., "code objects in such a folder, by name", "user", min_length=1)
     shipped: bool = param(False, "they are this project's own, beside its other kernels", "user")
+    selection: str = param(
+        "", "file by which the library selects a kernel for an FP32 product that names none, in such a folder", "user"
+    )
     like: str = param(
-        LIKE, "table of measured points: one that names no kernel is run by that of the nearest product there", ""
+        LIKE, "table of measured points: without selection, one that names no kernel takes the nearest product's", ""
     )
     chosen: str = param(
         "", "CSV file with the kernels that a library takes for convolutions' products, beside this file", "user"
@@ -177,6 +181,8 @@ class ProductPoint:
     """Number of products in a call."""
     own_launch_us: float | None = None
     """Overhead of the call outside kernels, in microseconds; None: the table's value."""
+    is_guessed: bool = False
+    """The kernel is that of the nearest product known, and the library may select another one."""
 
     @property
     def gflop(self) -> float:
@@ -186,7 +192,7 @@ class ProductPoint:
     @property
     def of_model(self) -> "ProductPoint":
         """The point without what the model's time does not depend on."""
-        return replace(self, time_us=0.0)
+        return replace(self, time_us=0.0, is_guessed=False)
 
     @property
     def label(self) -> str:
@@ -266,11 +272,25 @@ def _on_base(document: files.Document) -> files.Document:
     return replace(document, data=data, files=[*document.files, *base.files])
 
 
-def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec()) -> list[ProductPoint]:
-    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
+def read_points(
+    path: Path,
+    like: str = LIKE,
+    general: GeneralSpec = GeneralSpec(),
+    selection: KernelSelection | None = None,
+) -> list[ProductPoint]:
+    """Read the points of a CSV file with the columns of COLUMNS.
 
-    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general: as of
-    MeasuredTable.
+    Args:
+        path: Path of the CSV file.
+        like: Table whose nearest product gives a point its kernel where neither the file nor `selection` does: a guess.
+        general: As of MeasuredTable.
+        selection: The library's table of kernels, for points whose kernel the file does not name.
+
+    Returns:
+        The points in the order of the file.
+
+    Raises:
+        UserError: The file or a row is wrong, with its line.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -284,28 +304,44 @@ def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not 0 < len(rows) <= MAX_POINTS:
         raise UserError(f"{path}: {len(rows)} points; a table has 1 to {MAX_POINTS}")
-    known = [] if all(point.kernel for _, point in rows) else _products_of(like)
+    known = [] if selection is not None or all(point.kernel for _, point in rows) else _products_of(like)
     found: dict[ProductPoint, int] = {}
     for line, measured in rows:
-        point = measured if measured.kernel else _with_kernel(measured, known)
+        point = measured if measured.kernel else _with_kernel(measured, known, selection)
         if found.setdefault(point, line) != line:
             raise UserError(f"{path}:{line}: {point.label}: the same point as in line {found[point]}")
     return list(found)
 
 
-def read_table(table: MeasuredTable, document: files.Document, path: Path) -> list[MeasuredPoint]:
-    """Read a table's points from the CSV file at `path`; raise UserError. document: the table's."""
+def read_table(
+    table: MeasuredTable, document: files.Document, path: Path, selection: Path | None = None
+) -> list[MeasuredPoint]:
+    """Read a table's points.
+
+    Args:
+        table: The table.
+        document: Its file.
+        path: Path of the CSV file of points.
+        selection: Path of the file by which the library selects kernels; None: there is none.
+
+    Returns:
+        The points in the order of the file.
+
+    Raises:
+        UserError: A file is wrong or missing.
+    """
+    library = None if selection is None else KernelSelection(selection, table.gpu.architecture, table.gpu.cus)
     if has_convolutions(_columns(path)) != (table.solver is not None):
         said = "are convolutions: solver must say which of their times is compared" if table.solver is None else ""
         raise UserError(f"{path}: its points {said or 'are products, which have no solver'} ({document.path})")
     if table.solver is None:
-        return [*read_points(path, table.kernels.like, table.general)]
+        return [*read_points(path, table.kernels.like, table.general, library)]
     chosen = table.kernels.chosen
     beside = [folder / chosen for folder in (document.path.parent, files.SHIPPED / FOLDER) if chosen]
     found = next((file for file in beside if file.is_file()), None)
     if found is None and table.solver == GEMM:
         raise UserError(f"{document.path}: kernels.chosen: '{chosen}': there is no such file beside it")
-    return [*read_convolutions(path, table.solver, read_chosen(found) if found is not None else [])]
+    return [*read_convolutions(path, table.solver, read_chosen(found) if found is not None else [], library)]
 
 
 def _columns(path: Path) -> list[str]:
@@ -322,14 +358,17 @@ def _products_of(table: str) -> list[ProductPoint]:
     return read_points(document.path.parent / str(document.data.get("points")))
 
 
-def _with_kernel(point: ProductPoint, known: Sequence[ProductPoint]) -> ProductPoint:
-    """Give a point the kernel of the nearest product, as rocBLAS chooses: by the Euclidean distance of M, N, K. One
-    without a product of its transposes stays without a kernel, which its check then says."""
+def _with_kernel(point: ProductPoint, known: Sequence[ProductPoint], selection: KernelSelection | None) -> ProductPoint:
+    """Give a point the kernel that the library selects, or that of the nearest known product. One without a product of
+    its transposes stays without a kernel, which its check then says."""
+    size = (point.m, point.n, point.k)
+    if selection is not None:
+        return replace(point, kernel=selection.select(point.transposes, *size))
     alike = [one for one in known if one.transposes == point.transposes]
     if not alike:
         return point
-    size = (point.m, point.n, point.k)
-    return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
+    nearest = min(alike, key=lambda one: dist((one.m, one.n, one.k), size))
+    return replace(point, kernel=nearest.kernel, is_guessed=(nearest.m, nearest.n, nearest.k) != size)
 
 
 def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> ProductPoint:

@@ -22,6 +22,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import current_reporter
 from workloads.networks.kind import Pass
 from workloads.operators.convolution import Convolution
+from workloads.vendor.kernel_selection import KernelSelection
 from workloads.vendor.tensile import is_compiled
 
 GEMM, OWN = "gemm", "own"
@@ -99,6 +100,8 @@ class ConvolutionPoint:
     """Overhead of the call outside kernels, in microseconds; None: the table's value."""
     element_bytes: int = 4
     """Size of an element in bytes."""
+    is_guessed: bool = False
+    """The kernel is that of the nearest product known, and the library may select another one."""
 
     @property
     def gflop(self) -> float:
@@ -131,7 +134,7 @@ class ConvolutionPoint:
     def of_model(self) -> "ConvolutionPoint":
         """The point without what the model's time does not depend on."""
         solver = self.solver if self.same_solver else ""
-        return replace(self, time_us=0.0, measured_us=(), networks=(), solver=solver)
+        return replace(self, time_us=0.0, measured_us=(), networks=(), solver=solver, is_guessed=False)
 
     @property
     def product(self) -> tuple[str, int, int, int, int]:
@@ -155,6 +158,7 @@ class ConvolutionPoint:
             "solver": self.solver,
             "same_solver": self.same_solver,
             "product": self.kernel,
+            **({"guessed": True} if self.is_guessed else {}),
             "measurements_us": list(self.measured_us),
             "networks": list(self.networks),
         }
@@ -167,7 +171,8 @@ class ConvolutionPoint:
         convolution = Convolution(tuple(held["shape"]), held["filters"], **sizes)
         measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
         how = (held["same_solver"], held["product"], measured, networks)
-        return cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
+        point = cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
+        return replace(point, is_guessed=held.get("guessed", False))  # earlier versions did not say
 
 
 def build_pass_product(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
@@ -195,11 +200,25 @@ def read_chosen(path: Path) -> list[LibraryKernelChoice]:
     return found
 
 
-def read_convolutions(path: Path, solver: str, chosen: Sequence[LibraryKernelChoice]) -> list[ConvolutionPoint]:
-    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
+def read_convolutions(
+    path: Path, solver: str, chosen: Sequence[LibraryKernelChoice], selection: KernelSelection | None = None
+) -> list[ConvolutionPoint]:
+    """Read the points of a CSV file with the columns of COLUMNS.
 
-    solver: GEMM or OWN; chosen: kernels of products. A product that is not among them takes the kernel of the nearest
-    one of its transposes, by the Euclidean distance of M, N, K and the batch, as rocBLAS does.
+    A product that is not among the known ones takes the kernel that the library's table selects. Without a table it
+    takes that of the nearest known product of its transposes, by M, N, K and the batch: a guess.
+
+    Args:
+        path: Path of the CSV file.
+        solver: GEMM or OWN.
+        chosen: Products whose kernels are known.
+        selection: The library's table of kernels.
+
+    Returns:
+        The points in the order of the file.
+
+    Raises:
+        UserError: A row is wrong, with its line, or no row has a solver that is run.
     """
     found: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
     left_out = 0
@@ -221,7 +240,8 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[LibraryKernelCho
         how = (solver == GEMM, "", (time_us,), (row["network"],))
         point = ConvolutionPoint(direction, convolution, time_us, fastest, *how)
         if solver == GEMM:
-            point = replace(point, kernel=_nearest(point.product, chosen))
+            kernel, is_guessed = _kernel_of(point.product, chosen, selection)
+            point = replace(point, kernel=kernel, is_guessed=is_guessed)
         found.setdefault(point.of_model, []).append(point)
     if not found:
         raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(GEMM_SOLVERS)}")
@@ -294,7 +314,16 @@ def _convolution(path: Path, line: int, row: Mapping[str, str]) -> Convolution:
     return made
 
 
-def _nearest(product: tuple[str, int, int, int, int], chosen: Sequence[LibraryKernelChoice]) -> str:
-    transposes, *sizes = product
+def _kernel_of(
+    product: tuple[str, int, int, int, int], chosen: Sequence[LibraryKernelChoice], selection: KernelSelection | None
+) -> tuple[str, bool]:
+    """Return the name of a product's kernel, and whether it is guessed; no name where nothing is alike."""
+    transposes, m, n, k, batch = product
     alike = [one for one in chosen if one.transposes == transposes]
-    return min(alike, key=lambda one: dist((one.m, one.n, one.k, one.batch), sizes)).kernel if alike else ""
+    same = [one for one in alike if (one.m, one.n, one.k) == (m, n, k)]  # the library's table knows no batches
+    nearest = min(same or alike, key=lambda one: dist((one.m, one.n, one.k, one.batch), (m, n, k, batch)), default=None)
+    if nearest is not None and same:
+        return nearest.kernel, False
+    if selection is not None:
+        return selection.select(transposes, m, n, k), False
+    return (nearest.kernel, True) if nearest is not None else ("", False)

@@ -99,6 +99,7 @@ def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
         time_us=held["measured_us"],
         kernel=held["kernel"],
         batch=held.get("batch", 1),
+        is_guessed=held.get("guessed", False),
     )
 
 
@@ -127,7 +128,8 @@ def serialize_point(row: CorrelationPoint) -> dict[str, Any]:
 def _point_said(p: Prediction) -> dict[str, Any]:
     if isinstance(p.point, ConvolutionPoint):
         return {**p.point.said(), "im2col_us": p.im2col_us, "by": p.by}
-    return {name: getattr(p.point, name) for name in ("transposes", "m", "n", "k", "batch", "kernel")}
+    fields = ("transposes", "m", "n", "k", "batch", "kernel")
+    return {**{name: getattr(p.point, name) for name in fields}, **({"guessed": True} if p.point.is_guessed else {})}
 
 
 def serialize_comparison(

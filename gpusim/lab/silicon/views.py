@@ -26,7 +26,8 @@ def _half_width(row: CorrelationPoint) -> TableCell | None:
 def _run(row: CorrelationPoint) -> str:
     """Say how a point was run: whole, or what part of it."""
     prediction = row.prediction
-    return WHOLE if prediction.how == WHOLE else f"{prediction.how} from {PERCENT(prediction.simulated)}"
+    how = WHOLE if prediction.how == WHOLE else f"{prediction.how} from {PERCENT(prediction.simulated)}"
+    return f"{how}, kernel guessed" if prediction.point.is_guessed else how
 
 
 def _bound(row: CorrelationPoint) -> str:
@@ -99,6 +100,12 @@ _HOW_RUN = {
 }
 
 
+_GUESSED = (
+    "\nOf these {} have a guessed kernel, that of the nearest product known: they are in no mean and in no sum. "
+    "rocBLAS's TensileLibrary.dat, in the folder of the kernels, says which kernel it selects.\n"
+)
+
+
 def point_table(rows: Sequence[CorrelationPoint]) -> Table:
     """Make a row for each point, in the table's order."""
     convolutions = any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows)
@@ -157,8 +164,14 @@ def head(table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: Paramet
 
 
 def _in_part(rows: Sequence[CorrelationPoint]) -> str:
-    """Say in a line how many points were run whole and how many were not; nothing where all were."""
+    """Say in a line each how many points were run whole, and how many by a guessed kernel; nothing where all were
+    run whole by their own."""
     number = Counter(row.prediction.how for row in rows)
-    if number[WHOLE] == len(rows):
-        return ""
-    return f"\nOf these {'; '.join(f'{what}: {number[how]}' for how, what in _HOW_RUN.items() if number[how])}.\n"
+    guessed = sum(row.prediction.point.is_guessed for row in rows)
+    lines = [
+        f"\nOf these {'; '.join(f'{what}: {number[how]}' for how, what in _HOW_RUN.items() if number[how])}.\n"
+        if number[WHOLE] != len(rows)
+        else "",
+        _GUESSED.format(guessed) if guessed else "",
+    ]
+    return "".join(lines)

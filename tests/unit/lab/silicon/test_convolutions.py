@@ -15,7 +15,7 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.networks import choice
 from gpusim.lab.silicon import report, views
-from gpusim.lab.silicon.compare import CorrelationPoint, groups, totals
+from gpusim.lab.silicon.compare import GUESSED, CorrelationPoint, groups, totals
 from gpusim.lab.silicon.convolutions import SolverLaunches, TensileMultiplier, predict_own, timed
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_table
 from gpusim.lab.silicon.measured_convolutions import (
@@ -102,7 +102,7 @@ def test_the_shipped_tables_are_whole() -> None:
         rates = [1e9 * p.gflop / p.time_us for p in points]
         if name == "miopen-vega20":
             assert max(rates) < 1e6 * peak, "an image takes no less than the card's arithmetic allows"
-            assert all(p.kernel for p in points)
+            assert all(p.kernel and not p.is_guessed for p in points), "no published point rests on a guess"
 
 
 def test_points_of_the_other_kind_are_refused(tmp_path: Path) -> None:
@@ -234,6 +234,47 @@ def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convoluti
     every = next(s for s in totals(made) if s.what == "all")
     assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
     assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
+
+
+class SelectedKernels:
+    """A library's table that selects a kernel of a name of its own for every product."""
+
+    def select(self, transposes: str, m: int, n: int, k: int) -> str:
+        return f"selected for {transposes} {m}x{n}x{k}"
+
+
+def test_a_product_that_is_not_known_takes_what_the_library_selects_or_a_guess(tmp_path: Path) -> None:
+    wide = "8,8,8,32,3,3,8,8,1,1,1,1,1,1"
+    file = written(tmp_path, ROWS[0], f"net,F,2,{wide},GemmFwdRest=2.0")
+    known, unknown = read_convolutions(file, GEMM, CHOSEN, SelectedKernels())  # type: ignore[arg-type]
+    assert (known.kernel, known.is_guessed) == ("near", False)
+    assert (unknown.kernel, unknown.is_guessed) == ("selected for NN 64x32x72", False)
+    known, unknown = read_convolutions(file, GEMM, CHOSEN)
+    assert (known.kernel, known.is_guessed) == ("near", False)
+    assert (unknown.kernel, unknown.is_guessed) == ("near", True)
+
+
+def test_a_guessed_kernel_is_in_no_mean_and_in_no_sum(tmp_path: Path) -> None:
+    rows, (table, _) = compared(tmp_path), load_measured("miopen-vega20")
+    first, second = rows
+    assert isinstance(second.prediction.point, ConvolutionPoint)
+    guessed = replace(second.prediction, point=replace(second.prediction.point, is_guessed=True))
+    mixed = [first, replace(second, prediction=guessed)]
+    assert groups(mixed) == {**groups([first]), GUESSED: groups([second])["all"]}
+    assert totals(mixed) == totals([first])
+    page = views.markdown(table, report.SavedComparison(mixed, None, False, "", []))
+    assert "Of these 1 have a guessed kernel" in page and page.count("whole, kernel guessed") == 1
+    again = report.restored(
+        json.loads(
+            json.dumps(
+                report.document(
+                    table, report.restored(report.document(table, report.SavedComparison(mixed, None, False, "", [])))
+                )
+            )
+        )
+    )
+    assert [row.prediction.point.is_guessed for row in again.rows] == [False, True]
+    assert "guessed" not in views.markdown(table, report.SavedComparison(rows, None, False, "", []))
 
 
 def compared(folder: Path) -> list[CorrelationPoint]:

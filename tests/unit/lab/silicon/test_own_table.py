@@ -10,8 +10,11 @@ from gpusim.base.errors import UserError
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.lab.cli.correlate import CorrelateOptions, correlate
 from gpusim.lab.silicon import cost, predict
-from gpusim.lab.silicon.measured import LIKE, load_measured, read_points
+from gpusim.lab.silicon.kernels import selection_file
+from gpusim.lab.silicon.measured import LIKE, ProductPoint, load_measured, read_points, read_table
 from gpusim.lab.silicon.prediction import Conditions, Prediction
+from tests.unit.workloads.test_kernel_selection import FP32, leaf, problem, solution, written
+from workloads.vendor.kernel_selection import _OPERATIONS
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "results" / "correlation.md"
 HEAD = "m,n,k,transpose,us\n"
@@ -77,6 +80,30 @@ def test_a_point_takes_the_kernel_of_the_nearest_product(tmp_path: Path) -> None
         given["NN 4608x1500x1536"].kernel,
         given["TN 35x8457x2048"].kernel,
     ]
+
+
+def test_a_kernel_is_asked_of_the_users_own_package_and_else_a_guess(tmp_path: Path) -> None:
+    """The table beside the kernels decides; without it, only a product that the shipped table has is no guess."""
+    file = tmp_path / "points.csv"
+    file.write_text(f"{HEAD}4600,1510,1530,NN,100\n4608,1500,1536,NN,100\n", encoding="utf-8")
+    table, document = load_measured(file, ["gpu=mi6"])
+    assert [point.is_guessed for point in read_table(table, document, file)] == [True, False]
+    assert selection_file(table.kernels, tmp_path) is None
+    fp32 = {"type": "And", "value": FP32}
+    entry = leaf(((4608, 1500, 1536), 1, 1.0))
+    gfx803 = {"type": "AMDGPU", "value": {"type": "Processor", "value": "gfx803"}}
+    operations = {_OPERATIONS["NN"]: problem((fp32, entry))}
+    inside = tmp_path / "library"
+    inside.mkdir()
+    written(inside, [solution(1)], (gfx803, {"type": "ProblemMap", "map": operations}))
+    selection = selection_file(table.kernels, tmp_path)
+    points = read_table(table, document, file, selection)
+    assert [(point.kernel, point.is_guessed) for point in points if isinstance(point, ProductPoint)] == [
+        ("kernel 1", False)
+    ] * 2
+    other, _ = load_measured(file, ["gpu=mi60"])
+    with pytest.raises(UserError, match="it has 1 FP32 kernels, 0 branches for gfx906"):
+        read_table(other, document, file, selection)
 
 
 def test_a_point_without_any_kernel_says_so(tmp_path: Path) -> None:
