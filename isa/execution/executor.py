@@ -224,8 +224,8 @@ class FunctionalContext:
         state.program = self._buffer("table", table)
         state.program_length = len(table)
         state.index_of = self._buffer("index_of", program.index_of)
+        state.indexed_from, state.indexed_bytes = program.indexed_from, 4 * len(program.index_of)
         state.flop_prefix = self._buffer("flop_prefix", program.flop_prefix)
-        state.code_bytes = len(program.kernel.code)
         state.start_index, state.end_index = program.start_index, program.end_index
         state.float_mode = initial_mode(program.kernel)
         lanes = library()
@@ -361,7 +361,7 @@ class FunctionalContext:
     @property
     def first_address(self) -> int:
         """Address of `instructions[0]` in device memory."""
-        return int(self.state.code_address + 4 * np.argmax(self.program.index_of == 0))
+        return int(self.state.code_address + self.program.indexed_from)
 
     @property
     def executed_instructions(self) -> int:

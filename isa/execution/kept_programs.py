@@ -25,8 +25,8 @@ from isa.object.code_object import Kernel
 
 LEAST_CODE_BYTES = 128  # smaller kernels are translated as fast as a file is found
 _LEVEL = 1  # most of a row is zeros
-_SINGLE = ("start_index", "end_index", "vgprs", "patterns")
-_ARRAYS = ("table", "with_patterns")
+_SINGLE = ("indexed_from", "start_index", "end_index", "vgprs", "patterns")
+_ARRAYS = ("table", "index_of", "with_patterns")
 _HEAD_BYTES = 4  # of the head's length
 
 
@@ -78,13 +78,9 @@ def packed(translation: Translation) -> bytes:
     """
     arrays = {name: getattr(translation, name) for name in _ARRAYS}
     arrays["table"] = arrays["table"].view(np.uint8)
-    # a code object's kernels share their text, of which each has a small part
-    arrays["dwords"] = np.flatnonzero(translation.index_of >= 0)
-    arrays["indices"] = translation.index_of[arrays["dwords"]]
     arrays |= {f.name: getattr(translation.constants, f.name) for f in fields(ConstantValues)}
     head = {name: getattr(translation, name) for name in _SINGLE} | {
         "operations": translation.operations,
-        "code_dwords": len(translation.index_of),
         "arrays": [(name, array.dtype.str, array.shape) for name, array in arrays.items()],
     }
     text = json.dumps(head).encode()
@@ -101,13 +97,11 @@ def unpacked(content: bytes) -> Translation:
     for name, kind, shape in head["arrays"]:
         arrays[name] = array = np.frombuffer(whole, kind, math.prod(shape), at).reshape(shape)
         at += array.nbytes
-    index_of = np.full(head["code_dwords"], -1, np.int32)
-    index_of[arrays["dwords"]] = arrays["indices"]
     return Translation(
         arrays["table"].view(layout_of(PROGRAM_ROW)),
         tuple((name, mode) for name, mode in head["operations"]),
         ConstantValues(**{f.name: arrays[f.name] for f in fields(ConstantValues)}),
-        index_of,
+        arrays["index_of"],
         with_patterns=arrays["with_patterns"],
         **{name: head[name] for name in _SINGLE},
     )

@@ -28,7 +28,9 @@ class Program:
     table: np.ndarray
     """PROGRAM_ROW [instructions]; its `patterns` is the number of the instruction's first access pattern."""
     index_of: np.ndarray
-    """int32 [dwords]: index of the instruction at each dword of the code; -1: none."""
+    """int32 [dwords]: index of the instruction at each dword of the kernel's own part of the code; -1: none."""
+    indexed_from: int
+    """Bytes of code before that part."""
     start_index: int
     """Index of the first instruction."""
     end_index: int
@@ -75,6 +77,7 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
         kernel=kernel,
         table=table,
         index_of=translation.index_of,
+        indexed_from=translation.indexed_from,
         start_index=translation.start_index,
         end_index=translation.end_index,
         vgprs=translation.vgprs,

@@ -19,8 +19,8 @@ _INDEX_BITS = 0xFF  # of M0: what s_set_gpr_idx_on has added to a vector registe
 @jit
 def jump_index(context: Context, address):
     """Return the index of the instruction at a device address, or a fault."""
-    offset = address - context.code_address
-    if offset < 0 or offset >= context.code_bytes or offset & 3:
+    offset = address - context.code_address - context.indexed_from
+    if offset < 0 or offset >= context.indexed_bytes or offset & 3:
         return fault(context, FAULT_BRANCH, -1, address, 0)
     index = ld_i32(context.index_of, offset >> 2)
     return index if index >= 0 else fault(context, FAULT_BRANCH, -1, address, 0)

@@ -102,11 +102,14 @@ CONTEXT = State(
         "program_length": Field((), "instructions in it"),
         "start_index": Field((), "index of the kernel's first instruction"),
         "end_index": Field((), "index of an s_endpgm, where wavefronts without work-items start"),
-        "index_of": Field((), "address of int32 [code bytes / 4]: instruction index at each dword of the code, or -1"),
+        "index_of": Field(
+            (), "address of int32 [indexed bytes / 4]: instruction index at each dword of the code, or -1"
+        ),
+        "indexed_from": Field((), "bytes of code before the first of these dwords"),
+        "indexed_bytes": Field((), "bytes of code in these dwords"),
         "flop_prefix": Field((), "address of int64 [instructions + 1]: a lane's floating-point operations before one"),
         "lane_counts": Field((), "address of int64 [instructions + 1, 2]: see `interpreter.count_stretch`; 0: none"),
         "code_address": Field((), "device address of the code's first byte"),
-        "code_bytes": Field((), "bytes of code"),
         "float_mode": Field((), "MODE at a wavefront's start: rounding, denormals, DX10_CLAMP, IEEE"),
         "memory_function": Field((), "address of the function that executes instructions with a memory record"),
         "lanes_function": Field((), "address of `memory_access.access_lanes`"),

@@ -47,6 +47,7 @@ class Translation(NamedTuple):
     operations: tuple[Operation, ...]
     constants: ConstantValues
     index_of: np.ndarray
+    indexed_from: int
     start_index: int
     end_index: int
     vgprs: int
@@ -69,9 +70,12 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     """Translate a kernel's instructions into rows; raises ProgramError naming what is not implemented and where."""
     lanes = OperationTable(library())
     constants = Constants()
-    index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)
-    addresses = np.array([instruction.address for instruction in instructions], np.int64)
-    index_of[(addresses - kernel.code_address) // 4] = np.arange(len(instructions))
+    dwords = (np.array([one.address for one in instructions], np.int64) - kernel.code_address) // 4
+    # a library's code objects have thousands of kernels in one text of 100 MB: an index of all of it for each kernel
+    # would be the most of what a process with many of them takes
+    first = int(dwords.min())
+    index_of = np.full(int(dwords.max()) - first + 1, -1, np.int32)
+    index_of[dwords - first] = np.arange(len(instructions))
     patterns, top = 0, -1
     with_patterns = []
     mode = None if any(_writes_mode(i) for i in instructions) else initial_mode(kernel)
@@ -79,25 +83,25 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     contents = table.view(np.uint8).reshape(len(table), -1)
     indexed = _indexed_operands(kernel, instructions)
     # most instructions of a large kernel stand in it several times
-    first_with: dict[tuple[bytes, int], int] = {}
+    first_like: dict[tuple[bytes, int], int] = {}
     for i, (instruction, row) in enumerate(zip(instructions, views(table), strict=True)):
         constants.row_number = i
         offset = instruction.address - kernel.code_address
-        first = first_with.setdefault((kernel.code[offset : offset + instruction.size], indexed[i]), i)
-        if first == i:
+        like = first_like.setdefault((kernel.code[offset : offset + instruction.size], indexed[i]), i)
+        if like == i:
             _fill(row, instruction, constants, lanes, kernel, mode, indexed[i])
             row.unit = instruction.opcode.unit
             top = max(top, highest_vgpr(instruction, parse_operands(instruction.opcode.operands)))
         else:  # what depends on its place is filled in below
-            contents[i] = contents[first]
-            constants.repeat(first)
+            contents[i] = contents[like]
+            constants.repeat(like)
         kind = row.kind
         if kind in (InstructionKind.GET_PC, InstructionKind.SWAP_PC) or (
             kind == InstructionKind.BRANCH and row.condition == Condition.CALL
         ):
             row.next_byte = instruction.address + instruction.size - kernel.code_address
         if instruction.branch_target is not None:
-            row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])
+            row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4 - first])
         if kind in _WITH_PATTERNS:
             row.patterns = patterns
             with_patterns.append(i)
@@ -110,7 +114,8 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
         operations=lanes.operations,
         constants=constants.values(),
         index_of=index_of,
-        start_index=int(index_of[kernel.entry // 4]),
+        indexed_from=4 * first,
+        start_index=int(index_of[kernel.entry // 4 - first]),
         end_index=int(ends[0]),
         vgprs=max(kernel.vgprs, top + 1),
         patterns=patterns,

@@ -27,7 +27,7 @@ def test_packing_loses_nothing(kernel: Kernel) -> None:
     held = kept_programs.unpacked(kept_programs.packed(made))
     assert held.operations == made.operations and held.table.dtype == made.table.dtype
     assert held.table.tobytes() == made.table.tobytes()
-    for name in ("index_of", "with_patterns", "start_index", "end_index", "vgprs", "patterns"):
+    for name in ("index_of", "indexed_from", "with_patterns", "start_index", "end_index", "vgprs", "patterns"):
         assert np.array_equal(getattr(held, name), getattr(made, name)), name
     for name in ("rows", "words", "in_rows", "in_words"):
         assert np.array_equal(getattr(held.constants, name), getattr(made.constants, name)), name
@@ -37,6 +37,26 @@ def test_packing_loses_nothing(kernel: Kernel) -> None:
             assert np.array_equal(first.table[column], second.table[column]), column
     assert first.instructions == second.instructions
     assert np.array_equal(first.unit_prefix, second.unit_prefix)
+
+
+@pytest.mark.parametrize("kernel", KERNEL_LIST, ids=lambda k: k.name)
+def test_a_program_takes_no_space_for_other_kernels_of_its_text(kernel: Kernel) -> None:
+    """In a text of a megabyte more before and behind it, the index is that of the kernel alone."""
+    alone, more = build_program(kernel), 1 << 20
+    other = b"\xff" * more  # that decodes to no instruction
+    moved = {"entry": kernel.entry + more, "code_end": kernel.code_end + more if kernel.code_end else 0}
+    among = replace(
+        kernel,
+        code=other + kernel.code + other,
+        code_address=kernel.code_address - more,
+        functions=tuple(one + more for one in kernel.functions),
+        code_pointers=tuple(one + more for one in kernel.code_pointers),
+        **moved,  # type: ignore[arg-type]
+    )
+    found = build_program(among)
+    assert np.array_equal(found.index_of, alone.index_of) and found.indexed_from == alone.indexed_from + more
+    assert found.start_index == alone.start_index and np.array_equal(found.table["target"], alone.table["target"])
+    assert found.index_of[0] == 0 and found.index_of[-1] == len(found.instructions) - 1
 
 
 def test_a_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
