@@ -109,6 +109,7 @@ def correlate(
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.lab.silicon.kernels import kernel_files, selection_file
     from gpusim.lab.silicon.measured import load_measured, read_table
+    from gpusim.lab.silicon.neighbours import with_neighbours
     from gpusim.results.store.project import store_to_write
 
     sets = [*([f"gpu={asked.gpu}"] if asked.gpu is not None else []), *options.sets]
@@ -119,7 +120,7 @@ def correlate(
     file = resolve_path(measured.points, document.path)
     # an earlier result says itself by which kernels its points were run
     selection = None if asked.earlier is not None else selection_file(measured.kernels, asked.kernels)
-    points = _chosen(read_table(measured, document, file, selection), asked.only, file)
+    points = _chosen(with_neighbours(read_table(measured, document, file, selection)), asked.only, file)
     files = list(dict.fromkeys([*document.files, file, *([] if selection is None else [selection])]))
     if asked.picture is not None:
         check_format(asked.picture)

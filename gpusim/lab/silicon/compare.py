@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusim.base.formats import GENERAL
+from gpusim.lab.silicon.measured import ProductPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from workloads.operators.convolution import Convolution
@@ -16,6 +17,7 @@ LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
 KIB = 1 << 10
 PASS_TITLES = {"F": "forward", "B": "backward data", "W": "backward weights"}
 GUESSED = "guessed kernels, in no other line"
+UNCONTRADICTED = "all but readings that their neighbours contradict"
 STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets, channels and banks
 
 
@@ -146,12 +148,24 @@ def _in_network(name: str) -> Callable[[CorrelationPoint], bool]:
 
 
 def groups(rows: Sequence[CorrelationPoint]) -> dict[str, RatioSummary]:
-    """Return the summaries of the groups that have points, by group; points with a guessed kernel are one of its own,
-    and in no other."""
+    """Return the summaries of the groups that have points, by group.
+
+    Points with a guessed kernel are a group of its own, and in no other. Where neighbours contradict readings, all
+    points stand beside those without these.
+    """
     kinds = _is_of(rows) if _are_convolutions(rows) else GROUPS
     members = {name: [row for row in _with_own_kernel(rows) if belongs(row)] for name, belongs in kinds.items()}
+    sound = [row for row in members["all"] if not is_contradicted(row)]
+    if len(sound) < len(members["all"]):
+        members[UNCONTRADICTED] = sound
     members[GUESSED] = [row for row in rows if row.prediction.point.is_guessed]
     return {name: summary(group) for name, group in members.items() if group}
+
+
+def is_contradicted(row: CorrelationPoint) -> bool:
+    """Tell whether a measured time contradicts those of its neighbours in the table; of products alone."""
+    point = row.prediction.point
+    return isinstance(point, ProductPoint) and point.is_contradicted
 
 
 def _with_own_kernel(rows: Sequence[CorrelationPoint]) -> list[CorrelationPoint]:

@@ -36,6 +36,7 @@ OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from i
 ALONE = {"clock_ghz": None, "launch_us": 0.0, "alpha": 1.0, "beta": 0.0, "warm_below_gflop": 1.0}
 COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured_gflops"))  # one name of each
 MAX_POINTS = 10_000
+CONTRADICTION = 3.0  # of a reading over the median of its neighbours, or of that over the reading
 
 
 class MeasuredKernelsSpec(Spec):
@@ -183,6 +184,14 @@ class ProductPoint:
     """Overhead of the call outside kernels, in microseconds; None: the table's value."""
     is_guessed: bool = False
     """The kernel is that of the nearest product known, and the library may select another one."""
+    over_neighbours: float | None = None
+    """Measured time over the median of the table's products of the same work; None: there are too few."""
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the reading contradicts its neighbours' (gpusim.lab.silicon.neighbours)."""
+        over = self.over_neighbours
+        return over is not None and not 1 / CONTRADICTION < over < CONTRADICTION
 
     @property
     def gflop(self) -> float:
@@ -192,7 +201,7 @@ class ProductPoint:
     @property
     def of_model(self) -> "ProductPoint":
         """The point without what the model's time does not depend on."""
-        return replace(self, time_us=0.0, is_guessed=False)
+        return replace(self, time_us=0.0, is_guessed=False, over_neighbours=None)
 
     @property
     def label(self) -> str:

@@ -100,6 +100,7 @@ def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
         kernel=held["kernel"],
         batch=held.get("batch", 1),
         is_guessed=held.get("guessed", False),
+        over_neighbours=held.get("over_neighbours"),
     )
 
 
@@ -129,7 +130,12 @@ def _point_said(p: Prediction) -> dict[str, Any]:
     if isinstance(p.point, ConvolutionPoint):
         return {**p.point.said(), "im2col_us": p.im2col_us, "by": p.by}
     fields = ("transposes", "m", "n", "k", "batch", "kernel")
-    return {**{name: getattr(p.point, name) for name in fields}, **({"guessed": True} if p.point.is_guessed else {})}
+    over = p.point.over_neighbours
+    return {
+        **{name: getattr(p.point, name) for name in fields},
+        **({"guessed": True} if p.point.is_guessed else {}),
+        **({"over_neighbours": over} if over is not None else {}),
+    }
 
 
 def serialize_comparison(

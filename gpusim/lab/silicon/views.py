@@ -7,9 +7,9 @@ from typing import TextIO
 from gpusim.base.formats import DIGITS_3, FIXED_1, FIXED_2, FIXED_3, GENERAL, PERCENT, PERCENT_0
 from gpusim.base.table import Table, TableCell
 from gpusim.base.view import View, column
-from gpusim.lab.silicon.compare import CorrelationPoint, RatioSummary, groups, totals
+from gpusim.lab.silicon.compare import CorrelationPoint, RatioSummary, groups, is_contradicted, totals
 from gpusim.lab.silicon.fit import FitCandidate, ParameterFit
-from gpusim.lab.silicon.measured import MeasuredTable
+from gpusim.lab.silicon.measured import CONTRADICTION, MeasuredTable
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE
 from gpusim.lab.silicon.report import SavedComparison
@@ -27,7 +27,13 @@ def _run(row: CorrelationPoint) -> str:
     """Say how a point was run: whole, or what part of it."""
     prediction = row.prediction
     how = WHOLE if prediction.how == WHOLE else f"{prediction.how} from {PERCENT(prediction.simulated)}"
-    return f"{how}, kernel guessed" if prediction.point.is_guessed else how
+    notes = ["kernel guessed"] if prediction.point.is_guessed else []
+    notes += [f"reading {FIXED_1(_over(row))} x its neighbours'"] if is_contradicted(row) else []
+    return ", ".join([how, *notes])
+
+
+def _over(row: CorrelationPoint) -> float:
+    return getattr(row.prediction.point, "over_neighbours", None) or 0.0
 
 
 def _bound(row: CorrelationPoint) -> str:
@@ -100,6 +106,10 @@ _HOW_RUN = {
 }
 
 
+_CONTRADICTED = (
+    "\nOf these {} have a reading that is {} times the median of products of the same tile, K and split, or so much "
+    "less: the mean error is given with them and without.\n"
+)
 _GUESSED = (
     "\nOf these {} have a guessed kernel, that of the nearest product known: they are in no mean and in no sum. "
     "rocBLAS's TensileLibrary.dat, in the folder of the kernels, says which kernel it selects.\n"
@@ -164,14 +174,16 @@ def head(table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: Paramet
 
 
 def _in_part(rows: Sequence[CorrelationPoint]) -> str:
-    """Say in a line each how many points were run whole, and how many by a guessed kernel; nothing where all were
-    run whole by their own."""
+    """Say in a line each how many points were run whole, how many readings are contradicted, and how many kernels are
+    guessed; nothing where all is as it should be."""
     number = Counter(row.prediction.how for row in rows)
     guessed = sum(row.prediction.point.is_guessed for row in rows)
+    contradicted = sum(map(is_contradicted, rows))
     lines = [
         f"\nOf these {'; '.join(f'{what}: {number[how]}' for how, what in _HOW_RUN.items() if number[how])}.\n"
         if number[WHOLE] != len(rows)
         else "",
+        _CONTRADICTED.format(contradicted, GENERAL(CONTRADICTION)) if contradicted else "",
         _GUESSED.format(guessed) if guessed else "",
     ]
     return "".join(lines)
