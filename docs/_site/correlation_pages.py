@@ -11,9 +11,8 @@ from docs._site.pages import table
 from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.lab.microbench.bandwidth import DRAM_BYTES, dram_stream
+from gpusim.lab.microbench.bandwidth import element_stream, strided_reads
 from gpusim.lab.microbench.bench import Bench
-from gpusim.lab.microbench.launches import full_load
 from gpusim.lab.microbench.references import published
 from gpusim.lab.microbench.views import deviation_text
 from gpusim.lab.silicon import report, views
@@ -35,17 +34,10 @@ BEFORE = {
 }
 RESULTS = STORED / "correlation"
 TABLE = "rocblas-r9nano"
-# GPU, stream, bytes from one array to the next as the published measurement had them; 0: one array, or not said there
-BANDWIDTHS = (
-    ("r9nano", "copy", 0),
-    ("r9nano", "triad", 0),
-    ("mi25", "copy", 0xCA00000),
-    ("mi25", "triad", 0xCA00000),
-    ("vega56", "copy", 0xCA00000),
-    ("vega56", "triad", 0xCA00000),
-    ("mi60", "read", 0),
-)
-OWN_MODELS = {"RX Vega 56 (Vega 10)": "vega56"}  # cards that another model of their architecture does not stand for
+# GPU, and bytes from one array to the next as the published copies had them: printed there, or BabelStream's default
+BANDWIDTHS = {"r9nano": 256 << 20, "mi6": 256 << 20, "mi25": 0xCA00000, "vega56": 0xCA00000, "mi60": 256 << 20}
+# cards that another model of their architecture does not stand for
+OWN_MODELS = {"RX Vega 56 (Vega 10)": "vega56", "RX 570 (Polaris 10)": "mi6"}
 UNDER_LOAD_GHZ = (0.85, 0.95)  # of an R9 Nano, "typically": Hardwareluxx, AMD Radeon R9 Nano im Test (2015), page 2
 # AMD's product pages: peak engine clock
 VEGA_10_PEAK_GHZ = {
@@ -285,20 +277,25 @@ def clocks() -> str:
 
 
 def bandwidths() -> str:
-    """DRAM bandwidths of streams, measured on the model as on cards; what is published is a row of references.py."""
+    """DRAM bandwidths of published programs' access patterns on the model, beside what cards reached."""
     rows = []
-    for name, kernel, apart_bytes in BANDWIDTHS:
+    for name, apart_bytes in BANDWIDTHS.items():
         bench = Bench(load_gpu(name), Reporter(quiet=True))
-        gpu, groups = bench.gpu, full_load(bench.gpu)
-        set_bytes = 8 * gpu.l2.size_kib << 10  # dram_stream: 8 times L2, a power of two
-        between_bytes = max(0, apart_bytes - set_bytes)
-        rate = 100 * dram_stream(bench, kernel, groups, DRAM_BYTES, between_bytes) * gpu.clock_hz / gpu.dram.bytes_per_s
-        what = kernel if not between_bytes else f"{kernel}, arrays {apart_bytes:#x} bytes apart"
-        for row in published(f"bandwidth.dram_{kernel}_share", gpu.architecture):
-            if name != OWN_MODELS.get(row.part, name) or (name in OWN_MODELS.values() and row.part not in OWN_MODELS):
+        for kernel in ("copy", "triad", "read"):
+            figures = [
+                row
+                for row in published(f"bandwidth.dram_{kernel}_share", bench.gpu.architecture)
+                if OWN_MODELS.get(row.part, name) == name
+                and (name not in OWN_MODELS.values() or row.part in OWN_MODELS)
+            ]
+            if not figures:
                 continue
-            off = deviation_text(row.deviation(rate))
-            rows.append([name, what, f"{rate:.1f} %", f"{row.text} %", off, row.part, row.source])
+            rate = strided_reads(bench) if kernel == "read" else element_stream(bench, kernel, apart_bytes)
+            share = 100 * rate * bench.gpu.clock_hz / bench.gpu.dram.bytes_per_s
+            what = kernel if kernel == "read" else f"{kernel}, arrays {apart_bytes >> 20} MiB apart"
+            for row in figures:
+                off = deviation_text(row.deviation(share))
+                rows.append([name, what, f"{share:.1f} %", f"{row.text} %", off, row.part, row.source])
     return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)
 
 

@@ -16,7 +16,7 @@ QUANTITIES = (
     ("v_dot4_i32_i8, dependent", "operations/cycle/CU"),
     ("v_dot8_i32_i4, dependent", "operations/cycle/CU"),
     ("v_mul_lo_u32 and v_add_u32, a pair", "operations/cycle/CU"),
-    ("DRAM reads", "% of pins"),
+    ("DRAM reads, sixteen values a work-item", "% of pins"),
     ("DRAM copy, read and written", "% of pins"),
     ("DRAM triad of FP64, all three", "% of pins"),
 )

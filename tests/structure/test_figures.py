@@ -66,8 +66,15 @@ def measured(gpu: str) -> dict[tuple[str, str], float]:
         ("mi6", "vector load from DRAM, working set of twice L2", "ns", r"(\d+) ns \(MI6\)"),
         ("mi6", "L2 reads", "B/cycle/channel", r"two \(shipped\)\*\* \| \*\*([\d.]+)\*\*"),
         ("r9nano", "L2 reads", "B/cycle/channel", r"two \(shipped\)\*\* \| \*\*[\d.]+\*\* \| \*\*([\d.]+)\*\*"),
-        ("mi6", "DRAM reads", "% of pins", r"\*\*DRAM reads\*\* reach (\d+) % \(MI6\)"),
-        ("r9nano", "DRAM reads", "% of pins", r"\*\*DRAM reads\*\* reach \d+ % \(MI6\) and (\d+) % \(R9 Nano\)"),
+        *(
+            (
+                gpu,
+                "DRAM reads of resident wavefronts",
+                "% of pins",
+                rf"\*\*Resident wavefronts\*\* read .*?(\d+) % \({name}\)",
+            )
+            for gpu, name in (("mi6", "MI6"), ("r9nano", "R9 Nano"))
+        ),
         ("mi6", "v_fma_f32, dependent; one wavefront", "cycles/instruction", r"`v_fma_f32` \| (\d+) cycles"),
     ],
 )

@@ -3,7 +3,6 @@
 // Arguments: u64 source, u64 target, u32 stride, u32 mask, u32 steps (at least 1) of four accesses, u32 wavefronts a
 // workgroup. Offsets are counted in scalar registers, beside the vector units.
     .include "kernel.inc"
-    .include "stream.inc"
     .include "../kernels/carries.inc"
 
 // loads that nobody waits for: as many under way as the hardware allows
@@ -26,24 +25,57 @@
     s_waitcnt vmcnt(0)
     .endr
 .endm
-.macro body_copy
-    body_read
-    s_waitcnt vmcnt(0)
-    buffer_store_dwordx4 v[4:7], v0, s[24:27], s16 offen
-    buffer_store_dwordx4 v[8:11], v0, s[24:27], s17 offen
-    buffer_store_dwordx4 v[12:15], v0, s[24:27], s18 offen
-    buffer_store_dwordx4 v[16:19], v0, s[24:27], s19 offen
-.endm
 .macro body_write
     .irp at, 16, 17, 18, 19
     buffer_store_dwordx4 v[4:7], v0, s[24:27], s\at offen
     .endr
 .endm
 
+// offset s16 + \at of the next access
+.macro next_offset at
+    s_and_b32 s[16 + \at], s12, s9
+    s_add_u32 s12, s12, s8
+.endm
+
+.macro stream name, lane_shift=4
+    begin_kernel \name
+    s_load_dwordx8 s[4:11], s[0:1], 0x0     // s[4:5] source, s[6:7] target, s8 stride, s9 mask, s10 steps, s11 waves
+    v_lshrrev_b32_e32 v1, 6, v0
+    v_readfirstlane_b32 s13, v1
+    v_and_b32_e32 v0, 63, v0
+    v_lshlrev_b32_e32 v0, \lane_shift, v0
+    s_waitcnt lgkmcnt(0)
+    s_mul_i32 s12, s2, s11
+    s_add_u32 s12, s12, s13
+    s_lshl_b32 s12, s12, 6 + \lane_shift
+    s_mov_b32 s20, s4                       // s[20:23]: the source as a raw buffer
+    s_mov_b32 s21, s5
+    s_mov_b32 s22, -1
+    s_mov_b32 s23, 0x27000
+    s_mov_b32 s24, s6                       // s[24:27]: the target
+    s_mov_b32 s25, s7
+    s_mov_b32 s26, -1
+    s_mov_b32 s27, 0x27000
+    .irp n, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19
+    v_mov_b32_e32 v\n, 0
+    .endr
+.Lstep_\name:
+    next_offset 0
+    next_offset 1
+    next_offset 2
+    next_offset 3
+    body_\name
+    s_sub_u32 s10, s10, 1
+    s_cmp_lg_u32 s10, 0
+    s_cbranch_scc1 .Lstep_\name
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    s_endpgm
+    end_kernel \name, 32
+.endm
+
     stream read
     stream read_l2
     stream read_wait, 2
-    stream copy
     stream write
 
 // Atomic additions without and with a result; wavefront w, lane l: base + w * wave_stride + l * lane_stride.

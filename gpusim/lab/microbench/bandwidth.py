@@ -3,7 +3,9 @@
 Each is the difference of two launches that move different amounts, in bytes a cycle.
 """
 
+import struct
 from collections.abc import Callable
+from functools import partial
 
 from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
@@ -11,9 +13,13 @@ from gpusim.model.core.facts import RunFacts
 
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
-DRAM_BYTES = 12 << 20  # moved by a measured stream
+DRAM_BYTES = 12 << 20  # moved by a measured stream of resident wavefronts
 MIN_SET_BYTES = 16 << 20
-ARRAYS = {"read": 1, "write": 1, "copy": 2, "triad": 3}  # that a stream goes through; it writes the last
+# workloads/microbench/programs.cl: which of BabelStream's arrays a, b and c a program takes, in its arguments' order
+ELEMENT_ARRAYS = {"copy": (0, 2), "triad": (0, 1, 2)}
+ELEMENT_BYTES, VALUES, VALUE_BYTES = 8, 16, 16
+ARRAY_BYTES = 256 << 20  # of BabelStream's arrays by default, which lie one after another
+ELEMENT_STREAM_BYTES, READ_BYTES = (16 << 20, 32 << 20), (32 << 20, 64 << 20)  # of an array, in the two launches
 L2_STEPS = (4, 8)
 
 
@@ -39,30 +45,75 @@ def rate_kernel(bench: Bench, kernel: str, lane_bytes: int, iterations: int) -> 
     return groups * GROUP_WAVES * LANES * lane_bytes / per_instruction
 
 
-def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, between_bytes: int = 0) -> float:
-    """Bytes a cycle of a stream through a set of 8 times L2 and at least 16 MiB; read and written, of all arrays.
-    between_bytes: of other memory between an array and the next.
+def resident_stream(bench: Bench, kernel: str) -> float:
+    """Return the bytes a cycle of resident wavefronts that go through a set of 8 times L2 and at least 16 MiB.
 
-    It goes through the set once before, so that translations are cached as far as they can be, and comes to lines that
+    They go through the set once before, so that translations are cached as far as they can be, and come to lines that
     L2 has long replaced.
+
+    Args:
+        bench: The GPU to measure.
+        kernel: 'read' or 'write'.
+
+    Returns:
+        Bytes a cycle of the whole GPU.
     """
     set_bytes = max(MIN_SET_BYTES, 1 << (8 * bench.gpu.l2.size_kib * KIB - 1).bit_length())
+    groups = full_load(bench.gpu)
     access = groups * GROUP_WAVES * ACCESS_BYTES
     step = STEP_ACCESSES * access
-    once, more = -(-set_bytes // step), -(-least_bytes // step)
+    once, more = -(-set_bytes // step), -(-DRAM_BYTES // step)
 
     def run(steps: int) -> RunFacts:
         memory = bench.memory()
-        arrays = [memory.allocate(set_bytes, "array 0")]
-        for number in range(1, 1 if kernel == "read" else max(2, ARRAYS[kernel])):
-            if between_bytes:
-                memory.allocate(between_bytes, "between")
-            arrays.append(memory.allocate(set_bytes, f"array {number}"))
-        apart = arrays[1].address - arrays[0].address if len(arrays) > 1 else 0
-        ends = arrays[0], arrays[-1]
-        return stream(bench, kernel, memory, *ends, steps, access, set_bytes - 1, groups, apart_bytes=apart)
+        array = memory.allocate(set_bytes, "array")
+        return stream(bench, kernel, memory, array, array, steps, access, set_bytes - 1, groups)
 
-    return ARRAYS[kernel] * more * step / bench.longer(run, once, once + more)
+    return more * step / bench.longer(run, once, once + more)
+
+
+def element_stream(bench: Bench, kernel: str, apart_bytes: int = ARRAY_BYTES) -> float:
+    """Return the bytes a cycle, read and written, of a program with an FP64 element a work-item, as BabelStream's.
+
+    Args:
+        bench: The GPU to measure.
+        kernel: 'copy' (c = a) or 'triad' (a = b + 0.4 c).
+        apart_bytes: From each of the arrays a, b and c to the next.
+
+    Returns:
+        Bytes a cycle of the whole GPU, between arrays of 32 and of 16 MiB.
+    """
+
+    def run(size_bytes: int) -> RunFacts:
+        memory = bench.memory()
+        arrays = [memory.allocate(apart_bytes, name).address for name in "abc"]  # one after another
+        addresses = [arrays[number] for number in ELEMENT_ARRAYS[kernel]]
+        block = struct.pack(f"<{len(addresses)}Q", *addresses)
+        return bench.run(("programs", kernel), memory, block, size_bytes // (GROUP_WAVES * LANES * ELEMENT_BYTES))
+
+    few, many = ELEMENT_STREAM_BYTES
+    return len(ELEMENT_ARRAYS[kernel]) * (many - few) / bench.longer(run, few, many)
+
+
+def strided_reads(bench: Bench) -> float:
+    """Return the bytes a cycle of a program whose work-items add up sixteen values of 16 bytes, as clpeak's: the better
+    of its two orders, in which a work-item's values lie in its workgroup's block, or in one block each.
+    """
+    group_items = GROUP_WAVES * LANES
+
+    def run(size_bytes: int, is_by_group: bool) -> RunFacts:
+        memory = bench.memory()
+        values, sums = (
+            memory.allocate(size_bytes, "values"),
+            memory.allocate(size_bytes // (VALUES * VALUE_BYTES) * 4, "sums"),
+        )
+        groups = size_bytes // (VALUES * VALUE_BYTES * group_items)
+        order = (VALUES * group_items, group_items) if is_by_group else (group_items, groups * group_items)
+        block = struct.pack("<QQII", values.address, sums.address, *order)
+        return bench.run(("programs", "read_values"), memory, block, groups)
+
+    few, many = READ_BYTES
+    return max((many - few) / bench.longer(partial(run, is_by_group=one), few, many) for one in (True, False))
 
 
 def measure(bench: Bench, results: MicrobenchResults) -> None:
@@ -73,13 +124,11 @@ def measure(bench: Bench, results: MicrobenchResults) -> None:
         "lds": ("LDS reads", lambda: rate_kernel(bench, "lds_read_b64", 8, 4)),
         "scalar": ("scalar cache reads", lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8)),
         "l2": ("L2 reads", lambda: l2_read(bench)),
-        "dram_read": ("DRAM reads", lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES)),
-        "dram_write": ("DRAM writes", lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES)),
-        "dram_copy": ("DRAM copy, read and written", lambda: dram_stream(bench, "copy", full_load(gpu), DRAM_BYTES)),
-        "dram_triad": (
-            "DRAM triad of FP64, all three",
-            lambda: dram_stream(bench, "triad", full_load(gpu), DRAM_BYTES),
-        ),
+        "dram_read": ("DRAM reads, sixteen values a work-item", lambda: strided_reads(bench)),
+        "dram_resident": ("DRAM reads of resident wavefronts", lambda: resident_stream(bench, "read")),
+        "dram_write": ("DRAM writes", lambda: resident_stream(bench, "write")),
+        "dram_copy": ("DRAM copy, read and written", lambda: element_stream(bench, "copy")),
+        "dram_triad": ("DRAM triad of FP64, all three", lambda: element_stream(bench, "triad")),
     }
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s > 0
     for name in bench.each("bandwidth: whole GPU", todo):

@@ -5,7 +5,18 @@ from typing import Any, TextIO
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
-from gpusim.lab.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
+from gpusim.lab.microbench import (
+    accesses,
+    atomics,
+    bandwidth,
+    front_end,
+    issue,
+    latency,
+    lattice,
+    lds,
+    mapping,
+    occupancy,
+)
 from gpusim.lab.microbench.bench import Bench, Curve, MicrobenchReading, MicrobenchResults
 from gpusim.lab.microbench.views import serialize_results, show
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -23,6 +34,7 @@ GROUPS: dict[str, Callable[[Bench, MicrobenchResults], None]] = {
     "occupancy": occupancy.measure,
     "atomics": atomics.measure,
     "mapping": mapping.measure,
+    "lattice": lattice.measure,
 }
 
 

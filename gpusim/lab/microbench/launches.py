@@ -1,6 +1,6 @@
 """Launches of the kernels that several groups measure with: streams, and rates of instructions.
 
-In a stream (workloads/microbench/streams.s) every wavefront reads, copies or writes 1 KiB with each access. A rate
+In a stream (workloads/microbench/streams.s) every wavefront reads or writes 1 KiB with each access. A rate
 (rates.s) is what one more instruction in each wavefront's loop takes.
 """
 
@@ -33,18 +33,11 @@ def stream(
     mask: int,
     workgroups: int | None = None,
     warm: WarmCaches | None = None,
-    apart_bytes: int = 0,
 ) -> RunFacts:
-    """Wavefront w touches offset (w * 1024 + i * stride) & mask in access i.
-
-    workgroups: of four wavefronts each; apart_bytes: from a triad's first source to its second.
-    """
+    """Wavefront w touches offset (w * 1024 + i * stride) & mask in access i. workgroups: of four wavefronts each."""
     groups = full_load(bench.gpu) if workgroups is None else workgroups
     block = struct.pack("<QQIIII", source.address, target.address, stride, mask, steps, GROUP_WAVES)
-    file = "streams"
-    if kernel == "triad":
-        file, block = kernel, block + struct.pack("<II", apart_bytes, 0)
-    return bench.run((file, kernel), memory, block, groups, warm=warm)
+    return bench.run(("streams", kernel), memory, block, groups, warm=warm)
 
 
 def full_load(gpu: GpuSpec) -> int:

@@ -35,7 +35,7 @@ def resident(bench: Bench, vgprs: int, lds_bytes: int = 0) -> int:
 def one_load_in_flight(bench: Bench, waves_per_cu: int) -> tuple[float, float]:
     """Bytes a cycle of the whole GPU, and cycles of a load, each wavefront waiting for 256 bytes at a time.
 
-    All together go through a set of at least 4 times L2 once before, as in `bandwidth.dram_stream`.
+    All together go through a set of at least 4 times L2 once before, as in `bandwidth.resident_stream`.
     """
     set_bytes = 1 << (4 * bench.gpu.l2.size_kib * 1024 - 1).bit_length()
     waves = bench.gpu.cus * waves_per_cu

@@ -66,10 +66,11 @@ _FURY_X = "R9 Fury X (Fiji)"
 _VEGA64, _VEGA56 = "RX Vega 64 (Vega 10)", "RX Vega 56 (Vega 10)"
 _MI25, _MI60 = "Instinct MI25 (Vega 10)", "Instinct MI60 (Vega 20)"
 _PRO_VII, _VII = "Radeon Pro VII (Vega 20)", "Radeon VII (Vega 20)"
-_MI50 = "Instinct MI50 (Vega 20)"
+_MI50, _VEGA10_CARD = "Instinct MI50 (Vega 20)", "Vega 10 of 64 CUs"
 _HD7970 = "HD 7970 (Tahiti)"
 _MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
 _MT4G = "caps-tum/mt4g, sample results"
+_HPC = "Robey and Zamora, Parallel and High Performance Computing, section 9.3, BabelStream in OpenCL"
 _GPU_BENCHES = "te42kyfo/gpu-benches, gpu-latency at 1700 MHz"
 
 
@@ -90,29 +91,42 @@ def _row(
 def _of_memory() -> Iterable[PublishedFigure]:
     """Yield shares of the pins' bandwidth that benchmarks reached; copies and triads are of FP64, of 200 MB and more.
 
-    On the Vega cards their arrays lie 0xca00000 bytes apart, as the pointers that were printed say:
-    docs/results/correlation.md has the model's streams with such a distance.
+    The arrays of GPU-STREAM 1.0 lie 0xca00000 bytes apart on the Vega cards, as the pointers that were printed say;
+    BabelStream's lie 256 MiB apart by default. docs/results/correlation.md has the model's streams with each distance.
     """
-    read, pins = "bandwidth.dram_read_share", "% of pins"
-    yield _row(read, 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s", _GFX8)
-    yield _row(read, 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s", _GFX8)
-    yield _row(read, 83.2, pins, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s", _GFX8)
-    text = "clpeak, results/…/Radeon-MI50-PCIeGen4-rocm3.10.log: 767.5 of 1024 GB/s"
-    yield _row(read, 75.0, pins, _MI50, text, _VEGA20)
-    yield _row(read, 80.8, pins, _PRO_VII, "clpeak, issue 109: 827.75 of 1024 GB/s", _VEGA20)
-    yield _row(read, 82.1, pins, _VII, "clpeak, issue 103: 840.63 of 1024 GB/s", _VEGA20)
-    of_nano, of_x = "BabelStream, results/v2.0/furynano, HIP", "BabelStream, results/v2.0/furyx, OpenCL"
-    of_64 = "ROCm/legacy-rocm-build, issue 1399, GPU-STREAM 1.0 in HIP"
-    of_56 = "rocm-arch, issue 258, GPU-STREAM 1.0 in HIP"
+    on_windows, on_rocm = "clpeak in ROCm/ROCm, issue 1634, PAL driver", "clpeak in ROCm/ROCm, issue 1634, ROCm 4.5"
+    for part, source, gb_s, peak, architectures in (
+        (_RX570, _CLPEAK, 193.05, 224.0, _GFX8),
+        (_NANO, _CLPEAK, 453.39, 512.0, _GFX8),
+        (_NANO, "mixbench results, HIP read-only", 426.13, 512.0, _GFX8),
+        (_VEGA64, on_windows, 385.5, 483.8, _VEGA10),
+        (_VEGA64, on_rocm, 356.3, 483.8, _VEGA10),
+        (_VEGA56, on_windows, 344.5, 409.6, _VEGA10),
+        (_VEGA56, on_rocm, 329.2, 409.6, _VEGA10),
+        (_VEGA10_CARD, "clpeak in ROCm/ROCm, issue 212, ROCm 1.6", 377.6, 483.8, _VEGA10),
+        (_MI50, "clpeak, results/…/Radeon-MI50-PCIeGen4-rocm3.10.log", 767.5, 1024.0, _VEGA20),
+        (_PRO_VII, "clpeak, issue 109", 827.75, 1024.0, _VEGA20),
+        (_VII, "clpeak, issue 103", 840.63, 1024.0, _VEGA20),
+    ):
+        yield _share("read", part, source, gb_s, peak, architectures)
     for part, source, peak, copy, triad, architectures in (
-        (_NANO, of_nano, 512.0, 414.098, 417.453, _GFX8),
-        (_FURY_X, of_x, 512.0, 429.587, 442.069, _GFX8),
-        (_VEGA64, of_64, 483.8, 384.548, 349.327, _VEGA10),
-        (_VEGA56, of_56, 409.6, 330.015, 311.379, _VEGA10),
+        (_NANO, "BabelStream, results/v2.0/furynano, HIP", 512.0, 414.098, 417.453, _GFX8),
+        (_FURY_X, "BabelStream, results/v2.0/furyx, OpenCL", 512.0, 429.587, 442.069, _GFX8),
+        ("S9300 X2 (Fiji)", "BabelStream, results/v2.0/hip-x86/s9300x2.txt", 512.0, 442.194, 458.683, _GFX8),
+        (_VEGA64, "ROCm/legacy-rocm-build, issue 1399, GPU-STREAM 1.0 in HIP", 483.8, 384.548, 349.327, _VEGA10),
+        (_VEGA56, "rocm-arch, issue 258, GPU-STREAM 1.0 in HIP", 409.6, 330.015, 311.379, _VEGA10),
+        ("a Vega 20 card", _HPC, 1024.0, 764.890, 763.350, _VEGA20),
     ):
         for name, gb_s in (("copy", copy), ("triad", triad)):
-            text = f"{source}: {FIXED_1(gb_s)} of {DIGITS_4(peak)} GB/s"
-            yield _row(f"bandwidth.dram_{name}_share", round(100 * gb_s / peak, 1), pins, part, text, architectures)
+            yield _share(name, part, source, gb_s, peak, architectures)
+
+
+def _share(
+    name: str, part: str, source: str, gb_s: float, peak_gb_s: float, architectures: tuple[str, ...]
+) -> PublishedFigure:
+    """Return a share of the pins' bandwidth, of reads, copies or triads."""
+    text, share = f"{source}: {FIXED_1(gb_s)} of {DIGITS_4(peak_gb_s)} GB/s", round(100 * gb_s / peak_gb_s, 1)
+    return _row(f"bandwidth.dram_{name}_share", share, "% of pins", part, text, architectures)
 
 
 def _of_later_arithmetic() -> Iterable[PublishedFigure]:
@@ -142,6 +156,18 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
                 yield _row(f"issue.{name}_operations", round(giga / 60 / ghz, 2), operations, part, text, _VEGA20)
     cycles = "cycles/instruction"
     yield from _of_integers()
+    for part, value, architectures in (
+        ("R9 Nano (Fiji)", 1575 * 0.153 / 512, _GFX8),
+        ("RX 480 (Polaris 10)", 0.66, _GFX8),
+        ("RX 580 (Polaris 20)", 0.57, _GFX8),
+        ("RX 590 (Polaris 30)", 0.75, _GFX8),
+        (_VEGA64, 1875 * 0.153 / 483.8, _VEGA10),
+        ("Instinct MI60 (Vega 20)", 3570 * 0.153 / 1024, _VEGA20),
+        (_MI50, 4446 * 0.153 / 1024, _VEGA20),
+        (_VII, 4898 * 0.153 / 1024, _VEGA20),
+    ):
+        text = "ProjectPhysX/FluidX3D, README, FP32 of 256 x 256 x 256 cells, 153 bytes each"
+        yield _row("lattice.share", round(100 * value, 1), "% of pins", part, text, architectures)
     fast = "LLVM AMDGPU.td, gfx900 and gfx906: FeatureFastFMAF32"
     yield _row("issue.fp32_fma_cycles", 4, cycles, "Vega 10, Vega 20", fast, (*_VEGA10, *_VEGA20))
     text = "LLVM AMDGPU.td, gfx906: FeatureHalfRate64Ops"
@@ -159,7 +185,7 @@ def _of_integers() -> Iterable[PublishedFigure]:
         (_VEGA64, "clpeak in ROCm/ROCm, issue 1634, ROCm 4.5", 2517.4, 13176.3, _VEGA10),
         (_VEGA56, "clpeak in ROCm/ROCm, issue 1634, PAL driver", 1899.0, 10733.7, _VEGA10),
         (_VEGA56, "clpeak in ROCm/ROCm, issue 1634, ROCm 4.5", 1890.6, 10593.6, _VEGA10),
-        ("Vega 10 of 64 CUs", "clpeak in ROCm/ROCm, issue 212, ROCm 1.6", 2341.7, 12105.1, _VEGA10),
+        (_VEGA10_CARD, "clpeak in ROCm/ROCm, issue 212, ROCm 1.6", 2341.7, 12105.1, _VEGA10),
         (_MI50, "clpeak, results/…/Radeon-MI50-PCIeGen4.log, ROCm", 4238.15, 12710.35, _VEGA20),
         (_PRO_VII, "clpeak, issue 109, PAL driver", 4274.61, 12880.65, _VEGA20),
         (_VII, "clpeak, issue 103, PAL driver", 4536.94, 13705.64, _VEGA20),

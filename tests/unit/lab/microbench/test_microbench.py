@@ -15,11 +15,13 @@ from gpusim.config.gpu import load_gpu
 from gpusim.lab.microbench import (
     accesses,
     atomics,
+    bandwidth,
     dram_mapping,
     front_end,
     issue,
     job,
     latency,
+    lattice,
     lds,
     mapping,
     occupancy,
@@ -27,7 +29,7 @@ from gpusim.lab.microbench import (
     views,
 )
 from gpusim.lab.microbench.bench import Bench, MicrobenchResults
-from gpusim.lab.microbench.launches import lane_table, stream, timed_loop
+from gpusim.lab.microbench.launches import lane_table, timed_loop
 from gpusim.lab.microbench.references import PUBLISHED, PublishedFigure, published
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
 from gpusim.model.core.cu.spec import ComputeUnitSpec
@@ -169,7 +171,7 @@ class _Untimed(Bench):
 
 
 def _named(architecture: str) -> MicrobenchResults:
-    small, found = gpu(memory_mib=512, dram=DramSpec(), architecture=architecture), MicrobenchResults()
+    small, found = gpu(memory_mib=2048, dram=DramSpec(), architecture=architecture), MicrobenchResults()
     for measure in job.GROUPS.values():
         measure(_Untimed(small, Reporter(quiet=True)), found)
     return found
@@ -271,16 +273,83 @@ def test_each_generation_has_the_classes_that_it_executes() -> None:
     assert issue.classes("gfx906") == list(issue.CLASSES)
 
 
-def test_a_triad_adds_three_times_the_other_array() -> None:
-    measured = bench(memory_mib=64)
-    memory = measured.memory()
-    half = 16 << 10
-    source, target = memory.allocate(2 * half, "source"), memory.allocate(half, "target")
-    values = np.random.default_rng(2).standard_normal(2 * half // 8)
-    memory.view(source, np.float64)[:] = values
-    stream(measured, "triad", memory, source, target, 1, 4 << 10, half - 1, 1, apart_bytes=half)
-    found = memory.view(target, np.float64)
-    assert np.allclose(found, values[: half // 8] + 3 * values[half // 8 :], rtol=1e-15)
+def test_the_programs_compute_what_the_published_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """c = a and a = b + 0.4 c, an element a work-item; each work-item's sum of sixteen values of four floats, in both
+    orders. On their arrays as they are launched, filled with values.
+    """
+    rng, seen = np.random.default_rng(2), []
+
+    class Filled(Bench):
+        def run(self, kernel: Any, memory: DeviceMemory, kernarg: bytes, *rest: Any, **named: Any) -> RunFacts:
+            kind: Any = np.float32 if kernel[1] == "read_values" else np.float64
+            arrays = [memory.view(allocation, kind) for allocation in memory.allocations]  # launches add some
+            for array in arrays:
+                array[:] = rng.standard_normal(len(array))
+            before = [array.copy() for array in arrays]
+            facts = super().run(kernel, memory, kernarg, *rest, **named)
+            seen.append((kernel[1], before, [array.copy() for array in arrays]))
+            return facts
+
+    kib = 1 << 10
+    monkeypatch.setattr(bandwidth, "ELEMENT_STREAM_BYTES", (4 * kib, 8 * kib))
+    monkeypatch.setattr(bandwidth, "READ_BYTES", (64 * kib, 128 * kib))
+    filled = Filled(gpu(), Reporter(quiet=True))
+    for kernel in ("copy", "triad"):
+        assert bandwidth.element_stream(filled, kernel, 16 * kib) > 0
+    assert bandwidth.strided_reads(filled) > 0
+    for (name, before, after), kib_moved in zip(seen, (4, 8, 4, 8, *[64, 128] * 2), strict=True):
+        n, expected = kib_moved * kib // 8, [array.copy() for array in before]
+        if name == "copy":
+            expected[2][:n] = before[0][:n]
+        elif name == "triad":
+            expected[0][:n] = before[1][:n] + 0.4 * before[2][:n]
+        else:
+            expected[1] = after[1]
+            assert after[1].sum() == pytest.approx(before[0].sum(), rel=1e-3, abs=1e-2)
+            assert np.all(after[1] != before[1]), "each work-item writes its sum"
+        assert all(np.allclose(*pair, rtol=1e-15) for pair in zip(after, expected, strict=True)), name
+
+
+def test_a_step_of_the_lattice_is_that_of_its_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of opposite directions, a cell takes one from its own place and one from the neighbour's, relaxes both to
+    equilibrium and puts each where the other was; solid cells stay as they are.
+    """
+    planes, seen = 2, []
+    shape, rng = (planes, lattice.SIDE, lattice.SIDE), np.random.default_rng(3)
+    solid = rng.random(shape) < 0.1
+    first = (0.01 * rng.standard_normal((lattice.ARRAYS, *shape))).astype(np.float32)
+
+    class Filled(Bench):
+        def run(self, kernel: Any, memory: DeviceMemory, *rest: Any, **named: Any) -> RunFacts:
+            parts, flags = memory.allocations
+            cells = memory.view(parts, np.float32).reshape(lattice.ARRAYS, -1)[:, : solid.size]
+            cells[:] = first.reshape(lattice.ARRAYS, -1)
+            memory.view(flags, np.uint8)[: solid.size] = solid.ravel()
+            facts = super().run(kernel, memory, *rest, **named)
+            seen.append(cells.reshape(first.shape).copy())
+            return facts
+
+    monkeypatch.setattr(lattice, "PLANES", (planes, planes))
+    monkeypatch.setattr(Filled, "longer", lambda self, run, few, _: run(few).cycles)
+    assert lattice.updates_per_cycle(Filled(gpu(memory_mib=2048), Reporter(quiet=True))) == 0
+    pairs = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, -1, 0), (1, 0, -1), (0, 1, -1)]
+    expected, fluid = first.astype(np.float64), ~solid
+    steps = [tuple(-one for one in reversed(pair)) for pair in pairs]  # to bring a neighbour here
+    own = [expected[2 * k + 1] for k in range(9)]
+    other = [np.roll(expected[2 * k + 2], steps[k], (0, 1, 2)) for k in range(9)]
+    density = 1 + expected[0] + sum(own) + sum(other)
+    flow = [sum(c[axis] * (a - b) for c, a, b in zip(pairs, own, other, strict=True)) / density for axis in range(3)]
+    square = sum(u * u for u in flow)
+    rest = (density * (1 - 1.5 * square) - 1) / 3
+    expected[0] = np.where(fluid, rest, expected[0])
+    for k, pair in enumerate(pairs):
+        along, weight = sum(c * u for c, u in zip(pair, flow, strict=True)), 1 / 18 if k < 3 else 1 / 36
+        ends = [weight * (density * (1 + 3 * e + 4.5 * e * e - 1.5 * square) - 1) for e in (along, -along)]
+        back = [-one for one in steps[k]]
+        there = np.roll(np.where(fluid, ends[0], np.nan), back, (0, 1, 2))  # what cells leave at their neighbours
+        expected[2 * k + 2] = np.where(np.isnan(there), expected[2 * k + 2], there)
+        expected[2 * k + 1] = np.where(fluid, ends[1], expected[2 * k + 1])
+    assert np.allclose(seen[0], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
