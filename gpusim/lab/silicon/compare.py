@@ -33,8 +33,9 @@ class CorrelationPoint:
     @property
     def launch_us(self) -> float:
         """What this measurement holds beside the kernels."""
-        own = self.prediction.point.own_launch_us
-        return self.table_launch_us if own is None else own
+        point = self.prediction.point
+        launch_us = self.table_launch_us if point.own_launch_us is None else point.own_launch_us
+        return launch_us + (point.call_us if isinstance(point, ConvolutionPoint) else 0.0)
 
     @property
     def modelled_us(self) -> float:

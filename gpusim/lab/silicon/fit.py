@@ -143,7 +143,7 @@ class _Deviations:
     @classmethod
     def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Deviations":
         steps = _steps(spec)
-        modelled = np.array([p.time_us for p in predictions])
+        modelled = np.array([p.time_us + getattr(p.point, "call_us", 0.0) for p in predictions])
         measured = np.array([p.point.time_us for p in predictions])
         own = [p.point.own_launch_us for p in predictions]
         launch = np.stack([steps if us is None else np.full(LAUNCH_STEPS, us) for us in own], axis=1)

@@ -18,6 +18,7 @@ from gpusim.config.network_run import AUTO
 from gpusim.config.tree import Sets, assignments
 from gpusim.lab.silicon.measured_convolutions import (
     GEMM,
+    GEMM_SOLVERS,
     ConvolutionPoint,
     has_convolutions,
     read_chosen,
@@ -139,10 +140,22 @@ class MeasuredTable(Spec):
         "beside the fastest of our algorithms; null: points are products",
         "user",
     )
+    call_us: dict[str, float] = param(
+        {},
+        "of solver gemm: time that a call holds once, beside launch_us of a product, in microseconds, by solver",
+        "user",
+    )
     convolution: str = param(
         AUTO, "of solver own: our algorithm, or auto: the fastest", "user", among=(*DENSE_ALGORITHMS, AUTO)
     )
     fit: FitSpec = FitSpec()
+
+    @model_validator(mode="after")
+    def _calls_are_of_solvers(self) -> "MeasuredTable":
+        for solver, call_us in self.call_us.items():
+            if solver not in GEMM_SOLVERS or not 0 <= call_us < 1e6:
+                raise ValueError(f"call_us {solver}: {call_us}: 0 to 10^6, of one of {', '.join(GEMM_SOLVERS)}")
+        return self
 
     @property
     def launches(self) -> "LaunchOverhead":
@@ -350,7 +363,8 @@ def read_table(
     found = next((file for file in beside if file.is_file()), None)
     if found is None and table.solver == GEMM:
         raise UserError(f"{document.path}: kernels.chosen: '{chosen}': there is no such file beside it")
-    return [*read_convolutions(path, table.solver, read_chosen(found) if found is not None else [], library)]
+    known = read_chosen(found) if found is not None else []
+    return [*read_convolutions(path, table.solver, known, library, table.call_us)]
 
 
 def _columns(path: Path) -> list[str]:

@@ -3,10 +3,10 @@
 A row of the CSV file is a convolution, a pass and a batch, with the milliseconds of each solver. What becomes of it is
 the table's to say (`solver`):
 
-- `gemm`: the solver of rocBLAS's products (ROCm/MIOpen, src/solver/gemm*.cpp: what is not InvokeType::Run). Of im2col
-  (or col2im) and a product MIOpen times an image and multiplies by the batch, so that rows of one convolution and pass
-  are one point, an image, measured as often as there are batches. Those of 1 x 1 filters are timed with their batch: a
-  point a row.
+- `gemm`: the solver of rocBLAS's products (ROCm/MIOpen, src/solver/gemm*.cpp). With im2col (or col2im) images are
+  computed one after another, so that rows of one convolution and pass are one point, an image, measured as often as
+  there are batches. What a call holds once (`call_us` of the table) is shared by its images. Those of 1 x 1 filters are
+  timed with their batch: a point a row.
 - `own`: the fastest of all solvers, beside the fastest of our algorithms: a point a row.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import dist
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
@@ -102,6 +103,8 @@ class ConvolutionPoint:
     """Size of an element in bytes."""
     is_guessed: bool = False
     """The kernel is that of the nearest product known, and the library may select another one."""
+    call_us: float = 0.0
+    """Share of this point in what a call of its solver holds once, in microseconds."""
 
     @property
     def gflop(self) -> float:
@@ -134,7 +137,7 @@ class ConvolutionPoint:
     def of_model(self) -> "ConvolutionPoint":
         """The point without what the model's time does not depend on."""
         solver = self.solver if self.same_solver else ""
-        return replace(self, time_us=0.0, measured_us=(), networks=(), solver=solver, is_guessed=False)
+        return replace(self, time_us=0.0, measured_us=(), networks=(), solver=solver, is_guessed=False, call_us=0.0)
 
     @property
     def product(self) -> tuple[str, int, int, int, int]:
@@ -159,6 +162,7 @@ class ConvolutionPoint:
             "same_solver": self.same_solver,
             "product": self.kernel,
             **({"guessed": True} if self.is_guessed else {}),
+            **({"call_us": self.call_us} if self.call_us else {}),
             "measurements_us": list(self.measured_us),
             "networks": list(self.networks),
         }
@@ -172,7 +176,8 @@ class ConvolutionPoint:
         measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
         how = (held["same_solver"], held["product"], measured, networks)
         point = cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
-        return replace(point, is_guessed=held.get("guessed", False))  # earlier versions did not say
+        # earlier versions did not say
+        return replace(point, is_guessed=held.get("guessed", False), call_us=held.get("call_us", 0.0))
 
 
 def build_pass_product(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
@@ -201,7 +206,11 @@ def read_chosen(path: Path) -> list[LibraryKernelChoice]:
 
 
 def read_convolutions(
-    path: Path, solver: str, chosen: Sequence[LibraryKernelChoice], selection: KernelSelection | None = None
+    path: Path,
+    solver: str,
+    chosen: Sequence[LibraryKernelChoice],
+    selection: KernelSelection | None = None,
+    call_us: Mapping[str, float] = MappingProxyType({}),
 ) -> list[ConvolutionPoint]:
     """Read the points of a CSV file with the columns of COLUMNS.
 
@@ -213,6 +222,7 @@ def read_convolutions(
         solver: GEMM or OWN.
         chosen: Products whose kernels are known.
         selection: The library's table of kernels.
+        call_us: What a call holds once, in microseconds, by solver; others hold nothing.
 
     Returns:
         The points in the order of the file.
@@ -234,14 +244,15 @@ def read_convolutions(
             continue
         fastest = min(times, key=lambda name: times[name])
         time_us = 1e3 * times[fastest]
+        share_us = call_us.get(fastest, 0.0) if solver == GEMM else 0.0
         if solver == GEMM and fastest in BY_IMAGE:
-            time_us /= convolution.shape[0]
+            time_us, share_us = time_us / convolution.shape[0], share_us / convolution.shape[0]
             convolution = replace(convolution, shape=(1, *convolution.shape[1:]))
         how = (solver == GEMM, "", (time_us,), (row["network"],))
         point = ConvolutionPoint(direction, convolution, time_us, fastest, *how)
         if solver == GEMM:
             kernel, is_guessed = _kernel_of(point.product, chosen, selection)
-            point = replace(point, kernel=kernel, is_guessed=is_guessed)
+            point = replace(point, kernel=kernel, is_guessed=is_guessed, call_us=share_us)
         found.setdefault(point.of_model, []).append(point)
     if not found:
         raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(GEMM_SOLVERS)}")
@@ -255,7 +266,8 @@ def _joined(points: Sequence[ConvolutionPoint]) -> ConvolutionPoint:
     """Make one point of several measurements of the same."""
     measured = tuple(point.time_us for point in points)
     networks = tuple(dict.fromkeys(name for point in points for name in point.networks))
-    return replace(points[0], time_us=median(measured), measured_us=measured, networks=networks)
+    call_us = median(point.call_us for point in points)
+    return replace(points[0], time_us=median(measured), measured_us=measured, networks=networks, call_us=call_us)
 
 
 def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

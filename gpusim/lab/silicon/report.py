@@ -1,5 +1,6 @@
 """A comparison with measured points as plain data for JSON, and read from it again."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -68,7 +69,8 @@ def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
     point = _restored_point(held)
     launch_us = held["launch_us"]
     table_launch_us = held.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
-    own_launch_us = None if launch_us == table_launch_us else launch_us
+    each_us = launch_us - getattr(point, "call_us", 0.0)
+    own_launch_us = None if math.isclose(each_us, table_launch_us, abs_tol=1e-9) else each_us
     point = replace(point, own_launch_us=own_launch_us)
     simulated = held["simulated_share"]
     prediction = Prediction(

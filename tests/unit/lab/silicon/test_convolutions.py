@@ -14,7 +14,7 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.networks import choice
-from gpusim.lab.silicon import report, views
+from gpusim.lab.silicon import fit, report, views
 from gpusim.lab.silicon.compare import GUESSED, CorrelationPoint, groups, totals
 from gpusim.lab.silicon.convolutions import SolverLaunches, TensileMultiplier, predict_own, timed
 from gpusim.lab.silicon.measured import FOLDER, load_measured, read_table
@@ -234,6 +234,29 @@ def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convoluti
     every = next(s for s in totals(made) if s.what == "all")
     assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
     assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
+
+
+def test_what_a_call_holds_once_is_shared_by_its_images(tmp_path: Path) -> None:
+    sizes = "8,8,8,16,1,1,8,8,0,0,1,1,1,1"
+    file = written(tmp_path, *ROWS, f"net,F,4,{sizes},GemmFwd1x1_0_1=0.6")
+    calls = {"GemmFwdRest": 40.0, "GemmFwd1x1_0_1": 12.0}
+    forward, weights, in_one = read_convolutions(file, GEMM, CHOSEN, call_us=calls)
+    assert forward.call_us == 10.0, "of 2, 4 and 4 images: the median"
+    assert (weights.call_us, in_one.call_us) == (0.0, 12.0), "another solver; all images in one launch"
+    assert forward.of_model == replace(forward, call_us=0.0).of_model
+    row = CorrelationPoint(Prediction(forward, 900.0, None, 1, 1, "valu", 0.5, 1.0), 26.0)
+    assert (row.launch_us, row.modelled_us) == (36.0, 936.0)
+    table, _ = load_measured("miopen-vega20")
+    document = report.document(table, report.SavedComparison([row], None, False, "", []))
+    (again,) = report.restored(json.loads(json.dumps(document))).rows
+    assert (again.launch_us, again.prediction.point) == (36.0, forward)
+    (deviation,) = fit._Deviations.of([row.prediction], table.fit, False).off[0]
+    assert deviation == pytest.approx(abs(910.0 / forward.time_us - 1)), "a fit knows of it"
+
+
+def test_what_a_call_holds_is_of_a_solver_that_is_run() -> None:
+    with pytest.raises(UserError, match=r"call_us fft: 3.0: 0 to 10\^6, of one of GemmFwdRest"):
+        load_measured("miopen-vega20", ["call_us.fft=3.0"])
 
 
 class SelectedKernels:
