@@ -189,6 +189,9 @@ def _of_integers() -> Iterable[PublishedFigure]:
         (_MI50, "clpeak, results/…/Radeon-MI50-PCIeGen4.log, ROCm", 4238.15, 12710.35, _VEGA20),
         (_PRO_VII, "clpeak, issue 109, PAL driver", 4274.61, 12880.65, _VEGA20),
         (_VII, "clpeak, issue 103, PAL driver", 4536.94, 13705.64, _VEGA20),
+        (_MI100, f"{_CLPEAK}, AMD_MI100.log, ROCm", 7380.05, 22284.31, ("gfx908",)),
+        # not of its packed FP32, which is twice as fast
+        ("MI250X, a die (CDNA 2)", f"{_CLPEAK}, AMD_MI250X.log, `float`, ROCm", 10125.5, 21413.0, ("gfx90a",)),
     ):
         text = f"{source}: {FIXED_0(integers)} of {FIXED_0(floats)} G/s"
         yield _row("issue.int32_to_fp32", round(integers / floats, 3), "ratio", part, text, architectures)
