@@ -45,7 +45,7 @@ def chain(
     Otherwise the set is too large to be kept: the chain visits one random line of each page (of MAX_PAGES at most,
     evenly spread), which fills what caches translations, and then `steps` lines more, no line twice.
     """
-    held = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
+    chained = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
     lines = size // LINE_BYTES
     if cached:
         order = np.concatenate(([0], 1 + rng.permutation(lines - 1)))
@@ -57,23 +57,23 @@ def chain(
         more = rng.permutation(np.unique(rng.integers(0, lines, 4 * steps)))
         order = np.concatenate((first, more[~np.isin(more, first)][:steps]))
         before = len(first)
-    words = memory.view(held, np.uint64)
+    words = memory.view(chained, np.uint64)
     here = order * (LINE_BYTES // 8)
-    words[here] = held.address + np.roll(order, -1).astype(np.uint64) * LINE_BYTES
-    return held, before
+    words[here] = chained.address + np.roll(order, -1).astype(np.uint64) * LINE_BYTES
+    return chained, before
 
 
 def step_cycles(bench: Bench, kernel: str, size: int, steps: int = STEPS) -> float:
     """Cycles of a step of `vector_chase` or `scalar_chase` over a working set of `size` bytes."""
     cached = size <= bench.gpu.l2.size_kib * KIB
     memory = bench.memory()
-    held, before = chain(memory, size, cached, np.random.default_rng(SEED), steps)
-    table = memory.upload(np.array([held.address], np.uint64), "start")
+    chained, before = chain(memory, size, cached, np.random.default_rng(SEED), steps)
+    table = memory.upload(np.array([chained.address], np.uint64), "start")
 
     def run(n: int) -> RunFacts:
         warm = WarmCaches()
         if cached:
-            read_whole(bench, memory, held, warm)
+            read_whole(bench, memory, chained, warm)
         return bench.run(("chase", kernel), memory, struct.pack("<QII", table.address, n, 0), 1, 1, warm=warm)
 
     return bench.longer(run, before, before + steps) / steps

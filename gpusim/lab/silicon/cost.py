@@ -64,24 +64,24 @@ def check(
 ) -> PointCosts:
     """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one; launches:
     what measurements hold beside the kernels."""
-    found = PointCosts({}, {})
+    costs = PointCosts({}, {})
     for point in points:
         impossible = no_measurement(point, launches)
         if impossible:
-            found.refused[point] = impossible
+            costs.refused[point] = impossible
             continue
         try:
             seconds = _seconds(point, conditions, kernels)
         except GpusimError as error:
-            found.refused[point] = str(error)
+            costs.refused[point] = str(error)
             continue
         if budget_s is not None and seconds > budget_s:
-            found.refused[point] = (
+            costs.refused[point] = (
                 f"about {GROUPED_0(seconds)} processor seconds, more than --budget {GENERAL(budget_s)}"
             )
         else:
-            found.cost_s[point] = seconds
-    return found
+            costs.cost_s[point] = seconds
+    return costs
 
 
 def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> float:

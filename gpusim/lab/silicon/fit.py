@@ -82,13 +82,13 @@ def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> Parameter
 
     def all_of(wanted: Sequence[Values]) -> None:
         new = [v for v in wanted if _key(v) not in known]
-        for held, predictions in zip(new, evaluate(new) if new else (), strict=True):
-            known[_key(held)] = _Deviations.of(predictions, spec, hip_apart)
+        for tried, predictions in zip(new, evaluate(new) if new else (), strict=True):
+            known[_key(tried)] = _Deviations.of(predictions, spec, hip_apart)
 
     while True:
         around = [values] + [{**values, path: v} for path, vs in spec.model.items() for v in vs if v != values[path]]
         all_of(around)
-        errors = [known[_key(held)].least()[0] for held in around]
+        errors = [known[_key(values_around)].least()[0] for values_around in around]
         least = int(np.argmin(errors))
         if errors[0] - errors[least] <= LEAST_GAIN:
             return _fitted(spec, values, known)

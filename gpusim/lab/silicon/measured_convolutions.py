@@ -168,16 +168,16 @@ class ConvolutionPoint:
         }
 
     @classmethod
-    def restored(cls, held: Mapping[str, Any]) -> "ConvolutionPoint":
+    def restored(cls, document: Mapping[str, Any]) -> "ConvolutionPoint":
         """Make a point from what `said` returned, and its measured time."""
 
-        sizes: dict[str, Any] = {name: tuple(held[name]) for name in ("kernel", "stride", "padding", "dilation")}
-        convolution = Convolution(tuple(held["shape"]), held["filters"], **sizes)
-        measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
-        how = (held["same_solver"], held["product"], measured, networks)
-        point = cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
+        sizes: dict[str, Any] = {name: tuple(document[name]) for name in ("kernel", "stride", "padding", "dilation")}
+        convolution = Convolution(tuple(document["shape"]), document["filters"], **sizes)
+        measured, networks = tuple(document["measurements_us"]), tuple(document["networks"])
+        how = (document["same_solver"], document["product"], measured, networks)
+        point = cls(document["direction"], convolution, document["measured_us"], document["solver"], *how)
         # earlier versions did not say
-        return replace(point, is_guessed=held.get("guessed", False), call_us=held.get("call_us", 0.0))
+        return replace(point, is_guessed=document.get("guessed", False), call_us=document.get("call_us", 0.0))
 
 
 def build_pass_product(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
@@ -230,7 +230,7 @@ def read_convolutions(
     Raises:
         UserError: A row is wrong, with its line, or no row has a solver that is run.
     """
-    found: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
+    by_model: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
     left_out = 0
     for line, row in _rows(path, COLUMNS):
         direction = row["direction"]
@@ -253,13 +253,13 @@ def read_convolutions(
         if solver == GEMM:
             kernel, is_guessed = _kernel_of(point.product, chosen, selection)
             point = replace(point, kernel=kernel, is_guessed=is_guessed, call_us=share_us)
-        found.setdefault(point.of_model, []).append(point)
-    if not found:
+        by_model.setdefault(point.of_model, []).append(point)
+    if not by_model:
         raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(GEMM_SOLVERS)}")
     if left_out:
         solvers = ", ".join(GEMM_SOLVERS)
         current_reporter().say_once(f"{path.name}: {left_out} rows are left out: they have no time of {solvers}")
-    return [_joined(points) for points in found.values()]
+    return [_joined(points) for points in by_model.values()]
 
 
 def _joined(points: Sequence[ConvolutionPoint]) -> ConvolutionPoint:

@@ -23,17 +23,17 @@ def with_neighbours(points: Sequence[MeasuredPoint]) -> list[MeasuredPoint]:
     places = [_work_of(point) for point in points]
     for point, (work, workgroups) in zip(points, places, strict=True):
         by_work.setdefault(work, []).append((workgroups, point.time_us))
-    found: list[MeasuredPoint] = []
+    compared: list[MeasuredPoint] = []
     for point, (work, workgroups) in zip(points, places, strict=True):
         alike = list(by_work[work])
         alike.remove((workgroups, point.time_us))
         low, high = workgroups / WORKGROUPS_FACTOR, workgroups * WORKGROUPS_FACTOR
         times_us = [time_us for count, time_us in alike if low <= count <= high]
         if isinstance(point, ProductPoint) and workgroups and len(times_us) >= LEAST_NEIGHBOURS:
-            found.append(replace(point, over_neighbours=point.time_us / median(times_us)))
+            compared.append(replace(point, over_neighbours=point.time_us / median(times_us)))
         else:
-            found.append(point)
-    return found
+            compared.append(point)
+    return compared
 
 
 def _work_of(point: MeasuredPoint) -> tuple[tuple[object, ...], int]:

@@ -52,20 +52,20 @@ def draw_tables(tables: Mapping[str, Sequence[CorrelationPoint]]) -> Picture:
         for title, rows in tables.items()
         for r in rows
     ]
-    said = f"{len(numbers)} products of {len(tables)} tables, measured against modelled; dashed lines: {_BANDS}"
+    description = f"{len(numbers)} products of {len(tables)} tables, measured against modelled; dashed lines: {_BANDS}"
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
         axes = figure.subplots()
         for title in tables:
-            held = [row[2:] for row in numbers if row[0] == title]
-            axes.plot(*zip(*held, strict=True), ".", label=f"{title} ({len(held)})")
+            rates = [row[2:] for row in numbers if row[0] == title]
+            axes.plot(*zip(*rates, strict=True), ".", label=f"{title} ({len(rates)})")
         _finish(axes, "Measured against modelled")
 
     return Picture(
         name="cards",
         title="Measured against modelled",
-        alt=said,
+        alt=description,
         heads=heads,
         rows=numbers,
         draw=draw,
@@ -96,21 +96,21 @@ def _draw(figure: Any, rows: Sequence[CorrelationPoint], title: str) -> None:
     axes = figure.subplots()
     for which, mark in MARKS.items():
         for even, filled in ((False, "none"), (True, "full")):
-            held = [r for r in rows if _kind(r) == which and has_even_stride(r) == even]
-            if held:
+            members = [r for r in rows if _kind(r) == which and has_even_stride(r) == even]
+            if members:
                 axes.plot(
-                    [_rate(r, r.prediction.point.time_us) for r in held],
-                    [_rate(r, r.modelled_us) for r in held],
+                    [_rate(r, r.prediction.point.time_us) for r in members],
+                    [_rate(r, r.modelled_us) for r in members],
                     mark,
                     fillstyle=filled,
                     label=which + (", rows a multiple of 2 KiB apart" if even else ""),
                 )
     for how, (mark, label) in IN_PART.items():
-        held = [r for r in rows if r.prediction.how == how]
-        if held:
-            measured = [_rate(r, r.prediction.point.time_us) for r in held]
-            modelled = [_rate(r, r.modelled_us) for r in held]
-            widths = [_half_width(r) for r in held] if how == SAMPLED else None
+        members = [r for r in rows if r.prediction.how == how]
+        if members:
+            measured = [_rate(r, r.prediction.point.time_us) for r in members]
+            modelled = [_rate(r, r.modelled_us) for r in members]
+            widths = [_half_width(r) for r in members] if how == SAMPLED else None
             axes.errorbar(measured, modelled, widths, fmt=mark, color="black", linewidth=1, label=label, zorder=3)
     _finish(axes, title)
 

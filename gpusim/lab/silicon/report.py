@@ -65,44 +65,44 @@ def _restored_fit(held: Mapping[str, Any]) -> ParameterFit:
     return ParameterFit(*fixed, held.get("hip_launch_us"))
 
 
-def _restored_row(held: Mapping[str, Any]) -> CorrelationPoint:
-    point = _restored_point(held)
-    launch_us = held["launch_us"]
-    table_launch_us = held.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
+def _restored_row(document: Mapping[str, Any]) -> CorrelationPoint:
+    point = _restored_point(document)
+    launch_us = document["launch_us"]
+    table_launch_us = document.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
     each_us = launch_us - getattr(point, "call_us", 0.0)
     own_launch_us = None if math.isclose(each_us, table_launch_us, abs_tol=1e-9) else each_us
     point = replace(point, own_launch_us=own_launch_us)
-    simulated = held["simulated_share"]
+    simulated = document["simulated_share"]
     prediction = Prediction(
         point=point,
-        time_us=held["kernels_us"],
-        first_us=held["kernels_first_us"],
-        launches=held["launches"],
-        workgroups=held["workgroups"],
-        bound=held["bound"],
-        utilization=held["bound_utilization"],
+        time_us=document["kernels_us"],
+        first_us=document["kernels_first_us"],
+        launches=document["launches"],
+        workgroups=document["workgroups"],
+        bound=document["bound"],
+        utilization=document["bound_utilization"],
         simulated=simulated,
-        half_width_us=held["kernels_half_width_us"],
-        im2col_us=held.get("im2col_us"),
-        by=held.get("by", ""),
+        half_width_us=document["kernels_half_width_us"],
+        im2col_us=document.get("im2col_us"),
+        by=document.get("by", ""),
     )
     return CorrelationPoint(prediction, table_launch_us)
 
 
-def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
-    if "direction" in held:
-        return ConvolutionPoint.restored(held)
-    transposes, m, n, k = (held[name] for name in ("transposes", "m", "n", "k"))
+def _restored_point(document: Mapping[str, Any]) -> MeasuredPoint:
+    if "direction" in document:
+        return ConvolutionPoint.restored(document)
+    transposes, m, n, k = (document[name] for name in ("transposes", "m", "n", "k"))
     return ProductPoint(
         transposes=transposes,
         m=m,
         n=n,
         k=k,
-        time_us=held["measured_us"],
-        kernel=held["kernel"],
-        batch=held.get("batch", 1),
-        is_guessed=held.get("guessed", False),
-        over_neighbours=held.get("over_neighbours"),
+        time_us=document["measured_us"],
+        kernel=document["kernel"],
+        batch=document.get("batch", 1),
+        is_guessed=document.get("guessed", False),
+        over_neighbours=document.get("over_neighbours"),
     )
 
 
@@ -164,14 +164,14 @@ def serialize_comparison(
     return out
 
 
-def document(table: MeasuredTable, found: SavedComparison) -> dict[str, Any]:
+def document(table: MeasuredTable, saved: SavedComparison) -> dict[str, Any]:
     """Return the JSON object of points that were read from a file, without their metrics."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "correlate",
-        "partial": found.partial,
-        **({"stopped_by": found.stopped_by} if found.stopped_by else {}),
+        "partial": saved.partial,
+        **({"stopped_by": saved.stopped_by} if saved.stopped_by else {}),
         "config": {"gpu": table.gpu.model_dump(mode="json")},
-        **serialize_comparison(table, found.rows, found.fitted, found.not_run),
-        "rows": [{"name": row.prediction.point.label, "point": serialize_point(row)} for row in found.rows],
+        **serialize_comparison(table, saved.rows, saved.fitted, saved.not_run),
+        "rows": [{"name": row.prediction.point.label, "point": serialize_point(row)} for row in saved.rows],
     }

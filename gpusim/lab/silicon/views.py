@@ -156,10 +156,10 @@ def markdown(table: MeasuredTable, found: SavedComparison) -> str:
 def head(table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: ParameterFit | None) -> str:
     """Say what was compared, in a line, and in another one how much of it was not run whole."""
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
-    said = ""
+    interval = ""
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
-        said = f" (fitted to {fitted.points} points: {' to '.join(map(FIXED_1, fitted.launch_interval_us))})"
+        interval = f" (fitted to {fitted.points} points: {' to '.join(map(FIXED_1, fitted.launch_interval_us))})"
     compiled = {row.table_launch_us for row in rows if row.prediction.point.is_compiled}
     others = {row.table_launch_us for row in rows if not row.prediction.point.is_compiled} or compiled
     hip = f" (HIP kernels: {FIXED_2(max(compiled))})" if compiled and compiled != others else ""
@@ -169,7 +169,7 @@ def head(table: MeasuredTable, rows: Sequence[CorrelationPoint], fitted: Paramet
     apart = "" if general is None or (general == clock and not on) else f" (general batches:{on} {GENERAL(general)})"
     return (
         f"{table.title}: {len(rows)} points on {table.gpu.name} at {GENERAL(clock)} GHz{apart}, "
-        f"{FIXED_2(max(others))} us{said}{hip} a measurement beside its kernels\n{_in_part(rows)}"
+        f"{FIXED_2(max(others))} us{interval}{hip} a measurement beside its kernels\n{_in_part(rows)}"
     )
 
 
