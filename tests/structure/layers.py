@@ -249,9 +249,9 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 12_700,
     "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
-    "gpusim.lab": 18_800,
-    "isa": 20_260,
+    "gpusim.lab": 18_780,
+    "isa": 20_250,
     "memory": 8_800,
     "spartan": 2_950,
-    "workloads": 20_310,
+    "workloads": 20_260,
 }
