@@ -160,7 +160,7 @@ def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     assert (first["simulated_launches"], second["simulated_launches"]) == (first["launches"], 0)
     for row in (first, second):
         assert "windows" in row["sampling"]["method"] and row["sampling"]["fraction"] < 0.9
-        assert 0 < row["cycles_half_width"] <= 0.02 * row["cycles"]  # the grid is too small for 1 %
+        assert 0 < row["cycles_half_width"] <= 0.06 * row["cycles"]  # two laps: the grid is too small for 1 %
         assert row["metrics"]["kernel"]["cycles_half_width"] == pytest.approx(row["cycles_half_width"])
         assert row["time_us_half_width"] / row["time_us"] == pytest.approx(row["cycles_half_width"] / row["cycles"])
     total = found["total"]
@@ -177,13 +177,14 @@ def test_equal_launches_count_as_simulated_once_wherever_they_are_known_from(tmp
     def sampled(**options: Any) -> dict[str, Any]:
         return gpusim.run_network(network, gpu=GPU, sets=["sampling={error: 0.1}"], quiet=True, **options).to_dict()
 
-    first = sampled()["total"]["sampling"]
-    assert first["fraction"] == pytest.approx(1 / 3), "three equal layers"
-    gpusim.run_network(network, gpu=GPU, store=store, quiet=True)  # unsampled
-    again = sampled(store=store)
-    assert again["total"]["simulated_launches"] == 0
+    first = sampled()["total"]
+    assert first["sampling"]["fraction"] == pytest.approx(1 / 3), "three equal layers"
+    gpusim.run_network(network, gpu=GPU, store=store, quiet=True)  # unsampled: another question
+    assert sampled(store=store)["total"]["simulated_launches"] == first["simulated_launches"]
+    again = sampled(store=store)["total"]
+    assert again["simulated_launches"] == 0
     for name in ("fraction", "speed_up", "method"):
-        assert again["total"]["sampling"][name] == first[name]
+        assert again["sampling"][name] == first["sampling"][name]
 
 
 def test_a_small_grid_runs_whole_and_says_why() -> None:
