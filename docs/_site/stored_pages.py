@@ -19,7 +19,7 @@ from gpusim.lab.silicon.measured import load_measured
 from gpusim.lab.silicon.picture import picture as correlation_picture
 from gpusim.results.store.work import sources_hash
 
-PUBLICATIONS = ("bcm", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
+PUBLICATIONS = ("bcm", "dnnmark", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
 # a publication's points by another machine, whose folder has a name of its own: options of the command
 OF_OTHER_MACHINES = {"icpe2018-mi60-16": ("icpe2018", "--gpu", "mi60", "--batch", "16")}
 CACHE = ROOT / "build" / "site-publications"

@@ -176,6 +176,8 @@ def _shared_end(left: Steps, right: Steps) -> int:
 
 def _exists(tree: ConfigTree, path: Steps) -> bool:
     holder = tree.get(path[:-1]) if len(path) > 1 else tree.data
+    if isinstance(holder, list):
+        return path[-1].isdigit() and int(path[-1]) < len(holder)
     return isinstance(holder, dict) and path[-1] in holder
 
 

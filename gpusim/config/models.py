@@ -32,10 +32,23 @@ def list_table_names(model: type[BaseModel], path: Steps, data: Any) -> dict[str
     return names
 
 
+def step_into(value: Any, key: str) -> Any:
+    """Return what a mapping has under a key, or a list at a place; None where there is nothing."""
+    if isinstance(value, list) and key.isdigit():
+        return value[int(key)] if int(key) < len(value) else None
+    return value.get(key) if isinstance(value, dict) else None
+
+
 def collect_kinds(annotation: Any) -> dict[str, type[BaseModel]]:
     """Return kind → model of an annotation whose values name their kind; empty for any other."""
     tagged = (typing.get_args(member) for member in typing.get_args(annotation))
     return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
+
+
+def _collect_named_kinds(annotation: Any, name: str) -> dict[str, type[BaseModel]]:
+    """Return kind → model of a union whose models have their kind as the literal of a field."""
+    models = [member for member in typing.get_args(annotation) if hasattr(member, "model_fields")]
+    return {kind: model for model in models for kind in typing.get_args(model.model_fields[name].annotation)}
 
 
 def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
@@ -68,37 +81,48 @@ def keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> Steps
             skip = False
             continue
         path.append(str(step))
-        data = data.get(step) if isinstance(data, dict) else None
+        data = step_into(data, str(step))
         annotation = _annotation_in(here, str(step))
         here = _chosen(annotation, data)
-        skip = here is not annotation and bool(collect_kinds(typing.get_args(annotation)[0]))
+        skip = _discriminator(annotation) is not None
     return tuple(path)
 
 
 def _model_at(model: type[BaseModel], path: Steps, data: Any) -> type[BaseModel] | None:
     here: Any = model
     for key in path:
-        data = data.get(key) if isinstance(data, dict) else None
+        data = step_into(data, key)
         here = _chosen(_annotation_in(here, key), data)
     return _model_in(here)
 
 
 def _annotation_in(holder: Any, key: str) -> Any:
-    """Return the annotation of the value under `key` of a model or of a mapping; None for any other holder."""
+    """Return the annotation of the value under `key` of a model, a mapping or a list; None for any other holder."""
     if typing.get_origin(holder) is dict:
         return typing.get_args(holder)[1]
+    if typing.get_origin(holder) in (tuple, list):
+        return typing.get_args(holder)[0]
     model = _model_in(holder)
     if model is None or key not in model.model_fields:
         return None
-    return model.model_fields[key].rebuild_annotation()
+    field = model.model_fields[key]
+    if isinstance(field.discriminator, str):
+        return typing.Annotated[field.annotation, Discriminator(field.discriminator)]
+    return field.rebuild_annotation()
+
+
+def _discriminator(annotation: Any) -> Any:
+    """Return by what the values of an annotation name their kind; None where there is one kind."""
+    more = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is typing.Annotated else ()
+    return next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
 
 
 def _chosen(annotation: Any, value: Any) -> Any:
     """Return the annotation or, if it has several kinds, the model of the kind that `value` names."""
-    if typing.get_origin(annotation) is not typing.Annotated:
-        return annotation
-    bare, *more = typing.get_args(annotation)
-    naming = next((part.discriminator for part in more if isinstance(part, Discriminator)), None)
+    naming = _discriminator(annotation)
+    bare = typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
+    if isinstance(naming, str):
+        return _collect_named_kinds(bare, naming).get(str(step_into(value, naming)))
     return collect_kinds(bare).get(str(naming(value))) if callable(naming) else bare
 
 

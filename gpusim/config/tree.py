@@ -14,6 +14,7 @@ import yaml
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
+from gpusim.config.models import step_into
 from gpusim.config.yaml_values import one_line, parse_value
 
 Path_ = tuple[str, ...]
@@ -74,7 +75,7 @@ class ConfigTree:
         """Return the value at `path`, None if there is none."""
         value: Any = self.data
         for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
+            value = step_into(value, key)
         return value
 
     def _forget(self, path: Path_) -> None:

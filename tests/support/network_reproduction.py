@@ -46,10 +46,21 @@ measures:
   share: {of: kernel.time_us, share: true}
   an_image: {of: kernel.time_us / work.images}
 claims:
-  - {name: most, text: convolution takes most, said: "yes", measure: time, group: {more: {kind: convolution}, by: sum}}
-  - {text: an image takes less time, said: "yes", measure: an_image, trend: {label: batch, falls: true}}
-  - {text: no texture cache beside L1, said: "no", unaskable: there is one cache}
-  - {text: conv7 is short, said: "yes", measure: time, where: {layer: conv7}, bound: {below: 1}}
+  - name: most
+    text: convolution takes most
+    quote: most of it is convolution
+    place: page 2
+    said: most
+    measure: time
+    aggregation: each
+    group: {more: {kind: convolution}, by: sum}
+  - text: an image takes less time
+    own: a test asks
+    measure: an_image
+    aggregation: each
+    trend: {label: batch, falls: true}
+  - {text: no texture cache beside L1, own: a test asks, unaskable: there is one cache}
+  - {text: conv7 is short, own: a test asks, measure: time, aggregation: each, where: {layer: conv7}, bound: {below: 1}}
 """
 GAIN = """
 kind: layer_ratios
@@ -59,7 +70,7 @@ batches: [2]
 label: gpu
 measures: {time: {of: kernel.time_us}}
 claims:
-  - {text: the second GPU is faster, said: "yes", measure: time, bound: {above: 1}}
+  - {text: the second GPU is faster, own: a test asks, measure: time, aggregation: each, bound: {above: 1}}
 """
 FIGURES = {"time": TIME, "gain": GAIN}
 

@@ -45,8 +45,19 @@ data:
 paths: [best, old, soft, engine, theirs]
 normalized_to: best
 claims:
-  - {{text: mean, said: 2×, measure: speedup, where: {{data: half}}, value: {{value: 2}}}}
-  - {{text: grows with the batch, said: "yes", measure: speedup, order: {{label: batch, more: 2, less: 1}}}}
+  - text: mean
+    quote: it is twice as fast
+    place: page 1
+    said: 2×
+    measure: speedup
+    aggregation: mean of ratios
+    where: {{data: half}}
+    value: {{value: 2, tolerance: 0.1, basis: assumed}}
+  - text: grows with the batch
+    own: a test asks
+    measure: speedup
+    aggregation: each
+    order: {{label: batch, more: 2, less: 1}}
 """
 CACHE = f"""
 kind: compared
@@ -59,7 +70,7 @@ data:
 paths: [best, old, engine, theirs]
 measures: [transactions, hit_rate, hit_rate_with_merges, read_latency]
 claims:
-  - {{text: fewer, said: "yes", measure: transactions, bound: {{below: 1}}}}
+  - {{text: fewer, own: a test asks, measure: transactions, aggregation: each, bound: {{below: 1}}}}
 """
 TRAIN = """
 kind: training

@@ -1,4 +1,4 @@
-"""Are DNNMark's benchmarks those of its table, its metrics from the counters, and its claims judged by them?"""
+"""Are DNNMark's benchmarks those of its table, and its metrics from the counters?"""
 
 import json
 from pathlib import Path
@@ -19,10 +19,7 @@ from gpusim.lab.papers.dnnmark import (
     BENCHMARKS,
     FIGURES,
     BenchmarksJob,
-    Claim,
-    DnnmarkMeasurement,
     benchmark,
-    claims,
     reduction,
 )
 from gpusim.lab.papers.dnnmark_tables import NAMES
@@ -61,39 +58,8 @@ def test_fewer_images_and_rows_are_said() -> None:
         benchmark("lrn", 4, 300)
 
 
-def made_up(**changed: float) -> list[DnnmarkMeasurement]:
-    """Figures with which all claims hold, with some changed: 'relu_backward_DRAM=0.1'."""
-    values = {}
-    for name in BENCHMARKS:
-        for backward, what in ((False, "forward"), (True, "backward")):
-            one = dict.fromkeys((f.name for f in FIGURES), 0.5) | {"IPC": 2.0, "ALU": 0.8}
-            if name == "relu":
-                one |= {"IPC": 0.1, "ALU": 0.1, "DRAM": 0.9, "LSU": 0.9, "occupancy": 0.3}
-            if name == "pooling" and backward:
-                one |= {"IPC": 1.5, "occupancy": 0.9}
-            for figure in FIGURES:
-                one[figure.name] = changed.get(f"{name}_{what}_{figure.name}", one[figure.name])
-            values[name, backward] = one
-    return [DnnmarkMeasurement(name, backward, ("k",), 10, 1.0, one) for (name, backward), one in values.items()]
-
-
-def failing(**changed: float) -> list[str]:
-    return [claim.text[:3] + claim.text.split()[1] for claim in claims(made_up(**changed)) if not claim.holds]
-
-
-def test_each_claim_is_judged_by_its_own_figures() -> None:
-    assert len(claims(made_up())) == 10 and failing() == []
-    assert failing(relu_backward_IPC=3.0) != []
-    assert failing(relu_forward_DRAM=0.5) == ["(a)ReLU"]
-    assert failing(lrn_forward_ALU=0.5) == ["(b)lrn"]
-    assert failing(pooling_backward_occupancy=0.55) == ["(c)backward"]
-    assert failing(pooling_forward_IPC=1.4) == ["(c)backward"]
-    assert claims(made_up()[:-1]) == [], "unless all were run"
-
-
 def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
-    monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
     job = BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 32, NetworkRunRequest())
     tree, (record,) = ran(job, Reporter(quiet=True))
     found = tree["benchmarks"]
@@ -108,11 +74,9 @@ def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(values[unit] <= 1 for unit in ("L1/LDS", "L2", "DRAM", "ALU", "LSU", "occupancy"))
 
 
-def test_figures_and_claims_are_shown_wherever_a_result_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_shown_wherever_a_result_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {figure.nvprof: figure.name for figure in FIGURES} == NAMES
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
-    said = [Claim("(a) one", False, "why"), Claim("(b) other", True, "so")]
-    monkeypatch.setattr(dnnmark, "claims", lambda measured: said)
     tree, _ = ran(BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 16, NetworkRunRequest()), Reporter(quiet=True))
     text = piped(tree)
     head = "\t".join(["benchmark", "pass", "time us", *(figure.name for figure in FIGURES)])
@@ -122,11 +86,9 @@ def test_figures_and_claims_are_shown_wherever_a_result_is(monkeypatch: pytest.M
     ]
     first = tree["benchmarks"][0]
     assert lines[1].split("\t")[2:5] == [f"{first['time_us']:,.1f}", f"{first['ipc']:.2f}", percent(first)]
-    assert "(a) one\tno\twhy\n(b) other\tyes\tso\n" in text
     assert "\nreduced: batch 1 of 100, rows and columns 16 of 256\n" in text
     markdown = as_markdown(tree)
-    assert "| (a) one | no | why |\n| (b) other | yes | so |\n" in markdown and "| benchmark | pass |" in markdown
-    assert "eligible" in fragment(tree) and "(b) other" in fragment(tree)
+    assert "| benchmark | pass |" in markdown and "eligible" in fragment(tree)
     narrow = shown(tree, 80, monkeypatch)
     assert max(map(len, narrow)) <= 80 and not any("…" in line for line in narrow)
 
@@ -140,21 +102,18 @@ def pointwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two small benchmarks instead of six."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
-    monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
 
 
 COMMAND = ["net", "--dnnmark", "--batch", "1", "--size", "16", "--jobs", "1", "--quiet"]
 
 
-def test_the_command_writes_json_that_compare_and_report_read(pointwise: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
+def test_the_command_writes_json_that_compare_and_report_read(pointwise: None) -> None:
     assert invoke([*COMMAND, "--json", "d.json"]) == 0
     found = json.loads(Path("d.json").read_text())
     assert found["remarks"] == ["reduced: batch 1 of 100, rows and columns 16 of 256"] and not found["partial"]
     assert (found["kind"], found["network"], found["phase"], found["batch"]) == ("net", "DNNMark", "train", 1)
     first = found["benchmarks"][0]
     assert {figure.nvprof for figure in FIGURES} <= set(first) and first["name"] == "pooling"
-    assert found["claims"] == [{"claim": "(a)", "holds": False, "because": "why"}]
     assert sum(one["cycles"] for one in found["benchmarks"]) == found["total"]["cycles"]
     assert list(side("d.json", Path("none.db")).parts) == [
         *("all", "pooling forward", "pooling backward data", "relu forward", "relu backward data"),

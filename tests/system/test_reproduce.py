@@ -18,7 +18,7 @@ data: {{half: {{workload.data: synthetic, workload.sparsity: 0.5}}}}
 paths: [best, soft, engine]
 normalized_to: best
 claims:
-  - {{name: faster, text: faster, said: "yes", measure: speedup, bound: {{above: 1}}}}
+  - {{name: faster, text: faster, own: a test asks, aggregation: each, measure: speedup, bound: {{above: 1}}}}
 """
 QUESTION = """
 question: Does it pay?
@@ -45,9 +45,9 @@ def test_it_runs_what_is_missing_and_writes_the_folder(file: Path, capfd: pytest
     printed = capfd.readouterr()
     assert "3 of 3 points: 3 ran, 0 were there" in printed.err
     assert "Does it pay?\ncase\tbatch\tdata\tbest dense\t" in printed.out, "the table that decides comes first"
-    assert "\tevery speedup > 1\n" in printed.out, "the comparison has its rules"
+    assert "\teach: speedup > 1\n" in printed.out, "the comparison has its rules"
     page = Path("one.html").read_text()
-    assert page.count("<svg") == 1 and "every speedup &gt; 1" in page and "src=" not in page
+    assert page.count("<svg") == 1 and "each: speedup &gt; 1" in page and "src=" not in page
     assert 'href="#claims">claims</a>' in page and 'id="claims">Claims</h2>' in page
     files = {path.name: path.read_bytes() for path in Path("test").glob("*.*") if path.suffix != ".yaml"}
     assert {"README.md", "claims.md", "results.json", "speed.csv", "speed.svg"} <= set(files)

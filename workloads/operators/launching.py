@@ -62,6 +62,14 @@ def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> Launch:
     return launch(source, kernel, memory, (groups_for(values["n"]),), values)
 
 
+def count_code(source: str, kernel: str) -> int:
+    """Count the instructions in the code of kernel `kernel` of the project's source `source`; 0 where it has none."""
+    from isa.encoding.control_flow import decode_kernel
+
+    kernels = _kernels(source, KERNELS_DIR, DEFAULT_GPU)
+    return len(decode_kernel(kernels[kernel])) if kernel in kernels else 0
+
+
 def groups_for(elements: int) -> int:
     """Return the number of workgroups of an element-wise kernel."""
     return -(-elements // (GROUP * ITEM_ELEMENTS))

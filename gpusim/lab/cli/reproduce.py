@@ -73,6 +73,14 @@ class ReproduceOptions:
     draw: Annotated[
         bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
     ] = False
+    check_claims: Annotated[
+        bool,
+        typer.Option(
+            "--check-claims",
+            help="Run nothing: list the claims that no run can refute, and what would decide the undecided ones, by"
+            " what the folder has; exit code 1 if there are any that no run can refute.",
+        ),
+    ] = False
     storing: StoreFile = None
     fresh: FreshPoints = False
     quiet: QuietOption = False
@@ -83,8 +91,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="PUBLICATION",
-            help="A publication's file, or the name of a shipped one (bcm, icpe2018, layerwise, spartan,"
-            " training-phase, transformers).",
+            help="A publication's file, or the name of a shipped one (bcm, dnnmark, icpe2018, layerwise,"
+            " spartan, training-phase, transformers).",
         ),
     ],
     options: ReproduceOptions,
@@ -106,6 +114,8 @@ def reproduce(
         _list(reproduction, figures, options.exact, asked, store_to_read(options.storing))
         return 0
     where = options.out or Path(reproduction.name)
+    if options.check_claims:
+        return _check_claims(reproduction, load(where, reproduction.name))
     reporter = Reporter(options.quiet)
     if options.draw:
         check_outputs({"--html": options.html})
@@ -132,6 +142,18 @@ def _numbers(text: str | None) -> list[int]:
         if not (word.isascii() and word.isdigit()):
             raise UserError(f"--batch {text!r}: '{word}' is no batch; expected numbers such as 16,64,128")
     return [int(word) for word in words]
+
+
+def _check_claims(reproduction: "Reproduction", results: "ReproductionResults") -> int:
+    from gpusim.lab.papers.publication import Publication
+    from gpusim.lab.papers.refutation import check_claims
+
+    check = check_claims(Publication(reproduction, results))
+    for table in check.tables(reproduction.columns):
+        if table.rows:
+            table.show(sys.stdout)
+    print(f"{len(check.irrefutable)} claims that no run can refute, {len(check.undecided)} undecided")
+    return EXIT_SOME_FAILED if check.irrefutable else 0
 
 
 def _list(

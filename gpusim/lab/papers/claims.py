@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.claim_spec import ClaimSpec
+from gpusim.lab.papers.long_table import FigureValue, Where
 from gpusim.lab.papers.points import RunsFigure, does_fit
 from gpusim.lab.papers.publication import Figure, Publication
-from gpusim.lab.papers.rules import ClaimSpec, RuleResult, labels_missing
+from gpusim.lab.papers.rules import RuleComparison
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
-UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
-STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN)
+UNDECIDED, UNASKABLE, DEFINED = "undecided", "cannot be asked", "not counted"
+STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN, DEFINED)
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,11 @@ class ClaimVerdict:
     limits: tuple[float, ...] = ()
     """Largest speed-up that the zeros of each value allow."""
     reasons: tuple[str, ...] = ()
-    """Metrics that changed with the value, or the reason why the claim cannot be checked."""
+    """Metrics that changed with the value, or the reason why the claim cannot be checked or refuted."""
     without: tuple[str, ...] = ()
     """Points of the claim that have not been run."""
+    openings: tuple[str, ...] = ()
+    """For each comparison that half-widths leave open, which half-width would decide it."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,14 @@ def judge_all(publication: Publication) -> list[JudgedClaim]:
             verdicts = {}
             for column in reproduction.columns:
                 values = [value for value in publication.long_table[name] if value.comparison == column]
-                missing = figure.list_missing(publication, claim.where, column)
+                missing = claim.list_points(partial(_list_missing, publication, figure, column))
                 verdicts[column] = judge_(claim, values, figure.format_of(claim.measure), missing)
             judged_claims.append(JudgedClaim(name, claim, verdicts, _fits(publication, figure)))
     return judged_claims
+
+
+def _list_missing(publication: Publication, figure: Figure, column: str, where: Where) -> list[str]:
+    return figure.list_missing(publication, where, column)
 
 
 def _fits(publication: Publication, figure: Figure) -> str:
@@ -83,12 +91,17 @@ def judge(
     """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
     if claim.unaskable:
         return ClaimVerdict(UNASKABLE, reasons=(claim.unaskable,))
-    found, chosen = claim.apply(values, shown), claim.chosen(values)
-    if not found.kept:
+    result, chosen = claim.apply(values, shown), claim.chosen(values)
+    if not result.comparisons:
         return ClaimVerdict(UNKNOWN if chosen or missing else BESIDE)
+    state = decide(claim.aggregation, result.comparisons)
+    if claim.definition:
+        ours = f"{result.ours}: {state}"
+        return ClaimVerdict(DEFINED, ours, reasons=(claim.definition,), without=tuple(missing))
     limits = tuple(one.limit for one in chosen if one.limit is not None)
     in_the_middle = sorted(chosen, key=lambda one: one.value)[len(chosen) // 2]
-    return ClaimVerdict(_state(found), found.ours, limits, in_the_middle.reasons, tuple(missing))
+    openings = tuple(one.describe_opening() for one in result.comparisons if one.is_kept is None)
+    return ClaimVerdict(state, result.ours, limits, in_the_middle.explain(), tuple(missing), openings)
 
 
 def judge_layers(
@@ -104,7 +117,7 @@ def judge_layers(
         return ClaimVerdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
     if not values:
         return ClaimVerdict(BESIDE)
-    absent = list(labels_missing(claim.where, values))
+    absent = list(claim.list_missing_labels(values))
     if absent:
         return ClaimVerdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
     return ClaimVerdict(
@@ -112,12 +125,19 @@ def judge_layers(
     )
 
 
-def _state(result: RuleResult) -> str:
-    """Return what comparisons come to: undecided where half-widths leave one open, and the others agree."""
-    if all(one is True for one in result.kept):
-        return HOLDS
-    if any(one is False for one in result.kept):
-        if result.partly or any(one is True for one in result.kept):
-            return MIXED
-        return FAILS if all(one is False for one in result.kept) else UNDECIDED
-    return UNDECIDED
+def decide(aggregation: str | None, comparisons: Sequence[RuleComparison]) -> str:
+    """Return what comparisons come to.
+
+    A claim about each value is refuted by one that breaks it beyond its half-width, whatever the others are; it holds
+    in part where another one certainly keeps it. Of a claim about most values more than half have to keep it, of one
+    about any value a single one.
+    """
+    states = [one.is_kept for one in comparisons]
+    kept, broken = states.count(True), states.count(False)
+    if aggregation in ("most", "any"):
+        needed = len(states) // 2 + 1 if aggregation == "most" else 1
+        return HOLDS if kept >= needed else FAILS if len(states) - broken < needed else UNDECIDED
+    if broken:
+        partly = any(one.partly for one in comparisons if one.is_kept is False)
+        return MIXED if kept or partly else FAILS
+    return HOLDS if kept == len(states) else UNDECIDED

@@ -1,17 +1,14 @@
-"""DNNMark's six benchmarks (Dong and Kaeli 2017) with the metrics of its figures 9 to 12, and its three claims.
+"""DNNMark's six benchmarks (Dong and Kaeli 2017) with the metrics of its figures 9 to 12, which are nvprof's.
 
-Its metrics are nvprof's; "high" and "low" utilization are nvprof's words too: level 7 to 10 and 0 to 3 of 10.
+What the paper says of them is judged by `gpusim reproduce dnnmark`.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.formats import FIXED_2, PERCENT_0
-from gpusim.base.sums import plain_sum
 from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, build_network
 from gpusim.config.network_run import NetworkSettings
@@ -32,8 +29,6 @@ NAME, FOLDER = "DNNMark", "dnnmark"
 BENCHMARKS = ("convolution", "pooling", "lrn", "relu", "fully_connected", "softmax")
 FULL_BATCH, FULL_SIZE = 100, 256
 VMEM_CYCLES = 4  # cycles of an instruction: 16 lanes' addresses a cycle
-HIGH, LOW = 0.65, 0.35  # levels 7 and up, 3 and less, as nvprof rounds to tenths
-MUCH = 1.2  # "significantly higher"
 
 
 def _load_store(facts: RunFacts, profile: Mapping[str, Any]) -> float:
@@ -84,15 +79,6 @@ class DnnmarkMeasurement:
     """Time in microseconds."""
     values: Mapping[str, float]
     """Values by the names in FIGURES."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, made precise, whether it holds here, and the counters that show it."""
-
-    text: str
-    holds: bool
-    because: str
 
 
 def benchmark(name: str, batch: int, size: int) -> Network:
@@ -192,9 +178,6 @@ class BenchmarksJob(Job):
             }
             for measurement in measured
         ]
-        record.values["claims"] = [
-            {"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(measured)
-        ]
 
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> DnnmarkMeasurement:
@@ -203,48 +186,6 @@ def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Dnnmar
     kernels = tuple(dict.fromkeys(whole.kernel.name.split(" + ")))
     values = {figure.name: figure.measure(whole, profile) for figure in FIGURES}
     return DnnmarkMeasurement(name, backward, kernels, whole.cycles, whole.time_us, values)
-
-
-def claims(measured: Sequence[DnnmarkMeasurement]) -> list[Claim]:
-    """Return the paper's three claims, in parts; empty unless all benchmarks were run."""
-    values = {(one.benchmark, one.backward): one.values for one in measured}
-    if len(values) < 2 * len(BENCHMARKS):
-        return []
-    computing = ("convolution", "pooling", "lrn", "fully_connected")
-    others = [name for name in BENCHMARKS if name != "relu"]
-    judged_claims = []
-
-    def claim(text: str, judge: Callable[[Mapping[str, float], bool], tuple[bool, str]]) -> None:
-        """Add a claim that is judged by ReLU's figures, forward and backward."""
-        judged = [judge(values["relu", backward], backward) for backward in (False, True)]
-        because = "; ".join(f"{what} {why}" for what, (_, why) in zip(("forward", "backward"), judged, strict=True))
-        judged_claims.append(Claim(text, all(holds for holds, _ in judged), because))
-
-    def is_slow(relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
-        least = min(values[name, backward]["IPC"] for name in computing)
-        return relu["IPC"] < least, f"{FIXED_2(relu['IPC'])}, least of them {FIXED_2(least)}"
-
-    def has_low_occupancy(relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
-        mean = plain_sum(values[name, backward]["occupancy"] for name in others) / len(others)
-        return relu["occupancy"] < mean, f"{PERCENT_0(relu['occupancy'])}, others {PERCENT_0(mean)}"
-
-    def computes_more(name: str, relu: Mapping[str, float], backward: bool) -> tuple[bool, str]:
-        alu, ipc = values[name, backward]["ALU"], values[name, backward]["IPC"]
-        return alu >= HIGH and ipc > relu["IPC"], f"ALU {PERCENT_0(alu)}, IPC {FIXED_2(ipc)}"
-
-    claim("(a) ReLU has poor IPC in both passes: less than any of convolution, pooling, LRN, fully connected", is_slow)
-    claim("(a) ReLU has low ALU utilization", lambda relu, _: (relu["ALU"] < LOW, PERCENT_0(relu["ALU"])))
-    claim("(a) ReLU has high DRAM utilization", lambda relu, _: (relu["DRAM"] >= HIGH, PERCENT_0(relu["DRAM"])))
-    claim("(a) ReLU has high LSU utilization", lambda relu, _: (relu["LSU"] >= HIGH, PERCENT_0(relu["LSU"])))
-    claim("(a) ReLU has lower occupancy than the others in the mean", has_low_occupancy)
-    for name in computing:
-        claim(f"(b) {name} has high ALU utilization and more IPC than ReLU", partial(computes_more, name))
-    forward, backward = values["pooling", False], values["pooling", True]
-    text = f"(c) backward pooling has at least {MUCH} times the occupancy of forward pooling, and less IPC"
-    holds = backward["occupancy"] >= MUCH * forward["occupancy"] and backward["IPC"] < forward["IPC"]
-    because = f"occupancy {PERCENT_0(forward['occupancy'])} and {PERCENT_0(backward['occupancy'])},"
-    because += f" IPC {FIXED_2(forward['IPC'])} and {FIXED_2(backward['IPC'])}"
-    return [*judged_claims, Claim(text, holds, because)]
 
 
 def reduction(batch: int, size: int) -> str:

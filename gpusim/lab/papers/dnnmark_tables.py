@@ -1,4 +1,4 @@
-"""DNNMark's figures and the paper's claims, as tables: what `gpusim net --dnnmark` puts into its result."""
+"""DNNMark's figures as a table: what `gpusim net --dnnmark` puts into its result."""
 
 from gpusim.base.formats import FIXED_2, GROUPED_1, SHARE_0
 from gpusim.base.table import Table
@@ -18,20 +18,9 @@ BENCHMARKS = View(
     "benchmarks",
     "the paper's figures 9 to 12",
 )
-CLAIMS = View(
-    (column("claim"), column("holds", write=lambda holds: "yes" if holds else "no"), column("because")),
-    "claims",
-    "the paper's claims",
-)
 
 
 def benchmark_tables(result: Result) -> list[Table]:
-    """Return the tables of the benchmarks' figures and of the claims; none of any other result."""
-    tree = result.last.tree
-    benchmarks, claims = tree.get("benchmarks"), tree.get("claims")
-    found = []
-    if benchmarks:
-        found.append(BENCHMARKS.table(benchmarks))
-    if claims:
-        found.append(CLAIMS.table(claims))
-    return found
+    """Return the table of the benchmarks' figures; none of any other result."""
+    benchmarks = result.last.tree.get("benchmarks")
+    return [BENCHMARKS.table(benchmarks)] if benchmarks else []

@@ -1,14 +1,23 @@
 """The long table of a publication: what is measured, one value a row, and the records of figures that it is made of."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError, unknown_name
 
 OURS = "ours"  # the comparison of values that need no run
 Label = str | int | float
 Where = Mapping[str, Label | list[Label]]
+
+
+class RatioParts(NamedTuple):
+    """The two numbers of a value that is a ratio, with the half-widths of their confidence intervals."""
+
+    above: float
+    below: float
+    above_half_width: float = 0.0
+    below_half_width: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -25,12 +34,14 @@ class FigureValue:
     """Value."""
     limit: float | None = None
     """For a speed-up, the largest that the zeros allow; None: unknown."""
-    reasons: tuple[str, ...] = ()
-    """Metrics that changed with the value, the largest change first."""
+    explain: Callable[[], tuple[str, ...]] = tuple
+    """Returns the metrics that changed with the value, the largest change first."""
     count: int = 1
     """Number of layers that the value represents."""
     half_width: float = 0.0
     """Half-width of its confidence interval; 0: unknown."""
+    ratio: RatioParts | None = None
+    """What it is the ratio of; None: it is no ratio of two measured numbers."""
 
 
 @dataclass(frozen=True)

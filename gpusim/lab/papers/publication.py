@@ -15,9 +15,9 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import Table
 from gpusim.base.view import View
+from gpusim.lab.papers.claim_spec import ClaimSpec
 from gpusim.lab.papers.long_table import FigureRecord, FigureValue, Where, list_values
-from gpusim.lab.papers.records import ReproductionResults
-from gpusim.lab.papers.rules import ClaimSpec
+from gpusim.lab.papers.records import PointRecord, ReproductionResults
 from gpusim.lab.papers.specs.network_runs import NetworkRunsSpec
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 
@@ -30,6 +30,8 @@ class Figure(Spec):
     note: str = param("", "what is different here, and why; may name means as the summary does", "user")
     claims: tuple[ClaimSpec, ...] = param((), "what the publication says", "the publication")
 
+    is_typed: ClassVar[bool] = False
+    """Its numbers follow from its file alone: neither runs nor plans nor recordings can change them."""
     files: ClassVar[tuple[str, ...]] = ()
     """Options that name files in the folder of the figure's own file."""
     formats: ClassVar[Mapping[str, Callable[[float], str]]] = {}
@@ -63,6 +65,10 @@ class Figure(Spec):
     def format_of(self, measure: str) -> Callable[[float], str]:
         """Return the format of a measure."""
         return self.formats.get(measure, PERCENT)
+
+    def draws(self, publication: "Publication") -> dict[str, dict[str, dict[str, PointRecord]]]:
+        """Return ensembles of runs by way, point and change; of figures of changes alone."""
+        return {}
 
     def list_missing(self, publication: "Publication", where: Where, column: str) -> list[str]:
         """List the points that have not been run and that values with some labels need, by one comparison."""
@@ -143,6 +149,11 @@ class Publication:
     def figures(self) -> dict[str, Figure]:
         """Figures by name, in order."""
         return self.reproduction.figures
+
+    @cached_property
+    def draws(self) -> Mapping[str, Mapping[str, Mapping[str, PointRecord]]]:
+        """Ensembles of runs by way, point and the change that should not matter, the first run as it is."""
+        return {} if self.spec.spread is None else self.figures[self.spec.spread].draws(self)
 
     @cached_property
     def tables(self) -> Mapping[str, Sequence[Table]]:

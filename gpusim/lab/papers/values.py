@@ -1,14 +1,17 @@
 """What is measured of products: ratios of two ways' metrics, for each case, batch and data of a figure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import hypot
+from math import hypot, sqrt
 from operator import itemgetter
+from statistics import variance
 from typing import Any, Protocol
 
 from gpusim.base.formats import FIXED_2, TIMES
+from gpusim.base.student import interval, quantile
 from gpusim.base.sums import plain_sum, weighted_mean
 from gpusim.lab.papers.formats import POINTS
+from gpusim.lab.papers.long_table import RatioParts
 from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
@@ -16,6 +19,8 @@ from gpusim.study.compare.rules import findings
 
 Metrics = Mapping[str, Any]
 MOST_REASONS = 3
+LEAST_DRAWS = 3  # of an ensemble: fewer give no interval that decides anything
+CONFIDENCE = 0.95
 _BESIDE_THE_POINT = ("scalar_cache.", "instruction_cache.", "kernel.occupancy")  # move with any two kernels
 
 
@@ -83,6 +88,10 @@ class CaseRuns:
     """Share of zeros in the matrix whose zeros are skipped; None: no such run is known."""
     count: int = 1
     """Number of layers that the case represents."""
+    draws: Mapping[str, Mapping[str, PointRecord]] = field(default_factory=dict)
+    """Ensembles of variants: runs by the change that should not matter, the first as it is."""
+    deviations: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Half-widths of single runs by variant and measure, of ensembles of the same variant in other cases."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -108,6 +117,46 @@ class CaseRuns:
         """Return how many times as fast as another way a way is; None where either is unknown."""
         return self.measured("speedup", path, base)
 
+    def estimate(self, measure: str, path: str, base: str) -> tuple[float, float] | None:
+        """Estimate a measure of a way over another one with the half-width of its confidence interval.
+
+        Where this comparison has an ensemble, both come from it, draw by draw. Elsewhere the value is a single run's,
+        and its half-width that of a single run of the same ways' ensembles. It is 0 where both ways ran the same
+        kernels equally long, as where a dense kernel was chosen. What sampling leaves open is added.
+
+        Args:
+            measure: Name of the measure.
+            path: The way.
+            base: The way that it is compared with.
+
+        Returns:
+            Value and half-width; None where the value is unknown.
+        """
+        value = self.measured(measure, path, base)
+        if value is None:
+            return None
+        if self.ways[path].launches == self.ways[base].launches:
+            return value, 0.0
+        of, is_relative = MEASURES[measure].of, MEASURES[measure].relative
+        changes = dict.fromkeys(change for way in (path, base) for change in self.draws.get(way, ()))
+        drawn = [of(*(self._draw(way, change).metrics for way in (path, base))) for change in changes]
+        known = [one for one in drawn if one is not None]
+        if known:
+            value, width = interval(known)
+        else:
+            width = hypot(*(self.deviations.get((way, measure), 0.0) for way in (path, base)))
+            width *= abs(value) if is_relative else 1.0
+        sampled = [value * self.ways[way].half_width for way in (path, base)] if is_relative else []
+        return value, hypot(width, *sampled)
+
+    def _draw(self, path: str, change: str) -> PointRecord:
+        return self.draws.get(path, {}).get(change, self.ways[path])
+
+    def times(self, above: str, below: str) -> RatioParts:
+        """Return the times of two known ways with what sampling leaves open."""
+        runs = [self.ways[way] for way in (above, below)]
+        return RatioParts(*(run.time_us for run in runs), *(run.time_us * run.half_width for run in runs))
+
     def reasons(self, path: str, base: str) -> tuple[str, ...]:
         """Return what moved most between two known ways."""
         return list_reasons(self.ways[base], self.ways[path])
@@ -116,28 +165,65 @@ class CaseRuns:
 def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
     """List the groups of a figure in its order."""
     paths, points, groups = publication.spec.paths, publication.results.points, []
+    deviations = compute_deviations(publication)
     for case, batch, data in figure.places():
-        ways, zeros = dict[str, PointRecord](), None
+        ways, zeros, draws = dict[str, PointRecord](), None, dict[str, Mapping[str, PointRecord]]()
         for path in figure.paths:
             sparse = paths[path].sparse
-            run = points.get(" ".join(build_labels(case, batch, data, path, sparse).values()))
+            key = " ".join(build_labels(case, batch, data, path, sparse).values())
+            run = points.get(key)
             if run is not None:
                 ways[path] = run
                 zeros = float(run.metrics["data.zero_fraction"]) if sparse else zeros
-        ways |= _build_ways(publication, figure, ways)
-        groups.append(CaseRuns(case, batch, data, ways, zeros, figure.cases[case].count))
+                drawn = publication.draws.get(path, {}).get(key, {})
+                draws |= {path: drawn} if len(drawn) >= LEAST_DRAWS else {}
+        made = [path for path in figure.paths if paths[path].made_of and {*paths[path].made_of} <= ways.keys()]
+        for path in made:
+            parts = paths[path].made_of
+            changes = dict.fromkeys(change for part in parts for change in draws.get(part, ()))
+            by_change = {c: {part: draws.get(part, {}).get(c, ways[part]) for part in parts} for c in changes}
+            made_drawn = {c: _build_way(publication, path, runs) for c, runs in by_change.items()}
+            draws |= {path: made_drawn} if made_drawn else {}
+        ways |= {path: _build_way(publication, path, ways) for path in made}
+        count = figure.cases[case].count
+        groups.append(CaseRuns(case, batch, data, ways, zeros, count=count, draws=draws, deviations=deviations))
     return groups
 
 
-def _build_ways(
-    publication: Publication, figure: RunsFigure, ways: Mapping[str, PointRecord]
-) -> Iterator[tuple[str, PointRecord]]:
-    """Yield the ways that are made of others' runs, where all of those are known."""
-    for path in figure.paths:
-        way = publication.spec.paths[path]
-        if way.made_of and all(name in ways for name in way.made_of):
-            runs = [ways[name] for name in way.made_of]
-            yield path, _part(runs[0], way.leaves_out) if way.part_of else min(runs, key=lambda run: run.time_us)
+def _build_way(publication: Publication, path: str, ways: Mapping[str, PointRecord]) -> PointRecord:
+    """Return the run of a way that is made of others' runs."""
+    way = publication.spec.paths[path]
+    runs = [ways[name] for name in way.made_of]
+    return _part(runs[0], way.leaves_out) if way.part_of else min(runs, key=lambda run: run.time_us)
+
+
+def compute_deviations(publication: Publication) -> dict[tuple[str, str], float]:
+    """Compute how far a single run may be from its ensemble's mean, by variant and measure, relative or in points.
+
+    The variances of a variant's ensembles are pooled; a variant that is made of others has the largest of theirs.
+    """
+    deviations: dict[tuple[str, str], float] = {}
+    for path, places in publication.draws.items():
+        for name, measure in MEASURES.items():
+            ensembles = [_draw_values(measure, list(runs.values())) for runs in places.values()]
+            some = [values for values in ensembles if len(values) >= LEAST_DRAWS]
+            degrees = plain_sum(len(values) - 1 for values in some)
+            if degrees:
+                spread = plain_sum((len(values) - 1) * variance(values) for values in some) / degrees
+                deviations[path, name] = quantile(CONFIDENCE, degrees) * sqrt(spread)
+    for path, way in publication.spec.paths.items():
+        for name in MEASURES if way.made_of else ():
+            deviations[path, name] = max(deviations.get((part, name), 0.0) for part in way.made_of)
+    return deviations
+
+
+def _draw_values(measure: Measure, runs: Sequence[PointRecord]) -> list[float]:
+    """Return a measure of each run of an ensemble over its first; none where a run has not what it is of."""
+    try:
+        values = [measure.of(run.metrics, runs[0].metrics) for run in runs]
+    except KeyError:
+        return []
+    return [value for value in values if value is not None]
 
 
 def _part(run: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
@@ -152,29 +238,6 @@ def _part(run: PointRecord, leaves_out: tuple[str, ...]) -> PointRecord:
 def limit_of(zeros: float) -> float:
     """Return the largest speed-up that a share s of zeros allows at equal efficiency: 1 / (1 - s)."""
     return 1 / (1 - zeros) if zeros < 1 else float("inf")
-
-
-@dataclass(frozen=True)
-class Spreads:
-    """Sensitivity of the variants to changes that should not matter, in the case with the largest effect."""
-
-    moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Effect by variant and measure, relative or in points; a combined variant has the largest of its parts."""
-
-    def of(self, group: CaseRuns, measure: str, path: str, base: str) -> float:
-        """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
-
-        It is 0 where both ran the same kernels equally long, as where a dense kernel was chosen.
-        """
-        if group.ways[path].launches == group.ways[base].launches:
-            return 0.0
-        moved = [self.moved.get((way, measure), 0.0) for way in (path, base)]
-        sampled = [group.ways[way].half_width for way in (path, base)] if MEASURES[measure].relative else []
-        return hypot(*moved, *sampled)
-
-    def time(self, path: str) -> float:
-        """Return how far a way's time moves, relative."""
-        return self.moved.get((path, "speedup"), 0.0)
 
 
 class HasMetrics(Protocol):

@@ -202,6 +202,7 @@ MEMORY_OF_NETWORKS = _view(
     column("largest", "largest layer"),
     column("most", "MiB of it", GROUPED_1),
     column("share", "share of all layers", PERCENT),
+    column("of_device", "of the publication's GPU", PERCENT),
     title="Memory of an iteration, workspaces apart.",
 )
 MEMORY_OF_LAYERS = (

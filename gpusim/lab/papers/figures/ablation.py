@@ -15,7 +15,7 @@ from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
-from gpusim.lab.papers.values import MEASURES, Measure, Metrics, Spreads
+from gpusim.lab.papers.values import compute_deviations
 from gpusim.lab.papers.views import ABLATION
 from gpusim.model.energy.area import added_um2, engine_area
 
@@ -50,9 +50,20 @@ class AblationFigure(RunsFigure):
         changes = self.changes if path != self.base else {"": dict[str, Any]()}
         yield from (({"change": name} if sets else {}, sets) for name, sets in changes.items())
 
+    def draws(self, publication: Publication) -> dict[str, dict[str, dict[str, PointRecord]]]:
+        """Return the runs of each way and point by change, the unchanged one first."""
+        found: dict[str, dict[str, dict[str, PointRecord]]] = {}
+        for point in self.points(publication.spec):
+            run = publication.results.points.get(point.key)
+            if run is not None and point.labels["path"] != self.base:
+                change = point.labels.get("change", next(iter(self.changes)))
+                key = " ".join(label for name, label in point.labels.items() if name != "change")
+                found.setdefault(point.labels["path"], {}).setdefault(key, {})[change] = run
+        return found
+
     def records(self, publication: Publication, costs: bool = False) -> Iterator[FigureRecord]:
         """Yield the known runs of each case and way, with all changes in order. costs: with those of the engine."""
-        runs, spec, spreads = publication.results.points, publication.spec, compute_spreads(publication)
+        runs, spec, deviations = publication.results.points, publication.spec, compute_deviations(publication)
         points = [point for point in self.points(spec) if point.key in runs]
         dense = {_place(point): runs[point.key] for point in points if point.labels["path"] == self.base}
         unchanged: dict[tuple[str, ...], PointRecord] = {}
@@ -66,7 +77,8 @@ class AblationFigure(RunsFigure):
             as_is, base = unchanged[way], dense.get(_place(point))
             gain, full = (None if base is None else base.time_us / one.time_us for one in (run, as_is))
             values = {"cycles": run.metrics["kernel.cycles"], "slowdown": run.time_us / as_is.time_us, "gain": gain}
-            moved = spreads.time(path) if run.launches != as_is.launches else 0.0  # what moves no launch does nothing
+            is_moved = run.launches != as_is.launches  # what moves no launch does nothing
+            moved = deviations.get((path, "speedup"), 0.0) if is_moved else 0.0
             widths = {"slowdown": values["slowdown"] * hypot(moved, moved), "cycles": values["cycles"] * moved}
             values["gain_kept"] = None
             if gain is not None and full is not None and full > 1:
@@ -119,36 +131,3 @@ def _costs(point: ReproductionPoint, run: PointRecord) -> dict[str, float]:
         "area_um2": round(added_um2(engine_area(engine, config.energy))),
         "energy_uj": round(run.metrics["energy.total_uj"]),
     }
-
-
-def compute_spreads(publication: Publication) -> Spreads:
-    """Return how far each way moves in the runs of the publication's figure of changes that do not matter."""
-    spec, runs = publication.spec, publication.results.points
-    if spec.spread is None:
-        return Spreads()
-    figure = publication.figures[spec.spread]
-    assert isinstance(figure, AblationFigure)
-    effects: dict[tuple[str, str], float] = {}
-    as_is: dict[tuple[str, ...], Metrics] = {}
-    for point in figure.points(spec):
-        path = point.labels["path"]
-        if path == figure.base or point.key not in runs:
-            continue
-        metrics = runs[point.key].metrics
-        first = as_is.setdefault(tuple(label for name, label in point.labels.items() if name != "change"), metrics)
-        for name, measure in MEASURES.items():
-            if (value := _known(measure, metrics, first)) is not None:
-                moved = abs(value - 1 if measure.relative else value)
-                effects[path, name] = max(effects.get((path, name), 0.0), moved)
-    for path, way in spec.paths.items():
-        for name in MEASURES if way.made_of else ():
-            effects[path, name] = max(effects.get((part, name), 0.0) for part in way.made_of)
-    return Spreads(effects)
-
-
-def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:
-    """Return a measure; None where the runs have not what it is of."""
-    try:
-        return measure.of(way, base)
-    except KeyError:
-        return None

@@ -1,6 +1,7 @@
 """The time of a product by its launches: conversions beside the product itself."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar, Literal
 
 from gpusim.base.formats import TIMES
@@ -8,7 +9,6 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table
-from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.long_table import FigureValue
 from gpusim.lab.papers.pictures import stacked
 from gpusim.lab.papers.points import RunsFigure
@@ -52,16 +52,17 @@ class BreakdownFigure(RunsFigure):
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield each way's speed-up over the dense one, its conversion's share, and its gain over other conversions."""
-        spreads = compute_spreads(publication)
         for group in list_groups(publication, self):
             cycles = self._cycles(group)
             for path, (converting, product) in cycles.items():
-                labels, gain = {**group.labels, "path": path}, group.speedup(path, self.base)
+                labels, estimate = {**group.labels, "path": path}, group.estimate("speedup", path, self.base)
                 for comparison in self.judged.get(path, ()):
-                    if gain is not None and path != self.base:
-                        reasons = group.reasons(path, self.base)
-                        width = gain * spreads.of(group, "speedup", path, self.base)
-                        yield FigureValue("speedup", comparison, labels, gain, reasons=reasons, half_width=width)
+                    if estimate is not None and path != self.base:
+                        gain, width = estimate
+                        explain, times = partial(group.reasons, path, self.base), group.times(self.base, path)
+                        yield FigureValue(
+                            "speedup", comparison, labels, gain, explain=explain, half_width=width, ratio=times
+                        )
                     if not converting:
                         continue
                     yield FigureValue("conversion_share", comparison, labels, converting / (converting + product))

@@ -1,6 +1,7 @@
 """Ways beside one another: cycles and measures of each case, batch and data as a table and as grouped bars."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from gpusim.base.formats import PERCENT, TIMES
@@ -8,7 +9,6 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
-from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.formats import plus_minus, thousands
 from gpusim.lab.papers.long_table import FigureValue, Where, matches
 from gpusim.lab.papers.pictures import BarPanel, bars
@@ -99,17 +99,15 @@ class ComparisonFigure(RunsFigure):
         groups = [group for group in list_groups(publication, self) if group.ways]
         if not groups:
             return None
-        spreads, panels = compute_spreads(publication), []
+        panels = []
         for name in self.measures:
             heights, widths = dict[str, list[float | None]](), dict[str, list[float]]()
             for bar in self.bars(publication):
                 values = [group.measured(name, bar.path, bar.base) for group in groups]
                 heights[bar.title] = values
                 if name == "speedup":
-                    widths[bar.title] = [
-                        0.0 if value is None else value * spreads.of(group, name, bar.path, bar.base)
-                        for group, value in zip(groups, values, strict=True)
-                    ]
+                    found = [group.estimate(name, bar.path, bar.base) for group in groups]
+                    widths[bar.title] = [0.0 if one is None else one[1] for one in found]
             line = 0.0 if "change" in MEASURES[name].title else 1.0
             labels = [" ".join(group.labels.values()) for group in groups]
             panels.append(BarPanel(MEASURES[name].title, labels, heights, widths, line))
@@ -117,23 +115,23 @@ class ComparisonFigure(RunsFigure):
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield the values of each comparison, for each group and measure."""
-        spreads = compute_spreads(publication)
         for group in list_groups(publication, self):
             for name, pair in publication.spec.comparisons.items():
                 for measure in self.measures:
-                    value = group.measured(measure, pair.path, pair.base)
-                    if value is None:
+                    estimate = group.estimate(measure, pair.path, pair.base)
+                    if estimate is None:
                         continue
-                    width = spreads.of(group, measure, pair.path, pair.base)
+                    is_gain = measure == "speedup"
                     yield FigureValue(
                         measure=measure,
                         comparison=name,
                         labels={**group.labels, "path": pair.path, "base": pair.base},
-                        value=value,
-                        limit=group.limit if measure == "speedup" else None,
-                        reasons=group.reasons(pair.path, pair.base),
+                        value=estimate[0],
+                        limit=group.limit if is_gain else None,
+                        explain=partial(group.reasons, pair.path, pair.base),
                         count=group.count,
-                        half_width=width * value if MEASURES[measure].relative else width,
+                        half_width=estimate[1],
+                        ratio=group.times(pair.base, pair.path) if is_gain else None,
                     )
 
     def list_missing(self, publication: Publication, where: Where, column: str) -> list[str]:

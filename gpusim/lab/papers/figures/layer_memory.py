@@ -1,7 +1,7 @@
 """Device memory of an iteration, of each layer or of networks as a whole, as its plan counts it."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
@@ -28,6 +28,10 @@ class LayerMemoryFigure(NetworkFigure):
     kind: Literal["layer_memory"] = param("layer_memory", "what is shown", "")
     by: Literal["layer", "network", "way"] = param(
         "layer", "a bar for each layer, for each network, or for each way, with the workspaces of its kernels", "user"
+    )
+
+    device_mib: int | None = param(
+        None, "MiB of the publication's GPU, whose share each layer's memory is", "the publication", ge=1
     )
 
     formats: ClassVar = {"network_mib": MIB_0, "layer_mib": MIB_1, "compression": TIMES}
@@ -68,14 +72,21 @@ class LayerMemoryFigure(NetworkFigure):
                 labels = {"network": name, "batch": str(batch)}
                 layers = [
                     FigureRecord(
-                        {**labels, "layer": layer.name, "kind": layer.kind},
-                        {"layer_mib": layer.memory_bytes / MIB, "layer_share": layer.memory_bytes / together},
+                        {**labels, "layer": one.name, "kind": one.kind}, self._sizes(one.memory_bytes, together)
                     )
-                    for layer in sizes
+                    for one in sizes
                 ]
-                found = {"network_mib": planned.bytes / MIB, "images": batch, "layers": together / MIB}
-                found |= {"most": largest.memory_bytes / MIB, "share": largest.memory_bytes / together}
+                found: dict[str, Any] = {"network_mib": planned.bytes / MIB, "images": batch, "layers": together / MIB}
+                sizes_of_largest = self._sizes(largest.memory_bytes, together)
+                found |= {"most": sizes_of_largest["layer_mib"], "share": sizes_of_largest["layer_share"]}
+                found["of_device"] = sizes_of_largest["device_share"]
                 yield FigureRecord(labels, {**found, "largest": largest.name, "series": f"batch {batch}"}), layers
+
+    def _sizes(self, layer_bytes: int, together: int) -> dict[str, float | None]:
+        """Return a layer's memory, its share of all layers', and of the GPU's."""
+        mib = layer_bytes / MIB
+        of_device = mib / self.device_mib if self.device_mib else None
+        return {"layer_mib": mib, "layer_share": layer_bytes / together, "device_share": of_device}
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table of networks and batches, or of ways, and of each network's layers where they are shown."""

@@ -1,6 +1,7 @@
 """By which factor a layer's measure in one point is that in another: GPU to GPU, batch to batch, pass to pass."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import hypot
 from typing import Any, Literal, Self
 
@@ -9,7 +10,7 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.figures.layers import LayerMeasurement, LayerRow, LayersFigure
-from gpusim.lab.papers.long_table import FigureRecord, FigureValue, Label, Where
+from gpusim.lab.papers.long_table import FigureRecord, FigureValue, Label, RatioParts, Where
 from gpusim.lab.papers.network_points import LABELS
 from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.publication import Publication
@@ -20,7 +21,9 @@ class RatiosFigure(LayersFigure):
     """Bars: by which factor a layer's measure with one label is that with another label."""
 
     kind: Literal["layer_ratios"] = param("layer_ratios", "what is shown", "")
-    label: Literal["gpu", "batch", "way", "part", "network"] = param(..., "in what the two points differ", "user")
+    label: Literal["gpu", "batch", "way", "part", "network", "kind"] = param(
+        ..., "in what the two points differ", "user"
+    )
     pairs: tuple[tuple[Label, Label], ...] = param(
         (),
         "labels of dividend and divisor, GPUs by place; none: the first GPU with each other one, the largest batch with"
@@ -61,14 +64,16 @@ class RatiosFigure(LayersFigure):
             return [(there[0], other) for other in there[1:]]
         return [(other, there[0]) for other in there[1:]]
 
-    def _ratios(self, publication: Publication) -> Iterator[tuple[FigureRecord, LayerRow, LayerRow]]:
-        """Yield each ratio with the two rows, labelled by what is divided (`of`) by what (`over`)."""
+    def _ratios(self, publication: Publication) -> Iterator[tuple[FigureRecord, LayerMeasurement, LayerMeasurement]]:
+        """Yield each ratio with what it divides, labelled by what is divided (`of`) by what (`over`)."""
         rows = self.rows(publication)
         for measure in self.measures:
             found: dict[tuple[tuple[str, str], ...], dict[str, LayerMeasurement]] = {}
             for measurement in self.measure(measure, rows):
                 labels = dict(measurement.of.labels)
-                of, _ = labels.pop(self.label), labels.pop("kind")  # in another way a layer may be of another kind
+                of, _ = labels.pop(self.label), labels.pop("kind", "")  # in another way a layer may be of another kind
+                if self.label == "kind":
+                    labels["layer"] = ""  # it is the kind's name
                 found.setdefault(tuple(labels.items()), {})[of] = measurement
             for rest, by_label in found.items():
                 for of, over in self._pairs(publication, rows):
@@ -82,23 +87,23 @@ class RatiosFigure(LayersFigure):
                         ]
                         gpu = over if self.label == "gpu" else labels["gpu"]  # between GPUs it counts for the second
                         widths = {measure: abs(value) * hypot(*parts)}
-                        yield FigureRecord(labels, {measure: value}, widths, gpu), above.of, below.of
+                        yield FigureRecord(labels, {measure: value}, widths, gpu), above, below
 
     def values(self, publication: Publication) -> Iterator[FigureValue]:
         """Yield each ratio."""
         for record, above, below in self._ratios(publication):
             ((measure, value),) = record.values.items()
-            if self.label in ("gpu", "batch", "way"):
-                reasons = list_reasons(above.row, below.row)
-            else:
-                reasons = (above.describe_bounds(),)
+            of_points = self.label in ("gpu", "batch", "way")
+            explain = partial(list_reasons, above.of.row, below.of.row) if of_points else above.of.explain
+            parts = RatioParts(above.value, below.value, above.half_width, below.half_width)
             yield FigureValue(
                 measure=measure,
                 comparison=record.comparison,
                 labels=record.labels,
                 value=value,
-                reasons=reasons,
+                explain=explain,
                 half_width=record.half_widths[measure],
+                ratio=parts,
             )
 
     def _bars(self, publication: Publication) -> tuple[list[str], dict[str, list[FigureRecord]]]:
@@ -108,7 +113,7 @@ class RatiosFigure(LayersFigure):
         by_measure: dict[str, list[FigureRecord]] = {}
         for ratio, _, below in ratios:
             series = [f"{ratio.labels['of']} / {ratio.labels['over']}", *(ratio.labels[label] for label in varied)]
-            name = below.row.layer or ratio.labels["network"] if self.label == "part" else below.name
+            name = ratio.labels["layer"] or ratio.labels["network"] if self.label in ("part", "kind") else below.of.name
             ((measure, value),) = ratio.values.items()
             labels, widths = {"layer": name, "series": " ".join(series)}, {"ratio": ratio.half_widths[measure]}
             by_measure.setdefault(measure, []).append(FigureRecord(labels, {"ratio": value}, widths))

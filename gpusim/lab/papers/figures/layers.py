@@ -14,11 +14,12 @@ from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.formats import number
-from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.long_table import FigureValue, RatioParts, matches
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
 from gpusim.lab.papers.pictures import BarPanel, bars, stacked
 from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import ALL, WORK, NetworkRowRecord, get_direction
+from gpusim.lab.papers.rules import Labels
 from gpusim.results import metrics
 from gpusim.results.metrics.formula import parse_formula
 from gpusim.study.compare.rules import nearest_roofline
@@ -52,6 +53,10 @@ class LayerRow:
         """The labels for claims."""
         return {**self.point.labels, "layer": self.row.layer, "kind": self.row.kind, "part": self.row.part}
 
+    def explain(self) -> tuple[str, ...]:
+        """Return what bounds the row, as the reasons of its values."""
+        return (self.describe_bounds(),)
+
     def describe_bounds(self) -> str:
         """Put into words what bounds the row, and where its wavefronts wait."""
         parts = []
@@ -77,6 +82,8 @@ class LayerMeasurement:
     """Value."""
     half_width: float = 0.0
     """Half-width of its confidence interval; 0: not sampled."""
+    ratio: RatioParts | None = None
+    """What it is the quotient of; None: of nothing."""
 
 
 class MeasureSpec(Spec):
@@ -89,12 +96,15 @@ class MeasureSpec(Spec):
     factor: float = param(1.0, "what it is multiplied by", "user", gt=0, le=1e15)
     shown: Literal["number", "percent", "times"] = param("number", "how it is written; shares in percent", "user")
     share: bool = param(False, "of the sum over the figure's rows of the same point", "user")
+    among: Labels = param({}, "with share: labels of those rows; none: all", "user")
     of_largest: bool = param(False, "of the largest row of all points of a network and GPU", "user")
 
     @model_validator(mode="after")
     def _is_share_of_one(self) -> Self:
         if self.share and self.of_largest:
             raise ValueError("a measure is a share of the sum or of the largest, not of both")
+        if self.among and not self.share:
+            raise ValueError("among: belongs to share")
         return self
 
     def format_value(self, value: float) -> str:
@@ -124,7 +134,8 @@ class MeasureSpec(Spec):
         if not below:
             return None
         relative = ((width / value) ** 2 + (width_below / below) ** 2) ** 0.5 if value else width_below / below
-        return LayerMeasurement(row, self.factor * value / below, self.factor * abs(value / below) * relative)
+        parts = RatioParts(self.factor * value, below, self.factor * width, width_below)
+        return LayerMeasurement(row, parts.above / below, abs(parts.above / below) * relative, parts)
 
     def group_of(self, row: LayerRow) -> tuple[str, ...]:
         """Return the name of the rows that a row is a share of: a point's, or a network's on a GPU."""
@@ -164,7 +175,11 @@ class LayersFigure(NetworkFigure):
     def measure(self, name: str, rows: Sequence[LayerRow]) -> list[LayerMeasurement]:
         """Measure rows, of which those are left out to which the measure does not apply."""
         spec = self.measures[name]
-        measured = [measurement for row in rows if (measurement := spec.measure(row)) is not None]
+        measured = [
+            measurement
+            for row in rows
+            if matches(row.labels, spec.among) and (measurement := spec.measure(row)) is not None
+        ]
         if not (spec.share or spec.of_largest):
             return measured
         sums: dict[Any, float] = {}
@@ -194,8 +209,9 @@ class LayersFigure(NetworkFigure):
                     comparison=measurement.of.point.gpu,
                     labels=measurement.of.labels,
                     value=measurement.value,
-                    reasons=(measurement.of.describe_bounds(),),
+                    explain=measurement.of.explain,
                     half_width=measurement.half_width,
+                    ratio=measurement.ratio,
                 )
 
 

@@ -1,6 +1,7 @@
 """Maps of where one way is faster than another: over two values of the machine, or over cases and shares of zeros."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise, product
 from math import hypot
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,7 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import MISSING, Table, columns
 from gpusim.lab.papers.formats import thousands
-from gpusim.lab.papers.long_table import FigureValue
+from gpusim.lab.papers.long_table import FigureValue, RatioParts
 from gpusim.lab.papers.pictures import HeatMapPanel, heat
 from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import Publication
@@ -101,8 +102,10 @@ class MapFigure(RatioMapFigure):
             gain = _speedup(runs, ratio)
             if gain is not None:
                 labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
-                reasons = list_reasons(runs[ratio.base], runs[ratio.path])
-                yield FigureValue("speedup", ratio.comparison, labels, gain, reasons=reasons)
+                first, second = (runs[way] for way in (ratio.base, ratio.path))
+                times = RatioParts(first.time_us, second.time_us)
+                explain = partial(list_reasons, first, second)
+                yield FigureValue("speedup", ratio.comparison, labels, gain, explain=explain, ratio=times)
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw a panel for each ratio."""
@@ -161,8 +164,11 @@ class BreakEvenFigure(RatioMapFigure):
             gain = group.speedup(ratio.path, ratio.base)
             if gain is not None:
                 labels = {**group.labels, "path": ratio.path, "base": ratio.base}
-                reasons, width = group.reasons(ratio.path, ratio.base), gain * _half_width(group, ratio)
-                yield FigureValue("speedup", ratio.comparison, labels, gain, reasons=reasons, half_width=width)
+                explain, width = partial(group.reasons, ratio.path, ratio.base), gain * _half_width(group, ratio)
+                times = group.times(ratio.base, ratio.path)
+                yield FigureValue(
+                    "speedup", ratio.comparison, labels, gain, explain=explain, half_width=width, ratio=times
+                )
 
     def picture(self, publication: Publication) -> Picture | None:
         """Draw a panel for each ratio: data from left to right, cases and batches from bottom to top."""

@@ -102,6 +102,7 @@ class OverheadsFigure(Figure):
     )
 
     files = ("measured",)
+    formats: ClassVar = {"reduction": TIMES}
 
     def _measured(self) -> dict[str, list[dict[str, Any]]]:
         return {name: [json.loads(Path(file).read_text()) for file in files] for name, files in self.measured.items()}
@@ -120,6 +121,8 @@ class OverheadsFigure(Figure):
                 "measured_exhaustive": cost,
                 "measured_overhead": None if cost is None else monitored_overhead(cost, share),
             }
+            if cost is not None:
+                values["reduction"] = cost / monitored_overhead(cost, share)
             yield FigureRecord({"network": name}, values)
 
     def tables(self, publication: Publication) -> Iterator[Table]:

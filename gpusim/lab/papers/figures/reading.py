@@ -13,6 +13,7 @@ from gpusim.config.tree import ConfigTree
 from gpusim.lab.papers.figures.ablation import AblationFigure
 from gpusim.lab.papers.figures.breakdown import BreakdownFigure
 from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.figures.instructions import InstructionsFigure
 from gpusim.lab.papers.figures.layer_memory import LayerMemoryFigure
 from gpusim.lab.papers.figures.layer_ratios import RatiosFigure
 from gpusim.lab.papers.figures.layers import BarsFigure, StackFigure
@@ -39,6 +40,7 @@ AnyFigure = Annotated[
     | RatiosFigure
     | LayerMemoryFigure
     | LaunchesFigure
+    | InstructionsFigure
     | StagesFigure
     | ScalingFigure
     | FlowStagesFigure

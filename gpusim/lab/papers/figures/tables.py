@@ -117,6 +117,7 @@ class GridsFigure(Figure):
     Nothing is run; the equations are those of Li, Zhang, Cao 2018.
     """
 
+    is_typed = True
     kind: Literal["grids"] = param("grids", "what is shown", "")
     multiprocessors: int = param(..., "of that GPU", "the publication", ge=1, le=4096)
     registers: int = param(..., "of a multiprocessor", "the publication", ge=1, le=1 << 24)

@@ -15,7 +15,6 @@ from gpusim.base.spec import Spec, param
 from gpusim.base.sums import weighted_mean
 from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
-from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.figures.compared import ComparisonFigure
 from gpusim.lab.papers.long_table import FigureRecord, Label, Where, matches
 from gpusim.lab.papers.pictures import BarPanel, bars
@@ -95,9 +94,10 @@ class TrainingFigure(Figure):
         The training's half-width is that of layers whose errors are fully correlated.
         """
         spec, pair = self.networks[network], publication.spec.comparisons[comparison]
-        compared, spreads = self._compared(publication, network), compute_spreads(publication)
+        compared = self._compared(publication, network)
         groups = [group for group in list_groups(publication, compared) if matches(group.labels, spec.where)]
-        known = [gain for group in groups if (gain := group.speedup(pair.path, pair.base)) is not None]
+        estimates = [group.estimate("speedup", pair.path, pair.base) for group in groups]
+        known, widths = ([one[part] for one in estimates if one is not None] for part in (0, 1))
         if not known or len(known) < len(groups):
             return None
         # a layer's time in the batch of the publication: batches of ours may differ from layer to layer
@@ -107,9 +107,6 @@ class TrainingFigure(Figure):
         iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
         if spec.iteration is not None:
             iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in groups])
-        widths = [
-            gain * spreads.of(group, "speedup", pair.path, pair.base) for group, gain in zip(groups, known, strict=True)
-        ]
         parts = [[forward, 1 - forward] for forward in iteration.forward]
         least, sparse, most = (
             training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains])

@@ -9,7 +9,7 @@ from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import AnswerSpec
 
-_COUNT = re.compile(r", \d+ of \d+$")
+_COUNT = re.compile(r", \d+ of \d+(, \d+ open)?$")
 
 
 def question(publication: Publication) -> str:
@@ -20,7 +20,7 @@ def question(publication: Publication) -> str:
 
 def answer_question(publication: Publication, claims: Sequence[JudgedClaim]) -> list[str]:
     """Return the sentences that answer the publication's question, each by the verdict on its claim among these."""
-    by_name = {judged.claim.name: judged for judged in claims}
+    by_name = {judged.claim.name: judged for judged in claims if judged.claim.is_counted}
     columns = publication.reproduction.columns
     said = [_answer(columns, one, by_name[one.claim]) for one in publication.spec.answers if one.claim in by_name]
     if publication.spec.runs is None:
@@ -34,8 +34,8 @@ def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim)
     known = set(states.values()) - {UNASKABLE}
     if not known or UNKNOWN in known:
         return ""
-    text = ""
-    if known <= {HOLDS, FAILS, MIXED}:
+    text, is_open = "", any(verdict.openings for verdict in judged.judging.values() if verdict.state == FAILS)
+    if known <= {HOLDS, FAILS, MIXED} and not is_open:  # what fails in all is not said where some of it is open
         text = answer.holds if known == {HOLDS} else answer.does_not if known == {FAILS} else answer.in_part
     decided = {columns[name]: verdict for name, verdict in judged.judging.items() if verdict.state != UNASKABLE}
     if not text:

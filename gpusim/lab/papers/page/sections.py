@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from gpusim.base.formats import PERCENT, TIMES, clock
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
-from gpusim.lab.papers.claims import STATES, JudgedClaim
+from gpusim.lab.papers.claims import DEFINED, STATES, JudgedClaim
 from gpusim.lab.papers.figures.compared import ComparisonFigure, engine_share
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page.answers import answer_question, question
@@ -40,14 +40,20 @@ def first_table(publication: Publication) -> Table | None:
 
 
 def count_verdicts(publication: Publication, claims: Sequence[JudgedClaim]) -> str:
-    """Return how many claims hold by each comparison, or on each GPU."""
+    """Return how many claims hold by each comparison, or on each GPU: the publication's, and those asked here."""
     lines = []
     for name, title in publication.reproduction.columns.items():
-        states = [claim.judging[name].state for claim in claims if name in claim.judging]
-        counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
-        link = "[claims](claims.md)"
-        by = f"{link}, {title}" if publication.spec.runs is None else f"{link} on {title}"
-        lines.append(f"Of {len(states)} {by}: {counts}.")
+        for whose, is_own in (("the source's", False), ("our own", True)):
+            judged = [
+                one.judging[name].state for one in claims if name in one.judging and bool(one.claim.own) == is_own
+            ]
+            states = [state for state in judged if state != DEFINED]
+            counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+            by = title if publication.spec.runs is None else f"on {title}"
+            apart = len(judged) - len(states)
+            more = f" {apart} more hold or fail by definition, and are not counted." if apart else ""
+            if judged:
+                lines.append(f"Of {len(states)} [claims](claims.md) {whose}, {by}: {counts or 'none'}.{more}")
     return text(*lines)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from gpusim.base.files import folder, write_together
 from gpusim.base.formats import TIMES
 from gpusim.base.table import Table, columns
-from gpusim.lab.papers.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
+from gpusim.lab.papers.claim_spec import ClaimSpec
+from gpusim.lab.papers.claims import BESIDE, DEFINED, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page import sections
 from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bullets, heading, html, markdown, text
@@ -86,16 +87,16 @@ def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief:
         brief: Without what explains the values.
     """
     if publication.spec.runs is not None:
-        return _layer_claims_table(publication, claims)
+        return _layer_claims_table(publication, claims, brief)
     heads = columns("figure", "claim", "source", "by", "found", "verdict", "holds where")
     beyond = len(heads) if brief else None
     heads += columns("limit 1/(1-s), least", "most", write=TIMES) + columns("source within it", write=_yes)
-    heads += columns("fits the GPU's memory", "what moved")
+    heads += columns("fits the GPU's memory", "what moved", "stands for", "what would decide it")
     rows: list[list[Any]] = []
     for judged in claims:
         head, rule = [judged.figure, judged.claim.text, judged.claim.said], judged.claim.describe()
         if not judged.judging:
-            rows.append([*head, None, None, BESIDE, rule, *[None] * 5])
+            rows.append([*head, None, None, BESIDE, rule, *[None] * 5, judged.claim.origin, None])
         for name, verdict in judged.judging.items():
             limits = (min(verdict.limits), max(verdict.limits)) if verdict.limits else (None, None)
             left_out = f", {len(verdict.without)} of its runs not run" if verdict.without else ""
@@ -107,21 +108,25 @@ def claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief:
                 rule or None,
             ]
             row += [*limits, judged.is_allowed(name), judged.fits or None]
-            rows.append([*row, "; ".join(verdict.reasons) or None])
+            openings = "; ".join(verdict.openings) or None
+            rows.append([*row, "; ".join(verdict.reasons) or None, judged.claim.origin, openings])
     return Table(heads[:beyond], [row[:beyond] for row in rows], "claims")
 
 
-def _layer_claims_table(publication: Publication, claims: Sequence[JudgedClaim]) -> Table:
+def _layer_claims_table(publication: Publication, claims: Sequence[JudgedClaim], brief: bool) -> Table:
     """Make a table with a row for each claim about a network's layers, with the rule that it is judged by."""
     heads = columns("figure", "claim", "source", "rule")
+    heads += columns() if brief else columns("stands for")
     for title in publication.reproduction.columns.values():
         heads += columns(f"{title}: found", f"{title}: verdict", f"{title}: why")
     rows = []
     for one in claims:
         row: list[Any] = [one.figure, one.claim.text, one.claim.said, one.claim.describe() or None]
+        row += [] if brief else [one.claim.origin]
         for verdict in one.verdicts.values():
             left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
-            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
+            openings = [f"open: {opening}" for opening in verdict.openings]
+            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *openings, *left_out]) or None]
         rows.append(row)
     return Table(heads, rows, "claims")
 
@@ -199,14 +204,19 @@ def _why_empty(publication: Publication, name: str) -> str:
 def _claim(judged: JudgedClaim) -> str:
     """Return a claim with its verdicts, as one line."""
     if judged.claim.unaskable:
-        return f"{judged.claim.text}: *{UNASKABLE}*: {judged.claim.unaskable}."
+        return f"{judged.claim.text} ({_origin(judged.claim)}): *{UNASKABLE}*: {judged.claim.unaskable}."
     verdicts = []
     for column, verdict in judged.judging.items():
-        more = f" ({'; '.join(verdict.reasons)})" if verdict.state == UNASKABLE else ""
-        found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED) else ""
+        more = f" ({'; '.join(verdict.reasons)})" if verdict.state in (UNASKABLE, DEFINED) else ""
+        found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED, DEFINED) else ""
         more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
         verdicts.append(f"{column} **{verdict.state}**{found}{more}")
-    return f"{judged.claim.text} (source: {judged.claim.said}): {'; '.join(verdicts) or 'no value'}."
+    return f"{judged.claim.text} ({_origin(judged.claim)}): {'; '.join(verdicts) or 'no value'}."
+
+
+def _origin(claim: ClaimSpec) -> str:
+    """Return the source's figure and words, or that it is asked here."""
+    return f"source: {claim.said}: {claim.origin}" if claim.quote else f"our own: {claim.origin}"
 
 
 def _figure_page(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:

@@ -200,14 +200,21 @@ storages: [raid0-hdd4, hdd]
 claims:
   - name: most
     text: an iteration takes as long as prefetching
-    said: "yes"
+    own: a test asks
     measure: iteration_over_prefetch
-    value: {value: 1, tolerance: 0.01}
-  - {text: one disk is slower, said: "yes", measure: prefetch_over_first, where: {storage: hdd}, bound: {above: 2}}
+    aggregation: mean
+    value: {value: 1, tolerance: 0.01, basis: assumed}
+  - text: one disk is slower
+    own: a test asks
+    measure: prefetch_over_first
+    aggregation: each
+    where: {storage: hdd}
+    bound: {above: 2, basis: assumed}
   - text: or as long as the computation
-    said: "yes"
+    own: a test asks
     measure: iteration_over_computation
-    value: {value: 1, tolerance: 0.01}
+    aggregation: mean
+    value: {value: 1, tolerance: 0.01, basis: assumed}
 """
 
 

@@ -18,7 +18,13 @@ title: Libraries
 source: Figure 3
 measured: found.json
 claims:
-  - {text: conversion, said: 75 %, measure: conversion_share, where: {data: 50% zeros}, value: {value: 0.75}}
+  - text: conversion
+    said: 75 %
+    own: a test asks
+    aggregation: mean
+    measure: conversion_share
+    where: {data: 50% zeros}
+    value: {value: 0.75, tolerance: 0.1, basis: assumed}
 """
 OVERHEADS = """
 kind: overheads
@@ -26,7 +32,11 @@ title: Overheads
 source: Table 6
 measured: {VGGNet-11: [host.json, device.json]}
 claims:
-  - {text: less than a tenth, said: "yes", measure: measured_exhaustive, bound: {below: 0.1}}
+  - text: less than a tenth
+    own: a test asks
+    aggregation: each
+    measure: measured_exhaustive
+    bound: {below: 0.1, basis: assumed}
 """
 
 

@@ -86,6 +86,9 @@ def test_a_table_s_layer_is_taken_by_its_name(tmp_path: Path) -> None:
     assert (shape.m, shape.n, shape.k) == (384, 169, 1728)
 
 
+VALUE = "value: {value: 2, tolerance: 0.1, basis: assumed}"
+
+
 @pytest.mark.parametrize(
     ("index", "figures", "message"),
     [
@@ -96,8 +99,16 @@ def test_a_table_s_layer_is_taken_by_its_name(tmp_path: Path) -> None:
         (INDEX, {"speed": SPEED.replace("normalized_to: best", "normalized_to: bast")}, "did you mean 'best'"),
         (INDEX, {"speed": SPEED.replace("run: layerC", "layer: alexnet/conv9", 1)}, "unknown layer 'conv9'"),
         (INDEX, {"speed": SPEED.replace("run: layerC, ", "", 1)}, "one of run and layer"),
-        (INDEX, {"speed": SPEED.replace("value: {value: 2}", "bound: {above: 1, below: 2}")}, "one of above and below"),
-        (INDEX, {"speed": SPEED.replace(", value: {value: 2}", "")}, "one of value, bound, order"),
+        (INDEX, {"speed": SPEED.replace(VALUE, "bound: {above: 1, below: 2}")}, "one of above and below"),
+        (INDEX, {"speed": SPEED.replace(VALUE, "")}, "one of value, bound, order"),
+        (INDEX, {"speed": SPEED.replace("    place: page 1\n", "")}, "a claim has quote and place"),
+        (INDEX, {"speed": SPEED.replace("place: page 1", "own: a test asks")}, "or else own: why it is asked"),
+        (INDEX, {"speed": SPEED.replace("quote:", "quota:")}, "unknown key; did you mean 'quote'"),
+        (INDEX, {"speed": SPEED.replace("of ratios", "of rations")}, "did you mean 'mean of ratios'"),
+        (INDEX, {"speed": SPEED.replace("    aggregation: mean of ratios\n", "")}, "aggregation: is required"),
+        (INDEX, {"speed": SPEED.replace("aggregation: each", "aggregation: mean")}, "of a value or a bound"),
+        (INDEX, {"speed": SPEED.replace(", basis: assumed", "")}, "basis: is required but missing"),
+        (INDEX, {"speed": SPEED.replace(VALUE, "bound: {above: 3}")}, "basis: is required of a bound other"),
         (INDEX, {"place": PLACE.replace("batches: [1]", "batches: [1, 2]")}, "one case, one batch"),
         (INDEX, {"train": TRAIN.replace("figure: speed", "figure: place")}, "'place' is no figure of speed-ups"),
         (INDEX, {"train": "kind: curve\ntitle: t\nsource: s\n"}, "curve"),

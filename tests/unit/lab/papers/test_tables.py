@@ -4,20 +4,20 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
-from gpusim.lab.papers.figures.ablation import compute_spreads
 from gpusim.lab.papers.figures.maps import crossing
 from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.points import bytes_of, does_fit
+from gpusim.lab.papers.points import RunsFigure, bytes_of, does_fit
 from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import FILE, ReproductionResults, as_json, load
-from gpusim.lab.papers.values import MEASURES
+from gpusim.lab.papers.values import MEASURES, compute_deviations, list_groups
 from gpusim.model.energy.area import ARRAY_EFFICIENCY, CELL_NM, CELL_UM2
 from gpusim.model.energy.spec import EnergySpec
 from tests.support import iterations
@@ -155,7 +155,7 @@ ratios:
   - {{title: software over dense, path: soft, base: best}}
   - {{title: engine over dense, path: engine, base: best}}
 claims:
-  - {{text: faster, said: "yes", measure: speedup, where: {{path: soft}}, bound: {{above: 1}}}}
+  - {{text: faster, own: a test asks, aggregation: each, measure: speedup, where: {{path: soft}}, bound: {{above: 1}}}}
 """
 
 
@@ -194,7 +194,12 @@ paths: [best, engine]
 base: best
 changes: {{as it is: {{}}, small: {{engine.sib_kib: 64}}, own: {{engine.l2_share: 0}}}}
 claims:
-  - {{text: small keeps the gain, said: "yes", measure: gain_kept, where: {{change: small}}, bound: {{above: 0.95}}}}
+  - text: small keeps the gain
+    own: a test asks
+    measure: gain_kept
+    aggregation: each
+    where: {{change: small}}
+    bound: {{above: 0.95, basis: assumed}}
 """
 
 
@@ -237,10 +242,12 @@ def test_searches_of_a_changed_engine_are_shown_where_they_were_counted(tmp_path
 
 
 def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> None:
-    """The engine moves by a tenth: twice as fast is still faster, equally fast with another batch is open."""
+    """Three draws of the engine a tenth apart: twice as fast is still faster, another batch's equal speed is open."""
     reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
     grows = next(one for one in judged(reproduction, results) if one.claim.text == "grows with the batch")
     assert grows.verdicts["ours"].state == "undecided" and grows.verdicts["source"].state == "does not"
+    (opening,) = grows.verdicts["ours"].openings[:1]
+    assert opening.startswith("one 2 half engine best > one 1 half engine best: a half-width below")
     small = next(one for one in judged(reproduction, results) if one.figure == "changed")
     assert small.verdicts["ours"].state == "undecided", "0.82 of the gain, of times that move by a tenth"
     as_it_is = results.points["one 1 half engine"]
@@ -263,11 +270,27 @@ def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
     some[first] = replace(
         some[first], metrics={**metrics, "l2.hit_rate": 0.6, "l2.read_latency_cycles": 80.0, **made_up(500).metrics}
     )
-    moved = compute_spreads(Publication(reproduction, replace(results, points=some))).moved
-    assert moved["engine", "hit_rate"] == pytest.approx(5.0), "points"
-    assert moved["engine", "read_latency"] == pytest.approx(0.25) and moved["engine", "transactions"] == 0
-    assert moved["engine", "speedup"] == pytest.approx(500 / 450 - 1)
+    publication = Publication(reproduction, replace(results, points=some))
+    moved = compute_deviations(publication)
+    t = 4.303  # Student's, 95 % of two degrees of freedom
+    assert moved["engine", "hit_rate"] == pytest.approx(t * stdev([0.0, -5.0, 0.0]), rel=1e-3), "points"
+    assert moved["engine", "read_latency"] == pytest.approx(t * stdev([1.0, 1.25, 1.125]), rel=1e-3)
+    assert moved["engine", "transactions"] == 0
+    assert moved["engine", "speedup"] == pytest.approx(t * stdev([1.0, 500 / 550, 500 / 450]), rel=1e-3)
     assert moved["better", "hit_rate"] == moved["engine", "hit_rate"], "made of it and of one that does not move"
+    _check_estimates(publication)
+
+
+def _check_estimates(publication: Publication) -> None:
+    """The place whose ensemble was run has its mean and interval; another one a single run and what one may move."""
+    figure = publication.figures["speed"]
+    assert isinstance(figure, RunsFigure)
+    groups = {(one.case, one.batch, one.data): one for one in list_groups(publication, figure)}
+    drawn = [1000 / cycles for cycles in (500, 550, 450)]
+    value, width = groups["one", 1, "half"].estimate("speedup", "engine", "best") or (0.0, 0.0)
+    assert (value, width) == pytest.approx((fmean(drawn), 4.303 * stdev(drawn) / 3**0.5), rel=1e-3)
+    other, wide = groups["one", 2, "half"].estimate("speedup", "engine", "best") or (0.0, 0.0)
+    assert (other, wide) == pytest.approx((2.0, 2 * 4.303 * stdev([1.0, 500 / 550, 500 / 450])), rel=1e-3)
 
 
 VGG16 = [f"conv{group}_{n}" for group, layers in enumerate((2, 2, 3, 3, 3), 1) for n in range(1, layers + 1)]

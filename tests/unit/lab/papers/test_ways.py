@@ -28,7 +28,12 @@ label: way
 pairs: [[plain, lowered]]
 measures: {time: {of: kernel.time_us}}
 claims:
-  - {text: it is faster, said: "yes", measure: time, where: {layer: conv1, kind: convolution}, bound: {above: 1}}
+  - text: it is faster
+    own: a test asks
+    aggregation: each
+    measure: time
+    where: {layer: conv1, kind: convolution}
+    bound: {above: 1}
 """
 SCALING = """
 kind: scaling
@@ -40,7 +45,12 @@ ways: [plain, lowered]
 training: training.yaml
 gpus_trained: [1, 2]
 claims:
-  - {text: it is faster, said: "yes", measure: speedup, where: {way: lowered, gpus: 2}, bound: {above: 1}}
+  - text: it is faster
+    own: a test asks
+    aggregation: each
+    measure: speedup
+    where: {way: lowered, gpus: 2}
+    bound: {above: 1}
 """
 TRAINING = "{network: net.yaml, batch: 2, gpu: mi6, storage: nvme, dataset: {resident: true}}"
 MEMORY = """
@@ -57,7 +67,12 @@ title: Accuracy
 source: Figure 5
 trainings: {dense: [a.csv, b.csv, c.csv], blocks: [d.csv, e.csv, f.csv]}
 claims:
-  - {text: little is lost, said: "yes", measure: accuracy_lost, where: {weights: blocks}, bound: {below: 0.04}}
+  - text: little is lost
+    own: a test asks
+    aggregation: each
+    measure: accuracy_lost
+    where: {weights: blocks}
+    bound: {below: 0.04, basis: assumed}
 """
 
 
