@@ -130,14 +130,14 @@ def decide(aggregation: str | None, comparisons: Sequence[RuleComparison]) -> st
 
     A claim about each value is refuted by one that breaks it beyond its half-width, whatever the others are; it holds
     in part where another one certainly keeps it. Of a claim about most values more than half have to keep it, of one
-    about any value a single one.
+    about any value a single comparison.
     """
-    states = [one.is_kept for one in comparisons]
+    states = [comparison.is_kept for comparison in comparisons]
     kept, broken = states.count(True), states.count(False)
     if aggregation in ("most", "any"):
         needed = len(states) // 2 + 1 if aggregation == "most" else 1
         return HOLDS if kept >= needed else FAILS if len(states) - broken < needed else UNDECIDED
     if broken:
-        partly = any(one.partly for one in comparisons if one.is_kept is False)
+        partly = any(comparison.partly for comparison in comparisons if comparison.is_kept is False)
         return MIXED if kept or partly else FAILS
     return HOLDS if kept == len(states) else UNDECIDED

@@ -72,19 +72,19 @@ def find_irrefutable(publication: Publication, judged: Sequence[JudgedClaim]) ->
         publication: The publication.
         judged: Its claims with their verdicts.
     """
-    left = [one for one in judged if one.claim.is_counted and _is_open(one)]
+    left = [claim for claim in judged if claim.claim.is_counted and _is_open(claim)]
     spec = publication.spec.model_copy(update={"spread": None})  # its ensembles would be as wide as the factors
     for seed in range(TRIES):
         if not left:
             break
-        names = {one.figure for one in left}
+        names = {claim.figure for claim in left}
         figures = {
             name: figure if name in names else figure.model_copy(update={"claims": ()})
             for name, figure in publication.figures.items()
         }
         reproduction = replace(publication.reproduction, spec=spec, figures=figures)
         other = Publication(reproduction, change_results(publication.results, seed))
-        left = [one for one in left if not _is_refuted(publication, other, one, seed)]
+        left = [claim for claim in left if not _is_refuted(publication, other, claim, seed)]
     return left
 
 
@@ -152,14 +152,14 @@ def change_results(results: ReproductionResults, seed: int) -> ReproductionResul
         changed = change_launches([cycles * scale for _, cycles in run.launches])
         launches = [(name, max(1, round(cycles))) for (name, _), cycles in zip(run.launches, changed, strict=True)]
         points[key] = replace(run, metrics=values, launches=launches, half_width=0.0)
-    for key, one in results.networks.items():
+    for key, recorded in results.networks.items():
         rows = [
             replace(row, metrics=change(row.metrics, (*key.split(), row.layer, row.kind, row.part)), half_widths={})
-            for row in one.rows
+            for row in recorded.rows
         ]
-        changed = change_launches([launch.time_us for launch in one.launches])
-        of_network = [launch._replace(time_us=us) for launch, us in zip(one.launches, changed, strict=True)]
-        networks[key] = replace(one, rows=rows, launches=of_network, error=0.0)
+        changed = change_launches([launch.time_us for launch in recorded.launches])
+        of_network = [launch._replace(time_us=us) for launch, us in zip(recorded.launches, changed, strict=True)]
+        networks[key] = replace(recorded, rows=rows, launches=of_network, error=0.0)
     return replace(results, points=points, networks=networks)
 
 

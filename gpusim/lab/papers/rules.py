@@ -239,13 +239,13 @@ class CorrelationRule(Rule):
     def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
         """Judge each point with more than two values."""
         comparisons = []
-        to = {tuple(sorted(one.labels.items())): one.value for one in others if one.measure == self.to}
+        to = {tuple(sorted(value.labels.items())): value.value for value in others if value.measure == self.to}
         for rest, some in group_by_rest(values, *OF_ROWS).items():
-            both = [(one.value, to[key]) for one in some if (key := tuple(sorted(one.labels.items()))) in to]
+            both = [(value.value, to[key]) for value in some if (key := tuple(sorted(value.labels.items()))) in to]
             if len(both) > 2:
                 coefficient = spearman([a for a, _ in both], [b for _, b in both])
                 comparisons.append(RuleComparison(_name(rest), coefficient - self.above))
-        mean = fsum(one.margin + self.above for one in comparisons) / max(len(comparisons), 1)
+        mean = fsum(comparison.margin + self.above for comparison in comparisons) / max(len(comparisons), 1)
         return RuleResult(comparisons, f"{FIXED_2(mean)}{_count(comparisons)}") if comparisons else RuleResult()
 
     def describe(self, of: str) -> str:
@@ -279,30 +279,30 @@ class LargestRule(Rule):
 
 
 def aggregate(values: Sequence[FigureValue], aggregation: str) -> list[FigureValue]:
-    """Put the values that a claim counts together: one by one as they are, else one number; sums are of each point.
+    """Put the values that a claim counts together: as they are, or as one number; sums are of each point.
 
     Raises:
         UserError: The aggregation does not apply: of ratios their mean is another number than the ratio of their sums.
     """
     if aggregation in ONE_BY_ONE:
         return list(values)
-    are_ratios = all(one.ratio is not None for one in values)
+    are_ratios = all(value.ratio is not None for value in values)
     if are_ratios != ("ratio" in aggregation):
         what = "are ratios: a mean of ratios or a ratio of sums" if are_ratios else "are no ratios"
         raise UserError(f"aggregation: '{aggregation}' is not allowed: values of {values[0].measure} {what}")
     if aggregation == "sum":
         return [
-            _merge(some, fsum(one.value for one in some), fsum(one.half_width for one in some))
+            _merge(some, fsum(value.value for value in some), fsum(value.half_width for value in some))
             for some in group_by_rest(values, *OF_ROWS).values()
         ]
     if aggregation == "ratio of sums":
-        parts = [one.ratio for one in values if one.ratio is not None]
+        parts = [value.ratio for value in values if value.ratio is not None]
         above, below, *widths = (fsum(column) for column in zip(*parts, strict=True))
         ratio = above / below if below else inf
         relative = hypot(*(width / size for width, size in zip(widths, (above, below), strict=True) if size))
         return [_merge(values, ratio, ratio * relative)]
-    mean = fsum(one.value * one.count for one in values) / fsum(one.count for one in values)
-    return [_merge(values, mean, fsum(one.half_width for one in values) / len(values))]
+    mean = fsum(value.value * value.count for value in values) / fsum(value.count for value in values)
+    return [_merge(values, mean, fsum(value.half_width for value in values) / len(values))]
 
 
 def _merge(values: Sequence[FigureValue], value: float, half_width: float) -> FigureValue:

@@ -52,14 +52,14 @@ class AblationFigure(RunsFigure):
 
     def draws(self, publication: Publication) -> dict[str, dict[str, dict[str, PointRecord]]]:
         """Return the runs of each way and point by change, the unchanged one first."""
-        found: dict[str, dict[str, dict[str, PointRecord]]] = {}
+        draws: dict[str, dict[str, dict[str, PointRecord]]] = {}
         for point in self.points(publication.spec):
             run = publication.results.points.get(point.key)
             if run is not None and point.labels["path"] != self.base:
                 change = point.labels.get("change", next(iter(self.changes)))
                 key = " ".join(label for name, label in point.labels.items() if name != "change")
-                found.setdefault(point.labels["path"], {}).setdefault(key, {})[change] = run
-        return found
+                draws.setdefault(point.labels["path"], {}).setdefault(key, {})[change] = run
+        return draws
 
     def records(self, publication: Publication, costs: bool = False) -> Iterator[FigureRecord]:
         """Yield the known runs of each case and way, with all changes in order. costs: with those of the engine."""

@@ -68,14 +68,14 @@ class RatiosFigure(LayersFigure):
         """Yield each ratio with what it divides, labelled by what is divided (`of`) by what (`over`)."""
         rows = self.rows(publication)
         for measure in self.measures:
-            found: dict[tuple[tuple[str, str], ...], dict[str, LayerMeasurement]] = {}
+            by_place: dict[tuple[tuple[str, str], ...], dict[str, LayerMeasurement]] = {}
             for measurement in self.measure(measure, rows):
                 labels = dict(measurement.of.labels)
                 of, _ = labels.pop(self.label), labels.pop("kind", "")  # in another way a layer may be of another kind
                 if self.label == "kind":
                     labels["layer"] = ""  # it is the kind's name
-                found.setdefault(tuple(labels.items()), {})[of] = measurement
-            for rest, by_label in found.items():
+                by_place.setdefault(tuple(labels.items()), {})[of] = measurement
+            for rest, by_label in by_place.items():
                 for of, over in self._pairs(publication, rows):
                     if of in by_label and over in by_label and by_label[over].value:
                         above, below = by_label[of], by_label[over]

@@ -51,9 +51,9 @@ def count_verdicts(publication: Publication, claims: Sequence[JudgedClaim]) -> s
             counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
             by = title if publication.spec.runs is None else f"on {title}"
             apart = len(judged) - len(states)
-            more = f" {apart} more hold or fail by definition, and are not counted." if apart else ""
+            more = f" {apart} that no run can refute are not counted." if apart else ""
             if judged:
-                lines.append(f"Of {len(states)} [claims](claims.md) {whose}, {by}: {counts or 'none'}.{more}")
+                lines.append(f"Of {whose} {len(states)} [claims](claims.md), {by}: {counts or 'none'}.{more}")
     return text(*lines)
 
 
