@@ -249,7 +249,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 12_700,
     "gpusim.study": 3_150,
     "gpusim.cli": 3_450,
-    "gpusim.lab": 18_780,
+    "gpusim.lab": 19_300,
     "isa": 20_250,
     "memory": 8_800,
     "spartan": 2_950,
