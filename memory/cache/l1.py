@@ -235,6 +235,13 @@ def _store_or_atomic(m, now, cu, q, header, position):
     return 1
 
 
+@jit
+def _passes(m, header, line):
+    """Return 1 if a load's line is read from L2 without a look-up, else 0."""
+    # a sparse line is no memory that another CU could write to: `glc` does not matter for it
+    return 1 if m.l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE) else 0
+
+
 @jit(cold=True)
 def _read_past_cache(m, now, cu, line, entry):
     """Read a line from L2 without a look-up; returns 0 if that must wait."""
@@ -258,8 +265,7 @@ def _load(m, now, cu, q, header, position):
     cache = l1.unit[cu]
     e = cache.q_entry
     line = cache.q_words[cache.queue[q].words + position]
-    # a sparse line is no memory that another CU could write to: `glc` does not matter for it
-    if l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE):
+    if _passes(m, header, line):
         if not _read_past_cache(m, now, cu, line, e):
             return 0
         result = MISS
@@ -335,6 +341,26 @@ def _finish(m, now, cu, q, header, lines):
 
 
 @jit(inline=True)
+def _waits_for_port(m, now, cu, header, line):
+    """Have look-up wait for the request port if it is full and the next line of the instruction cannot do without it.
+
+    The try in the next cycle would find just that, as nothing else enters or leaves the cache's sets meanwhile: six or
+    seven visits to look-up for ten lines that miss. Returns 1 if it waits.
+    """
+    l1 = m.l1
+    cache = l1.unit[cu]
+    if crossbar_has_room(m, cu) or l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
+        return 0
+    if not (header & (RECORD_STORE | RECORD_ATOMIC) or _passes(m, header, line)):
+        row = address_in(l1.rows, 2 * first_slot(m, cu, line))
+        if not may_miss(cache.missing) or way_of(row, l1.stride, line) >= 0:
+            return 0
+    wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    cache.stalled_since = now + 1
+    return 1
+
+
+@jit(inline=True)
 def l1_step(m, now, cu):
     """Look up one line of the oldest queued instruction, which must be there; returns 1 if a queue slot came free."""
     l1 = m.l1
@@ -377,7 +403,9 @@ def l1_step(m, now, cu):
     position += 1
     if position < lines:
         cache.q_position = position
-        wake_at(m, CU_LOOK_UP, now + 1, cu)
+        line = cache.q_words[cache.queue[q].words + (position if writes == 0 else 2 * position)]
+        if not _waits_for_port(m, now, cu, header, line):
+            wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     _finish(m, now, cu, q, header, lines)
     return 1

@@ -13,7 +13,7 @@ from gpusim.base.jit import JIT_DISABLED
 from gpusim.model.core import simulator
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.laws import laws, who_waits
-from gpusim.model.core.loop import DEADLOCK, FINISHED, LIVELOCK
+from gpusim.model.core.loop import DEADLOCK, FINISHED, LIVELOCK, RUNNING
 from gpusim.model.core.resident import standing
 from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
@@ -22,6 +22,8 @@ from memory.dram.requests import release
 from memory.dram.spec import DramSpec
 from memory.network.state import CrossbarSpec
 from memory.sets.replacement import POLICIES
+from memory.unit_classes import CU_LOOK_UP
+from memory.wheel import SIZE
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
@@ -204,6 +206,23 @@ def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(
         getattr(scripts[number // loads], access)(wanted)
     groups = [[s.end()] for s in scripts]
     assert differing(run(gpu, groups, False), run(gpu, groups, True)) == []
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_look_up_is_not_tried_again_before_its_full_port_has_room(access: str) -> None:
+    m = ScriptedRun(NARROW, [[Script().end()]]).m
+    own = [line for line in range(LINE, LINE + 1280) if l2_channel(m, line) == 0]
+    scripts = [Script() for _ in range(4)]  # one a CU: four ports of one channel
+    for number in range(16):
+        getattr(scripts[number // 4], access)(own[40 * number :][:32])
+    r = ScriptedRun(NARROW, [[script.end()] for script in scripts])
+    visits, status = 0, RUNNING
+    while status == RUNNING:
+        visits += int(r.m.wheel.row[int(r.m.wheel.now) & (SIZE - 1), CU_LOOK_UP]) & 1
+        status = r.go(int(r.m.wheel.now) + 1)
+    assert status == FINISHED and r.m.l1.stall_cycles > 4 * 128  # ports are full most of the time
+    # each line once; in vain where its instruction or its page is new
+    assert visits < 1.25 * 128
 
 
 def test_a_store_of_no_lane_is_done_in_the_cycle_after_its_look_up() -> None:
