@@ -92,6 +92,7 @@ def set_matrix(m, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-
                 diagonals[bit - row] = diagonals.get(bit - row, 0) | 1 << row
     matrix = m.map.matrix[which]
     matrix["diagonals"] = len(diagonals)
+    matrix["mask"][:] = 0
     matrix["shift"][: len(diagonals)] = list(diagonals)
     matrix["mask"][: len(diagonals)] = list(diagonals.values())
 
@@ -113,11 +114,15 @@ def configure_address_map(  # type: ignore[no-untyped-def]
 
 @jit(inline=True)
 def _number(m, which, line):
-    """Return a matrix's number of a line; it has few diagonals: one without a hash."""
+    """Return a matrix's number of a line; it has few diagonals: one without a hash, two of the shipped GPUs' hashes.
+
+    The mask of a diagonal that is not there is zero, so that the first two need no loop.
+    """
     matrix = m.map.matrix[which]
     address = (line & LINE_ADDRESS_MASK) * LINE_BYTES
-    number = 0
-    for diagonal in range(matrix.diagonals):
+    number = (address >> matrix.shift[0]) & matrix.mask[0]
+    number ^= (address >> matrix.shift[1]) & matrix.mask[1]
+    for diagonal in range(2, matrix.diagonals):
         number ^= (address >> matrix.shift[diagonal]) & matrix.mask[diagonal]
     return number
 

@@ -79,7 +79,10 @@ ACCESS = State(
     "access",
     {
         "table": Field((), "address of int64 [static instruction, WIDTH], by COLUMNS; 0: nothing is counted"),
-        "owner": Field((MAX_CUS, TOKENS), "what an instruction in flight is: token | static instruction << TOKEN_BITS"),
+        "owner": Field(
+            (MAX_CUS, TOKENS),
+            "with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS",
+        ),
         "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
         "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),
     },
@@ -109,7 +112,8 @@ def owner_of(m, cu, token):
 def vector_issued(m, cu, pc, token, address):
     """Count a vector memory instruction that issues; address: of its memory record."""
     header = ld_i64(address, 0)
-    m.access.owner[cu, token & (TOKENS - 1)] = token | pc << TOKEN_BITS
+    if m.timeline.on & FINDS:
+        m.access.owner[cu, token & (TOKENS - 1)] = token | pc << TOKEN_BITS
     if header & RECORD_LDS:
         lds_issued(m, pc, header)
         return

@@ -164,12 +164,14 @@ UNIT = State(
         "ahead_position": Field((), "line of that instruction it looks at next"),
         "ahead_page": Field((), "page it has looked at last"),
         "queue": Field((MAX_QUEUE,), "queued instructions", QUEUED.dtype()),
-        "q_words": Field(
-            (MAX_QUEUE * (NEAR_WORDS + FAR_WORDS),), "their lines, with byte masks for stores and atomics"
-        ),
-        "entry": Field((MAX_RETURN,), "loads between look-up and return", ENTRY.dtype()),
         "missing": Field((), "missing lines", MISSING.dtype()),
+        "entry": Field((MAX_RETURN,), "loads between look-up and return", ENTRY.dtype()),
         "target": Field((MAX_TARGETS,), "loads that wait for a missing line", TARGET.dtype()),
+        # last, as most of it is hardly ever used
+        "q_words": Field(
+            (MAX_QUEUE * (NEAR_WORDS + FAR_WORDS),),
+            "lines of the queued instructions, with byte masks for stores and atomics",
+        ),
     },
 )
 

@@ -18,7 +18,7 @@ from gpusim.base.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.counters import CROSSBAR_COUNTERS
-from memory.unit_classes import DESTINATIONS, PORTS
+from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
 from memory.wheel import wake_at
 
 MAX_CUS = PORTS["l1"][1]
@@ -268,8 +268,11 @@ def wake_sender(m, now, port):
 @jit
 def wake_taker(m, t, destination):
     """Have the unit at a destination take a request in cycle `t`, within the wheel's reach and still to come."""
-    at = m.xbar.destination[destination]
-    wake_at(m, at.takes, t, at.unit)
+    if BETWEEN:
+        at = m.xbar.destination[destination]
+        wake_at(m, at.takes, t, at.unit)
+    else:
+        wake_at(m, L2_TAKE, t, destination)  # no look at the table: several times for each packet
 
 
 def perturb_crossbar(m: Any, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:

@@ -246,7 +246,7 @@ class AccessRecord(Record):
     table: int
     """address of int64 [static instruction, WIDTH], by COLUMNS; 0: nothing is counted."""
     owner: NDArray[np.int64]
-    """[128, 4096]: what an instruction in flight is: token | static instruction << TOKEN_BITS."""
+    """[128, 4096]: with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS."""
     row: NDArray[np.int64]
     """[64]: work area: DRAM rows of an instruction's lines."""
     of_channel: NDArray[np.int64]
@@ -368,18 +368,6 @@ class L1UnitQueueRecord(Record):
     words: int
     """where its lines begin in `q_words`."""
 
-class L1UnitEntryRecord(Record):
-    """m.l1.unit.entry"""
-
-    at: int
-    """cycle in which the last line is there; once it is known, in which the registers hold the data."""
-    token: int
-    """the core's name of the instruction."""
-    open: int
-    """lines still missing; one more until all were looked up."""
-    beats: int
-    """cycles on the return path."""
-
 class L1UnitMissingMshrRecord(Record):
     """m.l1.unit.missing.mshr"""
 
@@ -405,6 +393,18 @@ class L1UnitMissingRecord(Record):
     """[256]: missing lines."""
     next: NDArray[np.int16]
     """[4096]: next target of the line, or the next free one; -1 none."""
+
+class L1UnitEntryRecord(Record):
+    """m.l1.unit.entry"""
+
+    at: int
+    """cycle in which the last line is there; once it is known, in which the registers hold the data."""
+    token: int
+    """the core's name of the instruction."""
+    open: int
+    """lines still missing; one more until all were looked up."""
+    beats: int
+    """cycles on the return path."""
 
 class L1UnitTargetRecord(Record):
     """m.l1.unit.target"""
@@ -459,14 +459,14 @@ class L1UnitRecord(Record):
     """page it has looked at last."""
     queue: RecordArray[L1UnitQueueRecord]
     """[64]: queued instructions."""
-    q_words: NDArray[np.int64]
-    """[33792]: their lines, with byte masks for stores and atomics."""
-    entry: RecordArray[L1UnitEntryRecord]
-    """[256]: loads between look-up and return."""
     missing: L1UnitMissingRecord
     """missing lines."""
+    entry: RecordArray[L1UnitEntryRecord]
+    """[256]: loads between look-up and return."""
     target: RecordArray[L1UnitTargetRecord]
     """[1024]: loads that wait for a missing line."""
+    q_words: NDArray[np.int64]
+    """[33792]: lines of the queued instructions, with byte masks for stores and atomics."""
 
 class L1Record(Record):
     """m.l1"""
@@ -1550,6 +1550,8 @@ class CuWaveRecord(Record):
     """workgroup slot on the CU."""
     vm_left: NDArray[np.int16]
     """[64]: answers that an instruction in flight still waits for | FLAT_ENTRY."""
+    vm_pc: NDArray[np.int32]
+    """[64]: static index of an instruction in flight."""
     resume: int
     """cycle in which a paused wavefront goes on."""
     scalar_result: int

@@ -62,6 +62,7 @@ def issue_vector_memory(m, now, cu, w):
         wave.lgkm += 1
     token = (w & (SLOTS - 1)) | entry << TOKEN_ENTRY_SHIFT | wave.generation << TOKEN_GENERATION_SHIFT
     if m.access.table:
+        wave.vm_pc[entry] = wave.pc
         vector_issued(m, cu, wave.pc, token, record)
     if header & RECORD_LDS:
         wave.vm_left[entry] = 1 | flat

@@ -74,6 +74,7 @@ WAVE = State(
         "pause_reason": Field((), "stall reason of the pause", i16),
         "workgroup": Field((), "workgroup slot on the CU", i16),
         "vm_left": Field((VM_ENTRIES,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
+        "vm_pc": Field((VM_ENTRIES,), "static index of an instruction in flight", i32),
         "resume": Field((), "cycle in which a paused wavefront goes on"),
         "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
         "waited_since": Field((), "cycle up to which its wait is charged to the instructions it waits for"),

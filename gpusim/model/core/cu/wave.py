@@ -1,5 +1,7 @@
 """A wavefront's way through its trace: next instruction, readiness, waiting, and where its cycles went."""
 
+import numpy as np
+
 from gpusim.base.jit import call_i64_4, jit, ld_i64
 from gpusim.model.core.cu.accounts import account, taken_by
 from gpusim.model.core.cu.code_table import (
@@ -42,7 +44,7 @@ from gpusim.model.core.cu.state import (
 )
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import FLOPS, FLOPS_BITS, FLOPS_MASK, MEMORY_0, SEGMENT_0, SEGMENTS
-from memory.cache.access import WAITED, add, owner_of
+from memory.cache.access import WAITED, add
 from memory.timeline import RETURNED, record
 from memory.unit_classes import CU_ISSUE
 from memory.waiting import cycles_short
@@ -286,7 +288,7 @@ def vm_answered(m, now, cu, token):
     if changed:
         if m.access.table and (wave.state == WAITING or wave.state == VM_FULL):
             if wave.state == VM_FULL or flat or before > (code_word(m, w) >> VM_SHIFT) & VM_MASK:
-                _waited_for(m, now, w, owner_of(m, cu, token))
+                _waited_for(m, now, w, np.int64(wave.vm_pc[e]))
         recheck(m, now, w)
 
 
