@@ -1,10 +1,12 @@
 """`gpusim bench` of this checkout, or of a second one, against another one's, by turns:
-`python -m docs._site.bench_pairs THEN [--now NOW] [--pairs N] [--only CASE] [--set PATH=VALUE | --short]`.
+`python -m docs._site.bench_pairs THEN [--now NOW] [--pairs N] [--only CASE] [--set PATH=VALUE | --short [--gpu NAME]]`.
 
 Prints the table of docs/performance.md. Each measurement is a process of its own; of a case's times the least counts,
 as whatever else the host does only adds to them. `--set` changes the machine of the later one alone: where its model
 differs, it can be given the machine that was. `--short`, for a busy host: a process of each checkout, which run
-launches of a sixteenth of a case's size by turns; of many short ones some find the host quiet.
+launches of a sixteenth of a case's size by turns; of many short ones some find the host quiet. `--gpu`: with `--short`,
+the GPU of both. `.ci/speed` does so for the GPUs in `results/speed.json`, whose ratios `--recorded` compares with, and
+`--record` renews.
 """
 
 import argparse
@@ -64,24 +66,44 @@ def pairs_table(before: Path, after: Path, cases: Sequence[str], pairs: int, set
     return table(["case", "CPU seconds: then, now", "ratio", "middle pair", "thousand simulated cycles"], rows)
 
 
-def short_table(before: Path, after: Path, cases: Sequence[str], pairs: int) -> str:
+def short_rows(before: Path, after: Path, cases: Sequence[str], pairs: int, gpu: str | None) -> list[list[str]]:
     """A row a case: CPU milliseconds of short launches, their ratio by the least, the tenth and the middle one."""
     with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(checkout)) for checkout in (before, after)]
+        workers = [stack.enter_context(_worker(checkout, gpu)) for checkout in (before, after)]
         for worker in workers:
             assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
         rows = [_short_row(case, workers, pairs) for case in cases]
         for worker in workers:
             assert worker.stdin is not None
             worker.stdin.close()
+    return rows
+
+
+def short_table(rows: list[list[str]]) -> str:
+    """The table of `short_rows`, with the mean of their ratios."""
     mean = math.exp(sum(math.log(float(row[2])) for row in rows) / len(rows))
-    rows.append(["geometric mean", "", f"{mean:.3f}", "", "", ""])
+    whole = [*rows, ["geometric mean", "", f"{mean:.3f}", "", "", ""]]
     heads = ["case", "CPU ms: then, now", "ratio", "at a tenth", "in the middle", "simulated cycles"]
-    return table(heads, rows)
+    return table(heads, whole)
 
 
-def _worker(checkout: Path) -> "subprocess.Popen[str]":
-    command = [sys.executable, str(HERE / "docs/_site/bench_worker.py")]
+def speeds(rows: list[list[str]]) -> dict[str, float]:
+    """How fast the later checkout is by case, as a share of the earlier one's speed: above 1 it is the faster."""
+    return {row[0].strip("`"): round(1 / float(row[2]), 3) for row in rows}
+
+
+def drift_table(recorded: dict[str, float], measured_now: dict[str, float]) -> str:
+    """A row a case: speed by the base's as recorded, as measured now, and the change in per cent."""
+    rows = []
+    for case, speed in measured_now.items():
+        before = recorded.get(case)
+        drift = "not recorded" if before is None else f"{100 * (speed / before - 1):+.1f} %"
+        rows.append([f"`{case}`", "" if before is None else f"{before:.3f}", f"{speed:.3f}", drift])
+    return table(["case", "recorded", "now", "drift"], rows)
+
+
+def _worker(checkout: Path, gpu: str | None) -> "subprocess.Popen[str]":
+    command = [sys.executable, str(HERE / "docs/_site/bench_worker.py"), *([f"gpu={gpu}"] if gpu else [])]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=checkout, env=environment, stdin=pipe, stdout=pipe, text=True)
@@ -116,10 +138,21 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="this case; repeatable")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="for the later one alone")
     parser.add_argument("--short", action="store_true", help="short launches, 60 pairs by default")
+    parser.add_argument("--gpu", metavar="NAME", help="with --short: another GPU than the bench's, for both")
+    parser.add_argument("--recorded", type=Path, metavar="FILE", help="with --short and --gpu: print drift from these")
+    parser.add_argument("--record", action="store_true", help="with --recorded: put the new ratios into the file")
     given = parser.parse_args()
     cases = given.only or [case.name for case in CASES]
     if given.short:
-        print(short_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 60))
+        rows = short_rows(given.then.resolve(), given.now.resolve(), cases, given.pairs or 60, given.gpu)
+        print(short_table(rows))
+        if given.recorded is not None:
+            file = json.loads(given.recorded.read_text("utf-8"))
+            ratios = file["speed"][given.gpu]
+            print(f"\nSpeed on {given.gpu} as a share of {file['base']}'s:\n\n{drift_table(ratios, speeds(rows))}")
+            if given.record:
+                ratios.update(speeds(rows))
+                given.recorded.write_text(json.dumps(file, indent=1) + "\n", "utf-8")
         return
     print(pairs_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 5, given.set))
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from docs._site import bench_pairs
 from gpusim.cli.main import invoke
 from gpusim.lab.checks.bench import bench
 from gpusim.lab.checks.bench.cases import CASES, BenchCase, BenchLaunch
 from gpusim.lab.cli import bench as command
 
+ROOT = Path(__file__).resolve().parents[2]
 ROOFLINES = {"valu", "salu", "lds", "l1", "l2", "dram"}
 NAMES = [case.name for case in CASES]
 
@@ -27,6 +29,21 @@ def test_case_at_a_small_size(case: BenchCase, config) -> None:  # type: ignore[
     assert result.instructions_per_s == pytest.approx(result.instructions / result.cpu_s)
     assert result.l1_lines_per_s == pytest.approx(result.l1_lines / result.cpu_s)
     assert set(result.roofline) >= ROOFLINES
+
+
+def test_speeds_by_the_fixed_base_are_recorded_for_every_case() -> None:
+    recorded = json.loads((ROOT / "results/speed.json").read_text(encoding="utf-8"))["speed"]
+    assert {gpu: list(speeds) for gpu, speeds in recorded.items()} == dict.fromkeys(["r9nano", "mi6"], NAMES)
+
+
+def test_the_drift_of_a_speed_is_printed() -> None:
+    row = ["`relu`", "50.0, 62.5", "1.250", "1.2", "1.2", "8374"]
+    assert bench_pairs.speeds([row]) == {"relu": 0.8}
+    table = bench_pairs.drift_table({"relu": 1.0}, {"relu": 0.8, "transpose": 1.1})
+    assert table.splitlines()[2:] == [
+        "| `relu` | 1.000 | 0.800 | -20.0 % |",
+        "| `transpose` |  | 1.100 | not recorded |",
+    ]
 
 
 def test_names_differ_and_bounds_cover_the_machine() -> None:
