@@ -51,19 +51,20 @@ class MemoryFile:
         """Read a file; raise UserError for one of another kind."""
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                held = {name: arrays[name] for name in arrays.files}
-            pieces = {}
-            arguments, code = held.pop(_ARGUMENTS).tobytes(), int(held.pop(_CODE))
-            for key, content in held.items():
+                stored = {name: arrays[name] for name in arrays.files}
+            arguments, code = stored.pop(_ARGUMENTS).tobytes(), int(stored.pop(_CODE))
+            contents = {}
+            for key, content in stored.items():
                 address, _, name = key.partition(" ")
-                pieces[int(address, 16)] = AllocationContent(name, content.astype(np.uint8, casting="no").ravel())
+                contents[int(address, 16)] = name, content.astype(np.uint8, casting="no").ravel()
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
         except MemoryError:
             raise
         except Exception:  # readers of archives raise all kinds on a damaged file
             raise UserError(f"{path}: holds no device memory as gpusim hip --record writes it") from None
-        return cls(dict(sorted(pieces.items())), arguments, code)
+        pieces = {address: AllocationContent(*contents[address]) for address in sorted(contents)}
+        return cls(pieces, arguments, code)
 
     def place(self, memory: DeviceMemory) -> list[Allocation]:
         """Put all allocations where they were, into a device memory that has none; raise DeviceMemoryError."""

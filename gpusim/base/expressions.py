@@ -47,10 +47,7 @@ class Expression:
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """Return the expression's value; raise UserError where the values do not go together."""
-        try:
-            return self._value(self._body, values)
-        except (TypeError, ZeroDivisionError, OverflowError) as error:
-            raise UserError(f"{self._section}: '{self.text}': {error}") from None
+        return self._value(self._body, values)
 
     def estimate(self, values: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
         """Return the value, and its largest error when each of its terms is off by its half-width.
@@ -94,7 +91,7 @@ class Expression:
             return [self._value(part, values) for part in node.elts]
         if isinstance(node, ast.UnaryOp):
             value = self._value(node.operand, values)
-            return not value if isinstance(node.op, ast.Not) else -value
+            return not value if isinstance(node.op, ast.Not) else self._apply(operator.neg, value)
         if isinstance(node, ast.BoolOp):
             parts = (self._value(part, values) for part in node.values)
             return all(parts) if isinstance(node.op, ast.And) else any(parts)
@@ -102,10 +99,18 @@ class Expression:
             sides = [self._value(part, values) for part in (node.left, node.right)]
             if not isinstance(node.op, ast.Add) and any(isinstance(side, str | list) for side in sides):
                 raise UserError(f"{self._section}: '{self.text}': texts and lists can be joined by + alone")
-            return _BINARY[type(node.op)](*sides)
+            return self._apply(_BINARY[type(node.op)], *sides)
         assert isinstance(node, ast.Compare)
         sides = [self._value(part, values) for part in (node.left, *node.comparators)]
-        return all(_BINARY[type(op)](a, b) for op, a, b in zip(node.ops, sides[:-1], sides[1:], strict=True))
+        pairs = zip(node.ops, sides[:-1], sides[1:], strict=True)
+        return all(self._apply(_BINARY[type(sign)], left, right) for sign, left, right in pairs)
+
+    def _apply(self, function: Callable[..., Any], *sides: Any) -> Any:
+        """Apply one of Python's operators; raise UserError for values that it does not take."""
+        try:
+            return function(*sides)
+        except (TypeError, ZeroDivisionError, OverflowError) as error:
+            raise UserError(f"{self._section}: '{self.text}': {error}") from None
 
 
 def condition(text: str, known: Collection[str]) -> Expression:

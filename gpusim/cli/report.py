@@ -1,6 +1,5 @@
 """`gpusim report`: results as one HTML page, and its pictures."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
@@ -13,6 +12,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
 from gpusim.base.picture import require_matplotlib
+from gpusim.base.plain_data import read_json
 from gpusim.base.progress import Reporter
 from gpusim.cli.figure import FigureOptions, check, figure_files
 from gpusim.cli.options import QuietOption, StoreFile
@@ -162,7 +162,8 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
         results: StoreReader | None = None
         for name in names:
             if _is_file(name):
-                take(Path(name).name if short.count(Path(name).name) == 1 else name, name, _json(Path(name)))
+                label = Path(name).name if short.count(Path(name).name) == 1 else name
+                take(label, name, read_json(Path(name), MOST_BYTES))
                 continue
             results = results or stack.enter_context(open_store(store))
             sweep = sweep_meant(results, name)
@@ -238,17 +239,6 @@ def _brief(
             if row[path] is not None:
                 tree.setdefault(group, {})[name] = row[path]
     return tree_of_run
-
-
-def _json(path: Path) -> Any:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UserError(f"{path}: is larger than {MOST_BYTES >> 20} MiB: no result of gpusim's")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is no JSON: {error}") from None
 
 
 def _lines(sources: Path | None) -> dict[str, list[str]]:

@@ -4,12 +4,12 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gpusim.base.errors import UserError, nearest
+from gpusim.base.plain_data import allowed_values, shown_value
 from gpusim.config.models import Steps, all_paths, keys, list_fields, list_table_names
 from gpusim.config.tree import ConfigTree
 
@@ -17,28 +17,6 @@ M = TypeVar("M", bound=BaseModel)
 
 MAX_PROBLEMS = 20  # listed at once
 
-_ALLOWED = {
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a finite number",
-    "bool_type": "must be true or false",
-    "string_type": "must be text",
-    "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be more than {gt}",
-    "less_than_equal": "must be at most {le}",
-    "less_than": "must be less than {lt}",
-    "multiple_of": "must be a multiple of {multiple_of}",
-    "model_type": "must be a mapping of keys to values",
-    "dict_type": "must be a mapping of keys to values",
-    "model_attributes_type": "must be a mapping of keys to values",
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "too_long": "must have at most {max_length} elements",
-    "too_short": "must have at least {min_length} elements",
-}
 _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's misspelling, and not for one elsewhere
 
 
@@ -98,7 +76,7 @@ def _one_line(model: type[BaseModel], tree: ConfigTree, error: dict[str, Any]) -
     elif kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context.get("expected", ""))) or [str(context.get("expected"))]
         guess = nearest(str(value), names)
-        what = f"{_shown(value)} is not allowed" + (f"; did you mean '{guess}'?" if guess else "")
+        what = f"{shown_value(value)} is not allowed" + (f"; did you mean '{guess}'?" if guess else "")
         what += f" (allowed: {', '.join(names)})"
     elif kind == "value_error":
         # a rule over several values: also name what changed one of them
@@ -107,19 +85,15 @@ def _one_line(model: type[BaseModel], tree: ConfigTree, error: dict[str, Any]) -
     else:
         if isinstance(value, float) and math.isnan(value):
             kind = "float_type"  # whatever limit it was compared with first
-        what = f"{_shown(value)} is not allowed: {_allowed(kind, context, error['msg'])}"
+        what = f"{shown_value(value)} is not allowed: {allowed_values(kind, context, error['msg'])}"
     return f"{source}: {inside + ': ' if inside else ''}{what}".replace("\n", " ")
 
 
 def option_problem(error: Any) -> str:
     """Say of an option's value what is allowed; error: pydantic's, whose words no user needs."""
     first = error.errors(include_url=False)[0]
-    return f"{_shown(first['input'])} is not allowed: {_allowed(first['type'], first.get('ctx', {}), first['msg'])}"
-
-
-def _allowed(kind: str, context: Mapping[str, Any], said: str) -> str:
-    """Say what is allowed instead; said: pydantic's words, where there are none of our own."""
-    return _ALLOWED.get(kind, "").format(**context) or said[:1].lower() + said[1:]
+    allowed = allowed_values(first["type"], first.get("ctx", {}), first["msg"])
+    return f"{shown_value(first['input'])} is not allowed: {allowed}"
 
 
 def _meant(model: type[BaseModel], path: Steps, tree: ConfigTree, valid: list[str]) -> str | None:
@@ -179,8 +153,3 @@ def _exists(tree: ConfigTree, path: Steps) -> bool:
     if isinstance(holder, list):
         return path[-1].isdigit() and int(path[-1]) < len(holder)
     return isinstance(holder, dict) and path[-1] in holder
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -74,8 +74,10 @@ def _fat_section(file: BinaryIO) -> memoryview:
 
     file.seek(0)
     machine = int.from_bytes(file.read(20)[18:], "little")
-    elf = ELFFile(file)
-    section = elf.get_section_by_name(FAT_SECTION)
+    try:
+        section = ELFFile(file).get_section_by_name(FAT_SECTION)
+    except Exception as error:  # the parser raises all kinds on damaged files
+        raise MalformedError(f"damaged ELF file ({type(error).__name__}: {error})") from None
     if section is None:
         raise MalformedError(
             f"ELF machine {machine}, not AMDGPU ({EM_AMDGPU}), and without a section {FAT_SECTION} that would hold"

@@ -174,8 +174,6 @@ def _errors_of(name: str) -> Iterator[None]:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     except MalformedError as error:
         raise CodeObjectError(f"{name}: {error}") from None
-    except Exception as error:  # what reads it raises all kinds on a damaged file
-        raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
 
 
 def _together(objects: list[dict[str, Kernel]]) -> dict[str, Kernel]:

@@ -1,6 +1,7 @@
 """What a code object's ELF file holds: notes, symbols, and the bytes that are loaded (LLVM AMDGPU guide, ELF)."""
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from isa.object.line_table import LineTable
@@ -95,10 +96,10 @@ class ElfImage(NamedTuple):
 
 
 def read_image(data: bytes) -> ElfImage:
-    """Parse an ELF file. Raises MalformedError, or IndexError, ValueError or struct.error on broken structures."""
+    """Parse an ELF file; raises MalformedError."""
     if data[:4] != b"\x7fELF":
         raise MalformedError("not an ELF file")
-    segment_table, section_table, *_ = header = struct.unpack_from(_HEADER, data, _HEADER_AT)
+    segment_table, section_table, *_ = header = _unpack(_HEADER, data, _HEADER_AT, "the ELF header")
     sections = _sections(data, section_table, *header[6:])
     architecture = _target(data, sections)
     segments = _segments(data, segment_table, *header[4:6])
@@ -132,7 +133,9 @@ def read_image(data: bytes) -> ElfImage:
 def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> list[ElfSection]:
     if at + size * count > len(data):
         raise MalformedError("truncated: the table of sections ends after the end of the file")
-    rows = [struct.unpack_from(_SECTION, data, at + size * number) for number in range(count)]
+    rows = [_unpack(_SECTION, data, at + size * number, "the table of sections") for number in range(count)]
+    if rows and named_in >= len(rows):
+        raise MalformedError(f"names its sections by section {named_in} of {len(rows)}")
     names_at = rows[named_in][4] if rows else 0
     whole, sections = memoryview(data), []
     for name, kind, flags, address, offset, bytes_, link, *_ in rows:
@@ -179,7 +182,8 @@ def _segments(data: bytes, at: int, size: int, count: int) -> list[tuple[int, by
     """Return (address, contents, size in memory) of each loaded segment."""
     segments = []
     for number in range(count):
-        kind, _, offset, address, _, file_size, memory_size, _ = struct.unpack_from(_SEGMENT, data, at + size * number)
+        row = _unpack(_SEGMENT, data, at + size * number, "the table of segments")
+        kind, _, offset, address, _, file_size, memory_size, _ = row
         if kind != _PT_LOAD or memory_size == 0:
             continue
         if file_size > memory_size or offset + file_size > len(data):
@@ -209,7 +213,7 @@ def _symbols(sections: list[ElfSection]) -> tuple[Symbol, ...]:
     count = table.size // _SYMBOL_BYTES
     if count > MAX_SYMBOLS:
         raise MalformedError(f"has {count} symbols, more than the limit of {MAX_SYMBOLS}")
-    names = bytes(sections[table.link].contents)
+    names = bytes(_linked(sections, table).contents)
     return tuple(
         Symbol(
             _text(names, name),
@@ -218,13 +222,37 @@ def _symbols(sections: list[ElfSection]) -> tuple[Symbol, ...]:
             _KINDS.get(info & 0xF, f"STT_{info & 0xF}"),
             section if section < _FIRST_RESERVED_SECTION and section else None,
         )
-        for name, info, _, section, address, size in struct.iter_unpack(_SYMBOL, table.contents)
+        for name, info, _, section, address, size in _records(_SYMBOL, table)
     )
 
 
 def _text(names: bytes, at: int) -> str:
     """Return the text at a place in a table of texts."""
-    return names[at : names.index(b"\0", at)].decode("utf-8", "replace")
+    end = names.find(b"\0", at)
+    if end < 0:
+        raise MalformedError("truncated: a name ends after the end of its table")
+    return names[at:end].decode("utf-8", "replace")
+
+
+def _linked(sections: list[ElfSection], section: ElfSection) -> ElfSection:
+    """Return the section that another one is linked with."""
+    if section.link >= len(sections):
+        raise MalformedError(f"section '{section.name}' is linked with section {section.link} of {len(sections)}")
+    return sections[section.link]
+
+
+def _unpack(layout: str, data: bytes | memoryview, at: int, what: str) -> tuple[int, ...]:
+    """Return the numbers at a place; raise MalformedError that names what ends after the end of the data."""
+    if at + struct.calcsize(layout) > len(data):
+        raise MalformedError(f"truncated: {what} ends after the end of the file")
+    return struct.unpack_from(layout, data, at)
+
+
+def _records(layout: str, section: ElfSection) -> Iterator[tuple[int, ...]]:
+    """Return the rows of a section that is a table."""
+    if len(section.contents) % struct.calcsize(layout):
+        raise MalformedError(f"truncated: a row of section '{section.name}' ends after its end")
+    return struct.iter_unpack(layout, section.contents)
 
 
 def _notes(sections: list[ElfSection]) -> tuple[tuple[str, int, bytes], ...]:
@@ -239,7 +267,7 @@ def _notes(sections: list[ElfSection]) -> tuple[tuple[str, int, bytes], ...]:
             contents_at = name_at + (name_size + 3 & ~3)
             if contents_at + size > len(data):
                 raise MalformedError("truncated: a note record ends after the end of its section")
-            owner = data[name_at : name_at + name_size].rstrip(b"\0").decode("ascii")
+            owner = data[name_at : name_at + name_size].rstrip(b"\0").decode("ascii", "replace")
             notes.append((owner, kind, data[contents_at : contents_at + size]))
             offset = contents_at + (size + 3 & ~3)
     return tuple(notes)
@@ -253,14 +281,14 @@ def _relocate(sections: list[ElfSection], image: bytearray, image_address: int) 
             raise MalformedError("has dynamic relocations without addends, which are not supported")
         if section.kind != _SHT_RELA:
             continue
-        symbols = sections[section.link]
-        for address, info, value in struct.iter_unpack(_RELOCATION, section.contents):
+        symbols = _linked(sections, section)
+        for address, info, value in _records(_RELOCATION, section):
             kind, number = info & 0xFFFFFFFF, info >> 32
             if kind == _R_ABS64 and symbols.kind in (_SHT_SYMTAB, _SHT_DYNSYM):
-                entry = struct.unpack_from(_SYMBOL, symbols.contents, number * _SYMBOL_BYTES)
+                entry = _unpack(_SYMBOL, symbols.contents, number * _SYMBOL_BYTES, "a relocation's symbol")
                 name, _, _, defined_in, symbol_value, _ = entry
                 if not defined_in:
-                    named = _text(bytes(sections[symbols.link].contents), name)
+                    named = _text(bytes(_linked(sections, symbols).contents), name)
                     raise MalformedError(f"refers to the undefined symbol '{named}'")
                 value += symbol_value
             elif kind != _R_RELATIVE64:

@@ -242,7 +242,7 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_750,
+    "gpusim.base": 4_910,
     "gpusim.model": 8_050,
     "gpusim.config": 2_600,
     "gpusim.results": 11_200,

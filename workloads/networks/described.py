@@ -107,7 +107,7 @@ class NetworkDescription:
     """Batch size in the file; None: not given."""
     input_gradients: bool = False
     """Training also computes the gradients of the inputs, as for layers that are studied alone."""
-    values: "Callable[[str, str], np.ndarray] | None" = None
+    values: "Callable[[str, str], np.ndarray | None] | None" = None
     """Returns a parameter's values for a layer and a role; None: the file has no values."""
     remarks: tuple[str, ...] = ()
     """Contents of the file without effect."""

@@ -67,7 +67,7 @@ class Network:
     """Batch size in the file; None: not given."""
     input_gradients: bool = False
     """Training also computes the gradients of the inputs."""
-    values: "Callable[[str, str], np.ndarray] | None" = field(default=None, repr=False, compare=False)
+    values: "Callable[[str, str], np.ndarray | None] | None" = field(default=None, repr=False, compare=False)
     """Returns a parameter's values for a layer and a role; None: the file has no values."""
     remarks: tuple[str, ...] = ()
     """Contents of the file without effect."""

@@ -425,11 +425,24 @@ class _GraphReader:
                 return
             self.missing.append(_UnsupportedNode(name, proto.name or name, operator, str(error), self._guessed(proto)))
             self._made_up(proto)
-        except (ValueError, KeyError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
-            said = f"is damaged: {type(error).__name__}: {error}"
-            raise UserError(
-                f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator}): {said}"
-            ) from None
+        except (ValueError, KeyError, TypeError, IndexError, ArithmeticError, AttributeError):
+            if problem := self._schema_problem(proto):
+                raise UserError(
+                    f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator}): is damaged: {problem}"
+                ) from None
+            raise
+
+    def _schema_problem(self, proto: Any) -> str:
+        """Describe how a node differs from what ONNX defines of its operator; empty where it does not."""
+        checker = self.onnx.checker
+        context = checker.C.CheckerContext()
+        context.ir_version = self.model.ir_version
+        context.opset_imports = {one.domain: one.version for one in self.model.opset_import}
+        try:
+            checker.check_node(proto, context)
+        except checker.ValidationError as error:
+            return str(error).splitlines()[0]
+        return ""
 
     def _shapes_by_onnx(self) -> dict[str, Shape]:
         """Return the shapes that the package infers of tensors, with a batch of one, where it can."""
@@ -718,11 +731,11 @@ class _GraphReader:
             free, number = f"{name}.{number}", number + 1
         return free
 
-    def _value(self, layer: str, role: str) -> np.ndarray:
-        """Return the values of a layer's parameter; raise KeyError where the file has none."""
+    def _value(self, layer: str, role: str) -> np.ndarray | None:
+        """Return the values of a layer's parameter; None where the file has none."""
         parameter, shape = self.parameters[layer, role]
         if self.stored.same.get(parameter.name, (parameter.name, False))[0] in self.stored.absent:
-            raise KeyError(parameter.name)
+            return None
         array = self.stored.array(parameter.name)
         array = array if parameter.taken is None else parameter.taken(array)
         array = array.T if parameter.transposed else array

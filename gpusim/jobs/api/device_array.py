@@ -146,9 +146,10 @@ def host_array(host: Any) -> np.ndarray:
 def parse_dtype(dtype: Any) -> np.dtype:
     """Return NumPy's type of elements; raise DeviceArrayError."""
     try:
-        return _little_endian(np.dtype(dtype))
+        parsed = np.dtype(dtype)
     except (TypeError, ValueError) as error:
         raise DeviceArrayError(f"dtype: {dtype!r} is no type of elements: {error}") from None
+    return _little_endian(parsed)
 
 
 def _little_endian(dtype: np.dtype) -> np.dtype:

@@ -3,7 +3,6 @@
 `gpusim check-estimates --to FILE` writes it: what was estimated of each, what it took, and what memory is reckoned by.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -16,9 +15,11 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import FIXED_2
+from gpusim.base.plain_data import parse_as, read_json
 
 SHIPPED = Path(__file__).parent / "checked.json"
 FORMAT = 1
+_HINT = "`gpusim check-estimates --to FILE` writes such a file"
 MEASURES = ("cycles", "cpu_s", "memory_mb")
 NAMES = ("cycles", "processor time", "memory")
 
@@ -87,13 +88,12 @@ def fit_memory(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 @cache
 def load_checked(path: Path = SHIPPED) -> EstimateValidation:
     """Read a record; raises UserError."""
-    try:
-        held = json.loads(path.read_text("utf-8"))
-        if held.pop("format") != FORMAT:
-            raise UserError(f"{path}: another format; this version reads format {FORMAT}")
-        runs = [CheckedRun(**run) for run in held.pop("runs")]
-        return EstimateValidation(**held, runs=runs)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: not as `gpusim check-estimates --to FILE` writes it: {error!r}") from None
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise UserError(f"{path}: another format; this version reads format {FORMAT}")
+    record = parse_as(EstimateValidation, content, str(path), _HINT)
+    for number, run in enumerate(record.runs):
+        for name, values in (("estimated", run.estimated), ("taken", run.taken)):
+            if missing := [measure for measure in MEASURES if measure not in values]:
+                raise UserError(f"{path}: runs.{number}.{name}: lacks {', '.join(missing)}")
+    return record

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -49,22 +48,6 @@ class ErrorBreakdown:
     by_network: Mapping[str, ErrorSummary]
     iterations: ErrorSummary
     iterations_by_network: Mapping[str, ErrorSummary]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "ErrorBreakdown":
-        """Read them from plain data; raises KeyError or TypeError."""
-        return cls(
-            ErrorSummary(**data["launches"]),
-            _of_groups(data["by_gpu"]),
-            _of_groups(data["by_operator"]),
-            _of_groups(data["by_network"]),
-            ErrorSummary(**data["iterations"]),
-            _of_groups(data["iterations_by_network"]),
-        )
-
-
-def _of_groups(held: Mapping[str, Any]) -> dict[str, ErrorSummary]:
-    return {group: ErrorSummary(**row) for group, row in held.items()}
 
 
 def grouped_errors(rows: Iterable[tuple[str, float, float]]) -> dict[str, ErrorSummary]:

@@ -4,20 +4,20 @@
 each network were by a fit to all other networks.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.errors import ErrorBreakdown
-from gpusim.jobs.estimates.model import FEATURES, Correction, Feature
+from gpusim.jobs.estimates.model import FEATURES, Correction
 
 SHIPPED = Path(__file__).parent / "fitted.json"
 FORMAT = 1
+_HINT = "`gpusim fit-estimates --to FILE` writes such a file"
 
 
 @dataclass(frozen=True)
@@ -64,38 +64,27 @@ class EstimateFit:
         }
 
 
+@dataclass(frozen=True)
+class _StoredFit:
+    """A fit as its file has it."""
+
+    version: str
+    processor: str
+    points: tuple[Mapping[str, Any], ...]
+    errors: ErrorBreakdown
+    rates: Rates
+    correction: Correction
+
+
 def load_fitted(path: Path = SHIPPED) -> EstimateFit:
     """Read a file of `gpusim fit-estimates`; raises UserError."""
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UserError(f"{path}: no JSON: {error}; `gpusim fit-estimates --to FILE` writes such a file") from None
-    try:
-        if data["format"] != FORMAT:
-            raise UserError(f"{path}: format {data['format']!r}; this version reads format {FORMAT}")
-        correction = data["correction"]
-        if set(correction["features"]) != set(FEATURES):
-            raise UserError(f"{path}: fitted by another version of gpusim: `gpusim fit-estimates --to` makes it anew")
-        fitted = EstimateFit(
-            Correction(
-                float(correction["constant"]),
-                {name: Feature(**_numbers(row)) for name, row in correction["features"].items()},
-                _numbers(correction["kernels"]),
-            ),
-            ErrorBreakdown.of(data["errors"]),
-            Rates(**_numbers(data["rates"])),
-            FitOrigin(str(data["version"]), str(data["processor"]), tuple(data["points"])),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"{path}: not as `gpusim fit-estimates --to FILE` writes it: {error!r}") from None
-    return fitted
-
-
-def _numbers(held: Mapping[str, Any]) -> dict[str, float]:
-    found = {name: float(value) for name, value in held.items()}
-    for name, value in found.items():
-        if not isfinite(value):
-            raise ValueError(f"{name} is {value}")
-    return found
+    content = read_json(path)
+    if isinstance(content, dict) and content.get("format") != FORMAT:
+        raise UserError(f"{path}: format {content.get('format')!r}; this version reads format {FORMAT}; {_HINT}")
+    correction = content.get("correction") if isinstance(content, dict) else None
+    features = correction.get("features") if isinstance(correction, dict) else None
+    if isinstance(features, dict) and set(features) != set(FEATURES):
+        raise UserError(f"{path}: fitted by another version of gpusim: `gpusim fit-estimates --to` makes it anew")
+    stored = parse_as(_StoredFit, content, str(path), _HINT)
+    origin = FitOrigin(stored.version, stored.processor, stored.points)
+    return EstimateFit(stored.correction, stored.errors, stored.rates, origin)

@@ -8,7 +8,6 @@ network made are not kept.
 
 import hashlib
 import json
-from contextlib import suppress
 from pathlib import Path
 
 from gpusim.jobs.networks.launches import LaunchClass
@@ -49,9 +48,7 @@ class LaunchCache:
     def get(self, one: LaunchClass) -> RunFacts | None:
         """Return the stored facts of a class of launches; None without them, and for a damaged row."""
         stored = self._pieces.get(self._key(one))
-        with suppress(ValueError, TypeError, AttributeError, KeyError):
-            return restored_facts(stored) if stored is not None else None
-        return None
+        return None if stored is None else restored_facts(stored)
 
     def put(self, one: LaunchClass, facts: RunFacts) -> None:
         """Store the facts of a class of launches; if the store cannot be written, the run goes on."""

@@ -99,12 +99,10 @@ def make_layers_circulant(network: Network, asked: BlockCirculantSpec) -> Networ
     changed = [layer.name for layer in layers if type(layer.kind) is not type(network[layer.name].kind)]
     values, meaning = network.values, network.meaning
     if values is not None and changed:
-        held = values
+        file_values = values
 
-        def without(layer: str, role: str) -> np.ndarray:
-            if layer in changed and role == "weight":
-                raise KeyError(layer)
-            return held(layer, role)
+        def without(layer: str, role: str) -> np.ndarray | None:
+            return None if layer in changed and role == "weight" else file_values(layer, role)
 
         values = without
         if meaning is not None:

@@ -46,10 +46,7 @@ def _of_file(schedule: Schedule, tensor: ScheduleTensor) -> np.ndarray | None:
     anatomy = schedule.network[tensor.layer].anatomy
     if role not in anatomy.parameters and role not in anatomy.state:
         return None
-    try:
-        return values(tensor.layer, role)
-    except KeyError:
-        return None
+    return values(tensor.layer, role)
 
 
 def _randomize(schedule: Schedule, tensor: ScheduleTensor, random: np.random.Generator, array: np.ndarray) -> None:

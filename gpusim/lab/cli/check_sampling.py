@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
@@ -62,14 +62,9 @@ def check_sampling(
     from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
     from gpusim.lab.checks.sampling import views
     from gpusim.lab.checks.sampling.cases import select_cases
-    from gpusim.lab.checks.sampling.measure import known, measure, renewed
+    from gpusim.lab.checks.sampling.measure import measure, read_outcomes, renewed
 
-    before = []
-    if update is not None:
-        try:
-            before = known(update.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
-            raise UserError(f"--update {update}: {getattr(problem, 'strerror', None) or problem}") from None
+    before = [] if update is None else read_outcomes(update)
     cases, reporter = select_cases(only or []), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True

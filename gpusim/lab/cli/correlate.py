@@ -1,6 +1,5 @@
 """`gpusim correlate`: points measured on a real card next to the model."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -222,14 +221,10 @@ def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_pag
 
 
 def _earlier(path: Path) -> "SavedComparison":
+    from gpusim.base.plain_data import read_json
     from gpusim.lab.silicon.report import restored
 
-    try:
-        return restored(json.loads(path.read_text(encoding="utf-8")))
-    except UserError as error:
-        raise UserError(f"--from {path}: {error}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"--from {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return restored(read_json(path), f"--from {path}")
 
 
 def _chosen(points: "Sequence[MeasuredPoint]", only: Sequence[str], file: Path) -> "list[MeasuredPoint]":

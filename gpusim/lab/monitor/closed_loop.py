@@ -7,7 +7,6 @@ up over recorded curves: each pass takes the time of the way that was decided, a
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -117,25 +116,6 @@ class PolicyOutcome:
     """Share of iterations in which each pass is sparse."""
     doubt: float
     """Relative uncertainty of `time_us` from interpolation: each pass's `interpolation_error` over its sparse time."""
-
-
-def timed_training(data: Mapping[str, Any]) -> TimedTraining:
-    """Return what was simulated from plain data, as `gpusim net --monitor --json` writes it; raise MonitorError."""
-    try:
-        passes = tuple(
-            SparsePass(
-                row["layer"],
-                row["what"],
-                row["dense_us"],
-                row["break_even"],
-                tuple(row["zeros"]),
-                tuple(row["sparse_us"]),
-            )
-            for row in data["passes"]
-        )
-        return TimedTraining(data["iteration_us"], passes, data["measuring_us"])
-    except KeyError as error:
-        raise MonitorError(f"no times of a monitored training: {error} is missing") from None
 
 
 def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | None = None) -> tuple[PolicyOutcome, ...]:

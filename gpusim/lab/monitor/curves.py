@@ -87,10 +87,8 @@ def load_curves(given: str) -> Curves:
         raise CurvesError(f"{given}: there is no such file{hint} (shipped: {', '.join(names)})")
     try:
         return replace(_from_npz(path) if path.suffix == ".npz" else _from_csv(path), name=given)
-    except (OSError, EOFError, ValueError, KeyError, csv.Error, zipfile.BadZipFile) as error:
-        if isinstance(error, CurvesError):
-            raise
-        reason = f"no array {error}" if isinstance(error, KeyError) else getattr(error, "strerror", None) or error
+    except (OSError, EOFError, ValueError, csv.Error, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or error
         raise CurvesError(f"{path}: cannot be read as curves: {reason}") from None
 
 
@@ -129,13 +127,16 @@ def _whole(path: Path, iterations: Sequence[float]) -> np.ndarray:
 
 def _from_npz(path: Path) -> Curves:
     with np.load(path, allow_pickle=False) as stored:
-        iterations, maps, sparsity = (stored[name] for name in ("iterations", "maps", "sparsity"))
+        names = ("iterations", "maps", "sparsity")
+        if missing := [name for name in names if name not in stored.files]:
+            raise CurvesError(f"{path}: cannot be read as curves: no array '{missing[0]}'")
+        iterations, maps, sparsity = (stored[name] for name in names)
     if iterations.dtype.kind not in "iu" or iterations.ndim != 1 or maps.ndim != 1:
         raise CurvesError(f"{path}: iterations must be whole numbers and maps texts, each along one axis")
     if sparsity.dtype.kind != "f":
         raise CurvesError(f"{path}: sparsity holds {sparsity.dtype}; must be floating point numbers")
-    names = tuple(str(name) for name in maps)
-    return Curves(str(path), names, iterations.astype(np.int64), sparsity.astype(np.float64))
+    map_names = tuple(str(name) for name in maps)
+    return Curves(str(path), map_names, iterations.astype(np.int64), sparsity.astype(np.float64))
 
 
 def find_curves(name: str) -> Curves:

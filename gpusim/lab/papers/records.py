@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import DIGITS_6
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
@@ -247,22 +248,55 @@ def encode_network_record(record: NetworkPointRecord) -> dict[str, Any]:
     }
 
 
-def parse_network_record(data: Mapping[str, Any]) -> NetworkPointRecord:
-    """Return the record of encoded data; raise ValueError, KeyError or TypeError for other data."""
-    rows = [
-        NetworkRowRecord(
-            by=by,
-            layer=layer,
-            kind=kind,
-            part=part,
-            work=dict(zip(WORK, work, strict=True)),
-            metrics={p: value for p, value in zip(data["metrics"], values, strict=True) if value is not None},
-            half_widths=widths,
-        )
-        for by, layer, kind, part, work, values, widths in data["rows"]
+@dataclass(frozen=True)
+class _StoredNetwork:
+    """A network's record as its file has it: names of metrics once, rows as lists."""
+
+    fraction: float
+    error: float
+    seconds: float
+    metrics: list[str]
+    rows: list[
+        tuple[str, str, str, str, tuple[int, int, int, int, int], list[int | float | None], dict[str, int | float]]
     ]
-    launches = [NetworkLaunchRecord(*launch) for launch in data["launches"]]
-    return NetworkPointRecord(rows, launches, data["fraction"], data["error"], data["seconds"])
+    launches: list[NetworkLaunchRecord]
+
+    def record(self, source: str) -> NetworkPointRecord:
+        """Return the record; raise UserError for a row of another length than the names."""
+        rows = []
+        for number, (by, layer, kind, part, work, values, widths) in enumerate(self.rows):
+            if len(values) != len(self.metrics):
+                raise UserError(f"{source}: rows.{number}: {len(values)} values for {len(self.metrics)} metrics")
+            rows.append(
+                NetworkRowRecord(
+                    by=by,
+                    layer=layer,
+                    kind=kind,
+                    part=part,
+                    work=dict(zip(WORK, work, strict=True)),
+                    metrics={p: value for p, value in zip(self.metrics, values, strict=True) if value is not None},
+                    half_widths=widths,
+                )
+            )
+        return NetworkPointRecord(rows, self.launches, self.fraction, self.error, self.seconds)
+
+
+@dataclass(frozen=True)
+class _StoredHead:
+    """What a publication's results are of."""
+
+    schema: int
+    reproduction: str
+
+
+@dataclass(frozen=True)
+class _StoredResults:
+    """A publication's results as their file has them."""
+
+    run: dict[str, Any]
+    errors: dict[str, str]
+    points: dict[str, PointRecord]
+    networks: dict[str, _StoredNetwork] = field(default_factory=dict)
 
 
 def as_json(results: ReproductionResults) -> str:
@@ -281,20 +315,12 @@ def as_json(results: ReproductionResults) -> str:
 def load(folder: Path, name: str) -> ReproductionResults:
     """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
     path = folder / FILE
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["schema"] != SCHEMA or content["reproduction"] != name:
-            raise UserError(
-                f"{path}: has results of '{content['reproduction']}', schema {content['schema']}, not of {name}"
-            )
-        of_all = content["run"].get("sources", "")  # earlier files name the sources once, not for each point
-        points = {
-            key: PointRecord(**{"sources": of_all, **record, "launches": list(map(tuple, record["launches"]))})
-            for key, record in content["points"].items()
-        }
-        networks = {key: parse_network_record(record) for key, record in content.get("networks", {}).items()}
-        return ReproductionResults(name, points, content["errors"], content["run"], networks)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: is no file of results: {error}") from None
+    content, hint = read_json(path), f"gpusim reproduce {name} makes it"
+    head = parse_as(_StoredHead, content, str(path), hint)
+    if head.schema != SCHEMA or head.reproduction != name:
+        raise UserError(f"{path}: has results of '{head.reproduction}', schema {head.schema}, not of {name}")
+    stored = parse_as(_StoredResults, content, str(path), hint)
+    of_all = str(stored.run.get("sources", ""))  # earlier files name the sources once, not for each point
+    points = {key: replace(point, sources=point.sources or of_all) for key, point in stored.points.items()}
+    networks = {key: network.record(f"{path}: networks.{key}") for key, network in stored.networks.items()}
+    return ReproductionResults(name, points, stored.errors, stored.run, networks)

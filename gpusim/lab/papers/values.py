@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import hypot, sqrt
-from operator import itemgetter
 from statistics import variance
 from typing import Any, Protocol
 
@@ -50,18 +49,28 @@ def _gain(way: Metrics, base: Metrics) -> float | None:
     return float(base["kernel.time_us"] / way["kernel.time_us"])
 
 
-def _points(of: Callable[[Metrics], float]) -> Callable[[Metrics, Metrics], float | None]:
-    return lambda way, base: 100 * (of(way) - of(base))
+def _points(of: Callable[[Metrics], float | None]) -> Callable[[Metrics, Metrics], float | None]:
+    def difference(way: Metrics, base: Metrics) -> float | None:
+        first, second = of(way), of(base)
+        return None if first is None or second is None else 100 * (first - second)
+
+    return difference
 
 
-def _hits_and_merges(metrics: Metrics) -> float:
+def _hit_rate(metrics: Metrics) -> float | None:
+    return metrics.get("l2.hit_rate")
+
+
+def _hits_and_merges(metrics: Metrics) -> float | None:
+    if "l2.transactions" not in metrics:
+        return None
     return float((metrics["l2.hits"] + metrics["l2.mshr_merges"]) / metrics["l2.transactions"])
 
 
 MEASURES: Mapping[str, Measure] = {
     "speedup": Measure("speed-up", _gain, TIMES),
     "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), FIXED_2),
-    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), POINTS, False),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(_hit_rate), POINTS, False),
     "hit_rate_with_merges": Measure(
         "L2 hit rate with merges, change in points", _points(_hits_and_merges), POINTS, False
     ),
@@ -219,10 +228,7 @@ def compute_deviations(publication: Publication) -> dict[tuple[str, str], float]
 
 def _draw_values(measure: Measure, runs: Sequence[PointRecord]) -> list[float]:
     """Return a measure of each run of an ensemble over its first; none where a run has not what it is of."""
-    try:
-        values = [measure.of(run.metrics, runs[0].metrics) for run in runs]
-    except KeyError:
-        return []
+    values = [measure.of(run.metrics, runs[0].metrics) for run in runs]
     return [value for value in values if value is not None]
 
 

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -188,11 +187,8 @@ class PointCache:
 
     def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
         """Return what an earlier run found of a point; None without it."""
-        held = self._pieces.get(self._key(point, conditions)) if self._pieces is not None else None
-        with suppress(ValueError, TypeError, AttributeError, KeyError):
-            facts = restored_facts(held["facts"]) if held is not None else None
-            return Prediction(point, **held["values"], facts=facts) if held is not None else None
-        return None
+        stored = self._pieces.get(self._key(point, conditions)) if self._pieces is not None else None
+        return None if stored is None else Prediction(point, **stored["values"], facts=restored_facts(stored["facts"]))
 
     def put(self, prediction: Prediction, conditions: Conditions) -> None:
         """Keep a point that was run."""

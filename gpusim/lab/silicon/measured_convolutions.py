@@ -167,18 +167,6 @@ class ConvolutionPoint:
             "networks": list(self.networks),
         }
 
-    @classmethod
-    def restored(cls, document: Mapping[str, Any]) -> "ConvolutionPoint":
-        """Make a point from what `said` returned, and its measured time."""
-
-        sizes: dict[str, Any] = {name: tuple(document[name]) for name in ("kernel", "stride", "padding", "dilation")}
-        convolution = Convolution(tuple(document["shape"]), document["filters"], **sizes)
-        measured, networks = tuple(document["measurements_us"]), tuple(document["networks"])
-        how = (document["same_solver"], document["product"], measured, networks)
-        point = cls(document["direction"], convolution, document["measured_us"], document["solver"], *how)
-        # earlier versions did not say
-        return replace(point, is_guessed=document.get("guessed", False), call_us=document.get("call_us", 0.0))
-
 
 def build_pass_product(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
     """Return transposes, M, N and K of an image's product in a pass, column-major."""

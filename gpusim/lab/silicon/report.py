@@ -2,18 +2,21 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.plain_data import parse_as
 from gpusim.lab.silicon.compare import CorrelationPoint, groups, totals
 from gpusim.lab.silicon.fit import FitCandidate, ParameterFit
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable, ProductPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.prediction import Prediction
 from gpusim.results import metrics
+from workloads.operators.convolution import Convolution
 
 SCHEMA_VERSION = metrics.SCHEMA_VERSION
+_HINT = "gpusim correlate --json writes such a file"
 
 
 class SkippedPoint(NamedTuple):
@@ -42,68 +45,161 @@ class SavedComparison(NamedTuple):
     """Points that were not run."""
 
 
-def restored(document: Mapping[str, Any]) -> SavedComparison:
+@dataclass(frozen=True, kw_only=True)
+class _StoredPoint:
+    """What a comparison's file has of every point."""
+
+    measured_us: float
+    launch_us: float
+    kernels_us: float
+    kernels_first_us: float | None
+    kernels_half_width_us: float | None
+    launches: int
+    workgroups: int
+    bound: str
+    bound_utilization: float
+    simulated_share: float
+    table_launch_us: float | None = None
+    im2col_us: float | None = None
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StoredProduct(_StoredPoint):
+    """A matrix product."""
+
+    transposes: str
+    m: int
+    n: int
+    k: int
+    kernel: str
+    batch: int = 1
+    guessed: bool = False
+    over_neighbours: float | None = None
+
+    def point(self) -> MeasuredPoint:
+        """Return the measured point."""
+        return ProductPoint(
+            transposes=self.transposes,
+            m=self.m,
+            n=self.n,
+            k=self.k,
+            time_us=self.measured_us,
+            kernel=self.kernel,
+            batch=self.batch,
+            is_guessed=self.guessed,
+            over_neighbours=self.over_neighbours,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StoredConvolution(_StoredPoint):
+    """A pass of a convolution."""
+
+    direction: str
+    shape: tuple[int, ...]
+    filters: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int, int, int]
+    dilation: tuple[int, int]
+    solver: str
+    same_solver: bool
+    product: str
+    measurements_us: tuple[float, ...]
+    networks: tuple[str, ...]
+    guessed: bool = False
+    call_us: float = 0.0
+
+    def point(self) -> MeasuredPoint:
+        """Return the measured point."""
+        sizes: dict[str, Any] = {name: getattr(self, name) for name in ("kernel", "stride", "padding", "dilation")}
+        return ConvolutionPoint(
+            direction=self.direction,
+            convolution=Convolution(self.shape, self.filters, **sizes),
+            time_us=self.measured_us,
+            solver=self.solver,
+            same_solver=self.same_solver,
+            kernel=self.product,
+            measured_us=self.measurements_us,
+            networks=self.networks,
+            is_guessed=self.guessed,
+            call_us=self.call_us,
+        )
+
+
+@dataclass(frozen=True)
+class _StoredRow:
+    """A row of a comparison's file."""
+
+    point: _StoredProduct | _StoredConvolution
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StoredFit:
+    """A fit of a comparison's file."""
+
+    values: dict[str, Any]
+    launch_us: float
+    launch_interval_us: tuple[float, float]
+    mean_absolute_error: float
+    tried: tuple[FitCandidate, ...]
+    points: int
+    hip_launch_us: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StoredComparison:
+    """The part of a comparison's file that is read again."""
+
+    partial: bool
+    rows: list[_StoredRow] = field(default_factory=list)
+    fit: _StoredFit | None = None
+    stopped_by: str = ""
+    not_run: list[SkippedPoint] = field(default_factory=list)
+
+
+def restored(document: Any, source: str = "the result") -> SavedComparison:
     """Read the rows, the fit and the state of a JSON object of a comparison; raises UserError for another one."""
-    try:
-        version = document["schema_version"]
-        if version != SCHEMA_VERSION:
-            raise UserError(f"schema_version {version}: {SCHEMA_VERSION} can be read")
-        points = [row["point"] for row in document.get("rows", ())]
-        held = document.get("fit")
-        fitted = None if held is None else _restored_fit(held)
-        rows, stopped_by = [_restored_row(point) for point in points], document.get("stopped_by", "")
-        not_run = [SkippedPoint(**one) for one in document.get("not_run", ())]
-        return SavedComparison(rows, fitted, document["partial"], stopped_by, not_run)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"not a result of gpusim correlate --json: {error}") from None
+    version = document.get("schema_version") if isinstance(document, Mapping) else None
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{source}: schema_version {version}: {SCHEMA_VERSION} can be read; {_HINT}")
+    stored = parse_as(_StoredComparison, document, source, _HINT)
+    fitted = None
+    if stored.fit is not None:
+        fitted = ParameterFit(
+            values=stored.fit.values,
+            launch_us=stored.fit.launch_us,
+            launch_interval_us=stored.fit.launch_interval_us,
+            error=stored.fit.mean_absolute_error,
+            tried=stored.fit.tried,
+            points=stored.fit.points,
+            hip_launch_us=stored.fit.hip_launch_us,
+        )
+    rows = [_restored_row(row.point) for row in stored.rows]
+    return SavedComparison(rows, fitted, stored.partial, stored.stopped_by, stored.not_run)
 
 
-def _restored_fit(held: Mapping[str, Any]) -> ParameterFit:
-    low, high = held["launch_interval_us"]
-    tried = tuple(FitCandidate(**one) for one in held["tried"])
-    fixed = (held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"])
-    return ParameterFit(*fixed, held.get("hip_launch_us"))
-
-
-def _restored_row(document: Mapping[str, Any]) -> CorrelationPoint:
-    point = _restored_point(document)
-    launch_us = document["launch_us"]
-    table_launch_us = document.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
-    each_us = launch_us - getattr(point, "call_us", 0.0)
+def _restored_row(stored: _StoredProduct | _StoredConvolution) -> CorrelationPoint:
+    # earlier versions had one launch time for all, and no batches
+    table_launch_us = stored.launch_us if stored.table_launch_us is None else stored.table_launch_us
+    point = stored.point()
+    each_us = stored.launch_us - getattr(point, "call_us", 0.0)
     own_launch_us = None if math.isclose(each_us, table_launch_us, abs_tol=1e-9) else each_us
-    point = replace(point, own_launch_us=own_launch_us)
-    simulated = document["simulated_share"]
     prediction = Prediction(
-        point=point,
-        time_us=document["kernels_us"],
-        first_us=document["kernels_first_us"],
-        launches=document["launches"],
-        workgroups=document["workgroups"],
-        bound=document["bound"],
-        utilization=document["bound_utilization"],
-        simulated=simulated,
-        half_width_us=document["kernels_half_width_us"],
-        im2col_us=document.get("im2col_us"),
-        by=document.get("by", ""),
+        point=replace(point, own_launch_us=own_launch_us),
+        time_us=stored.kernels_us,
+        first_us=stored.kernels_first_us,
+        launches=stored.launches,
+        workgroups=stored.workgroups,
+        bound=stored.bound,
+        utilization=stored.bound_utilization,
+        simulated=stored.simulated_share,
+        half_width_us=stored.kernels_half_width_us,
+        im2col_us=stored.im2col_us,
+        by=stored.by,
     )
     return CorrelationPoint(prediction, table_launch_us)
-
-
-def _restored_point(document: Mapping[str, Any]) -> MeasuredPoint:
-    if "direction" in document:
-        return ConvolutionPoint.restored(document)
-    transposes, m, n, k = (document[name] for name in ("transposes", "m", "n", "k"))
-    return ProductPoint(
-        transposes=transposes,
-        m=m,
-        n=n,
-        k=k,
-        time_us=document["measured_us"],
-        kernel=document["kernel"],
-        batch=document.get("batch", 1),
-        is_guessed=document.get("guessed", False),
-        over_neighbours=document.get("over_neighbours"),
-    )
 
 
 def serialize_point(row: CorrelationPoint) -> dict[str, Any]:

@@ -16,8 +16,6 @@ from gpusim.results.report.values import format_metric, get_value, quantity
 from isa.object.names import short
 
 _NAMED = 3  # kernels that a line names
-_OF_ROW = ("name", "launches")
-_OF_TIMED_ROW = ("time_us", "share")
 
 
 @dataclass(frozen=True)
@@ -144,35 +142,38 @@ class ResultRow(NamedTuple):
     """Name of the variant; empty where there is only one."""
 
 
-def read(document: Any, source: str = "the result") -> Result:
+def read(document: Any, source: str = "") -> Result:
     """Read a result from its JSON object.
 
-    Raises UserError, naming `source`, if the object is no result, is damaged or has an unsupported version.
+    Args:
+        document: The object.
+        source: File that the object comes from, which is checked first; empty: this process made the object.
+
+    Returns:
+        The result.
+
+    Raises:
+        UserError: The object is no result, is damaged or has an unsupported version.
     """
+    name = source or "the object"
     if not isinstance(document, Mapping) or "config" not in document:
-        raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
+        raise UserError(f"{name}: is not a result that gpusim run, exec or net has written with --json")
     version = document.get("schema_version")
     if version != metrics.SCHEMA_VERSION:
         known = metrics.SCHEMA_VERSION
-        raise UserError(f"{source}: has schema_version {version!r}; this version of gpusim reads {known} alone")
-    try:
-        return _read(document)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None
+        raise UserError(f"{name}: has schema_version {version!r}; this version of gpusim reads {known} alone")
+    if source:
+        from gpusim.results.report.form import check_form
 
-
-def _read(document: Mapping[str, Any]) -> Result:
-    """Read the variants as columns, each with its rows."""
+        check_form(dict(document), source)
     config = document["config"]
     gpu = config.get("gpu") or {}
-    variants = ((name, held) for name, held in document.items() if isinstance(held, Mapping))
-    bodies = {name: held for name, held in variants if isinstance(held.get("kernel"), Mapping)}
+    variants = {variant: body for variant, body in document.items() if isinstance(body, Mapping)}
+    bodies = {variant: body for variant, body in variants.items() if isinstance(body.get("kernel"), Mapping)}
     if "kernel" in document:
         bodies = {"": document}
-    if not bodies:
-        raise KeyError("kernel")
-    columns = [RunMetrics(name, body, gpu) for name, body in bodies.items()]
-    rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body.get("rows") or ()]
+    columns = [RunMetrics(variant, body, gpu) for variant, body in bodies.items()]
+    rows = [_row(row, variant, gpu) for variant, body in bodies.items() for row in body.get("rows") or ()]
     return Result(
         describe_workload(config, document), machine(gpu), columns, config, document, rows,
         stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
@@ -210,8 +211,6 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
 
 
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "ResultRow":
-    for key in _OF_ROW if row.get("cycles") is None else (*_OF_ROW, *_OF_TIMED_ROW):
-        row[key]  # KeyError: the object is damaged
     name = row["name"] if "pass" in row else short(row["name"])
     title = f"{variant}: {name}" if variant else name
     what = row.get("pass", "").replace("_", " ")

@@ -171,6 +171,31 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
             f"{path}: was written before gpusim 0.2.0 (version {schema} of the store's tables) and cannot be read: use"
             f" another store; {_UNCHANGED}"
         )
+    elif found == version() and (missing := sorted(_columns_of_version() - _columns(connection))):
+        table, column = missing[0]
+        whole = all(name != table for name, _ in _columns(connection))
+        what = f"table {table}" if whole else f"column {column} of table {table}"
+        raise StoreError(f"{path}: is damaged: it lacks {what}; {_UNCHANGED}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Return the tables of a file with their columns."""
+    sql = """
+        SELECT there.name, part.name FROM sqlite_schema AS there, pragma_table_info(there.name) AS part
+        WHERE there.type = 'table' AND there.name NOT LIKE 'sqlite_%'
+    """
+    return set(connection.execute(sql).fetchall())
+
+
+@cache
+def _columns_of_version() -> frozenset[tuple[str, str]]:
+    """Return the tables of this version with their columns."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        _migrate(connection)
+        return frozenset(_columns(connection))
+    finally:
+        connection.close()
 
 
 def _use_log(connection: sqlite3.Connection, wait_s: float) -> None:

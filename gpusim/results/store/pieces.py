@@ -1,6 +1,5 @@
 """What is known of pieces of work from one run to the next: a row of a store for each, such as a class of launches."""
 
-import json
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +27,7 @@ class ResultCache:
             return None
         with errors(self._path):
             row = self._connection.execute("SELECT facts FROM launch_classes WHERE key = ?", [key]).fetchone()
-        with suppress(zlib.error, json.JSONDecodeError, UnicodeDecodeError, TypeError):
+        with suppress(zlib.error, ValueError):
             return unpacked(row[0]) if row is not None else None
         return None
 

@@ -39,7 +39,7 @@ def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
 
 
 def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
-    """Return the records that `plain` converted; raises KeyError, TypeError or ValueError for other data."""
+    """Return the records that `plain` converted."""
     return [_restored_record(held) for held in records]
 
 
@@ -111,7 +111,7 @@ def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
 
 
 def restored_facts(data: Mapping[str, Any]) -> RunFacts:
-    """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
+    """Return the facts that `plain_facts` converted."""
     facts = RunFacts.of(data["partial"], **data["sections"])
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in data["hotspots"]]
     facts.patterns = [
@@ -170,7 +170,9 @@ def packed(content: Mapping[str, Any]) -> bytes:
 
 
 def unpacked(content: bytes) -> Any:
-    """Return the content from which `packed` made these bytes."""
+    """Return the content from which `packed` made these bytes; raise zlib.error or ValueError for damaged ones."""
+    if not isinstance(content, bytes):
+        raise ValueError(f"{type(content).__name__}: no bytes")
     return json.loads(zlib.decompress(content))
 
 
@@ -216,7 +218,7 @@ def stored_run(results: StoreReader, run: str) -> StoredRun:
     row = results.run(run)
     rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
     try:
-        content = unpacked(rows[0][0])
-    except (zlib.error, ValueError, IndexError):
+        content = unpacked(rows[0][0] if rows else b"")
+    except (zlib.error, ValueError):
         raise UserError(f"{results.path}: what run {row['id']} left behind is damaged") from None
     return StoredRun(row, results.configuration(row["id"]), content)

@@ -1,6 +1,5 @@
 """What is compared: a run of a store, or the JSON file that a command wrote; its parts and their metrics."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.report.result import read
@@ -46,6 +46,23 @@ class ComparedRun:
     """Configuration values by path."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Units of the metrics by path."""
+
+
+@dataclass(frozen=True)
+class _StoredFigure:
+    """A measured figure of microbenchmarks."""
+
+    name: str
+    value: int | float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class _StoredFigures:
+    """The part of a file of microbenchmarks that is compared."""
+
+    figures: list[_StoredFigure]
+    config: dict[str, Any] = field(default_factory=dict)
 
 
 def side(text: str, store: Path) -> ComparedRun:
@@ -101,10 +118,7 @@ def _of_store(results: StoreReader, name: str) -> ComparedRun:
 
 
 def _of_file(path: Path) -> ComparedRun:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is no JSON: {getattr(error, 'strerror', None) or error}") from None
+    document = read_json(path)
     if not isinstance(document, dict):
         raise UserError(f"{path}: holds no result: written by --json of run, exec, net, hip or microbench")
     return _of_document(document, str(path), "")
@@ -114,12 +128,10 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Compare
     """Make a side of a result's object: a part for each variant and row; or the figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
-        try:
-            parts = {"": RunPart({figure["name"]: figure["value"] for figure in document["figures"]})}
-            units = {figure["name"]: figure["unit"] for figure in document["figures"]}
-            return ComparedRun(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise UserError(f"{label}: is damaged: {type(error).__name__}: {error}") from None
+        stored = parse_as(_StoredFigures, document, label, "gpusim microbench --json writes such a file")
+        parts = {"": RunPart({figure.name: figure.value for figure in stored.figures})}
+        units = {figure.name: figure.unit for figure in stored.figures}
+        return ComparedRun(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
     if "schema_version" not in document:
         raise UserError(f"{label}: holds no result: it is no file of --json")
     result = read(document, label)

@@ -96,9 +96,10 @@ class DaskCluster:
 
     def stop(self) -> None:
         """Cancel all points that are running, and leave the cluster."""
+        futures = [sent.future for sent in self._sent.values()]
         with suppress(Exception):  # whatever a scheduler that is gone says to it
-            if self._sent and self._client.status == "running":
-                self._client.cancel([sent.future for sent in self._sent.values()], force=True)
+            if futures and self._client.status == "running":
+                self._client.cancel(futures, force=True)
         self._sent.clear()
         with suppress(Exception):
             self._client.close(timeout=CONNECT_S)

@@ -200,7 +200,7 @@ def test_runs_names_parts_and_files_may_be_compared(store: Path, capfd: Any) -> 
         (["1", "9"], "no run '9' in it; it has runs 1 to 4"),
         (["1", "1:dens"], "unknown part 'dens'; did you mean 'dense'?"),
         (["3", "4:nope"], "run 4: it has no parts, so none is called 'nope'"),
-        (["1", "odd.json"], "odd.json: is damaged"),
+        (["1", "odd.json"], "odd.json: config: 3 is not allowed: must be a mapping of keys to values"),
         (["1", "none.json"], "none.json: there is no such file"),
         (["1", "bad.json"], "bad.json: is no JSON"),
         (["1", "empty.json"], "empty.json: holds no result"),
@@ -226,7 +226,7 @@ def test_files_need_no_store(store: Path, capfd: Any, monkeypatch: pytest.Monkey
 
 def test_half_widths_are_read_beside_their_metrics(tmp_path: Path) -> None:
     kernel = {"time_us": 5.0, "time_us_half_width": 0.5, "cycles": 7500, "name": "k"}
-    tree = {"kernel": kernel, "sampling": {"method": "windows"}}
+    tree = {"kernel": kernel, "sampling": {"method": "windows", "reason": "", "confidence": 0.95}}
     (tmp_path / "a.json").write_text(json.dumps(result_of(tree)))
     part = side(str(tmp_path / "a.json"), tmp_path / "none.db").parts[""]
     assert part.half_widths == {"kernel.time_us": 0.5}
@@ -269,7 +269,8 @@ def test_programs_are_compared_by_kernel(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"schema_version": 3, "config": {}, "partial": False}, "is damaged"),
+        ({"schema_version": 3, "config": {}, "partial": False}, "kernel: is required but missing"),
+        ({"schema_version": 3, "config": {}, "partial": False, "kernel": {"cycles": "many"}}, "kernel.cycles"),
         ({"schema_version": 9, "config": {}, "partial": False}, "has schema_version 9"),
         ({"schema_version": 3, "partial": False}, "is not a result"),
         ({"schema_version": 3, "config": {}, "partial": True, "kernel": {"cycles": 0}}, "nothing was finished"),

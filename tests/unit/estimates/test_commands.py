@@ -58,7 +58,7 @@ def test_a_fit_of_a_store_is_used(store: Path, tmp_path: Path, capsys: pytest.Ca
     [
         (["layers", "lenet", "--fitted", "f.json"], "--fitted f.json: belongs to --estimate"),
         (["layers", "lenet", "--set", "gpu.name=x"], "--set gpu.name=x: belongs to --estimate, or to --gpu"),
-        (["layers", "lenet", "--estimate", "--fitted", "none.json"], "none.json: No such file"),
+        (["layers", "lenet", "--estimate", "--fitted", "none.json"], "none.json: cannot be read: No such file"),
         (["fit-estimates", "lenet", "--batch", "0"], "--batch 0: a number of images"),
         (["fit-estimates", "lenet", "cifarnet", "--store", "none.db"], "--store none.db: there is no such store"),
         (["fit-estimates", "lenet", "--convolution", "auto"], "--convolution auto: name those"),

@@ -97,12 +97,15 @@ def changed(**values: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "no JSON"),
-        ("[]", "not as `gpusim fit-estimates"),
+        ("{", "is no JSON"),
+        ("[]", r"\[\] is not allowed: must be a mapping .* `gpusim fit-estimates --to FILE` writes such a file"),
         (changed(format=99), "format 99"),
         (changed(correction={"constant": 0.0, "kernels": {}, "features": {"shoe size": {}}}), "another version"),
-        (changed(rates={"launch_s": 1.0}), "not as `gpusim fit-estimates"),
-        (changed(rates={**vars(FITTED.rates), "launch_s": float("nan")}), "launch_s is nan"),
+        (changed(rates={"launch_s": 1.0}), "rates.instruction_s: is required but missing"),
+        (
+            changed(rates={**vars(FITTED.rates), "launch_s": float("nan")}),
+            "rates.launch_s: NaN and infinities are not allowed",
+        ),
     ],
 )
 def test_another_file_is_refused_in_one_line(text: str, says: str, tmp_path: Path) -> None:

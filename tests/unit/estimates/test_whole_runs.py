@@ -92,7 +92,9 @@ def test_commands_estimate_without_a_store_and_run_nothing(
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text('{"format": 1}')
-    with pytest.raises(UserError, match="not as `gpusim check-estimates --to FILE` writes it"):
+    with pytest.raises(
+        UserError, match="version: is required but missing; `gpusim check-estimates --to FILE` writes such a file"
+    ):
         load_checked(tmp_path / "c.json")
 
 

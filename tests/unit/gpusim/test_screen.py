@@ -284,6 +284,9 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "2.00 x" in (tmp_path / "pipe").read_text()
 
 
+VARIANT = {"config": {}, "schema_version": 3, "partial": False, "kernel": {"cycles": 1}}
+
+
 @pytest.mark.parametrize(
     ("document", "said"),
     [
@@ -293,9 +296,17 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ({"config": {}, "schema_version": 4}, "has schema_version 4; this version of gpusim reads 3 alone"),
         ({"config": {}, "schema_version": "3"}, "has schema_version '3'; this version of gpusim reads 3 alone"),
         ({"config": {}}, "has schema_version None; this version of gpusim reads 3 alone"),
-        ({"config": {"gpu": {}}, "schema_version": 3, "kernel": {}}, "f.json: is damaged: KeyError"),
-        ({"config": 5, "schema_version": 3, "partial": False}, "f.json: is damaged: "),
-        ({**network_of(conv1=QUIET), "rows": [{"name": "conv1", "pass": "forward"}]}, "damaged: KeyError: 'launches'"),
+        ({"config": {"gpu": {}}, "schema_version": 3, "kernel": {}}, "f.json: partial: is required but missing"),
+        ({"config": 5, "schema_version": 3, "partial": False}, "f.json: config: 5 is not allowed: must be a mapping"),
+        (
+            {**network_of(conv1=QUIET), "rows": [{"name": "conv1", "pass": "forward"}]},
+            "rows.0.launches: is required but missing",
+        ),
+        (VARIANT | {"stalls": [1, 2]}, "f.json: stalls: [1, 2] is not allowed: must be a mapping"),
+        (VARIANT | {"kernel": {"cycles": "many"}}, "f.json: kernel.cycles"),
+        (VARIANT | {"kernel": {"cycles": -1}}, "f.json: kernel.cycles"),
+        (VARIANT | {"kernel": {"cycles": float("nan")}}, "f.json: kernel.cycles: NaN and infinities are not allowed"),
+        (VARIANT | {"hotspots": [{"kernel": "k"}]}, "f.json: hotspots.0.address: is required but missing"),
     ],
 )
 def test_what_is_no_result_is_refused(document: object, said: str) -> None:

@@ -131,7 +131,7 @@ def relocatable_of_another_gpu() -> bytes:
     [
         (b"", "not an ELF file"),
         (b"hello, world", "not an ELF file"),
-        (OBJECTS[V5][:40], "damaged ELF file"),
+        (OBJECTS[V5][:40], "truncated: the ELF header ends after the end of the file"),
         (OBJECTS[V5][:3000], "truncated"),
         (patched(V5, 18, b"\x3e"), "ELF machine 62, not AMDGPU"),
         (patched(V5, 7, b"\x00"), "OS ABI 0"),

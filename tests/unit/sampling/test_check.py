@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, select_cases
-from gpusim.lab.checks.sampling.measure import SamplingCaseResult, known, one_line, policy, renewed
+from gpusim.lab.checks.sampling.measure import SamplingCaseResult, one_line, policy, read_outcomes, renewed
 from gpusim.lab.checks.sampling.views import MANY_ROUNDS, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
 from gpusim.model.sampling.spec import SamplingSpec
@@ -92,7 +92,7 @@ def test_the_suite_has_what_it_should() -> None:
         select_cases(["mi7"])
 
 
-def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> None:
+def test_cases_that_are_not_measured_again_stay_and_say_by_which_version(tmp_path: Path) -> None:
     names = ("mi6 relu", "mi6 add", "r9nano relu")
     before = [replace(outcome(name, 0.0, 0.01, 0.1), policy="old") for name in names]
     again = replace(before[0], error=0.005, policy="new")
@@ -103,17 +103,18 @@ def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> No
     assert "Version new of sampling:\n\n- 1 launches" in table and "Version old of sampling:\n\n- 2 launches" in table
     assert "| mi6 relu | kind: what | 100.0 | +0.50 % | 1.00 % | yes | 10.0 % | why | new |" in table
     assert "ersion" not in markdown(before)
-    assert known(as_json(document(suite, SamplingSpec()))) == suite
+    (tmp_path / "suite.json").write_text(as_json(document(suite, SamplingSpec())))
+    assert read_outcomes(tmp_path / "suite.json") == suite
     assert len(policy()) == 16
 
 
 def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
     for name, text, said in (
-        ("a.json", "{}", "is no result of"),
+        ("a.json", "{}", "cases: is required but missing; this version's check-sampling --json writes it"),
         ("b.json", "x", "is no JSON: .*: line 1 column 1"),
-        ("c.json", None, "No such file"),
+        ("c.json", None, "cannot be read: No such file"),
     ):
         if text is not None:
             (tmp_path / name).write_text(text)
-        with pytest.raises(UserError, match=f"--update .*{name}: {said}"):
+        with pytest.raises(UserError, match=f"{name}: {said}"):
             check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)

@@ -116,9 +116,25 @@ def damaged(path: Path) -> None:
     path.write_bytes(data)
 
 
+def without_a_table(path: Path) -> None:
+    file.writable(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE metric_values")
+    db.close()
+
+
+def without_a_column(path: Path) -> None:
+    file.writable(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("ALTER TABLE runs RENAME COLUMN title TO heading")
+    db.close()
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
+        (without_a_table, "is damaged: it lacks table metric_values"),
+        (without_a_column, "is damaged: it lacks column title of table runs"),
         (not_sqlite, "is not an SQLite file"),
         (of_something_else, "an SQLite file of something else"),
         (newer, "written by a newer gpusim"),

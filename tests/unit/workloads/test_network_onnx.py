@@ -243,7 +243,7 @@ BAD: list[tuple[Callable[[Writer], Any], str]] = [
     ),
     (
         lambda w: w.node("Relu", "image", name="d" * 3) and w.node("LRN", "image", name="l"),
-        "node 'l' (LRN): is damaged: KeyError: 'size'",
+        "node 'l' (LRN): is damaged: Required attribute 'size' is missing.",
     ),
 ]
 

@@ -1,14 +1,15 @@
 """Measuring the suite: each case simulated in whole and sampled, one beside the other, in processes side by side."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from gpusim.base.children import ProcessPool
 from gpusim.base.formats import FIXED_0, PERCENT, PERCENT_2, PERCENT_CHANGE_2
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.progress import Reporter
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.cases import CASES
@@ -102,16 +103,16 @@ def policy() -> str:
     return sources_hash(("gpusim/model/sampling",))
 
 
-def known(text: str) -> list[SamplingCaseResult]:
-    """Load the outcomes of a document that `gpusim.lab.checks.sampling.views` made; raise ValueError for another
-    text.
-    """
-    try:
-        return [SamplingCaseResult(**case) for case in json.loads(text)["cases"]]
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error}") from error
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"is no result of this version's check-sampling: {error}") from error
+@dataclass(frozen=True)
+class _StoredOutcomes:
+    """The part of a document of `gpusim.lab.checks.sampling.views` that is read again."""
+
+    cases: list[SamplingCaseResult]
+
+
+def read_outcomes(path: Path) -> list[SamplingCaseResult]:
+    """Load the outcomes of a document that `gpusim.lab.checks.sampling.views` made; raises UserError."""
+    return parse_as(_StoredOutcomes, read_json(path), str(path), "this version's check-sampling --json writes it").cases
 
 
 def renewed(before: Sequence[SamplingCaseResult], measured: Sequence[SamplingCaseResult]) -> list[SamplingCaseResult]:

@@ -49,8 +49,8 @@ def _read(path: str) -> LearningCurve:
     """Read a file of curves; raise UserError for one that is not."""
     rows = list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines()))
     try:
-        numbers = [[float(row[column]) for column in _COLUMNS] for row in rows]
-    except (KeyError, ValueError, TypeError):
+        numbers = [[float(row.get(column) or "none") for column in _COLUMNS] for row in rows]
+    except ValueError:
         raise UserError(f"{path}: is no file of curves with columns {', '.join(_COLUMNS)} in every row") from None
     if not numbers:
         raise UserError(f"{path}: has no epoch")

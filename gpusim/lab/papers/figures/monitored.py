@@ -1,8 +1,7 @@
 """Sparsity over trainings as it was recorded, what the sparsity monitor makes of it, and what measuring it costs."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import hypot
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,11 +11,12 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.spec import param
 from gpusim.base.table import Table
 from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.monitor import picture as drawing
-from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, THRESHOLD, TimedTraining, closed_loop, timed_training
+from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, THRESHOLD, SparsePass, TimedTraining, closed_loop
 from gpusim.lab.monitor.curves import find_curves
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
 from gpusim.lab.monitor.replay import MapReplay, Replay, replay
@@ -25,6 +25,59 @@ from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.pictures import bars, build_panel, lines
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.views import CLOSED_LOOP, CURVES, MONITOR, OVERHEADS, OVERHEADS_MEASURED, SPARSE_PASSES
+
+
+@dataclass(frozen=True)
+class _StoredTraining:
+    """The part of a monitored training's file that is read again."""
+
+    curves: str
+    iteration_us: float
+    passes: tuple[SparsePass, ...]
+    measuring_us: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _MonitorPlan:
+    """The part of a measurement's plan that tables show."""
+
+    batch: int
+    iterations: int
+    place: str
+
+
+@dataclass(frozen=True)
+class _OverheadShares:
+    """Overheads of measuring in each iteration and by the monitor, of the plain time."""
+
+    exhaustive: float
+    monitored: float
+
+
+@dataclass(frozen=True)
+class _StoredOverheads:
+    """The part of a measured training's file that is read again, all times in seconds."""
+
+    plan: _MonitorPlan
+    device: str
+    plain_s: float
+    exhaustive_s: float
+    monitored_s: float
+    share_measured: float
+    overhead: _OverheadShares
+
+
+def _read_overheads(path: Path) -> dict[str, Any]:
+    """Read a file of measured overheads; raises UserError for another one."""
+    content = read_json(path)
+    parse_as(_StoredOverheads, content, str(path), "`gpusim monitor --train MODEL --json FILE` writes it")
+    return dict(content)
+
+
+def _parse_settings(settings: dict[str, Any]) -> MonitorSpec:
+    """Return the monitor's settings; raises UserError."""
+    return parse_as(MonitorSpec, settings, "settings")
+
 
 LATE = 0.5  # of a training: from there on its curves are called stable
 
@@ -67,7 +120,7 @@ class MonitorFigure(Figure):
 
     def _replay(self) -> tuple[Replay, MapReplay]:
         """Return the replay of the monitor over all maps, whose states they share; and that of the map shown."""
-        found = replay(find_curves(self.curves), MonitorSpec(**self.settings))
+        found = replay(find_curves(self.curves), _parse_settings(self.settings))
         return found, next(one for one in found.maps if one.name == self.map)
 
     def tables(self, publication: Publication) -> Iterator[Table]:
@@ -105,7 +158,7 @@ class OverheadsFigure(Figure):
     formats: ClassVar = {"reduction": TIMES}
 
     def _measured(self) -> dict[str, list[dict[str, Any]]]:
-        return {name: [json.loads(Path(file).read_text()) for file in files] for name, files in self.measured.items()}
+        return {name: [_read_overheads(Path(file)) for file in files] for name, files in self.measured.items()}
 
     def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield the networks; the monitor's overhead is that of a training as long as the publication's."""
@@ -151,13 +204,15 @@ class ClosedLoopFigure(Figure):
         The relative half-width of a ratio of policies' times is what the lines between simulated points leave.
         """
         for name, file in self.trainings.items():
+            settings = _parse_settings(self.settings)
             try:
-                content = json.loads(Path(file).read_text(encoding="utf-8"))
-                timed, curves = timed_training(content), find_curves(content["curves"])
-                outcomes = {
-                    outcome.policy: outcome for outcome in closed_loop(timed, curves, MonitorSpec(**self.settings))
-                }
-            except (ValueError, KeyError, TypeError, MonitorError) as error:
+                stored = parse_as(
+                    _StoredTraining, read_json(Path(file)), file, "`gpusim net --monitor --json` writes it"
+                )
+                timed = TimedTraining(stored.iteration_us, stored.passes, stored.measuring_us)
+                curves = find_curves(stored.curves)
+                outcomes = {outcome.policy: outcome for outcome in closed_loop(timed, curves, settings)}
+            except MonitorError as error:
                 raise UserError(f"{file}: {error}") from None
             records = []
             for policy, outcome in outcomes.items():

@@ -1,7 +1,7 @@
 """Figures that are tables alone: vendor libraries, the engine's area, printed grids, the longest launches."""
 
-import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import COUNT, FIXED_3, MILLISECONDS, PERCENT, SHARE_0, TIMES
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
@@ -26,6 +27,26 @@ from gpusim.model.energy.area import AreaRow, added_um2, engine_area
 ANY_RUN = "layerA"  # its engine is what area is computed of
 
 
+@dataclass(frozen=True)
+class _StoredTimes:
+    """Times of a vendor library's products at a share of zeros."""
+
+    zeros: float
+    dense_us: float
+    sparse_us: float
+    conversion_us: dict[str, float]
+
+
+@dataclass(frozen=True)
+class _StoredProducts:
+    """Measured products of vendor libraries."""
+
+    device: str
+    versions: dict[str, str]
+    shape: tuple[int, int, int]
+    times: list[_StoredTimes]
+
+
 class LibrariesFigure(Figure):
     """Vendor libraries' products and conversions, as measured on a real GPU."""
 
@@ -35,22 +56,27 @@ class LibrariesFigure(Figure):
     files = ("measured",)
     formats: ClassVar = {"speedup": TIMES}
 
+    def _measured(self) -> _StoredProducts:
+        """Read the file; raises UserError for another one."""
+        hint = "`python -m gpusim.lab.capture.library_products` writes it"
+        return parse_as(_StoredProducts, read_json(Path(self.measured)), self.measured, hint)
+
     def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
-        for one in json.loads(Path(self.measured).read_text())["times"]:
-            dense, sparse = one["dense_us"], one["sparse_us"]
-            for converter, converting in one["conversion_us"].items():
-                found = {"zeros": one["zeros"], "dense": dense, "sparse": sparse, "conversion": converting}
+        for one in self._measured().times:
+            dense, sparse = one.dense_us, one.sparse_us
+            for converter, converting in one.conversion_us.items():
+                found = {"zeros": one.zeros, "dense": dense, "sparse": sparse, "conversion": converting}
                 found |= {"conversion_share": converting / (sparse + converting), "alone": dense / sparse}
-                labels = {"data": f"{SHARE_0(one['zeros'])} zeros", "converter": converter}
+                labels = {"data": f"{SHARE_0(one.zeros)} zeros", "converter": converter}
                 yield FigureRecord(labels, {**found, "speedup": dense / (sparse + converting)})
 
     def tables(self, publication: Publication) -> Iterator[Table]:
         """Yield a table with a row for each level of zeros and each way of converting."""
-        measured = json.loads(Path(self.measured).read_text())
-        m, n, k = measured["shape"]
-        versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
-        title = f"{m} × {COUNT(n)} × {k}, FP32, {measured['device']}, {versions}:"
+        measured = self._measured()
+        m, n, k = measured.shape
+        versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items())
+        title = f"{m} × {COUNT(n)} × {k}, FP32, {measured.device}, {versions}:"
         yield LIBRARIES.table((record.row for record in self.records(publication)), title)
 
 

@@ -1,16 +1,16 @@
 """Equation 6.1: the speed-up of a training from those of its convolutional layers, which it weights by their time."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import add, sub
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.formats import TIMES
 from gpusim.base.picture import Picture
+from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import weighted_mean
 from gpusim.base.table import Table
@@ -106,7 +106,7 @@ class TrainingFigure(Figure):
         published, counts = TABLE_6_7[network].conv_share, [group.count for group in groups]
         iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
         if spec.iteration is not None:
-            iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in groups])
+            iteration = _simulated(Path(spec.iteration), [group.case for group in groups])
         parts = [[forward, 1 - forward] for forward in iteration.forward]
         least, sparse, most = (
             training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains])
@@ -154,14 +154,24 @@ class TrainingFigure(Figure):
         return bars(self.title, [BarPanel("speed-up of the training", list(self.networks), series, line=1.0)])
 
 
-def _simulated(content: Mapping[str, Any], layers: Sequence[str]) -> DenseIteration:
+@dataclass(frozen=True)
+class _StoredIteration:
+    """A simulated iteration of a dense training: layer, pass and time in microseconds of each convolution."""
+
+    point: str
+    iteration_us: float
+    convolutions: list[tuple[str, str, float]]
+
+
+def _simulated(path: Path, layers: Sequence[str]) -> DenseIteration:
     """Return the shares of a simulated iteration's layers; raise UserError for a layer that it has not."""
-    convolutions = content["convolutions"]
+    stored = parse_as(_StoredIteration, read_json(path), str(path))
+    convolutions = stored.convolutions
     passes = {layer: {what: time for name, what, time in convolutions if name == layer} for layer in layers}
     for layer, found in passes.items():
         if "forward" not in found:
-            raise UserError(f"{content['point']}: {unknown_name('layer', layer, [row[0] for row in convolutions])}")
+            raise UserError(f"{stored.point}: {unknown_name('layer', layer, [row[0] for row in convolutions])}")
     times_us = [fsum(found.values()) for found in passes.values()]
     whole = fsum(times_us)
     forward = [found["forward"] / time for found, time in zip(passes.values(), times_us, strict=True)]
-    return DenseIteration(whole / content["iteration_us"], [time / whole for time in times_us], forward)
+    return DenseIteration(whole / stored.iteration_us, [time / whole for time in times_us], forward)

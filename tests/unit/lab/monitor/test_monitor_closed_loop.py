@@ -16,7 +16,6 @@ from gpusim.lab.monitor.closed_loop import (
     TimedTraining,
     break_even,
     closed_loop,
-    timed_training,
 )
 from gpusim.lab.monitor.curves import Curves
 from gpusim.lab.monitor.scheduler import MonitorError, Scheduler
@@ -106,8 +105,6 @@ def test_what_is_not_known_is_refused() -> None:
         TimedTraining(1.0, (EARLY,), {"never": 1.0})
     with pytest.raises(MonitorError, match="at least two are needed"):
         replace(EARLY, zeros=(0.5,), sparse_us=(1.0,))
-    with pytest.raises(MonitorError, match="no times of a monitored training: 'passes' is missing"):
-        timed_training({"iteration_us": 1.0})
 
 
 def test_the_break_even_is_the_first_share_that_pays() -> None:

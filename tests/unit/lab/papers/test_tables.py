@@ -447,12 +447,12 @@ def test_results_are_read_as_they_were_written(reproduction: Reproduction, tmp_p
     ("text", "message"),
     [
         (None, "cannot be read"),
-        ("{", "is no file of results"),
-        ('{"schema": 1}', "is no file of results"),
+        ("{", "is no JSON"),
+        ('{"schema": 1}', "reproduction: is required but missing; gpusim reproduce test makes it"),
         ('{"schema": 1, "reproduction": "other"}', "has results of 'other'"),
         (
             '{"schema": 1, "reproduction": "test", "errors": {}, "run": {}, "points": {"a": {}}}',
-            "is no file of results",
+            "points.a.metrics: is required but missing",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_points_are_chosen(tmp_path: Path) -> None:
     [
         ({"rows": []}, r"earlier.json: holds none of the 81 points of .*rocblas-r9nano.csv asked for"),
         ({"schema_version": 2}, r"earlier.json: schema_version 2: 3 can be read"),
-        ({"rows": [{"point": {}}]}, r"earlier.json: not a result of gpusim correlate --json: 'transposes'"),
+        ({"rows": [{"point": {}}]}, r"earlier.json: rows.0.point.measured_us: is required but missing"),
     ],
 )
 def test_what_holds_nothing_to_show_is_refused(changed: dict[str, Any], said: str, tmp_path: Path) -> None:

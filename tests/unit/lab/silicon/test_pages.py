@@ -53,5 +53,5 @@ def test_what_is_sampled_is_within_its_bar_of_the_whole_run() -> None:
 
 
 def test_another_file_is_no_result() -> None:
-    with pytest.raises(UserError, match="not a result of gpusim correlate"):
+    with pytest.raises(UserError, match="partial: is required but missing; gpusim correlate --json writes such a file"):
         report.restored({"schema_version": report.SCHEMA_VERSION})
