@@ -160,6 +160,17 @@ def packed_towards_zero(mode, a, b):
     return low | high << 16
 
 
+def rounded_byte(mode, a, select, into):
+    value = to_float(taken_in(a, "f32", fields(mode, "f32")[1]), "f32")
+    whole = (
+        0
+        if isnan(value)
+        else quantised(Fraction(min(max(value, 0.0), 255.0)), 1, ("nearest", "out", "in", "in")[mode & 3])
+    )
+    shift = 8 * (select & 3)
+    return into & ~(0xFF << shift) & 0xFFFFFFFF | whole << shift
+
+
 def of_kind(kind, function):
     return lambda mode, *bits: function(kind, fields(mode, kind), *bits)
 
@@ -198,4 +209,6 @@ CASES |= {
     "v_cvt_f16_u16": converted("u16", "f16"),
     "v_cvt_f16_i16": converted("i16", "f16"),
     "v_cvt_pkrtz_f16_f32": packed_towards_zero,
+    "v_cvt_pk_u8_f32": rounded_byte,
+    "v_cvt_pkaccum_u8_f32": rounded_byte,
 }

@@ -100,7 +100,8 @@ def normalised(low, scale):
 
 
 def byte(a):
-    return min(to_integer("f32", 32, False)(a), 255)
+    value = to_float(a, "f32")
+    return 0 if isnan(value) else round(min(max(value, 0.0), 255.0))
 
 
 def put_byte(value, select, into):
