@@ -35,6 +35,7 @@ SOURCES = {
     "wrong": "written with the checks",
     "aside": "written after them",
     "held": "kept aside, in another hand",
+    "zeros": "of arrays of zeros",
 }
 TIMED = ("sgemm", "sgemm_wide", "sgemm_dib_tiled", "csc")
 SHAPE = 256, 64, 256

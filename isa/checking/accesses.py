@@ -4,7 +4,7 @@ Two accesses of different work-items to the same bytes, one of them a write, rac
 a workgroup a barrier between them; between workgroups a release by the first one's workgroup and an acquire by the
 second one's. Lanes of a wavefront go together, so that the order of their instructions orders them. An atomic, or a
 load past L1, releases and acquires for its workgroup, and races with none of its kind. To write what is there already
-is no race.
+is no race, unless several lanes read it, change it and write it back at once (`updates.py` decides which).
 """
 
 from gpusim.base.jit import ctz, jit, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64, st_u8
@@ -25,6 +25,7 @@ from isa.checking.state import (
     PRIVATE,
     RACE_LANES,
     RACE_READ_AFTER,
+    RACE_UPDATES,
     RACE_WRITE_AFTER,
     RACE_WRITES,
     S_READ,
@@ -118,6 +119,10 @@ def watch_write(check: Check, shadow, me, what, touched, synchronises, address, 
                 differs = ld_u32(data, writer & (LANES - 1)) != ld_u32(data, me & (LANES - 1))
             if differs:
                 note(check, RACE_LANES, pc, pc, me, writer & WHO_MASK, address, space)
+            elif data and same and (reader >> BYTES_SHIFT) & touched and (reader ^ me) & WAVE_MASK == 0:
+                read = ld_i64(shadow, S_READ)
+                if (read >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
+                    note(check, RACE_UPDATES, pc, read & PC_MASK, me, writer & WHO_MASK, address, space)
         elif not same and _collides(check, me, epoch, writer, written):
             note(check, RACE_WRITES, pc, written & PC_MASK, me, writer & WHO_MASK, address, space)
     if synchronises and space == MEMORY and writer & SYNCHRONISES:

@@ -22,6 +22,7 @@ from isa.checking.state import (
     ORIGIN_REGISTER,
     RACE_LANES,
     RACE_READ_AFTER,
+    RACE_UPDATES,
     RACE_WRITE_AFTER,
     RACE_WRITES,
     SHARED,
@@ -30,6 +31,7 @@ from isa.checking.state import (
     UNWRITTEN_STORE,
     WAVE_SHIFT,
 )
+from isa.checking.updates import writes_back
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import FunctionalContext
 from isa.execution.faults import ExecutionFault
@@ -38,7 +40,7 @@ from isa.object.line_table import SourceLine
 RACE, UNWRITTEN, BARRIER, ALIGNMENT, FAULT = "race", "unwritten", "barrier", "misaligned", "fault"
 KINDS = (RACE, UNWRITTEN, BARRIER, ALIGNMENT, FAULT)
 _KIND = {
-    **dict.fromkeys((RACE_WRITES, RACE_READ_AFTER, RACE_WRITE_AFTER, RACE_LANES), RACE),
+    **dict.fromkeys((RACE_WRITES, RACE_READ_AFTER, RACE_WRITE_AFTER, RACE_LANES, RACE_UPDATES), RACE),
     **dict.fromkeys((UNWRITTEN_ADDRESS, UNWRITTEN_CONTROL, UNWRITTEN_STORE), UNWRITTEN),
     **dict.fromkeys((BARRIER_DIVERGENT, BARRIER_MISSED), BARRIER),
     MISALIGNED: ALIGNMENT,
@@ -73,7 +75,9 @@ class CheckFinding:
 
 def collect_findings(noted: np.ndarray, context: FunctionalContext, fault: ExecutionFault | None) -> list[CheckFinding]:
     """Return what was noted, in the order in which it was first seen; a fault that ended the launch is the last."""
-    findings = [_finding([int(word) for word in row], context) for row in noted]
+    rows = [[int(word) for word in row] for row in noted]
+    seen = {row[F_PC] for row in rows if row[F_KIND] == RACE_LANES}  # seen to differ: no other proof is needed
+    findings = [_finding(row, context) for row in rows if row[F_KIND] != RACE_UPDATES or _is_update(row, seen, context)]
     if fault is not None:
         kernel, address = fault.kernel, fault.program_counter
         findings.append(
@@ -82,6 +86,11 @@ def collect_findings(noted: np.ndarray, context: FunctionalContext, fault: Execu
             )
         )
     return findings
+
+
+def _is_update(row: list[int], seen: set[int], context: FunctionalContext) -> bool:
+    store, load = row[F_PC], row[F_OTHER_PC]
+    return store not in seen and writes_back(context.instructions, store, load)
 
 
 def _finding(row: list[int], context: FunctionalContext) -> CheckFinding:
@@ -132,6 +141,11 @@ def _race(kind: int, row: list[int], context: FunctionalContext, where: str) -> 
     other = _item(row[F_OTHER], context) if row[F_OTHER] >= 0 else "another wavefront"
     if kind == RACE_LANES:
         return f"{here}: two lanes write different values to {where} at once; {who} and {other}"
+    if kind == RACE_UPDATES:
+        return (
+            f"{here}: two lanes change {where}, which they read at {there}, and write it back at once: one update is"
+            f" lost, though both are the same in this run; {who} and {other}"
+        )
     did = {RACE_WRITES: ("writes", "wrote"), RACE_READ_AFTER: ("reads", "wrote"), RACE_WRITE_AFTER: ("writes", "read")}
     now, before = did[kind]
     same = (row[F_OTHER] >= 0 and row[F_WHO] >> GROUP_SHIFT == row[F_OTHER] >> GROUP_SHIFT) or row[F_OTHER] < 0

@@ -10,13 +10,14 @@ from gpusim.base.jit import Field, State, i16, i32, record_at, record_type
     RACE_READ_AFTER,
     RACE_WRITE_AFTER,
     RACE_LANES,
+    RACE_UPDATES,
     UNWRITTEN_ADDRESS,
     UNWRITTEN_CONTROL,
     UNWRITTEN_STORE,
     BARRIER_DIVERGENT,
     BARRIER_MISSED,
     MISALIGNED,
-) = range(10)
+) = range(11)
 
 MEMORY, SHARED, PRIVATE = range(3)  # where an access goes
 

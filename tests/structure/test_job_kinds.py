@@ -9,7 +9,7 @@ from gpusim.base.extensions import job_kinds
 
 ROOT = Path(__file__).parents[2]
 # a sweep's file says of what it is by one of three keys, each with paths of its own: a table in study/sweep/tasks.py
-PLACES = ("gpusim/results", "gpusim/cli", "gpusim/study/compare", "gpusim/study/sweep/costs.py")
+PLACES = ("gpusim/results", "gpusim/cli", "gpusim/study/compare", "gpusim/study/sweep/costs.py", "gpusim/lab/checks")
 KINDS = {"run", *job_kinds()}  # as results name them: the kinds that `gpusim run` has are one
 
 

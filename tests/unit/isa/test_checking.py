@@ -65,16 +65,17 @@ def code(source: str, architecture: str) -> dict[str, Kernel]:
 @cache
 def of_kernel(source: str, kernel: str, architecture: str = "gfx803") -> list[CheckFinding]:
     device = Device(1 << 26)
-    device.put("in", np.zeros(8 * ITEMS, np.int32) if kernel in COUNTERS else np.arange(8 * ITEMS, dtype=np.int32) % 97)
+    zeros = kernel in COUNTERS or source == "zeros"
+    device.put("in", np.zeros(8 * ITEMS, np.int32) if zeros else np.arange(8 * ITEMS, dtype=np.int32) % 97)
     device.put("out", np.zeros(8 * ITEMS, np.int32))
     held = code(source, architecture)[kernel]
     return findings(device.launch(held, ITEMS, GROUP, "out", "in", np.int32(TURNS)))
 
 
-SOURCES = ("wrong", "aside", "held")
+SOURCES = ("wrong", "aside", "held", "zeros")
 SEEDED = [(source, kernel) for source in SOURCES for kernel in marked(source)]
 RIGHT = [("right", name) for name in code("right", "gfx803")]
-RIGHT += [("held", name) for name in code("held", "gfx803") if name.startswith("ok_")]
+RIGHT += [(source, name) for source in ("held", "zeros") for name in code(source, "gfx803") if name.startswith("ok_")]
 EACH_ARCHITECTURE = pytest.mark.parametrize("architecture", ["gfx803", "gfx906"])
 # seeded faults that a check does not find, and why (docs/how-to/check.md)
 MISSED = {"hand_over_without_order": "clang makes volatile loads ones past L1, which count as ordering"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from gpusim.base.children import ProcessPool
 from gpusim.base.errors import GpusimError
@@ -34,51 +35,72 @@ CYCLES, CPU, MEMORY = "kernel.cycles", "simulator.cpu_s", "simulator.peak_memory
 class CheckedCase:
     """A shipped run that is both estimated and simulated."""
 
-    kind: str
-    """Command: `exec`, `net` or `run`."""
     name: str
     """Name of the shipped configuration."""
     sets: tuple[str, ...] = ()
     """Values of `--set`."""
-    gpu: str = "mi6"
-    """GPU of a network's run."""
-    train: bool = False
-    """Train the network; otherwise inference."""
+    command: ClassVar[str] = "run"
 
     @property
     def what(self) -> str:
         """The command that makes it."""
-        more = [f"--set {text}" for text in self.sets]
-        if self.kind == "net":
-            more += [f"--gpu {self.gpu}", "--phase train"][: 1 + self.train]
-        return " ".join([self.kind, self.name, *more])
+        return " ".join([self.command, self.name, *self.options()])
+
+    def options(self) -> list[str]:
+        """Return the command's options."""
+        return [f"--set {text}" for text in self.sets]
 
     def job(self) -> Job:
         """Make the job."""
-        if self.kind == "net":
-            network, settings = load_network(self.name), load_settings(opened(self.gpu, GPU_FOLDER), self.sets)
-            wanted = NetworkRunRequest(1, self.train, data="synthetic", verify=False)
-            return NetworkJob(network, settings, wanted)
-        if self.kind == "exec":
-            config, path = load_exec(opened(self.name, EXAMPLE_FOLDER), self.sets)
-            return ExecJob(config, path, Reporter(quiet=True))
         return make_run_job(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
+
+
+@dataclass(frozen=True)
+class CheckedKernel(CheckedCase):
+    """A shipped kernel that is both estimated and simulated."""
+
+    command = "exec"
+
+    def job(self) -> Job:
+        """Make the job."""
+        config, path = load_exec(opened(self.name, EXAMPLE_FOLDER), self.sets)
+        return ExecJob(config, path, Reporter(quiet=True))
+
+
+@dataclass(frozen=True)
+class CheckedNetwork(CheckedCase):
+    """A shipped network that is both estimated and simulated."""
+
+    gpu: str = "mi6"
+    """GPU of the run."""
+    train: bool = False
+    """Train the network; otherwise inference."""
+    command = "net"
+
+    def options(self) -> list[str]:
+        """Return the command's options."""
+        return [*super().options(), f"--gpu {self.gpu}", *(["--phase train"] if self.train else [])]
+
+    def job(self) -> Job:
+        """Make the job."""
+        network, settings = load_network(self.name), load_settings(opened(self.gpu, GPU_FOLDER), self.sets)
+        return NetworkJob(network, settings, NetworkRunRequest(1, self.train, data="synthetic", verify=False))
 
 
 def _runs() -> Iterator[CheckedCase]:
     for layer in ("layerC", "layerB", "layerA"):
         for engine in ("off", "on"):
-            yield CheckedCase("run", layer, (f"run.engine={engine}",))
+            yield CheckedCase(layer, (f"run.engine={engine}",))
     for sparse in ("sgemm_dib_registers", "software", "csc"):
-        yield CheckedCase("run", "layerC", ("run.engine=on", f"kernels.sparse={sparse}"))
-    yield CheckedCase("run", "layerC", ("run.engine=off", "kernels.dense=mmm_local"))
-    yield CheckedCase("run", "layerC", ("run.engine=off", "workload.batch=4"))
+        yield CheckedCase("layerC", ("run.engine=on", f"kernels.sparse={sparse}"))
+    yield CheckedCase("layerC", ("run.engine=off", "kernels.dense=mmm_local"))
+    yield CheckedCase("layerC", ("run.engine=off", "workload.batch=4"))
     for engine in ("off", "on"):
-        yield CheckedCase("run", "layerC", (f"run.engine={engine}", "gpu=r9nano"))
-    yield CheckedCase("exec", "vector_add")
-    yield CheckedCase("net", "lenet")
-    yield CheckedCase("net", "lenet", train=True)
-    yield CheckedCase("net", "cifarnet", gpu="r9nano")
+        yield CheckedCase("layerC", (f"run.engine={engine}", "gpu=r9nano"))
+    yield CheckedKernel("vector_add")
+    yield CheckedNetwork("lenet")
+    yield CheckedNetwork("lenet", train=True)
+    yield CheckedNetwork("cifarnet", gpu="r9nano")
 
 
 CASES = tuple(_runs())
