@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -99,6 +99,13 @@ class Reporter:
                 self.stream.flush()
         except OSError:
             self.quiet = True
+
+    def say_if_quiet(self, text: str) -> None:
+        """Write a line only if quiet: why the exit code is not 0, which others have seen in what was printed."""
+        if self.quiet:
+            with suppress(OSError):
+                self.stream.write(f"{visible(text)}\n")
+                self.stream.flush()
 
     def say_once(self, text: str) -> None:
         """Write a line, unless quiet or written before by anyone in this process."""

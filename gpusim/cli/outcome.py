@@ -18,7 +18,7 @@ from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.results.live.view import live_view
-from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, get_stop_reason
+from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, describe_problems, exit_code, get_stop_reason
 from gpusim.results.report import terminal
 from gpusim.results.report.document import as_json, document
 from gpusim.results.store.project import store_to_write
@@ -190,7 +190,9 @@ def _run(
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
                 raise
-            reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
+            problem_line = f"{OUT_OF_TIME}: nothing was simulated"
+            reporter.say_if_quiet(f"gpusim: {asked.work.title}: {problem_line}")
+            reporter.say(problem_line)
             return EXIT_NOT_AS_EXPECTED
         code, variants = exit_code(records), [variant.name for variant in job.variants]
         if request.ended is not None:
@@ -252,6 +254,8 @@ def _write(
     else:
         for finding in result.get("findings") or ():  # of a program under watch: the errors that it was run for
             print(finding["text"], file=sys.stderr)
+        for line in describe_problems(records):
+            Reporter(quiet=True).say_if_quiet(f"gpusim: {asked.work.title}: {line}")
 
 
 def _show(request: JobRequest, result: Mapping[str, Any], out: TextIO, wanted: terminal.PrintOptions) -> None:

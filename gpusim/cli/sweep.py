@@ -182,6 +182,8 @@ def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOpt
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the same command goes on")
         return EXIT_INTERRUPTED
+    if some_failed:
+        reporter.say_if_quiet(f"gpusim: sweep {sweep.number} in {store}: some of its {progress.points} points failed")
     return EXIT_SOME_FAILED if some_failed else 0
 
 

@@ -112,6 +112,16 @@ def test_nan_is_compared_and_named(execution: Path, capfd) -> None:  # type: ign
     assert "arguments.c.fill: nan is not allowed: must be a whole number" in capfd.readouterr().err
 
 
+def test_a_wrong_result_is_one_line_where_all_else_is_quiet(execution: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    assert (
+        invoke(["exec", "k.yaml", *UNTIMED, "--quiet", "--set", "arguments.c.expected=1", "--json", "wrong.json"]) == 1
+    )
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith("gpusim: vector_add: the result is WRONG: error 2, allowed is")
+
+
 def test_an_array_of_other_elements_is_refused(execution: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     np.save("a.npy", np.ones(100, np.float64))
     assert invoke(["exec", "k.yaml", *UNTIMED]) == 2

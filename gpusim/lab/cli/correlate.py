@@ -163,6 +163,7 @@ def _again(
     options: JobCommandOptions,
 ) -> int:
     """Show and draw what an earlier run has written; returns the exit code that it had."""
+    from gpusim.base.progress import Reporter
     from gpusim.lab.silicon.cost import no_measurement
     from gpusim.lab.silicon.job import fit_launch_overheads
     from gpusim.lab.silicon.report import SkippedPoint, document
@@ -190,6 +191,7 @@ def _again(
         _show(table, result, sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout, asked.markdown)
     if not earlier.partial:
         return 0
+    Reporter(options.quiet).say_if_quiet(f"gpusim: {asked.earlier}: {earlier.stopped_by}: the results are partial")
     return EXIT_INTERRUPTED if earlier.stopped_by in ("", INTERRUPTED) else EXIT_NOT_AS_EXPECTED
 
 

@@ -229,6 +229,8 @@ def _run(
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the same command goes on")
         return EXIT_INTERRUPTED
+    for key, error in ran.errors.items():
+        reporter.say_if_quiet(f"gpusim: {key}: {error}")
     return EXIT_SOME_FAILED if ran.errors else 0
 
 

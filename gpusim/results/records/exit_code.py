@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.formats import DIGITS_4
 from gpusim.base.interrupt import INTERRUPTED
 from gpusim.results.records.record import RunRecord
 
@@ -12,6 +13,19 @@ EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycl
 def get_stop_reason(records: Sequence[RunRecord]) -> str:
     """Return why the run is partial; empty where it is complete."""
     return next((record.stopped_by for record in records if record.partial), "")
+
+
+def describe_problems(records: Sequence[RunRecord]) -> list[str]:
+    """Describe why a run's exit code is not 0, a line for each variant whose result is wrong and for an early stop."""
+    lines = []
+    for record in records:
+        verified = record.verification
+        if verified is not None and not verified.passed:
+            variant = f"{record.variant}: " if record.variant else ""
+            error, bound = DIGITS_4(verified.max_error), DIGITS_4(verified.bound)
+            lines.append(f"{variant}the result is WRONG: error {error}, allowed is {bound}")
+    stopped = get_stop_reason(records)
+    return [*lines, f"{stopped}: the results are partial"] if stopped else lines
 
 
 def exit_code(records: Sequence[RunRecord]) -> int:

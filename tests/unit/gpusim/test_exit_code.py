@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpusim.base.interrupt import INTERRUPTED
-from gpusim.results.records.exit_code import exit_code, get_stop_reason
+from gpusim.results.records.exit_code import describe_problems, exit_code, get_stop_reason
 from gpusim.results.records.record import RunRecord, VerificationFacts
 
 RUN = RunRecord(False, "k", [])
@@ -38,3 +38,13 @@ def test_exit_codes(records: list[RunRecord], code: int) -> None:
 def test_the_first_run_that_stopped_says_why() -> None:
     assert get_stop_reason([RUN, run(partial=True, stopped_by="a"), run(partial=True, stopped_by="b")]) == "a"
     assert get_stop_reason([RUN]) == ""
+
+
+def test_every_reason_for_an_exit_code_is_a_line() -> None:
+    wrong = VerificationFacts(False, 0.25, 1.5e-12)
+    assert describe_problems([RUN, run(verification=RIGHT)]) == []
+    assert describe_problems([run(verification=wrong), run(variant="sparse", verification=wrong)]) == [
+        "the result is WRONG: error 0.25, allowed is 1.5e-12",
+        "sparse: the result is WRONG: error 0.25, allowed is 1.5e-12",
+    ]
+    assert describe_problems([run(partial=True, stopped_by="out of time")]) == ["out of time: the results are partial"]
