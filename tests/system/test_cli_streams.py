@@ -119,7 +119,7 @@ def test_a_wrong_result_is_one_line_where_all_else_is_quiet(execution: Path, cap
     captured = capfd.readouterr()
     assert captured.out == ""
     (line,) = captured.err.splitlines()
-    assert line.startswith("gpusim: vector_add: the result is WRONG: error 2, allowed is")
+    assert line.startswith("gpusim: k: the result is WRONG: error 2, allowed is")
 
 
 def test_an_array_of_other_elements_is_refused(execution: Path, capfd) -> None:  # type: ignore[no-untyped-def]
