@@ -113,7 +113,7 @@ class _CirculantLayer(WeightedLayer):
 
     def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
         rows, windows = self.gemm(layer.inputs).m, self.windows(layer.input_shape)
-        shape = layer.input_shape, rows, self.block, self.flow, self.lanes, windows
+        shape = self.vectors(layer), rows, self.block, self.flow, self.lanes, windows
         if layer.what is Pass.BACKWARD_WEIGHTS:
             return (PrimitiveUse(BlockCirculantBackwardWeights(*shape)),)
         forward, data = BlockCirculantForward(*shape, bias=self.bias), BlockCirculantBackwardData(*shape)
@@ -130,6 +130,7 @@ class BlockCirculantLayer(_CirculantLayer, FullyConnectedLayer):
 
     NAME: ClassVar = "block_circulant"
     HALF: ClassVar = False
+    SHARES: ClassVar = False
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         self.checked(self.gemm(inputs))
@@ -155,6 +156,6 @@ class BlockCirculantConvolution(_CirculantLayer, ConvolutionLayer):
 def circulant(kind: LayerKind, block: int) -> LayerKind | None:
     """Return the kind of a dense layer with circulant blocks; None for layers without weights."""
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
-    if type(kind) is FullyConnectedLayer:
+    if isinstance(kind, FullyConnectedLayer) and kind.is_plain:
         return BlockCirculantLayer(block=block, **values)
     return BlockCirculantConvolution(block=block, **values) if type(kind) is ConvolutionLayer else None

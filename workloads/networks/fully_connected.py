@@ -27,6 +27,7 @@ class FullyConnectedLayer(WeightedLayer):
 
     NAME: ClassVar = "fully_connected"
     HALF: ClassVar[bool] = True  # whether there are kernels for weights of float16
+    SHARES: ClassVar[bool] = True  # whether it can use another layer's weights
 
     outputs: int = param(..., "values of the output", "the network", ge=1, le=MAX_OUTPUTS)
     bias: bool = param(True, "a value for each output is added", "the usual one")
@@ -39,6 +40,8 @@ class FullyConnectedLayer(WeightedLayer):
     def _has_kernels(self) -> Self:
         if self.weights != "float32" and not self.HALF:
             raise ValueError(f"weights = {self.weights} is not allowed: its kernels read float32 alone")
+        if self.shares and not self.SHARES:
+            raise ValueError(f"shares = {self.shares} is not allowed: a matrix of blocks has weights of its own")
         return self
 
     @property
@@ -69,14 +72,21 @@ class FullyConnectedLayer(WeightedLayer):
     def shared(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
         return self._parameters(inputs) if self.shares else {}
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its matrix could be one of blocks: dense, of float32, and its own."""
+        return type(self) is FullyConnectedLayer and self.weights == "float32" and not self.shares
+
+    def vectors(self, layer: LayerPass) -> Shape:
+        shape = layer.input_shape
+        return (prod(shape[:-1]), shape[-1]) if self.each else shape  # every position counts as an image
+
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
         values = self.values(inputs)
         return Gemm(self.outputs, values, elements(inputs[0]) // values, wider=True)
 
     def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
-        shape, by = layer.input_shape, layer.settings.multiplier
-        if self.each:  # every position counts as an image
-            shape = (prod(shape[:-1]), shape[-1])
+        shape, by = self.vectors(layer), layer.settings.multiplier
         if layer.is_forward:
             half = self.weights == "float16"
             forward = FullyConnectedForward(shape, self.outputs, bias=self.bias, half=half, by=by)

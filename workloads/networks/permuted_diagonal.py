@@ -21,6 +21,7 @@ class PermutedDiagonalLayer(FullyConnectedLayer):
 
     NAME: ClassVar = "permuted_diagonal"
     HALF: ClassVar = False
+    SHARES: ClassVar = False
 
     block: int = param(..., f"rows of a block: {', '.join(map(str, BLOCKS))}", "Dong 2020, section 8.1")
 
@@ -43,7 +44,7 @@ class PermutedDiagonalLayer(FullyConnectedLayer):
         return weight[1]
 
     def primitives(self, layer: LayerPass) -> tuple[PrimitiveUse, ...]:
-        shape = layer.input_shape, self.outputs, self.block
+        shape = self.vectors(layer), self.outputs, self.block
         if layer.what is Pass.BACKWARD_WEIGHTS:
             return (PrimitiveUse(PermutedDiagonalBackwardWeights(*shape)),)
         forward, data = PermutedDiagonalForward(*shape, bias=self.bias), PermutedDiagonalBackwardData(*shape)
@@ -55,4 +56,5 @@ class PermutedDiagonalLayer(FullyConnectedLayer):
 def permuted_diagonal(kind: LayerKind, block: int) -> LayerKind | None:
     """Return the kind of a dense layer with permuted diagonal blocks; None for others than fully connected ones."""
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
-    return PermutedDiagonalLayer(block=block, **values) if type(kind) is FullyConnectedLayer else None
+    plain = isinstance(kind, FullyConnectedLayer) and kind.is_plain
+    return PermutedDiagonalLayer(block=block, **values) if plain else None

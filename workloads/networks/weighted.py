@@ -30,6 +30,10 @@ class WeightedLayer(LayerKind):
     @abstractmethod
     def gemm(self, inputs: Sequence[Shape]) -> Gemm: ...
 
+    def vectors(self, layer: "LayerPass") -> Shape:
+        """Return the shape of what the weights are applied to, with the batch first."""
+        return layer.input_shape
+
     def forward(self, training: bool) -> PassSpec:
         return PassSpec(Pass.FORWARD, ("x", "weight", "bias") if self.bias else ("x", "weight"), ("y",))
 

@@ -121,7 +121,12 @@ def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: li
         make, allowed = _KINDS[asked.matrix]
         made = make(kind, asked.block)
         where = f"block_circulant.layers: {network.name}: layer '{layer.name}'"
-        if made is None and named:
+        if why := _shares(layer, network):
+            if named:
+                raise UserError(f"{where}: {why}: a matrix of blocks has weights of its own")
+            remarks.append(f"{layer.name} stays dense: {why}")
+            made = None
+        elif made is None and named:
             raise UserError(f"{where}: {layer.kind_name} has no matrix of such blocks; allowed: {allowed}")
         if made is not None:
             try:
@@ -136,6 +141,14 @@ def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: li
         ways = {name: value for name in ("flow", "lanes") if (value := getattr(asked, name)) is not None}
         kind = kind.model_copy(update=ways)
     return replace(layer, kind=kind)
+
+
+def _shares(layer: Layer, network: Network) -> str:
+    """Describe with which layer a layer has weights in common; empty for weights of its own alone."""
+    if layer.kind.shared_with:
+        return f"it uses the weights of '{layer.kind.shared_with}'"
+    user = next((one.name for one in network.layers if one.kind.shared_with == layer.name), "")
+    return f"'{user}' uses its weights" if user else ""
 
 
 def _is_asked(layer: Layer, asked: BlockCirculantSpec) -> bool:

@@ -7,6 +7,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec
 from gpusim.jobs.networks.settings import make_layers_circulant
 from gpusim.jobs.networks.storage import Storage, network_plan
+from tests.support.network_runs import run_job
 from tests.unit.workloads.test_primitives import GPU
 from workloads.networks.kind import IterationSettings
 from workloads.networks.schedule import inference
@@ -85,3 +86,36 @@ def test_a_workgroup_without_room_in_the_lds_is_refused_by_its_layer() -> None:
     said = r"layer 'fc' \(forward\): flow fused with block 64: a workgroup of 528 work-items needs 8448 bytes of LDS; a"
     with pytest.raises(UserError, match=said):
         storage.operators(schedule.steps[0], GPU._replace(lds_bytes=8192), IterationSettings())
+
+
+EACH = {"kind": "fully_connected", "outputs": 32, "each": True}
+KINDS_OF_BLOCKS = [
+    {"kind": "permuted_diagonal"},
+    *({"kind": "block_circulant", "flow": flow} for flow in ("baseline", "o2_sum", "fused")),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_BLOCKS, ids=lambda kind: kind.get("flow", kind["kind"]))
+def test_blocks_are_multiplied_at_every_position(kind: dict) -> None:
+    layers = [{**EACH, "name": name, "block": 16, **kind} for name in ("one", "two")]
+    (record,) = run_job({"name": "t", "input": [3, 16], "layers": layers}, train=True, batch=2).records
+    assert [part.name for part in record.parts if part.verification is None or not part.verification.passed] == []
+
+
+def test_layers_with_weights_in_common_stay_dense() -> None:
+    layers = [{**EACH, "name": "one"}, {**EACH, "name": "two", "shares": "one"}, {**EACH, "name": "three"}]
+    network = load_network({"name": "t", "input": [3, 32], "layers": layers})
+    for matrix in ("circulant", "permuted_diagonal"):
+        made = make_layers_circulant(network, BlockCirculantSpec.model_validate({"block": 16, "matrix": matrix}))
+        assert [layer.kind_name == "fully_connected" for layer in made.layers] == [True, True, False]
+        assert made.remarks[-2:] == (
+            "one stays dense: 'two' uses its weights",
+            "two stays dense: it uses the weights of 'one'",
+        )
+        for name, why in (("one", "'two' uses its weights"), ("two", "it uses the weights of 'one'")):
+            asked = BlockCirculantSpec.model_validate({"block": 16, "matrix": matrix, "layers": [name]})
+            with pytest.raises(UserError, match=f"layer '{name}': {why}: a matrix of blocks has weights of its own"):
+                make_layers_circulant(network, asked)
+    layers[1] |= {"kind": "block_circulant", "block": 16}
+    with pytest.raises(UserError, match="shares = one is not allowed: a matrix of blocks has weights of its own"):
+        load_network({"name": "t", "input": [3, 32], "layers": layers})
