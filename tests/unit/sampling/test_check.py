@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, select_cases
+from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, find_main_launch, product, select_cases
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, one_line, policy, read_outcomes, renewed
 from gpusim.lab.checks.sampling.views import MANY_ROUNDS, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
@@ -118,3 +119,11 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UserError, match=f"{name}: {said}"):
             check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
+
+
+def test_the_launch_that_multiplies_is_measured_where_parts_are_added_up() -> None:
+    chosen = product("mi6", 64, 64, 4096)
+    assert chosen.launch.kernel.name.startswith("sgemm") and chosen.before == ()
+    launches = [SimpleNamespace(kernel=SimpleNamespace(name=name)) for name in ("transpose", "sgemm_nn", "sum_parts")]
+    assert find_main_launch(launches) == 1  # type: ignore[arg-type]
+    assert find_main_launch(launches[:2]) == 1  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from gpusim.jobs.running.operators import gpu_facts
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
+from isa.launch import Launch
 from workloads.operators.activation import ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormTraining
@@ -29,11 +30,14 @@ DENSE = "sgemm"  # the fastest dense kernel of large products
 FEW = "few rounds"  # the kind of products with few tiles and a long sum, as gradients of weights are
 
 
-def product(
-    gpu: str, m: int, n: int, k: int, sparsity: float = 0.0, sparse: str = "", number: int = -1
-) -> SamplingLaunch:
-    """Prepare a matrix product's launch of that number; sparse: the kernel that takes the sparse operand, '': the dense
-    one.
+def find_main_launch(launches: Sequence[Launch]) -> int:
+    """Return the number of the launch that multiplies: the last but for the sum of parts along a long depth."""
+    return max(number for number, launch in enumerate(launches) if not launch.kernel.name.startswith("sum_parts"))
+
+
+def product(gpu: str, m: int, n: int, k: int, sparsity: float = 0.0, sparse: str = "") -> SamplingLaunch:
+    """Prepare the launch of a matrix product that multiplies; sparse: the kernel that takes the sparse operand, '': the
+    dense one.
     """
     config = load_run(
         {
@@ -46,14 +50,17 @@ def product(
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
     operator = job.operator(sparse or DENSE)
     engine = job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None
+    number = find_main_launch(operator.launches)
     return SamplingLaunch(operator.launches[number], job.gpu, engine, tuple(operator.launches[:number]))
 
 
-def _primitive(primitive: Primitive, gpu: str, number: int) -> SamplingLaunch:
-    """Prepare a primitive's launch of that number over random operands."""
+def _primitive(primitive: Primitive, gpu: str, number: int | None) -> SamplingLaunch:
+    """Prepare a primitive's launch of that number, None: the one that multiplies, over random operands."""
     spec = load_gpu(gpu)
     memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
     operator = build(primitive, memory, gpu_facts(spec), seed=1)
+    if number is None:
+        number = find_main_launch(operator.launches)
     return SamplingLaunch(operator.launches[number], spec, before=tuple(operator.launches[:number]))
 
 
@@ -114,15 +121,15 @@ _MAX = Pooling("max", (3, 3), (2, 2))
 _CONVOLUTION = Convolution((256, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
 
 
-def _dense_cases(gpu: str, kind: str, sizes: Sequence[tuple[str, int, int, int]], number: int) -> list[SamplingCase]:
+def _dense_cases(gpu: str, kind: str, sizes: Sequence[tuple[str, int, int, int]]) -> list[SamplingCase]:
     return [
-        SamplingCase(f"{gpu} {name}", kind, f"{m} x {n} x {k}", partial(product, gpu, m, n, k, number=number))
+        SamplingCase(f"{gpu} {name}", kind, f"{m} x {n} x {k}", partial(product, gpu, m, n, k))
         for name, m, n, k in sizes
     ]
 
 
 def _cases(gpu: str) -> list[SamplingCase]:
-    made = _dense_cases(gpu, "dense product", _DENSE, -1)
+    made = _dense_cases(gpu, "dense product", _DENSE)
     for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("software", "sparse, software")):
         made += [
             SamplingCase(
@@ -133,14 +140,14 @@ def _cases(gpu: str) -> list[SamplingCase]:
             )
             for name, m, n, k, zeros in _SPARSE
         ]
-    primitives: tuple[tuple[str, str, Callable[[], Primitive], int], ...] = (
+    primitives: tuple[tuple[str, str, Callable[[], Primitive], int | None], ...] = (
         (
             "im2col",
             "im2col",
             lambda: Im2colForward(Convolution((1, 64, 448, 448), 64, (3, 3), padding=(1, 1, 1, 1))),
             0,
         ),
-        ("implicit convolution", "convolution", lambda: ImplicitForward(_CONVOLUTION), -1),
+        ("implicit convolution", "convolution", lambda: ImplicitForward(_CONVOLUTION), None),
         ("relu", "element-wise", lambda: ActivationForward("relu", _LARGE), 0),
         ("add", "element-wise", lambda: Add(_LARGE), 0),
         ("bias", "element-wise", lambda: BiasForward(_LARGE), 0),
@@ -169,7 +176,7 @@ def _cases(gpu: str) -> list[SamplingCase]:
             ("lds_links", "irregular", 1 << 22),
         )
     ]
-    return made + _dense_cases(gpu, FEW, _FEW, 0) + uneven_cases(gpu)
+    return made + _dense_cases(gpu, FEW, _FEW) + uneven_cases(gpu)
 
 
 GPUS = ("mi6", "r9nano")
