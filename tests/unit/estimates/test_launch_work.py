@@ -1,6 +1,7 @@
 """Is what a launch asks for counted as executing all of it counts, and do bounds stay below simulated cycles?"""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from gpusim.jobs.estimates import launch_work as module
 from gpusim.jobs.estimates.bounds import bounds
 from gpusim.jobs.estimates.fitted import load_fitted
-from gpusim.jobs.estimates.launch_work import launch_work
+from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
 from gpusim.jobs.estimates.launches import LaunchDemand, moved_bytes
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import occupancy
@@ -41,6 +42,21 @@ PRIMITIVES: Sequence[Primitive] = (
 
 def operator(primitive: Primitive) -> TensorOperator:
     return build(primitive, DeviceMemory(1 << 24), GpuFacts(GPU.cus, GPU.cu.lds_kib << 10))
+
+
+@pytest.mark.parametrize(("groups", "waves"), [(1, 1), (5, 3), (64, 4), (65, 1), (200, 6), (512, 16)])
+def test_the_simd_with_most_wavefronts_bounds_a_launch(groups: int, waves: int) -> None:
+    """Workgroups go to compute units by turns, and a unit's wavefronts to its SIMDs."""
+    cycles = 1000.0  # of a wavefront
+    taken = np.zeros((GPU.cus, 4))
+    for group in range(groups):
+        for _ in range(waves):
+            unit = taken[group % GPU.cus]
+            unit[np.argmin(unit)] += cycles
+    counts = {one.name: 0.0 for one in fields(LaunchWork)}
+    counts |= {"workgroups": groups, "wavefronts": waves, "valu_cycles": cycles * groups * waves, "code_lines": 1.0}
+    found = bounds(LaunchDemand(work=LaunchWork(**counts), read_bytes=0.0, written_bytes=0.0, resident=1), GPU)
+    assert found.least["valu"] == pytest.approx(taken.max())
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES, ids=lambda one: one.name)

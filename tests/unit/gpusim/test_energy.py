@@ -107,6 +107,19 @@ def test_a_bank_s_refresh_is_a_part_of_all_banks() -> None:
     assert by_bank == pytest.approx(whole / 8)  # pairs of 16 banks
 
 
+# pseudo channels of a channel, by JEDEC's standards: each refreshes its own half of the rows by its own command
+PSEUDO_CHANNELS = {"gddr5": 1, "ddr4": 1, "hbm1": 1, "hbm2": 2, "hbm3": 2}
+
+
+@pytest.mark.parametrize("standard", PSEUDO_CHANNELS)
+def test_all_banks_are_refreshed_once_in_each_interval_whatever_the_commands(standard: str) -> None:
+    """Eight channels for a thousand intervals: the energy of eight thousand refreshes of all banks."""
+    spec = EnergySpec(dram=DramEnergySpec(refresh_pj=1e6))
+    commands = 8 * 1000 * PSEUDO_CHANNELS[standard]
+    found = energy_of(EnergyModel.of(spec, gpu(standard)), facts(dram={"refreshes": commands}))
+    assert found["dram_refresh_uj"] == pytest.approx(8 * 1000 * 1.0)
+
+
 def test_sram_by_hand() -> None:
     spec = SIXTEEN_CHANNELS
     model = EnergyModel.of(AT_45_NM, spec, EngineSpec(sib_kib=512, prefetch_buffer_kib=512, compaction_units=16))

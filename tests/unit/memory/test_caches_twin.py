@@ -66,6 +66,7 @@ class ReferenceMemory:
         self.traffic = {"read": 0, "write": 0}
         self.written: list[int] = []  # masks of what went to DRAM
         self.through = 0
+        self.requests = {"reads": 0, "writes": 0, "atomics": 0, "bytes_written": 0}
 
     def dram(self, kind: str, line: int, mask: int) -> None:
         self.traffic[kind] += 1
@@ -78,6 +79,8 @@ class ReferenceMemory:
     def l2(self, kind: str, line: int, mask: int) -> None:
         channel, line = self._places(line)
         found = channel.lines.holds(line)
+        self.requests[f"{kind}s"] += 1
+        self.requests["bytes_written"] += 0 if kind == "read" else mask.bit_count()
         if kind == "read":
             return channel.read(line)
         if kind == "atomic":
@@ -175,6 +178,8 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
         expected = sum(channel.counts[name] for channel in plain.channels)
         assert (name, int(m.l2[name].sum())) == (name, expected)
     assert int(m.l2.write_throughs) == plain.through
+    for name, count in plain.requests.items():
+        assert (name, int(getattr(m.l2, name))) == (name, count)
     sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
     assert plain.traffic == {"read": int(m.l2.fills), "write": int(m.l2.write_backs + m.l2.write_throughs)}
     assert lines_of(m.l1.rows, len(plain.l1.lines.sets), gpu.l1.ways) == [row.lines for row in plain.l1.lines.sets]

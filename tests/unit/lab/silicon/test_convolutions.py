@@ -230,8 +230,10 @@ def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convoluti
         *[(2, 200.0, "of two"), (4, 600.0, "of two")]
     ], "the nearest batch decides too"
     times = zip(points, (60, 80), strict=True)
-    made = [CorrelationPoint(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0), 20.0) for p, us in times]
+    made = [CorrelationPoint(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0, 6.0), 20.0) for p, us in times]
     every = next(s for s in totals(made) if s.what == "all")
+    # of an image: 6 / 2 and 6 / 4 us, independent; the mean of two has half of their root of squares
+    assert every.half_width_us == pytest.approx((3.0**2 + 1.5**2) ** 0.5 / 2)
     assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
     assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
 
