@@ -66,7 +66,7 @@ class ReferenceMemory:
         self.traffic = {"read": 0, "write": 0}
         self.written: list[int] = []  # masks of what went to DRAM
         self.through = 0
-        self.requests = {"reads": 0, "writes": 0, "atomics": 0, "bytes_written": 0}
+        self.requests = {"reads": 0, "writes": 0, "atomics": 0, "bytes_written": 0, "writes_around": 0}
 
     def dram(self, kind: str, line: int, mask: int) -> None:
         self.traffic[kind] += 1
@@ -93,6 +93,7 @@ class ReferenceMemory:
                 return self.dram("write", line, mask)
             return channel.keep(line, mask, dirty=True)
         channel.counts["hits" if found else "misses"] += 1
+        self.requests["writes_around"] += not found and not channel.allocate
         if not channel.back or not (found or channel.allocate):
             self.through += 1
             self.dram("write", line, mask)
@@ -178,7 +179,7 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
         expected = sum(channel.counts[name] for channel in plain.channels)
         assert (name, int(m.l2[name].sum())) == (name, expected)
     assert int(m.l2.write_throughs) == plain.through
-    for name, count in plain.requests.items():
+    for name, count in (plain.requests | {"reads_answered": plain.requests["reads"]}).items():
         assert (name, int(getattr(m.l2, name))) == (name, count)
     sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
     assert plain.traffic == {"read": int(m.l2.fills), "write": int(m.l2.write_backs + m.l2.write_throughs)}
