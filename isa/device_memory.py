@@ -50,6 +50,17 @@ class Allocation:
         return self.address + self.size_bytes
 
 
+def _reserved(capacity_bytes: int) -> np.ndarray:
+    """Reserve addresses for an image; pages take host memory once they are touched. Raises DeviceMemoryError."""
+    try:
+        return zeroed(capacity_bytes, huge_pages=True)
+    except (OSError, MemoryError) as error:
+        raise DeviceMemoryError(
+            f"device memory of {capacity_bytes >> 20} MiB: the host reserves no such range of addresses"
+            f" ({getattr(error, 'strerror', None) or error}); a smaller gpu.memory_mib or a higher `ulimit -v` may help"
+        ) from None
+
+
 class DeviceMemory:
     """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
 
@@ -79,7 +90,7 @@ class DeviceMemory:
             image.shape != (capacity_bytes,) or image.dtype != np.uint8 or image.ctypes.data % 4096
         ):
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
-        self.image = zeroed(capacity_bytes, huge_pages=True) if image is None else image
+        self.image = _reserved(capacity_bytes) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
         self.slack_bytes, self.architecture = slack_bytes, architecture
         self.strays: list[str] = []  # accesses that were let through, for whoever tells of them

@@ -149,6 +149,14 @@ def make_folder(place: Path, name: str) -> Path:
     return path
 
 
+def close_folders(folder: Path) -> None:
+    """Close the folders below one that another library has made, whatever the umask, to all other users."""
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # another process has removed it
+            if path.is_dir() and stat.S_IMODE(path.stat().st_mode) != FOLDER_MODE:
+                path.chmod(FOLDER_MODE)
+
+
 def _is_private(group: int) -> bool:
     """Tell whether a group is the system's or has this user alone, as the user's own group on most systems."""
     import grp

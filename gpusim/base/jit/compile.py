@@ -18,7 +18,7 @@ import numba
 from numba import types
 from numba.extending import typeof_impl
 
-from gpusim.base.jit import compile_progress, numba_hooks
+from gpusim.base.jit import cache_folders, compile_progress, numba_hooks
 from gpusim.base.jit.cache import domain_of, numba_folder
 from gpusim.base.jit.entry_points import load, save
 from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, Intrinsic, primitives, registered
@@ -40,6 +40,8 @@ def _in_cache(domain: str, make: Callable[[bool], T]) -> T:
         return make(folder is not None)
     finally:
         numba.config.CACHE_DIR = before
+        if folder is not None:
+            cache_folders.close_folders(folder)
 
 
 def _define_operations() -> list[Any]:

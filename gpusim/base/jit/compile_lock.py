@@ -5,6 +5,7 @@ The system's lock on an open file: it ends with the process that holds it, howev
 """
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -28,7 +29,8 @@ def compile_lock() -> Iterator[None]:
         if place is None:
             yield
             return
-        with open(place / "compiling.lock", "ab") as file:
+        descriptor = os.open(place / "compiling.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, cache_folders.FILE_MODE)
+        with os.fdopen(descriptor, "wb") as file:
             with suppress(OSError):
                 _lock(file.fileno())
             yield

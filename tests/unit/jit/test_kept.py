@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gpusim.base import files, progress
 from gpusim.base.jit import cache, cache_folders
+from gpusim.base.jit.compile_lock import compile_lock
 
 NAME = "timing-0/a.code"
 
@@ -63,8 +64,16 @@ def open_umask() -> Iterator[None]:
 def test_every_level_is_closed_to_others_whatever_the_umask(fresh: Path, open_umask: None) -> None:
     cache.keep(NAME, b"code")
     place = fresh / "cache"
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (place, place / "timing-0", place / NAME)]
-    assert modes == [0o700, 0o700, 0o600]
+    with compile_lock():
+        pass
+    (place / "timing-0" / "by_numba").mkdir(mode=0o775)
+    cache_folders.close_folders(place / "timing-0")
+    folders, files = (
+        (place, place / "timing-0", place / "timing-0" / "by_numba"),
+        (place / NAME, place / "compiling.lock"),
+    )
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
 @pytest.mark.parametrize("level", ["timing-0", NAME])

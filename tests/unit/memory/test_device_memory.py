@@ -1,5 +1,6 @@
 """Device memory: allocations are disjoint, guarded and checked; the image is what kernels see."""
 
+import errno
 import mmap
 from itertools import pairwise
 
@@ -133,3 +134,14 @@ def test_allocations_never_overlap_and_all_memory_comes_back(steps):
 def test_a_capacity_beyond_the_line_numbers_is_refused() -> None:
     with pytest.raises(DeviceMemoryError, match="line numbers"):
         DeviceMemory((1 << 37) - (1 << 32))
+
+
+def test_a_host_that_reserves_no_such_range_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(size_bytes: int, huge_pages: bool) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr("isa.device_memory.zeroed", refuse)
+    with pytest.raises(
+        DeviceMemoryError, match=r"device memory of 32768 MiB: .* \(Cannot allocate memory\); a smaller"
+    ):
+        DeviceMemory(32 << 30)
