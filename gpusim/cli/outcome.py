@@ -191,7 +191,7 @@ def _run(
             if interrupt.reason != OUT_OF_TIME:
                 raise
             problem_line = f"{OUT_OF_TIME}: nothing was simulated"
-            reporter.say_if_quiet(f"gpusim: {asked.work.title}: {problem_line}")
+            reporter.say_if_quiet(f"gpusim: {request.work.title}: {problem_line}")
             reporter.say(problem_line)
             return EXIT_NOT_AS_EXPECTED
         code, variants = exit_code(records), [variant.name for variant in job.variants]
@@ -255,7 +255,7 @@ def _write(
         for finding in result.get("findings") or ():  # of a program under watch: the errors that it was run for
             print(finding["text"], file=sys.stderr)
         for line in describe_problems(records):
-            Reporter(quiet=True).say_if_quiet(f"gpusim: {asked.work.title}: {line}")
+            Reporter(quiet=True).say_if_quiet(f"gpusim: {request.work.title}: {line}")
 
 
 def _show(request: JobRequest, result: Mapping[str, Any], out: TextIO, wanted: terminal.PrintOptions) -> None:

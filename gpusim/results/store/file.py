@@ -171,7 +171,7 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
             f"{path}: was written before gpusim 0.2.0 (version {schema} of the store's tables) and cannot be read: use"
             f" another store; {_UNCHANGED}"
         )
-    elif found == version() and (missing := sorted(_columns_of_version() - _columns(connection))):
+    elif schema == version() and (missing := sorted(_columns_of_version() - _columns(connection))):
         table, column = missing[0]
         whole = all(name != table for name, _ in _columns(connection))
         what = f"table {table}" if whole else f"column {column} of table {table}"
@@ -187,12 +187,18 @@ def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
     return set(connection.execute(sql).fetchall())
 
 
-@cache
 def _columns_of_version() -> frozenset[tuple[str, str]]:
     """Return the tables of this version with their columns."""
+    return _columns_made_by(tuple(scripts().values()))
+
+
+@cache
+def _columns_made_by(texts: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """Return the tables that scripts make from an empty file, with their columns."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        _migrate(connection)
+        for text in texts:
+            connection.executescript(text)
         return frozenset(_columns(connection))
     finally:
         connection.close()

@@ -40,6 +40,7 @@ class CheckedCase:
     sets: tuple[str, ...] = ()
     """Values of `--set`."""
     command: ClassVar[str] = "run"
+    """Name of the command."""
 
     @property
     def what(self) -> str:
