@@ -3,7 +3,6 @@
 What a node gives whose inputs are all stored is computed, by the package's reference operators, and then stored too.
 """
 
-import importlib
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path, PurePosixPath
@@ -99,9 +98,10 @@ class StoredTensors:
             if node is None:
                 return None
             try:
-                array = self.onnx.numpy_helper.to_array(self.constant(attributes_of(self.onnx, node)))
-            except (UnsupportedNodeError, ValueError, TypeError, AttributeError):
+                tensor = self.constant(attributes_of(self.onnx, node))
+            except UnsupportedNodeError:
                 return None
+            array = self.values_of(name, tensor)
         elif elements(self.shape(name) or ()) != 1 or name in self.absent:
             return None
         else:
@@ -116,7 +116,8 @@ class StoredTensors:
 
     def fold(self, proto: Any, operator: str) -> None:
         """Compute a node whose inputs are all stored."""
-        reference = importlib.import_module("onnx.reference")
+        from onnx.reference import ReferenceEvaluator
+
         helper = self.onnx.helper
         if any(attribute.HasField("g") for attribute in proto.attribute):
             raise UnsupportedNodeError(f"operator {operator} has a graph of its own, which is not read")
@@ -128,9 +129,9 @@ class StoredTensors:
         model = helper.make_model(graph, opset_imports=list(self.model.opset_import))
         with_all = {name: self.dependent.get(name, array) for name, array in feeds.items()}
         try:
-            arrays = reference.ReferenceEvaluator(model).run(None, feeds)
+            arrays = ReferenceEvaluator(model).run(None, feeds)
             depends = any(name in self.dependent for name in names)
-            arrays_with_all = reference.ReferenceEvaluator(model).run(None, with_all) if depends else arrays
+            arrays_with_all = ReferenceEvaluator(model).run(None, with_all) if depends else arrays
         except Exception as error:  # of the package's many functions
             first = str(error).splitlines()[0] if str(error) else ""
             raise UnsupportedNodeError(f"cannot be computed from constants: {type(error).__name__}: {first}") from None
@@ -147,6 +148,8 @@ class StoredTensors:
     def constant(self, attributes: Mapping[str, Any]) -> Any:
         """Return the tensor of a Constant node."""
         if "value" in attributes:
+            if not isinstance(attributes["value"], self.onnx.TensorProto):
+                raise UnsupportedNodeError("value: must be a tensor")
             self.check_length("value", attributes["value"])
             return attributes["value"]
         plain = [
