@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from mkdocs.structure.files import File, Files
 
-from docs._site import drawing, isa_coverage, reference_pages, stored_pages
+from docs._site import ages, drawing, isa_coverage, reference_pages, stored_pages
 from docs._site.pages import DOCS, ROOT, filled
 from docs._site.sections import BUILT
 from gpusim.results.metrics.documentation import markdown as metrics_page
@@ -53,7 +53,10 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Put the tables into a page, and mend links that leave the pages' folder."""
     uri = page.file.src_uri
-    markdown = drawing.drawn(filled(markdown, BUILT.get(uri.removesuffix(".md"), {})))
+    place = uri.removesuffix(".md")
+    if place in ages.pages():
+        markdown = ages.with_note(markdown, ages.built_note(place))
+    markdown = drawing.drawn(filled(markdown, BUILT.get(place, {})))
     source = next((name for name, place in ROOT_PAGES.items() if place == uri), f"docs/{uri}")
     parts = _FENCE.split(markdown)
     return "".join(part if n % 2 else _LINK.sub(lambda m: _linked(m, source, uri, config), part)

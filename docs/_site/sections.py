@@ -40,7 +40,9 @@ from docs._site import (
     transformers_page,
     vendor_kernels,
 )
-from docs._site.pages import DOCS, renewed
+from docs._site.pages import DOCS, RESULTS, renewed
+from gpusim.lab.ages.commands import stamp_files
+from gpusim.lab.ages.recording import spent_seconds
 from tests.vendor import programs
 from tests.vendor.linked import linked_table
 
@@ -123,8 +125,10 @@ def renew(wanted: str) -> None:
     path = DOCS / f"{page}.md"
     for name, make in STORED[page].items():
         if only in ("", name):
+            start = spent_seconds()
             text = make()  # takes minutes, in which somebody may have edited the page
             path.write_text(renewed(path.read_text(encoding="utf-8"), {name: lambda text=text: text}), encoding="utf-8")
+            stamp_files(RESULTS, {f"docs/{page}.md:{name}": spent_seconds() - start})
 
 
 if __name__ == "__main__":

@@ -9,19 +9,20 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 
-from docs._site import correlation_pages, gallery
+from docs._site import ages, correlation_pages, gallery
 from docs._site.pages import RESULTS, ROOT
 from gpusim.cli.main import invoke
+from gpusim.lab.ages.registry import OF_OTHER_MACHINES
 from gpusim.lab.checks.sampling import views as sampling_views
-from gpusim.lab.checks.sampling.measure import SamplingCaseResult
+from gpusim.lab.checks.sampling.measure import read_outcomes
 from gpusim.lab.silicon import report as silicon_report
 from gpusim.lab.silicon.measured import load_measured
 from gpusim.lab.silicon.picture import picture as correlation_picture
+from gpusim.lab.versions.equivalence import FILE as EQUIVALENCES
+from gpusim.lab.versions.model import name_model, present_model
 from gpusim.results.store.work import sources_hash
 
 PUBLICATIONS = ("bcm", "dnnmark", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
-# a publication's points by another machine, whose folder has a name of its own: options of the command
-OF_OTHER_MACHINES = {"icpe2018-mi60-16": ("icpe2018", "--gpu", "mi60", "--batch", "16")}
 CACHE = ROOT / "build" / "site-publications"
 TITLES = {
     "alexnet": "AlexNet, a training iteration",
@@ -33,46 +34,19 @@ TITLES = {
     "suite": "Sampling's suite",
     "few": "Sampling of launches of few workgroups",
 }
-CHANNELS = (
-    "MI6's eight L2 channels without a hash ([decision 11]({decisions}/0011-address-bits-as-matrices.md)) and the "
-    "look-ahead of request ports ([decision 13]({decisions}/0013-request-ports-with-look-ahead.md)), which change "
-    "layers by -1.2 to +1.4 %"
-)
-FEW_ROWS = CHANNELS + ", and the kernel for fully connected layers over at most 8 images"
-WINOGRAD = (
-    "the wider spacing of Winograd's filters from 256 channels on, which changes whole iterations by 1.2 % at most"
-)
-# page, or folder of pages: what the model has had since, and the command that makes the figures anew
-OLDER = {
-    "results/icpe2018/": (WINOGRAD, "gpusim reproduce icpe2018"),
-    "results/layerwise/": (WINOGRAD, "gpusim reproduce layerwise"),
-    "results/networks/alexnet.md": (WINOGRAD, ".ci/networks alexnet"),
-    "results/networks/resnet18.md": (CHANNELS, ".ci/networks resnet18"),
-    "results/networks/caches.md": (FEW_ROWS, ".ci/networks caches"),
-    "results/networks/gains.md": (FEW_ROWS, ".ci/networks gains"),
-}
 
 
-def notice(uri: str, model: str, decisions: str) -> str:
-    """The note at a page's head: the version of the model that made its figures, and what is newer."""
-    said = f"> Figures: gpusim {model}."
-    older = next((text for place, text in OLDER.items() if uri.startswith(place)), None)
-    if older is not None:
-        since, command = older
-        said += (
-            f"\n> **They come from an older model**, before {since.format(decisions=decisions)}. Run `{command}` to "
-            "update them."
-        )
-    return said
+def headed(text: str, uri: str, model: str, recording: str = "", title: str = "") -> str:
+    """A page with the version of gpusim that made it below its title, and with a note on the age of its figures.
 
-
-def headed(text: str, uri: str, model: str, title: str = "") -> str:
-    """A page with its notice below its title; title: for a page without one."""
-    decisions = "/".join([".."] * (uri.count("/"))) + "/explanation/decisions"
+    text: the page; uri: its place; model: the version; recording: its name, empty: the page says that itself; title:
+    for a page without one.
+    """
     first, _, rest = text.partition("\n")
     if not first.startswith("# "):
         first, rest = f"# {title or TITLES[Path(uri).stem]}", text
-    return f"{first}\n\n{notice(uri, model, decisions)}\n\n{rest.lstrip()}"
+    page = f"{first}\n\n> Figures: gpusim {model}.\n\n{rest.lstrip()}"
+    return ages.with_note(page, ages.built_rows_note(recording)) if recording else page
 
 
 def _run(*arguments: str) -> None:
@@ -85,7 +59,9 @@ def _run(*arguments: str) -> None:
 def publication(folder: str) -> Path:
     """The folder with a publication's pages, tables and pictures, drawn from its stored results."""
     stored = RESULTS / folder / "results.json"
-    texts = [stored.read_bytes(), sources_hash().encode()]
+    equivalences = RESULTS / EQUIVALENCES
+    texts = [stored.read_bytes(), sources_hash().encode(), name_model(present_model()).encode()]
+    texts += [equivalences.read_bytes()] if equivalences.exists() else []
     texts += [path.read_bytes() for path in sorted((ROOT / "sim_configs/reproductions").rglob("*.yaml"))]
     drawn = CACHE / f"{folder}-{hashlib.sha256(b''.join(texts)).hexdigest()[:16]}"
     if not drawn.exists():
@@ -94,8 +70,9 @@ def publication(folder: str) -> Path:
             made = Path(name) / folder
             made.mkdir()
             (made / "results.json").write_bytes(stored.read_bytes())
-            command = OF_OTHER_MACHINES.get(folder, (folder,))
-            _run("reproduce", *command, "--draw", "--quiet", "--out", str(made))
+            name, gpus, batches = OF_OTHER_MACHINES.get(folder, (folder, (), ()))
+            others = ["--gpu", ",".join(gpus), "--batch", ",".join(map(str, batches))] if gpus else []
+            _run("reproduce", name, *others, "--draw", "--quiet", "--out", str(made))
             made.rename(drawn)
     return drawn
 
@@ -103,7 +80,7 @@ def publication(folder: str) -> Path:
 def _publications() -> Iterator[tuple[str, str | bytes]]:
     for folder in (*PUBLICATIONS, *OF_OTHER_MACHINES):
         run = json.loads((RESULTS / folder / "results.json").read_text(encoding="utf-8"))["run"]
-        model = f"{run['gpusim']}, simulated {run['simulated']}, sources {run['sources']}"
+        model = f"{run['gpusim']}, simulated {run['simulated']}"
         for path in sorted(publication(folder).iterdir()):
             uri = f"results/{folder}/{path.name}"
             if path.name == "README.md":
@@ -120,7 +97,12 @@ def _correlation() -> Iterator[tuple[str, str | bytes]]:
         contents = path.read_text(encoding="utf-8")
         table, _ = load_measured(path.stem.removesuffix(correlation_pages.SEARCH))
         uri = f"results/correlation/{path.stem}.md"
-        yield uri, headed(correlation_pages.result(path.stem, contents), uri, "0.2.0", table.title)
+        yield (
+            uri,
+            headed(
+                correlation_pages.result(path.stem, contents), uri, "0.2.0", f"correlation/{path.stem}", table.title
+            ),
+        )
         rows = silicon_report.restored(json.loads(contents)).rows
         yield uri.replace(".md", ".svg"), correlation_picture(rows, table.title).file(".svg")
     made = correlation_pages.cards_picture()
@@ -129,10 +111,10 @@ def _correlation() -> Iterator[tuple[str, str | bytes]]:
 
 def _sampling() -> Iterator[tuple[str, str | bytes]]:
     for name in ("suite", "few"):
-        stored = json.loads((RESULTS / "sampling" / f"{name}.json").read_text(encoding="utf-8"))
-        outcomes = [SamplingCaseResult(**case) for case in stored["cases"]]
+        path = RESULTS / "sampling" / f"{name}.json"
+        outcomes, version = read_outcomes(path), json.loads(path.read_text(encoding="utf-8"))["version"]
         uri = f"results/sampling/{name}.md"
-        yield uri, headed(sampling_views.markdown(outcomes), uri, stored["version"])
+        yield uri, headed(sampling_views.markdown(outcomes), uri, version, f"sampling/{name}")
         if name == "suite":
             yield "results/sampling/suite.svg", sampling_views.picture(outcomes).file(".svg")
 
@@ -143,7 +125,12 @@ def _stored() -> Iterator[tuple[str, str | bytes]]:
         for path in sorted((RESULTS / folder).iterdir()):
             uri = f"results/{folder}/{path.name}"
             text = path.suffix == ".md"
-            yield uri, headed(path.read_text(encoding="utf-8"), uri, "0.2.0") if text else path.read_bytes()
+            yield (
+                uri,
+                headed(path.read_text(encoding="utf-8"), uri, "0.2.0", f"{folder}/{path.name}")
+                if text
+                else path.read_bytes(),
+            )
     for path in sorted((RESULTS / "pictures").iterdir()):
         yield f"pictures/{path.name}", path.read_bytes()
 

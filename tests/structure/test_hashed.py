@@ -5,6 +5,7 @@ import pytest
 
 from gpusim.base.extensions import extension_sources, extensions
 from gpusim.jobs.networks.kept import SOURCES
+from gpusim.lab.versions.model import ANY_RUN, KINDS, NOT_OF_FIGURES, PARTS
 from gpusim.results.store.work import ALL, ROOT, SIMULATOR
 from tests.structure.imports import arrows
 
@@ -16,6 +17,14 @@ DECIDES_NOTHING = {
     "gpusim.results.report": "how they are shown",
     "gpusim.results.report.page": "the same",
     "gpusim.results.timeline": "recorded beside the run, which it does not change",
+    "gpusim.lab.versions": "what is recorded of the code that ran",
+}
+# rooms that are reached too, and from which no recorded figure comes
+NO_FIGURE = {
+    "gpusim.jobs.api": "launches from a user's own program",
+    "gpusim.jobs.hip": "the same, of HIP programs",
+    "gpusim.jobs.estimates": "what a run would cost",
+    "workloads.toolchain": "builds code objects, which are hashed by themselves",
 }
 
 
@@ -50,6 +59,37 @@ def hashed(room: str, places: tuple[str, ...]) -> bool:
 )
 def test_all_that_decides_a_result_is_hashed(first: tuple[str, ...], places: tuple[str, ...]) -> None:
     assert [room for room in sorted(reached(*first)) if not hashed(room, places)] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        (("gpusim.jobs", "gpusim.jobs.networks", "gpusim.model.sampling", "gpusim.results.metrics"), ()),
+        (("gpusim.lab.microbench",), ("microbench",)),
+        (("gpusim.lab.silicon",), ("silicon", "microbench")),
+    ],
+)
+def test_all_that_decides_a_figure_is_in_the_model_s_version(first: tuple[str, ...], more: tuple[str, ...]) -> None:
+    places = tuple(place for part in (*ANY_RUN, *more) for place in PARTS[part])
+    rooms = [room for room in sorted(reached(*first)) if room not in NO_FIGURE and not hashed(room, places)]
+    assert rooms == ["workloads"], "a group, whose own modules are parts by themselves"
+    own = {f"workloads/{path.name}" for path in (ROOT / "workloads").glob("*.py")} - {"workloads/__init__.py"}
+    assert own <= set(places)
+    assert {place.replace("/", ".") for place in NOT_OF_FIGURES} < NO_FIGURE.keys()
+
+
+# other files in the folders of the model's parts: why they decide no figure
+OTHER_FILES = {
+    **dict.fromkeys((".s", ".inc", ".cl", ".h", ".cpp"), "sources of code objects, which count themselves"),
+    **dict.fromkeys((".typed", ".pyi"), "for type checkers"),
+}
+
+
+def test_every_kind_of_file_in_the_model_s_parts_counts_or_has_a_reason() -> None:
+    folders = [ROOT / place for places in PARTS.values() for place in places]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    suffixes = {path.suffix for path in files if "__pycache__" not in path.parts}
+    assert suffixes - set(KINDS) <= OTHER_FILES.keys()
 
 
 def test_what_decides_nothing_is_a_room_that_is_reached() -> None:

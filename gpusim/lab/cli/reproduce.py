@@ -19,6 +19,7 @@ from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
 from gpusim.base.version import __version__
 from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
+from gpusim.lab.cli.ages import AgeOptions, show_ages
 
 if TYPE_CHECKING:
     from gpusim.lab.papers.network_points import PointSelection
@@ -87,16 +88,17 @@ class ReproduceOptions:
 
 
 def reproduce(
+    options: ReproduceOptions,
+    ages: AgeOptions,
+    live: LiveOptions,
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="PUBLICATION",
-            help="A publication's file, or the name of a shipped one (bcm, dnnmark, icpe2018, layerwise,"
-            " spartan, training-phase, transformers).",
+            help="A publication's file, or the name of a shipped one (bcm, dnnmark, icpe2018, layerwise, spartan,"
+            " training-phase, transformers). With --stale, --renew, --check and --prove: a recording; all by default.",
         ),
-    ],
-    options: ReproduceOptions,
-    live: LiveOptions,
+    ] = None,
 ) -> int:
     """Run the points of a publication's figures, and set what it says beside what is found."""
     from gpusim.lab.papers.figures.layers import metric_paths
@@ -106,6 +108,11 @@ def reproduce(
     from gpusim.results.live.view import live_view
     from gpusim.results.store.project import store_to_read
 
+    if ages.is_asked:
+        jobs, store = options.jobs or default_jobs(), store_to_read(options.storing)
+        return show_ages([] if name is None else [name], ages, store, jobs, Reporter(options.quiet))
+    if name is None:
+        raise UserError("PUBLICATION: is missing; only --stale, --renew, --check and --prove do without")
     gpus, batches = _words(options.gpu), _numbers(options.batch)
     reproduction, asked = select_publication(load_reproduction(name), options.network, gpus, batches)
     metric_paths(reproduction)  # checked before anything runs
@@ -192,7 +199,6 @@ def _run(
     from gpusim.lab.papers.records import FILE, ReproductionResults, load
     from gpusim.lab.papers.running import PlanRunner, collected
     from gpusim.results.store.keeper import StoreWriter  # imports what runs kernels: up to a second
-    from gpusim.results.store.work import sources_hash
     from gpusim.study.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()
@@ -205,7 +211,6 @@ def _run(
     sentence = ran.sentence(len(plan.points))
     values = {
         "gpusim": __version__,
-        "sources": sources_hash(),
         "jobs": jobs,
         "points": sentence,
         "simulated": "in whole" if options.exact else "sampled",

@@ -1,5 +1,6 @@
 """The plan: all points of the chosen figures, each once, with what they are estimated to cost."""
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +28,9 @@ from gpusim.lab.papers.network_points import (
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure, shape_of
 from gpusim.lab.papers.publication import Figure, Reproduction
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
-from gpusim.results.store.work import RunDescription, describe_run
+from gpusim.lab.versions.model import CONFIGURATION, KERNELS, FigureVersion, kernels_hash, present_version
+from gpusim.results.metrics import leaves
+from gpusim.results.store.work import RunDescription, describe_run, identity_of
 from gpusim.study.sweep.tasks import JobTask, run_task
 from workloads.operators.gemm import GemmBuffers
 from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, sparse_estimates
@@ -51,6 +54,10 @@ class PlannedPoint:
     """Configuration of its run: a RunConfig, or a network's NetworkSettings."""
     products: Sequence[VendorProduct]
     """Products of libraries that the run needs."""
+    engine: bool
+    """It runs with the compaction engine."""
+    sampled: bool
+    """It is simulated in part."""
     describe: Callable[[Any], RunDescription]
     """Returns the identity in a store of a run with a configuration. One simulated in whole has another than a sampled
     one: which of the two a store has is to change no digit."""
@@ -90,6 +97,20 @@ class PlannedPoint:
     @cached_property
     def _estimated(self) -> tuple[RunCost, Mapping[Hashable, float]]:
         return self.estimate()
+
+    @cached_property
+    def configuration(self) -> str:
+        """A hash of its configuration without defaults, which are the model's, and of the network and input files."""
+        given = self.config.model_dump(mode="json", exclude_defaults=True)
+        kinds = {path: value for path, value in leaves(self.work.configuration) if path.endswith(".kind")}
+        network = self.work.network.identity if self.work.network is not None else ""
+        decisive = json.dumps([given, kinds], sort_keys=True)
+        return identity_of(decisive, self.engine, self.work.inputs_hash, network, self.work.title)
+
+    def version(self, kernels: Iterable[str]) -> FigureVersion:
+        """Return the version of a run of the point now. kernels: names of those that it launches."""
+        own = {KERNELS: kernels_hash(kernels), CONFIGURATION: self.configuration}
+        return present_version(self.engine, sampled=self.sampled, own=own)
 
     def task(self, store: Path) -> JobTask:
         """Return the task that runs it. store: where what is found out about single launches may be kept."""
@@ -185,6 +206,8 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) 
         point=point,
         config=settings,
         products=[VENDOR_PRODUCTS[name] for name in (settings.products,) if name in VENDOR_PRODUCTS],
+        engine=engine != "off",
+        sampled=settings.sampling is not None,
         describe=lambda config: describe_network_run(network, config, wanted),
         estimate=estimate,
         build_task=build_task,
@@ -207,6 +230,8 @@ def _plan_product(spec: ReproductionSpec, point: ReproductionPoint, exact: bool)
         point=point,
         config=config,
         products=config.vendor_products,
+        engine=config.run.engine != "off",
+        sampled=config.run.sampling is not None,
         describe=describe_run,
         estimate=estimate,
         build_task=lambda work, store: run_task(config, work),

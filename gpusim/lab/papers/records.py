@@ -6,7 +6,7 @@ whole, by kind, and of all layers together.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,15 @@ from gpusim.base.errors import UserError
 from gpusim.base.formats import DIGITS_6
 from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.sums import plain_sum
+from gpusim.lab.versions.model import SOURCES, UNRECORDED, FigureVersion
+from gpusim.lab.versions.recorded import (
+    Models,
+    StoredVersion,
+    encode_models,
+    encode_version,
+    parse_models,
+    parse_version,
+)
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.records.record import PartRecord, RunRecord
@@ -53,8 +62,8 @@ class PointRecord:
     """Kernel and cycles of each launch."""
     seconds: float
     """Processor time in seconds."""
-    sources: str = ""
-    """Hash of the source files of the run."""
+    version: FigureVersion = UNRECORDED
+    """What made it."""
 
     @property
     def time_us(self) -> float:
@@ -110,6 +119,8 @@ class NetworkPointRecord:
     """Relative half-width of the iteration's time."""
     seconds: float
     """Processor time in seconds."""
+    version: FigureVersion = UNRECORDED
+    """What made it."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +148,12 @@ def _short(value: Any) -> Any:
     return float(DIGITS_6(value)) if isinstance(value, float) else value
 
 
-def build_point_record(content: Mapping[str, Any], seconds: float, sources: str = "") -> PointRecord:
+def build_point_record(content: Mapping[str, Any], seconds: float) -> PointRecord:
     """Return the results of a product's run from its content in a store.
 
     Args:
         content: What the store has of the run.
-        seconds: Processor time of the run.
-        sources: Hash of the source files that ran it.
+        seconds: Time of the run, where its content does not have the processor time.
     """
     record = restored(content["records"])[-1]
     values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
@@ -154,8 +164,7 @@ def build_point_record(content: Mapping[str, Any], seconds: float, sources: str 
         half_width=_short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / values["kernel.cycles"]),
         fraction=1.0 if sampling is None else _short(sampling.fraction),
         launches=[(facts.kernel.name, facts.cycles) for facts in record.launches],
-        seconds=_short(seconds),
-        sources=sources,
+        seconds=_short(values.get("simulator.cpu_s", seconds)),
     )
 
 
@@ -245,6 +254,7 @@ def encode_network_record(record: NetworkPointRecord) -> dict[str, Any]:
             for row in record.rows
         ],
         "launches": [list(launch) for launch in record.launches],
+        "version": encode_version(record.version),
     }
 
 
@@ -260,9 +270,22 @@ class _StoredNetwork:
         tuple[str, str, str, str, tuple[int, int, int, int, int], list[int | float | None], dict[str, int | float]]
     ]
     launches: list[NetworkLaunchRecord]
+    version: StoredVersion = None
 
-    def record(self, source: str) -> NetworkPointRecord:
-        """Return the record; raise UserError for a row of another length than the names."""
+    def record(self, source: str, models: Models, sources: str) -> NetworkPointRecord:
+        """Return the record.
+
+        Args:
+            source: Place in the file.
+            models: The file's models.
+            sources: Hash of the sources that an earlier file has instead.
+
+        Returns:
+            The record.
+
+        Raises:
+            UserError: A row has another length than the names, or the version's model is not in the file.
+        """
         rows = []
         for number, (by, layer, kind, part, work, values, widths) in enumerate(self.rows):
             if len(values) != len(self.metrics):
@@ -278,7 +301,26 @@ class _StoredNetwork:
                     half_widths=widths,
                 )
             )
-        return NetworkPointRecord(rows, self.launches, self.fraction, self.error, self.seconds)
+        version = parse_version(self.version, models, sources, source)
+        return NetworkPointRecord(rows, self.launches, self.fraction, self.error, self.seconds, version)
+
+
+@dataclass(frozen=True)
+class _StoredPoint:
+    """A product's record as its file has it."""
+
+    metrics: dict[str, Any]
+    half_width: float
+    fraction: float
+    launches: list[tuple[str, int]]
+    seconds: float
+    version: StoredVersion = None
+    sources: str = ""
+
+    def record(self, source: str, models: Models, sources: str) -> PointRecord:
+        """Return the record; raise UserError where the version's model is not in the file."""
+        version = parse_version(self.version, models, self.sources or sources, source)
+        return PointRecord(self.metrics, self.half_width, self.fraction, self.launches, self.seconds, version)
 
 
 @dataclass(frozen=True)
@@ -295,19 +337,22 @@ class _StoredResults:
 
     run: dict[str, Any]
     errors: dict[str, str]
-    points: dict[str, PointRecord]
+    points: dict[str, _StoredPoint]
+    models: dict[str, dict[str, str]] = field(default_factory=dict)
     networks: dict[str, _StoredNetwork] = field(default_factory=dict)
 
 
 def as_json(results: ReproductionResults) -> str:
     """Return the file's text, with a line for each point, so that differences are readable."""
-    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
+    models = encode_models(record.version for record in results.runs.values())
+    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said, "models": models}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     networks = {key: encode_network_record(record) for key, record in results.networks.items()}
-    tables: dict[str, Mapping[str, Any]] = {"errors": results.errors, "points": results.points}
+    points = {key: vars(record) | {"version": encode_version(record.version)} for key, record in results.points.items()}
+    tables: dict[str, Mapping[str, Any]] = {"errors": results.errors, "points": points}
     tables |= {"networks": networks} if networks else {}
     for name, table in tables.items():
-        rows = [f"  {json.dumps(key)}: {json.dumps(value, default=asdict)}" for key, value in sorted(table.items())]
+        rows = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(table.items())]
         lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name != list(tables)[-1] else "")]
     return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
 
@@ -320,7 +365,8 @@ def load(folder: Path, name: str) -> ReproductionResults:
     if head.schema != SCHEMA or head.reproduction != name:
         raise UserError(f"{path}: has results of '{head.reproduction}', schema {head.schema}, not of {name}")
     stored = parse_as(_StoredResults, content, str(path), hint)
-    of_all = str(stored.run.get("sources", ""))  # earlier files name the sources once, not for each point
-    points = {key: replace(point, sources=point.sources or of_all) for key, point in stored.points.items()}
-    networks = {key: network.record(f"{path}: networks.{key}") for key, network in stored.networks.items()}
+    of_all = str(stored.run.get(SOURCES, ""))  # earlier files name the sources once, or a hash for each point
+    models = parse_models(stored.models, str(path))
+    points = {key: point.record(f"{path}: points.{key}", models, of_all) for key, point in stored.points.items()}
+    networks = {key: one.record(f"{path}: networks.{key}", models, of_all) for key, one in stored.networks.items()}
     return ReproductionResults(name, points, stored.errors, stored.run, networks)

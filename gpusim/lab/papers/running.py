@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpusim.base.follow import overall
@@ -15,7 +15,6 @@ from gpusim.lab.papers.network_points import NetworkPoint
 from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan
 from gpusim.lab.papers.records import ReproductionResults, build_network_record, build_point_record
 from gpusim.results.store.keeper import MatchingRun, PendingWork, RunTiming, StoreWriter, WorkInOtherProcess
-from gpusim.results.store.work import sources_hash
 from gpusim.study.sweep.executor import Executor
 from gpusim.study.sweep.tasks import TaskResult
 from workloads.vendor.libraries import VendorProduct
@@ -80,9 +79,12 @@ def collected(
         if run is None or run.exit_code:
             continue
         if isinstance(planned.point, NetworkPoint):
-            networks[key] = build_network_record(run.content, paths, planned.point.batch)
+            of_network = build_network_record(run.content, paths, planned.point.batch)
+            version = planned.version({launch.kernel for launch in of_network.launches})
+            networks[key] = replace(of_network, version=version)
         else:
-            points[key] = build_point_record(run.content, run.seconds, sources_hash())
+            of_product = build_point_record(run.content, run.seconds)
+            points[key] = replace(of_product, version=planned.version({kernel for kernel, _ in of_product.launches}))
     return ReproductionResults(name, points, errors, options, networks)
 
 

@@ -217,5 +217,6 @@ NETWORK_RUNS = _view(
     column("error", "half-width", PERCENT),
     column("fraction", "simulated", PERCENT),
     column("seconds", "processor s", GROUPED_0),
+    column("model"),
     title="Runs.",
 )

@@ -98,6 +98,21 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
     return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
 
 
+def least_seconds(point: MeasuredPoint, conditions: Conditions) -> float:
+    """Return the least that a point takes in whole where its kernel's code is not at hand: no instructions but its
+    multiply-accumulates.
+
+    Args:
+        point: A measured point.
+        conditions: How it is run.
+    """
+    if isinstance(point, ConvolutionPoint):
+        return conditions.calls(point) * point.gflop * 1e9 / (2 * _LANES) / INSTRUCTIONS_PER_S
+    problem, kernel = build_problem(point, conditions)
+    each = _multiplications(problem, kernel) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
+    return conditions.calls(point) * each
+
+
 def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: KernelSource) -> float:
     """Estimate the seconds of a convolution: the product twice and what moves images, or our algorithms."""
     from gpusim.lab.silicon.convolutions import own_effort, timed
@@ -119,8 +134,12 @@ def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: Ke
 def _instructions(problem: "TensileProblem", kernel: "GemmKernel", product: "Launch") -> float:
     """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
     loop's other instructions."""
-    multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
-    return multiplications * _per_multiplication(decode_kernel(product.kernel))
+    return _multiplications(problem, kernel) * _per_multiplication(decode_kernel(product.kernel))
+
+
+def _multiplications(problem: "TensileProblem", kernel: "GemmKernel") -> float:
+    """Count the multiply-accumulates of wavefronts in whole tiles."""
+    return math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
 
 
 def _lines(problem: "TensileProblem", kernel: "GemmKernel") -> float:

@@ -20,7 +20,8 @@ from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.predict import predicted
 from gpusim.lab.silicon.prediction import Conditions, Prediction
-from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point
+from gpusim.lab.silicon.report import SkippedPoint, serialize_comparison, serialize_point, serialize_versions
+from gpusim.lab.versions.model import FigureVersion, present_version
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
@@ -126,7 +127,13 @@ class MeasuredJob(Job):
             record.stopped_by = f"{len(not_run)} of {len(self.points)} points were not run"
         record.parts = [_part(row) for row in rows]
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = serialize_comparison(self.table, rows, fitted, not_run)
+        versions = {row.prediction.point.label: self._version(row.prediction.point) for row in rows}
+        record.values = serialize_comparison(self.table, rows, fitted, not_run) | serialize_versions(versions)
+
+    def _version(self, point: MeasuredPoint) -> FigureVersion:
+        """Return the version of a point's run now; its kernel is a library's, which is not the model's."""
+        sampled = self.conditions.get_sampling(point) is not None
+        return present_version(sampled=sampled, more=("silicon", "microbench", "objects", "configurations", "measured"))
 
 
 def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> PointCosts:

@@ -12,6 +12,8 @@ from gpusim.lab.silicon.fit import FitCandidate, ParameterFit
 from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable, ProductPoint
 from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
 from gpusim.lab.silicon.prediction import Prediction
+from gpusim.lab.versions.model import FigureVersion
+from gpusim.lab.versions.recorded import StoredVersion, encode_models, encode_version, parse_models, parse_version
 from gpusim.results import metrics
 from workloads.operators.convolution import Convolution
 
@@ -43,6 +45,8 @@ class SavedComparison(NamedTuple):
     """Reason for the missing points; empty in earlier versions."""
     not_run: list[SkippedPoint]
     """Points that were not run."""
+    versions: Mapping[str, FigureVersion] = {}
+    """What made each row, by its label; a row that is not in it was made before versions were recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +161,8 @@ class _StoredComparison:
     fit: _StoredFit | None = None
     stopped_by: str = ""
     not_run: list[SkippedPoint] = field(default_factory=list)
+    models: dict[str, dict[str, str]] = field(default_factory=dict)
+    versions: dict[str, StoredVersion] = field(default_factory=dict)
 
 
 def restored(document: Any, source: str = "the result") -> SavedComparison:
@@ -177,7 +183,9 @@ def restored(document: Any, source: str = "the result") -> SavedComparison:
             hip_launch_us=stored.fit.hip_launch_us,
         )
     rows = [_restored_row(row.point) for row in stored.rows]
-    return SavedComparison(rows, fitted, stored.partial, stored.stopped_by, stored.not_run)
+    models = parse_models(stored.models, source)
+    versions = {label: parse_version(version, models, "", source) for label, version in stored.versions.items()}
+    return SavedComparison(rows, fitted, stored.partial, stored.stopped_by, stored.not_run, versions)
 
 
 def _restored_row(stored: _StoredProduct | _StoredConvolution) -> CorrelationPoint:
@@ -260,6 +268,14 @@ def serialize_comparison(
     return out
 
 
+def serialize_versions(versions: Mapping[str, FigureVersion]) -> dict[str, Any]:
+    """Return the versions of rows by label as plain data; nothing without any."""
+    if not versions:
+        return {}
+    encoded = {label: encode_version(version) for label, version in versions.items()}
+    return {"models": encode_models(versions.values()), "versions": encoded}
+
+
 def document(table: MeasuredTable, saved: SavedComparison) -> dict[str, Any]:
     """Return the JSON object of points that were read from a file, without their metrics."""
     return {
@@ -269,5 +285,6 @@ def document(table: MeasuredTable, saved: SavedComparison) -> dict[str, Any]:
         **({"stopped_by": saved.stopped_by} if saved.stopped_by else {}),
         "config": {"gpu": table.gpu.model_dump(mode="json")},
         **serialize_comparison(table, saved.rows, saved.fitted, saved.not_run),
+        **serialize_versions(saved.versions),
         "rows": [{"name": row.prediction.point.label, "point": serialize_point(row)} for row in saved.rows],
     }

@@ -11,6 +11,7 @@ from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, find_main_launch,
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, one_line, policy, read_outcomes, renewed
 from gpusim.lab.checks.sampling.views import MANY_ROUNDS, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
+from gpusim.lab.versions.model import present_version
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.report.document import as_json
 
@@ -127,3 +128,10 @@ def test_the_launch_that_multiplies_is_measured_where_parts_are_added_up() -> No
     launches = [SimpleNamespace(kernel=SimpleNamespace(name=name)) for name in ("transpose", "sgemm_nn", "sum_parts")]
     assert find_main_launch(launches) == 1  # type: ignore[arg-type]
     assert find_main_launch(launches[:2]) == 1  # type: ignore[arg-type]
+
+
+def test_versions_of_cases_are_read_as_they_were_written(tmp_path: Path) -> None:
+    made = [replace(one, version=present_version(sampled=True)) for one in SOME[:2]]
+    outcomes = [*made, SOME[2]]
+    (tmp_path / "suite.json").write_text(as_json(document(outcomes, SamplingSpec())))
+    assert read_outcomes(tmp_path / "suite.json") == outcomes

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.progress import Reporter
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.cases import CASES
+from gpusim.lab.versions.model import UNRECORDED, FigureVersion, present_version
+from gpusim.lab.versions.recorded import encode_version, parse_models, parse_version
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
@@ -63,10 +65,12 @@ class SamplingCaseResult:
     """Reason for a whole simulation, or the parts that were measured."""
     policy: str = ""
     """Hash of the sampling code."""
+    version: FigureVersion = UNRECORDED
+    """What made it."""
 
     def described(self) -> Mapping[str, Any]:
-        """Return the outcome as plain data."""
-        return asdict(self)
+        """Return the outcome as plain data; its model is named."""
+        return vars(self) | {"version": encode_version(self.version)}
 
 
 def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
@@ -95,6 +99,7 @@ def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
         method=sampled.sampling.method,
         reason=sampled.sampling.reason,
         policy=policy(),
+        version=present_version(engine=True, sampled=True, more=("suite", "objects", "configurations")),
     )
 
 
@@ -104,15 +109,28 @@ def policy() -> str:
 
 
 @dataclass(frozen=True)
+class _StoredVersions:
+    """The versions of a document of `gpusim.lab.checks.sampling.views`, apart from what else its cases have."""
+
+    cases: list[dict[str, Any]]
+    models: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _StoredOutcomes:
-    """The part of a document of `gpusim.lab.checks.sampling.views` that is read again."""
+    """The part of such a document that is read again."""
 
     cases: list[SamplingCaseResult]
 
 
 def read_outcomes(path: Path) -> list[SamplingCaseResult]:
     """Load the outcomes of a document that `gpusim.lab.checks.sampling.views` made; raises UserError."""
-    return parse_as(_StoredOutcomes, read_json(path), str(path), "this version's check-sampling --json writes it").cases
+    hint = "this version's check-sampling --json writes it"
+    stored = parse_as(_StoredVersions, read_json(path), str(path), hint)
+    models = parse_models(stored.models, str(path))
+    versions = [parse_version(case.pop("version", None), models, "", str(path)) for case in stored.cases]
+    outcomes = parse_as(_StoredOutcomes, {"cases": stored.cases}, str(path), hint).cases
+    return [replace(outcome, version=version) for outcome, version in zip(outcomes, versions, strict=True)]
 
 
 def renewed(before: Sequence[SamplingCaseResult], measured: Sequence[SamplingCaseResult]) -> list[SamplingCaseResult]:

@@ -14,6 +14,7 @@ from gpusim.base.view import View, column
 from gpusim.lab.checks.sampling.cases import FEW
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.uneven import UNEVEN
+from gpusim.lab.versions.recorded import encode_models
 from gpusim.model.sampling.spec import SamplingSpec
 
 MANY_ROUNDS = 30
@@ -104,7 +105,8 @@ def document(outcomes: Sequence[SamplingCaseResult], spec: SamplingSpec) -> dict
     """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
     cases = [one.described() for one in outcomes]
-    return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
+    head = {"version": __version__, "models": encode_models(one.version for one in outcomes)}
+    return {**head, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
 def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:

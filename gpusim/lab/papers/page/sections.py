@@ -1,10 +1,11 @@
 """Parts of a publication's page: how it was run, what failed, what was not run, and the answers to its question."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gpusim.base.formats import PERCENT, TIMES, clock
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
+from gpusim.lab.papers.ages import figure_keys
 from gpusim.lab.papers.claims import DEFINED, STATES, JudgedClaim
 from gpusim.lab.papers.figures.compared import ComparisonFigure, engine_share
 from gpusim.lab.papers.network_points import NetworkFigure
@@ -15,19 +16,43 @@ from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import ReproductionResults
 from gpusim.lab.papers.values import list_groups, mean_of
 from gpusim.lab.papers.views import NETWORK_RUNS
+from gpusim.lab.versions.age import FigureAge, describe_ages
+from gpusim.lab.versions.model import name_model, present_model
 
 _PLACE = ("case", "batch", "x", "y", "change")  # labels that distinguish a way's points
 
 
-def show_question(publication: Publication, claims: Sequence[JudgedClaim], first: Table | None) -> Iterator[Block]:
-    """Yield the question, the table that decides it, and the sentences that answer it. first: that table."""
+def show_question(
+    publication: Publication, claims: Sequence[JudgedClaim], first: Table | None, ages: Mapping[str, FigureAge]
+) -> Iterator[Block]:
+    """Yield the question, the table that decides it, and the sentences that answer it.
+
+    Args:
+        publication: The publication with its results.
+        claims: The claims that the answers follow from.
+        first: The table that decides it.
+        ages: Ages of the points; of which models the answers are is said where one is old.
+    """
     if publication.spec.question:
         yield heading(question(publication))
     if first is not None:
         yield first
     answers = answer_question(publication, claims)
     if answers:
+        yield from show_model(ages, "runs behind these answers", only_old=True)
         yield bullets(answers)
+
+
+def show_model(ages: Mapping[str, FigureAge], what: str, only_old: bool = False) -> Iterator[Block]:
+    """Yield a line on which models made some runs.
+
+    Args:
+        ages: Ages of the runs.
+        what: What is counted.
+        only_old: Yield nothing where all are of the present model.
+    """
+    if ages and not (only_old and all(age.is_current for age in ages.values())):
+        yield text(describe_ages(ages.values(), what, name_model(present_model())))
 
 
 def first_table(publication: Publication) -> Table | None:
@@ -74,9 +99,6 @@ def describe_runs(results: ReproductionResults) -> str:
         f"{len(points)} run{'s' * (len(points) != 1)}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one"
         f" process; in whole all would take about {clock(whole)}."
     ]
-    others = len(find_outdated_points(results))
-    if others:
-        lines.append(f"{others} of them are by other sources, and named below the tables of their figures.")
     if results.said:
         lines.append("Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + ".")
     return text(*lines)
@@ -103,13 +125,18 @@ def table_of_means(publication: Publication) -> Table:
     return Table(heads, rows, title="Mean speed-ups.")
 
 
-def table_of_networks(results: ReproductionResults) -> Table:
-    """Make a table of networks' runs: what each took, which part was simulated, and how far off its time may be."""
+def table_of_networks(results: ReproductionResults, ages: Mapping[str, FigureAge]) -> Table:
+    """Make a table of networks' runs: what each took, which part was simulated, how far off its time may be, its model.
+
+    Args:
+        results: The results.
+        ages: Ages of the runs.
+    """
     rows = []
     for key, run in sorted(results.networks.items()):
         whole = next(row for row in run.rows if row.by == "network" and row.part == "all")
         times = {"iteration_ms": whole.metrics["kernel.time_us"] / 1e3, "seconds": run.seconds}
-        rows.append({"run": key, "error": run.error, "fraction": run.fraction, **times})
+        rows.append({"run": key, "error": run.error, "fraction": run.fraction, "model": ages[key].mark, **times})
     return NETWORK_RUNS.table(rows)
 
 
@@ -123,26 +150,32 @@ def list_networks_not_run(publication: Publication) -> Iterator[Block]:
         yield text(f"Not run, and nothing is concluded of it: {', '.join(missing)}; `{command}` runs what is missing.")
 
 
-def list_marked_points(publication: Publication, figure: Figure) -> Iterator[Block]:
-    """Yield a line for a figure's points that have not been run, and one for other sources whose runs stand here."""
-    if not isinstance(figure, RunsFigure):
-        return
-    results = publication.results
-    points = {point.key: point for point in figure.points(publication.spec)}
-    missing = points.keys() - results.points.keys()
-    if missing:
-        yield text(f"Not run, {_name_points(publication, points.values(), missing)}.")
-    by_sources: dict[str, set[str]] = {}
-    for key in find_outdated_points(results) & points.keys():
-        by_sources.setdefault(results.points[key].sources, set()).add(key)
-    for sources, keys in sorted(by_sources.items()):
-        names = _name_points(publication, points.values(), keys)
-        yield text(f"Run by other sources than the last run ({sources or 'unknown'}), {names}.")
+def list_marked_points(publication: Publication, figure: Figure, ages: Mapping[str, FigureAge]) -> Iterator[Block]:
+    """Yield a line for a figure's points that have not been run, and one for those of each older model.
 
-
-def find_outdated_points(results: ReproductionResults) -> set[str]:
-    """Return the points whose runs are of other sources than the last run's."""
-    return {key for key, one in results.points.items() if one.sources != results.said.get("sources", one.sources)}
+    Args:
+        publication: The publication with its results.
+        figure: One of its figures.
+        ages: Ages of the points.
+    """
+    keys = figure_keys(publication, figure)
+    by_origin: dict[str, set[str]] = {}
+    for key in keys:
+        if not ages[key].is_current:
+            by_origin.setdefault(ages[key].origin, set()).add(key)
+    points = {}
+    if isinstance(figure, RunsFigure):
+        points = {point.key: point for point in figure.points(publication.spec)}
+        missing = points.keys() - publication.results.points.keys()
+        if missing:
+            yield text(f"Not run, {_name_points(publication, points.values(), missing)}.")
+    for origin, marked in sorted(by_origin.items()):
+        if isinstance(figure, RunsFigure):
+            names = _name_points(publication, points.values(), marked)
+        else:
+            some = "all" if len(marked) == len(keys) else ", ".join(key for key in keys if key in marked)
+            names = f"{len(marked)} of {len(keys)} runs: {some}"
+        yield text(f"Older than the present model, by {origin}, {names}.")
 
 
 def _name_points(publication: Publication, points: Collection[ReproductionPoint], marked: Collection[str]) -> str:

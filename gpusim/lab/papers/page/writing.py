@@ -9,6 +9,7 @@ from typing import Any
 from gpusim.base.files import folder, write_together
 from gpusim.base.formats import TIMES
 from gpusim.base.table import Table, columns
+from gpusim.lab.papers.ages import figure_keys, point_ages
 from gpusim.lab.papers.claim_spec import ClaimSpec
 from gpusim.lab.papers.claims import BESIDE, DEFINED, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
 from gpusim.lab.papers.network_points import NetworkFigure
@@ -17,6 +18,7 @@ from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bull
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import FILE, as_json
+from gpusim.lab.versions.age import FigureAge
 
 PAGE, CLAIMS = "README.md", "claims.md"
 
@@ -39,26 +41,31 @@ class RenderedPublication:
         return claims_table(self.publication, self.claims)
 
     @cached_property
+    def ages(self) -> Mapping[str, FigureAge]:
+        """Ages of the known points."""
+        return point_ages(self.publication)
+
+    @cached_property
     def page(self) -> Sequence[Block]:
         """Blocks of the page of all figures."""
-        return list(_page(self.publication, self.claims))
+        return list(_page(self.publication, self.claims, self.ages))
 
     def screen(self, only: Mapping[str, Figure]) -> Iterator[Block]:
         """Yield what a terminal shows: question, first table, answers, the claims of these figures with their rules."""
         claims = [judged for judged in self.claims if judged.figure in only]
-        yield from sections.show_question(self.publication, claims, sections.first_table(self.publication))
+        yield from sections.show_question(self.publication, claims, sections.first_table(self.publication), self.ages)
         yield claims_table(self.publication, claims, brief=True)
 
     def files(self, only: Mapping[str, Figure]) -> dict[str, str]:
         """Return text files by name: the page, claims, and the CSV files of these figures."""
         publication = self.publication
-        claims_page = markdown(_claims_page(publication, self.table))
+        claims_page = markdown(_claims_page(publication, self.table, self.ages))
         files = {FILE: as_json(publication.results), CLAIMS: claims_page, "claims.csv": self.table.csv()}
         for name in only:
             for table in publication.tables[name]:
                 files[f"{name}{'-' + table.name if table.name else ''}.csv"] = table.csv()
             if publication.spec.runs is not None:
-                files[f"{name}.md"] = markdown(_figure_page(publication, name, self.claims))
+                files[f"{name}.md"] = markdown(_figure_page(publication, name, self.claims, self.ages))
         return {PAGE: markdown(self.page), **files}
 
     def html(self) -> str:
@@ -135,23 +142,25 @@ def _yes(is_so: bool) -> str:
     return "yes" if is_so else "**no**"
 
 
-def _claims_page(publication: Publication, table: Table) -> Iterator[Block]:
+def _claims_page(publication: Publication, table: Table, ages: Mapping[str, FigureAge]) -> Iterator[Block]:
     yield heading(f"Claims of {publication.spec.source}", TOP)
     name = publication.reproduction.name
     yield text(f"Made by `gpusim reproduce {name}`; no figure here is typed. [The page of all](README.md).")
+    yield from sections.show_model(ages, "runs that claims are judged by")
     yield table
 
 
-def _page(publication: Publication, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+def _page(publication: Publication, claims: Sequence[JudgedClaim], ages: Mapping[str, FigureAge]) -> Iterator[Block]:
     """Yield the blocks of the page of all figures: answers first."""
     of_networks = publication.spec.runs is not None
     yield heading(publication.spec.title, TOP)
     command = publication.reproduction.command
     yield text(f"Made by `gpusim reproduce {command}` from [its runs](results.json); no figure here is typed.")
+    yield from sections.show_model(ages, "runs")
     first = sections.first_table(publication)
-    yield from sections.show_question(publication, claims, first)
+    yield from sections.show_question(publication, claims, first, ages)
     if of_networks:
-        yield from _runs_of_networks(publication, claims)
+        yield from _runs_of_networks(publication, claims, ages)
     else:
         yield heading("How it was run, and means of all figures")
         yield sections.describe_runs(publication.results)
@@ -162,20 +171,23 @@ def _page(publication: Publication, claims: Sequence[JudgedClaim]) -> Iterator[B
         yield heading(f"{name}: {figure.title}")
         if of_networks:
             yield from _network_figure(publication, name, claims)
+            yield from sections.list_marked_points(publication, figure, ages)
             continue
         yield text(f"{figure.source}. {filled(figure.note, publication)}".rstrip())
         if name in publication.pictures:
             yield FigureSlot(name, figure.title)
         yield from (table for table in publication.tables[name] if table is not first)
-        yield from sections.list_marked_points(publication, figure)
+        yield from sections.list_marked_points(publication, figure, ages)
 
 
-def _runs_of_networks(publication: Publication, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
+def _runs_of_networks(
+    publication: Publication, claims: Sequence[JudgedClaim], ages: Mapping[str, FigureAge]
+) -> Iterator[Block]:
     yield sections.count_verdicts(publication, claims)
     yield from sections.list_networks_not_run(publication)
     if publication.results.networks:
         yield sections.describe_runs(publication.results)
-        yield sections.table_of_networks(publication.results)
+        yield sections.table_of_networks(publication.results, ages)
 
 
 def _network_figure(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
@@ -219,11 +231,17 @@ def _origin(claim: ClaimSpec) -> str:
     return f"source: {claim.said}: {claim.origin}" if claim.quote else f"our own: {claim.origin}"
 
 
-def _figure_page(publication: Publication, name: str, claims: Sequence[JudgedClaim]) -> Iterator[Block]:
-    """Yield the blocks of a figure's page: its rules, and its tables."""
+def _figure_page(
+    publication: Publication, name: str, claims: Sequence[JudgedClaim], ages: Mapping[str, FigureAge]
+) -> Iterator[Block]:
+    """Yield the blocks of a figure's page: which model made it, its rules, and its tables."""
     figure = publication.figures[name]
     yield heading(f"{name}: {figure.title}", TOP)
     yield text(f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).")
+    own = {key: ages[key] for key in figure_keys(publication, figure)}
+    yield from sections.show_model(own, "runs")
+    if any(age.is_current for age in own.values()):
+        yield from sections.list_marked_points(publication, figure, ages)
     rules = [judged.claim for judged in claims if judged.figure == name and judged.claim.describe()]
     if rules:
         yield text("Rules of its claims:")

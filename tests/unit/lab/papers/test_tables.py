@@ -18,6 +18,7 @@ from gpusim.lab.papers.points import RunsFigure, bytes_of, does_fit
 from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import FILE, ReproductionResults, as_json, load
 from gpusim.lab.papers.values import MEASURES, compute_deviations, list_groups
+from gpusim.lab.versions.model import FigureVersion, present_version
 from gpusim.model.energy.area import ARRAY_EFFICIENCY, CELL_NM, CELL_UM2
 from gpusim.model.energy.spec import EnergySpec
 from tests.support import iterations
@@ -385,22 +386,23 @@ def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproducti
     assert "| speed | half | 4 | 50.0 % | 2.00× | 0.50× | 2.00× | 1.60× |" in page
 
 
-def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduction: Reproduction) -> None:
-    whole = results_of(reproduction, CYCLES)
-    points = {key: replace(one, sources="new") for key, one in whole.points.items() if key != "one 2 half engine"}
+def test_what_was_not_run_or_by_an_older_model_is_named_below_its_tables(reproduction: Reproduction) -> None:
+    whole, now = results_of(reproduction, CYCLES), present_version()
+    older = FigureVersion({**now.model, "core": "0123abcd"}, now.uses)
+    points = {key: replace(one, version=now) for key, one in whole.points.items() if key != "one 2 half engine"}
     for key in ("one 1 any old", "many 1 any old"):
-        points[key] = replace(points[key], sources="old")
-    results = replace(whole, points=points, said={"sources": "new"})
-    page = rendered(reproduction, results).page
-    said = [line.rstrip() for block in page if isinstance(block, str) for line in block.splitlines()]
-    assert [line for line in said if line.startswith("Not run, ")] == [
+        points[key] = replace(points[key], version=older)
+    page = rendered(reproduction, replace(whole, points=points)).page
+    lines = [line.rstrip() for block in page if isinstance(block, str) for line in block.splitlines()]
+    assert [line for line in lines if line.startswith("Not run, ")] == [
         "Not run, 1 of 32 points: engine, half data: one 2."
     ]
-    earlier = [line for line in said if "other sources" in line]
-    assert earlier == [
-        "2 of them are by other sources, and named below the tables of their figures.",
-        "Run by other sources than the last run (old), 2 of 32 points: old dense, any data: one 1, many 1.",
-        "Run by other sources than the last run (old), 1 of 4 points: old dense, any data: all.",
+    origin = f"model {older.name}"
+    assert [line for line in lines if "present model" in line] == [
+        f"**Older than the present model, {now.name}: 2 of {len(points)} runs.**"
+        f" Made by {origin} (2); changed since: core.",
+        f"Older than the present model, by {origin}, 2 of 32 points: old dense, any data: one 1, many 1.",
+        f"Older than the present model, by {origin}, 1 of 4 points: old dense, any data: all.",
     ]
 
 

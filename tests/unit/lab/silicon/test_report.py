@@ -11,6 +11,7 @@ from gpusim.lab.silicon.compare import CorrelationPoint, groups
 from gpusim.lab.silicon.measured import ProductPoint, load_measured
 from gpusim.lab.silicon.picture import picture
 from gpusim.lab.silicon.prediction import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from gpusim.lab.versions.model import present_version
 
 TABLE, _ = load_measured("rocblas-r9nano")
 EARLIER = Path(__file__).resolve().parents[4] / "results" / "correlation" / "rocblas-r9nano-extrapolated.json"
@@ -81,3 +82,12 @@ def test_an_earlier_result_marks_all_that_its_own_file_says_was_run_in_part() ->
     marked = [mark.startswith("extrapolated from") for mark in marks if mark.startswith(("whole", "extrapolated from"))]
     assert marked == [one["simulated_share"] < 1 for one in held]
     assert 0 < sum(marked) < len(marked)
+
+
+def test_versions_of_rows_are_read_as_they_were_written() -> None:
+    earlier = report.restored(json.loads(EARLIER.read_text(encoding="utf-8")))
+    assert earlier.versions == {} and "versions" not in report.document(TABLE, earlier)
+    label = earlier.rows[0].prediction.point.label
+    versions = {label: present_version(sampled=True, more=("silicon",))}
+    written = json.loads(json.dumps(report.document(TABLE, earlier._replace(versions=versions))))
+    assert report.restored(written).versions == versions

@@ -156,7 +156,7 @@ def attribute(content: bytes) -> tuple[str, Any]:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--gpus", "0"], "--set gpus=[0]: [0] is not allowed: must be at least 1"),
+        (["--gpus", "0"], "--set gpus=[0]: 0: 0 is not allowed: must be at least 1"),
         (["--gpus", "two"], "--gpus two: 'two' is not allowed: numbers from 1 to 64"),
         (["--storage", "hd"], "storage: hd: no such configuration file; did you mean 'hdd'?"),
         (["--batch", "2000"], "MI6 has 4096 MiB (gpu.memory_mib): a batch of 7"),

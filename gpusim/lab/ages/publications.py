@@ -1,0 +1,124 @@
+"""The points of publications as figures that are recorded."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.version import __version__
+from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
+from gpusim.lab.papers.ages import list_kernels
+from gpusim.lab.papers.figures.layers import metric_paths
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.own import select_publication
+from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan, plan_points
+from gpusim.lab.papers.publication import Reproduction
+from gpusim.lab.papers.records import (
+    FILE,
+    NetworkPointRecord,
+    PointRecord,
+    ReproductionResults,
+    as_json,
+    load,
+)
+from gpusim.lab.papers.running import PlanRunner, collected
+from gpusim.lab.versions.model import Hashes
+from gpusim.results.store.keeper import StoreWriter
+from gpusim.study.sweep.executor import LocalProcesses
+
+
+class PublicationRecording(Recording):
+    """The points of a publication. publication: its name; gpus, batches: what takes the place of its own."""
+
+    def __init__(
+        self, name: str, folder: Path, publication: str, gpus: Sequence[str] = (), batches: Sequence[int] = ()
+    ) -> None:
+        super().__init__(name, folder)
+        self._publication, self._gpus, self._batches = publication, gpus, batches
+
+    @property
+    def command(self) -> str:  # type: ignore[override]
+        """What a user calls to make all of it."""
+        return f"gpusim reproduce {self._reproduction.command}"
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The file of the points."""
+        return [self.folder / self.name / FILE]
+
+    @cached_property
+    def _reproduction(self) -> Reproduction:
+        reproduction, _ = select_publication(
+            load_reproduction(self._publication), None, list(self._gpus), list(self._batches)
+        )
+        if reproduction.name != self.name:
+            raise UserError(f"{self.folder / self.name}: is a folder of {reproduction.name}, whose name it should have")
+        return reproduction
+
+    @cached_property
+    def _plan(self) -> ReproductionPlan:
+        return plan_points(self._reproduction, self._reproduction.figures)
+
+    def _load(self) -> ReproductionResults:
+        return load(self.folder / self.name, self.name)
+
+    def figures(self) -> Mapping[str, RecordedFigure]:
+        """Return the points that figures still show, in the figures' order."""
+        runs = self._load().runs
+        return {
+            key: RecordedFigure(
+                key=key, version=runs[key].version, digits=list_digits(runs[key]), seconds=runs[key].seconds
+            )
+            for key in self._plan.points
+            if key in runs
+        }
+
+    def own_hashes(self, keys: Sequence[str]) -> Mapping[str, Hashes]:
+        """Return the present hashes of points' kernels and configurations."""
+        results = self._load()
+        return {key: self._plan.points[key].version(list_kernels(results, key)).own for key in keys}
+
+    def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
+        """Run points that the store lacks, and record those that it has, also where the rest is stopped."""
+        points: dict[str, PlannedPoint] = {key: self._plan.points[key] for key in keys}
+        with StoreWriter(options.store) as keeper, Interrupt() as interrupt:
+            interrupt.deferred = True
+            executor = LocalProcesses(options.jobs, options.reporter)
+            ran = PlanRunner(keeper, executor, options.reporter, interrupt).run(ReproductionPlan(points, {}))
+            interrupt.deferred = False
+        known = self._load()
+        how = {"gpusim": __version__, "jobs": options.jobs, "points": ran.sentence(len(points)), "simulated": "sampled"}
+        with StoreWriter(options.store) as keeper:
+            plan = ReproductionPlan(points, {})
+            paths = metric_paths(self._reproduction)
+            made = collected(self.name, plan, keeper, ran.errors, how, ReproductionResults(self.name, {}), paths)
+        results = replace(
+            known,
+            points={**known.points, **made.points},
+            networks={**known.networks, **made.networks},
+            errors={**{key: error for key, error in known.errors.items() if key not in points}, **made.errors},
+            said=how,
+        )
+        write_whole(self.files[0], as_json(results).encode())
+        if interrupt.asked:
+            raise KeyboardInterrupt
+        if ran.errors or ran.left_out:
+            missing = [*ran.errors.values(), *(f"{one.package} is not installed" for one in ran.left_out.values())]
+            raise UserError(f"{self.name}: {len(missing)} points were not made: {missing[0]}")
+
+
+def list_digits(record: PointRecord | NetworkPointRecord) -> Any:
+    """Return what is equal of two records of equal runs, as plain data."""
+    numbers: dict[str, Any] = {"fraction": record.fraction, "launches": record.launches}
+    if isinstance(record, PointRecord):
+        numbers |= {"metrics": dict(record.metrics), "half_width": record.half_width}
+    else:
+        for row in record.rows:
+            name = " ".join((row.by, row.layer, row.kind, row.part))
+            numbers[name] = {"work": row.work, **row.metrics, "half_widths": row.half_widths}
+    return json.loads(json.dumps(numbers))

@@ -1,0 +1,99 @@
+"""A recording: figures that one command makes, each with its version and what it took."""
+
+import resource
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
+from gpusim.lab.versions.age import FigureAge, compare_version
+from gpusim.lab.versions.equivalence import Equivalence
+from gpusim.lab.versions.model import FigureVersion, Hashes
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedFigure:
+    """A figure that can be made anew by itself: a run, a row, a case, or a file as a whole."""
+
+    key: str
+    """Name among the figures of its recording."""
+    version: FigureVersion
+    """What made it."""
+    digits: Any
+    """Values that are equal where nothing has changed."""
+    seconds: float | None = None
+    """Processor seconds that making it took, or is estimated to take; None: not known."""
+    is_estimated: bool = False
+    """The seconds are an estimate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenewalOptions:
+    """How figures are made anew."""
+
+    store: Path
+    """Store of finished runs, from which a stopped renewal goes on."""
+    jobs: int
+    """Worker processes."""
+    reporter: Reporter
+    """Where progress is reported."""
+
+
+class Recording(ABC):
+    """Base of all recordings. folder: the folder of results, `results` or a copy of it."""
+
+    command = ""
+    """What a user calls to make all of it; empty: nothing does."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+
+    @property
+    @abstractmethod
+    def files(self) -> Sequence[Path]:
+        """The files that it consists of."""
+
+    @abstractmethod
+    def figures(self) -> Mapping[str, RecordedFigure]:
+        """Return the figures by key, those first that a reader meets first."""
+
+    def own_hashes(self, keys: Sequence[str]) -> Mapping[str, Hashes]:
+        """Return the present hashes of what is the figures' own, where they have any. keys: the figures."""
+        return {}
+
+    @property
+    def obstacle(self) -> str:
+        """Why some of its figures cannot be made anew here; empty where they can."""
+        return ""
+
+    @abstractmethod
+    def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
+        """Make figures anew and record them; raise UserError where this cannot be done.
+
+        Args:
+            keys: Names of the figures.
+            options: How.
+        """
+
+    def ages(self, now: Hashes, equivalences: Sequence[Equivalence]) -> Mapping[str, FigureAge]:
+        """Return the age of each figure.
+
+        Args:
+            now: Hashes of the present model.
+            equivalences: Changes that moved no figure.
+        """
+        versions = {key: figure.version for key, figure in self.figures().items()}
+        ages = {key: compare_version(one, self.name, now, equivalences) for key, one in versions.items()}
+        current = [key for key, age in ages.items() if age.is_current]
+        for key, own in (self.own_hashes(current) if current else {}).items():
+            ages[key] = compare_version(versions[key], self.name, {**now, **own}, equivalences)
+        return ages
+
+
+def spent_seconds() -> float:
+    """Return the processor seconds of this process and of its children that have ended."""
+    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return plain_sum(use.ru_utime + use.ru_stime for use in uses)

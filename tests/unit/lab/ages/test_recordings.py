@@ -1,0 +1,138 @@
+"""Are the shipped recordings read with their versions, and written with them?"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
+from gpusim.cli.main import invoke
+from gpusim.cli.options import shares
+from gpusim.lab.ages import commands
+from gpusim.lab.ages.commands import LEDGER, FileRecording, read_json, stamp_files
+from gpusim.lab.ages.publications import list_digits
+from gpusim.lab.ages.recording import RenewalOptions
+from gpusim.lab.ages.registry import list_recordings, select_recordings
+from gpusim.lab.papers.records import load
+from gpusim.lab.silicon.report import serialize_versions
+from gpusim.lab.versions.model import RESULTS, present_model, present_version
+from gpusim.lab.versions.recorded import parse_models
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one file, and one suite of sampling."""
+    (tmp_path / "sampling").mkdir()
+    shutil.copyfile(RESULTS / "sampling" / "few.json", tmp_path / "sampling" / "few.json")
+    ledger = read_json(RESULTS / LEDGER)
+    name = "networks/alexnet.md"
+    (tmp_path / LEDGER).write_text(json.dumps({**ledger, "models": {}, "files": {name: ledger["files"][name]}}))
+    return tmp_path
+
+
+def test_recordings_are_found_in_reading_order(folder: Path) -> None:
+    assert list(list_recordings(folder)) == ["networks/alexnet.md", "sampling/few"]
+    with pytest.raises(UserError, match=r"unknown recording 'sampling/fwe'.*did you mean 'sampling/few'"):
+        select_recordings(folder, ["sampling/fwe"])
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["reproduce", "--stale", "--results", str(tmp_path)]) == 2
+    assert f"{tmp_path}: has no recorded results" in capsys.readouterr().err
+
+
+def test_what_is_old_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = read_json(folder / LEDGER)
+    ledger["files"]["networks/alexnet.md"]["version"] = {}
+    (folder / LEDGER).write_text(json.dumps(ledger), encoding="utf-8")
+    cases = len(read_json(folder / "sampling" / "few.json")["cases"])
+    assert invoke(["reproduce", "--stale", "--results", str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{cases + 1} of {cases + 1} recorded figures are old" in lines
+    stamp_files(folder, {"networks/alexnet.md": 12.34})
+    assert invoke(["reproduce", "--stale", "--results", str(folder)]) == 0
+    assert f"{cases} of {cases + 1} recorded figures are old" in capsys.readouterr().out.splitlines()
+
+
+def test_a_stamp_is_the_present_model_and_what_it_took(folder: Path) -> None:
+    ledger = read_json(folder / LEDGER)
+    ledger["files"]["networks/alexnet.md"]["estimated"] = True
+    (folder / LEDGER).write_text(json.dumps(ledger), encoding="utf-8")
+    assert list_recordings(folder)["networks/alexnet.md"].figures()["networks/alexnet.md"].is_estimated
+    stamp_files(folder, {"networks/alexnet.md": 12.34})
+    ledger = read_json(folder / LEDGER)
+    row = ledger["files"]["networks/alexnet.md"]
+    assert parse_models(ledger["models"])[row["version"]["model"]] == present_model()
+    assert row["seconds"] == 12.3 and "estimated" not in row
+    with pytest.raises(UserError, match=r"versions.json: has no file networks/gone.md"):
+        stamp_files(folder, {"networks/gone.md": None})
+
+
+def test_a_file_is_made_where_its_command_writes_alone(folder: Path) -> None:
+    recording = list_recordings(folder)["networks/alexnet.md"]
+    assert isinstance(recording, FileRecording)
+    assert recording.obstacle == ".ci/networks alexnet writes into the repository's results alone"
+    assert list_recordings(RESULTS)["networks/alexnet.md"].obstacle == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["reproduce"], "PUBLICATION: is missing"),
+        (["reproduce", "--stale", "--renew", "1"], "--stale and --renew: one of them at a time"),
+        (["reproduce", "bcmm", "--stale"], "unknown recording 'bcmm'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(arguments) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_digits_of_a_network_s_run_are_by_row() -> None:
+    run = load(RESULTS / "training-phase", "training-phase").networks["lenet 256 mi6 batched"]
+    digits = list_digits(run)
+    rows = {" ".join((row.by, row.layer, row.kind, row.part)): row for row in run.rows}
+    assert digits.keys() == {"fraction", "launches", *rows} and len(rows) == len(run.rows)
+    assert digits["network   all"]["kernel.time_us"] == rows["network   all"].metrics["kernel.time_us"]
+
+
+def test_cases_are_run_with_their_suite_s_own_bars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[tuple[str, ...]]()
+    monkeypatch.setattr(commands, "run_command", lambda *arguments: calls.append(arguments))
+    recording = list_recordings(folder)["sampling/few"]
+    key = next(iter(recording.figures()))
+    recording.renew([key], RenewalOptions(store=folder / "s.db", jobs=1, reporter=Reporter(quiet=True)))
+    (call,) = calls
+    given = {name: call[call.index(f"--{name}") + 1] for name in ("only", "error", "confidence")}
+    sampling = read_json(folder / "sampling" / "few.json")["sampling"]
+    assert given.pop("only") == key
+    assert shares(**given) == pytest.approx({name: sampling[name] for name in given})
+
+
+def test_rows_of_a_correlation_are_put_in_the_place_of_those_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "correlation/rocblas-r9nano-exact"
+    (tmp_path / "correlation").mkdir()
+    shutil.copyfile(RESULTS / f"{name}.json", tmp_path / f"{name}.json")
+    recording = list_recordings(tmp_path)[name]
+    first, *others = recording.figures().values()
+
+    def run(*arguments: str) -> None:
+        assert arguments[:3] == ("correlate", "rocblas-r9nano", "--exact") and first.key in arguments
+        data = read_json(RESULTS / f"{name}.json")
+        data["rows"] = [row for row in data["rows"] if row["name"] == first.key]
+        data["rows"][0]["point"]["kernels_us"] += 1.0
+        data |= serialize_versions({first.key: present_version()})
+        Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(data), encoding="utf-8")
+
+    monkeypatch.setattr(commands, "run_command", run)
+    recording.renew([first.key], RenewalOptions(store=tmp_path / "s.db", jobs=1, reporter=Reporter(quiet=True)))
+    made = recording.figures()
+    assert made[first.key].version == present_version()
+    assert made[first.key].digits["kernels_us"] == pytest.approx(first.digits["kernels_us"] + 1.0)
+    assert [made[one.key] for one in others] == others and list(made) == [first.key, *(one.key for one in others)]
