@@ -79,7 +79,7 @@ def test_an_equivalence_without_a_proof_is_refused(tmp_path: Path, without: str)
     row = json.loads((tmp_path / FILE).read_text(encoding="utf-8"))[0]
     row[without] = type(row[without])()
     (tmp_path / FILE).write_text(json.dumps([row]), encoding="utf-8")
-    with pytest.raises(UserError, match=f"{FILE}: is no list of equivalences: .*points drawn"):
+    with pytest.raises(UserError, match=f"{FILE}: 0: .*points drawn"):
         load_equivalences(tmp_path)
 
 
