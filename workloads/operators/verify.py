@@ -72,12 +72,13 @@ def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -
         inputs = operator.inputs
         if lost := overwritten(operator):
             raise ValueError(f"{operator.name}: {', '.join(lost)} must be kept before the launches overwrite them")
-    flushed = {name: flush(array) for name, array in inputs.items()}
-    expected = operator.expected(flushed)
-    if any(flushed[name] is not array for name, array in inputs.items()):
-        # a kernel that only moves values keeps them
-        expected = (part._replace(bound=part.bound + SMALLEST_NORMAL) for part in expected)
     with np.errstate(all="ignore"):  # of infinities and NaN, which are compared like other values
+        checked = compare(operator.outputs, operator.expected(inputs))
+        flushed = {name: flush(array) for name, array in inputs.items()}
+        if checked.passed or all(flushed[name] is array for name, array in inputs.items()):
+            return checked
+        # arithmetic reads subnormal numbers as 0; what only moves or counts values keeps them
+        expected = (part._replace(bound=part.bound + SMALLEST_NORMAL) for part in operator.expected(flushed))
         return compare(operator.outputs, expected)
 
 

@@ -106,7 +106,7 @@ def test_iterations_of_one_run_follow_one_another() -> None:
     )  # fmt: skip
     found = SimpleNamespace(
         settings=SimpleNamespace(gpu=GpuSpec(kernel_launch_us=LAUNCH_US)), rows=[row], stopped_by="", planned_bytes=7,
-        of_class={Class("k"): facts}, schedule=SimpleNamespace(network=SimpleNamespace(named={}), apart={}),
+        file=None, of_class={Class("k"): facts}, schedule=SimpleNamespace(network=SimpleNamespace(named={}), apart={}),
     )  # fmt: skip
     step.classes = list(found.of_class)
     record = RunRecord(False, "", [])
