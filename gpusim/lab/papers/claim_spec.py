@@ -78,7 +78,7 @@ class ClaimSpec(Spec):
         return [rule for rule in rules if rule is not None]
 
     @property
-    def _wheres(self) -> Sequence[Labels]:
+    def _conditions(self) -> Sequence[Labels]:
         return self.where if isinstance(self.where, tuple) else (self.where,)
 
     @model_validator(mode="after")
@@ -107,7 +107,7 @@ class ClaimSpec(Spec):
         """List the values that count; a rule of all measures names none."""
         measures = {self.measure} if self.measure and self.largest is None else {one.measure for one in values}
         some = [one for one in values if one.measure in measures]
-        return [one for one in some if any(matches(one.labels, where) for where in self._wheres)]
+        return [one for one in some if any(matches(one.labels, where) for where in self._conditions)]
 
     def apply(self, values: Sequence[FigureValue], shown: Format) -> RuleResult:
         """Apply the rule to the values of one comparison, of all measures of the figure. shown: formats a value."""
@@ -123,17 +123,17 @@ class ClaimSpec(Spec):
         """Put aggregation and rule into words; empty where the claim cannot be asked."""
         if self.rule is None:
             return ""
-        where = " or ".join(filter(None, map(describe_labels, self._wheres)))
+        where = " or ".join(filter(None, map(describe_labels, self._conditions)))
         measure = "the row" if self.largest else self.measure
         return f"{self.aggregation}: {self.rule.describe(measure + (f' ({where})' if where else ''))}"
 
     def list_points(self, of: Callable[[Where], Sequence[str]]) -> list[str]:
         """List points of its values. of: lists those with some labels."""
-        return list(dict.fromkeys(key for where in self._wheres for key in of(where)))
+        return list(dict.fromkeys(key for where in self._conditions for key in of(where)))
 
     def list_missing_labels(self, values: Sequence[FigureValue]) -> Iterator[str]:
         """Yield the wanted labels that none of the values has, such as "layer 'conv2'"."""
-        for where in self._wheres:
+        for where in self._conditions:
             yield from _missing(where, values)
 
 
