@@ -46,7 +46,7 @@ def sliced(launch: Launch, loop: Loop, wave: int, jump: bool) -> list[tuple[int,
 @pytest.mark.parametrize("wave", [0, 1])
 def test_addresses_after_a_jump_are_those_without(wave: int) -> None:
     """The product's loop has a barrier in each iteration, so that slices are iterations; buffers in LDS alternate."""
-    launch = product("mi6", *SIZES, number=0).launch
+    launch = product("mi6", *SIZES).launch
     loop = find_loop(launch)
     assert loop.iterations > PASSED + BEFORE and 0 < loop.steps < loop.length / 4
     whole, short = sliced(launch, loop, wave, False), sliced(launch, loop, wave, True)
@@ -56,7 +56,7 @@ def test_addresses_after_a_jump_are_those_without(wave: int) -> None:
 
 
 def test_more_iterations_than_there_are_end_the_launch() -> None:
-    launch = product("mi6", 512, 2304, 352, number=0).launch
+    launch = product("mi6", 512, 2304, 352).launch
     loop = find_loop(launch)
     assert loop.iterations < BEFORE + PASSED
     with pytest.raises(ExecutionFault, match="a loop is not as long") as caught:

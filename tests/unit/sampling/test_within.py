@@ -17,7 +17,7 @@ SIZES = (64, 256, 9408)
 
 
 def run(spec: SamplingSpec | None, *sizes: int) -> RunFacts:
-    prepared = product("mi6", *sizes, number=0)
+    prepared = product("mi6", *sizes)
     run = partial(simulate, prepared.launch, prepared.gpu)
     return run() if spec is None else sampled(lambda steerer: run(steerer=steerer), spec)
 
@@ -67,7 +67,7 @@ def test_a_loop_that_proves_another_is_sampled_anew_by_whole_workgroups() -> Non
         seen.append(steerer)
         if len(seen) == 1:
             raise ExecutionFault(FAULT_PASSAGE, "k", 0, "s_nop", 0, 0, -1, None, 0, "")
-        prepared = product("mi6", *SIZES, number=0)
+        prepared = product("mi6", *SIZES)
         return simulate(prepared.launch, prepared.gpu, steerer=steerer)
 
     held = sampled(fails_once, SamplingSpec(error=0.03)).sampling
