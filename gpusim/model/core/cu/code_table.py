@@ -63,7 +63,7 @@ def _word(instruction: Instruction) -> int:
     if what:
         raise UserError(
             f"{opcode.mnemonic} at {instruction.address:#x}: the timing of {what} is not modelled yet;"
-            " with `--timing off` the kernel is executed"
+            " `gpusim hip --timing off` and `gpusim check` execute the kernel without it"
         )
     if opcode.unit == VALU:
         word |= VALU_CYCLES * opcode.rate << CYCLES_SHIFT
