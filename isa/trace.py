@@ -66,9 +66,10 @@ LEAST_MASK = 0xFF
 ASKED_SHIFT = 40
 ASKED_MASK = 0xFFF
 
-FLOPS_BITS = 21  # of each precision: a slice has at most 2 operations a lane and instruction
+FLOPS_BITS = 21  # of each precision
 FLOPS_MASK = (1 << FLOPS_BITS) - 1
-assert 2 * 64 * MAX_SLICE_INSTRUCTIONS <= FLOPS_MASK
+MAX_LANE_FLOPS = 8  # that an instruction may have
+assert MAX_LANE_FLOPS * 64 * MAX_SLICE_INSTRUCTIONS <= FLOPS_MASK
 
 LINE_BITS = 31  # 128 GiB; with the mark a line number is a 32-bit word, and so are the tags of caches
 LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine

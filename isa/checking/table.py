@@ -65,7 +65,9 @@ def _fill(row: np.void, instruction: Instruction, kind: int) -> None:
         reads &= ~(1 << M0)  # whose limit is not applied (isa.execution.lds_access)
     row["policy"] = _policy(instruction)
     row["control"] = int(name.startswith("s_cbranch") or (bool(writes >> EXEC & 3) and not name.startswith("v_cmpx")))
-    row["vector"] = int(instruction.opcode.unit == VALU or bool(writes >> FIRST_VGPR))
+    # lanes of EXEC alone, but for matrix products, which write all
+    by_lane = "matrix" not in instruction.opcode.flags
+    row["vector"] = int(by_lane and (instruction.opcode.unit == VALU or bool(writes >> FIRST_VGPR)))
     row["plain"] = int(kind in _PLAIN and not writes >> EXEC & 3)
     row["synchronises"] = int(bool("atomic" in instruction.opcode.flags or instruction.fields.get("glc", 0)))
     vector_reads = _numbers(reads >> FIRST_VGPR)

@@ -24,6 +24,9 @@ from isa.lanes.call import call_from_python
 from isa.lanes.lane_library import LaneLibrary, load_semantics
 from isa.lanes.table import MATRIX
 from isa.launch import Launch
+from isa.opcodes import ARCHITECTURES
+from isa.opcodes.float_operations import float_operations
+from isa.trace import MAX_LANE_FLOPS
 from tests.support.assembly import Assembly
 
 load_semantics()
@@ -135,6 +138,21 @@ def test_the_table_has_every_product():
     assert {layout.name for layout in layouts()} >= {name.removesuffix(".flush") for name in MATRIX}
 
 
+@pytest.mark.parametrize("gpu", ["gfx908", "gfx90a"])
+def test_passes_are_the_calculator_s_cycles(gpu):
+    cycles = {layout.name: int(layout.cycles) for layout in layouts()}
+    products = [opcode for opcode in ARCHITECTURES[gpu].opcodes() if "matrix" in opcode.flags]
+    assert len(products) == {"gfx908": 20, "gfx90a": 27}[gpu]
+    for opcode in products:
+        assert f"pass{cycles[opcode.mnemonic] // 4}" in opcode.flags, opcode.mnemonic
+
+
+def test_an_instruction_s_operations_fit_the_trace():
+    for architecture in ARCHITECTURES.values():
+        for opcode in architecture.opcodes():
+            assert float_operations(opcode.mnemonic)[1] <= MAX_LANE_FLOPS, opcode.mnemonic
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_products(layout):
     rows, expected = operands(layout, np.random.default_rng(7))
@@ -179,6 +197,16 @@ SHARED = ASSEMBLY.kernel(
     + "    s_nop 4\n    v_mfma_f32_16x16x1f32 a[0:15], v4, v5, a[0:15] cbsz:1 abid:1 blgp:3\n    s_nop 15\n"
     + "    v_mfma_f32_16x16x1f32 a[16:31], v4, v5, a[16:31]\n    s_nop 15\n"
     + "".join(store(row, f"a{row}") for row in range(32))
+    + "    s_endpgm\n",
+    vgprs=32,
+)
+HALF_ACTIVE = ASSEMBLY.kernel(
+    "half_active",
+    _START
+    + "".join(f"    v_accvgpr_write_b32 a{row}, 0\n" for row in range(4))
+    + "    s_mov_b32 exec_hi, 0\n    s_nop 4\n    v_mfma_f32_16x16x4f32 a[4:7], v4, v5, a[0:3]\n    s_nop 15\n"
+    + "    s_mov_b64 exec, -1\n"
+    + "".join(store(row, f"a{4 + row}") for row in range(4))
     + "    s_endpgm\n",
     vgprs=32,
 )
@@ -293,9 +321,17 @@ def test_loads_into_half_of_a_register_clear_the_other_half():
     assert words[4].all() and not out[3].any()  # read past all LDS, by which rocBLAS clears registers
 
 
+def test_lanes_that_are_not_active_multiply_too():
+    words = small_numbers(8)
+    out = run(HALF_ACTIVE, words.view(np.uint32)).view(np.float32)[_OUT // 256 :]
+    i, j = np.mgrid[:16, :16]
+    np.testing.assert_array_equal(out[i % 4, 16 * (i // 4) + j], words[0].reshape(4, 16).T @ words[1].reshape(4, 16))
+
+
 @pytest.mark.compiled_tier  # masks of lanes are words of 64 bits there
-def test_checking_knows_what_a_product_writes():
-    launch, _ = prepared(SHARED, small_numbers(8).view(np.uint32))
+@pytest.mark.parametrize("name", [SHARED, HALF_ACTIVE])
+def test_checking_knows_what_a_product_writes(name):
+    launch, _ = prepared(name, small_numbers(8).view(np.uint32))
     found = checked(launch, residency(launch, GpuSpec(architecture="gfx908"))).findings
     assert [finding.text for finding in found] == []
 
