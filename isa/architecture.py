@@ -10,6 +10,7 @@ VCCZ, EXECZ, SCC = 251, 252, 253
 SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT = 235, 236, 237, 238  # GFX9: of the apertures
 STATUS_CODES = (VCCZ, EXECZ, SCC)
 LITERAL_CODE = 255
+INLINE_CONSTANTS = range(128, 249)  # a reserved code among them is refused when it is decoded
 FIRST_VGPR = 256
 VECTOR_FILE = 256  # vector registers of a file; accumulation registers are numbered after them
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from isa.architecture import FIRST_VGPR
+from isa.architecture import FIRST_VGPR, INLINE_CONSTANTS
 from isa.encoding.images import image_data_dwords, image_form
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
@@ -94,7 +94,7 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         count = address_dwords(instruction)
         return vgpr_text(value, f"b{32 * count}") if count else "off"
     if name == "vsrc1" and fields.get("src1_scalar"):
-        return _modified(instruction, 1, source_text(value, kind, None, ttmp), 128 <= value <= 248)
+        return _modified(instruction, 1, source_text(value, kind, None, ttmp), value in INLINE_CONSTANTS)
     if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
         text = vgpr_text(value, kind)
         return _modified(instruction, 1, text, False) if name == "vsrc1" else text
@@ -113,12 +113,8 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         return _packed_source(instruction, int(name[-1]), kind)
     text = source_text(value, kind, instruction.literal, ttmp)
     if encoding in ("vop1", "vop2", "vopc", "vop3"):
-        return _modified(instruction, int(name[-1]), text, 128 <= value <= 248)
+        return _modified(instruction, int(name[-1]), text, value in INLINE_CONSTANTS)
     return text
-
-
-def _is_constant(code: int) -> bool:
-    return 128 <= code <= 248
 
 
 def _scalar_offset(fields: dict[str, int], ttmp: int) -> str:
@@ -138,16 +134,15 @@ def _packed_source(instruction: Instruction, number: int, kind: str) -> str:
     fields, ttmp = instruction.fields, instruction.architecture.first_trap_register
     if kind != "mix":
         if kind.endswith("32x2"):  # the constant is of 32 bits, a register's number means two
-            return source_text(
-                fields[f"src{number}"], "f32" if _is_constant(fields[f"src{number}"]) else "b64", None, ttmp
-            )
+            code = fields[f"src{number}"]
+            return source_text(code, "f32" if code in INLINE_CONSTANTS else "b64", None, ttmp)
         scalar = "f16" if kind == "f16x2" else "b32" if "x" in kind else kind
         return source_text(fields[f"src{number}"], scalar, None, ttmp)
     code = fields[f"src{number}"]
     text = source_text(code, "f32", None, ttmp)
     if fields["neg_hi"] >> number & 1:
         text = f"|{text}|"
-    elif 128 <= code <= 248 and fields["neg"] >> number & 1:
+    elif code in INLINE_CONSTANTS and fields["neg"] >> number & 1:
         return f"neg({text})"
     return f"-{text}" if fields["neg"] >> number & 1 else text
 

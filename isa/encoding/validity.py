@@ -8,7 +8,7 @@ whose type has none, a bit in a field that the instruction does not use (GCN3 IS
 from collections.abc import Callable
 from functools import cache
 
-from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE, VECTOR_FILE
+from isa.architecture import FIRST_VGPR, INLINE_CONSTANTS, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE, VECTOR_FILE
 from isa.encoding.images import image_address_dwords, image_data_dwords, image_form
 from isa.encoding.operand_text import bits_of
 from isa.encoding.operands import NO_SCALAR_ADDRESS
@@ -202,7 +202,7 @@ def _kind_check(name: str, kind: str) -> Check:
         if kind == "scalar":
             return f"{name} must not be a vector register" if number >= FIRST_VGPR else None
         if kind == "constant":
-            allowed = number >= FIRST_VGPR or 128 <= number <= 248
+            allowed = number >= FIRST_VGPR or number in INLINE_CONSTANTS
             return None if allowed else f"{name} must be a vector register or an inline constant"
         if kind == "mask":
             return None if number < _TTMP_END else f"{name} must be a scalar register pair or VCC"

@@ -4,6 +4,7 @@ from typing import Any
 
 from isa.architecture import (
     FIRST_VGPR,
+    INLINE_CONSTANTS,
     LITERAL_CODE,
     MODE_IEEE_BIT,
     MODE_SINGLE_RESULTS,
@@ -282,7 +283,7 @@ def _packed_modifiers(
         helper, flags, usual = "row_mix", upper | (lower & upper) << 1 | negate_upper << 2 | negate << 3, 0
     elif operand.parts == 2:
         helper = "row_packed_f32" if operand.bits == 64 else "row_packed"
-        if operand.bits == 64 and upper and 128 <= fields[f"src{number}"] <= 248:
+        if operand.bits == 64 and upper and fields[f"src{number}"] in INLINE_CONSTANTS:
             raise UnsupportedInstructionError("a constant has no upper half to be selected")
         flags, usual = lower | upper << 1 | negate << 2 | negate_upper << 3, 2
         if (negate or negate_upper) and operand.letter != "f":

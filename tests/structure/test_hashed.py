@@ -113,4 +113,6 @@ def test_every_place_is_there(places: tuple[str, ...]) -> None:
 
 
 def test_numbers_of_the_base_that_decide_are_hashed() -> None:
-    assert {"gpusim/base/student.py", "gpusim/base/sums.py"} <= set(SIMULATOR)
+    files = {"gpusim/base/student.py", "gpusim/base/sums.py"}
+    assert files <= set(SIMULATOR)
+    assert files <= set(PARTS["core"])

@@ -27,7 +27,7 @@ Hashes = Mapping[str, str]
 """Hashes by part."""
 PARTS: Mapping[str, tuple[str, ...]] = {
     "isa": ("isa",),
-    "core": ("gpusim/model/core", "gpusim/base/jit"),
+    "core": ("gpusim/model/core", "gpusim/base/jit", "gpusim/base/student.py", "gpusim/base/sums.py"),
     "memory": ("memory",),
     "spartan": ("spartan",),
     "sampling": ("gpusim/model/sampling",),
