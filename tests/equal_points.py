@@ -24,7 +24,7 @@ from gpusim.lab.papers.running import PlanRunner, stored
 from gpusim.results.store.keeper import StoreWriter
 from gpusim.study.sweep.executor import LocalProcesses
 
-HOST = frozenset({"simulator", "spent_s", "setup_s", "peak_memory_mb"})  # what a run cost the host, which is no result
+HOST = frozenset({"simulator", "spent_s", "setup_s", "verify_s", "peak_memory_mb"})  # host cost, no result
 
 
 def draw_points(name: str, count: int, seed: int, most_s: float) -> list[PlannedPoint]:
