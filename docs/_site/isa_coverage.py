@@ -54,7 +54,7 @@ builder in {samples} random valid encodings of every form it has (plain, SDWA, D
 What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
 single opcodes a kernel is refused for
 
-- the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one,
+- the bit GDS of any DS instruction, the bit TFE of any buffer or FLAT instruction,
   TFE, LWE, D16, R128 and A16 of an image instruction;
 - image resources and samplers that say more than is there: [images](../explanation/execution.md#images) has what is
   allowed, and a kernel that meets another one is stopped there with the reason;
@@ -64,7 +64,7 @@ single opcodes a kernel is refused for
   a lane mask, with SDWA, DPP or other modifiers.
 """
 # bits that no instruction is executed with; the page says so once
-_NEVER = ("tfe", "lds", "gds", "lwe", "d16", "r128", "a16")
+_NEVER = ("tfe", "gds", "lwe", "d16", "r128", "a16")
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from isa.checking.state import (
     CheckRow,
 )
 from isa.execution.codes import PRIVATE_SEGMENT, Access, InstructionKind, ScalarForm, Texels
+from isa.execution.lds_access import landing_place
 from isa.execution.memory_access import PRIVATE_ELEMENT_BYTES, private_place, private_start
 from isa.execution.program_table import ProgramRow
 from isa.execution.segment_access import lane_part, segment_base
@@ -396,6 +397,26 @@ def watch_lanes(
     if synchronises:
         group = wave.workgroup
         st_i64(check.released, group, max(ld_i64(check.released, group), ((what >> CLOCK_SHIFT) & CLOCK_MASK) + 1))
+
+
+@jit
+def watch_landing(context: Context, check: Check, wave: Wavefront, row: ProgramRow, what, active):
+    """Watch the words of LDS that the active lanes of a load into LDS are about to write."""
+    for lane in range(LANES):
+        at = landing_place(wave, row, lane)
+        if (active >> lane) & 1 and 0 <= at <= context.lds_bytes - 4:
+            shadow = check.lds + (wave.workgroup_slot * (check.lds_bytes >> 2) + (at >> 2)) * SHADOW_BYTES
+            watch_write(check, shadow, who_of(wave, lane), what, 15, 0, at, SHARED, 0, 0)
+
+
+@jit
+def set_landed(context: Context, check: Check, wave: Wavefront, row: ProgramRow, active):
+    """Note whether what a load has brought to LDS was written; of texels it is taken as such."""
+    known = -1 if row.kind == InstructionKind.IMAGE else known_lanes(check, wave, row.destination // ROW_BYTES)
+    for lane in range(LANES):
+        at = landing_place(wave, row, lane)
+        if (active >> lane) & 1 and 0 <= at <= context.lds_bytes - 4:
+            _set_written(check.lds_known + wave.workgroup_slot * check.lds_bytes + at, 4, (known >> lane) & 1)
 
 
 @jit

@@ -20,6 +20,7 @@ from isa.device_memory import VIRTUAL_BASE
 from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.faults import ExecutionFault
+from isa.execution.state import SCRATCH_ROWS
 from isa.launch import Launch, Residency
 
 _HUGE_FROM_BYTES = 1 << 24
@@ -134,7 +135,7 @@ class _Watch:
         context.start_address, context.produce_address = map(function_address, _ENTRY_POINTS)
         slots, groups = context.slots, int(np.prod(context.launch.workgroups))
         state.rows = self._address(check_table_of(context.launch.kernel))
-        state.vectors = vectors = max(int(context.state.vector_registers), 1)
+        state.vectors = vectors = int(context.state.vector_registers) + SCRATCH_ROWS  # what goes to LDS lands there
         state.known = self._zeros(slots * vectors)
         state.origins = self._zeros(slots * vectors)
         state.scalar_known = self._zeros(slots * SCALAR_CODES, np.uint8)

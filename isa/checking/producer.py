@@ -1,8 +1,8 @@
 """A wavefront executed instruction by instruction under watch, as a trace producer whose traces nobody reads."""
 
 from gpusim.base.jit import jit, ld_i64, st_i64, st_u8
-from isa.architecture import EXEC, FLAT_SCRATCH, SCC, VCC
-from isa.checking.accesses import watch_lanes, watch_scalar, watch_texels
+from isa.architecture import EXEC, FLAT_SCRATCH, ROW_BYTES, SCC, VCC
+from isa.checking.accesses import set_landed, watch_landing, watch_lanes, watch_scalar, watch_texels
 from isa.checking.notes import note, who_of
 from isa.checking.registers import (
     check_sources,
@@ -179,6 +179,9 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         known = sources_known(check, wave, watched)
         if lanes & ~known:
             origin = origin_of_sources(check, wave, watched, lanes)
+    into_lds = row.to_lds
+    if into_lds:
+        watch_landing(context, check, wave, row, what, active)
     context.max_instructions = wave.executed + 1
     status = run_slice(context, slot)
     if status < 0:
@@ -190,6 +193,8 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         inside = work_at(context.work, 0).active
         if row.access != Access.STORE:
             watch_lanes(context, check, wave, row, watched, what, inside, 0)
+        if into_lds:
+            set_known_lanes(check, wave, row.destination // ROW_BYTES, active & ~inside, -1, -1)
         for k in range(watched.vector_writes):  # lanes out of range get zeros
             set_known_lanes(check, wave, watched.vector_written[k], active & ~inside, -1, -1)
     elif kind == InstructionKind.IMAGE:
@@ -201,6 +206,8 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         and kind != InstructionKind.END
     ):
         set_results(check, wave, watched, lanes, known, origin)
+    if into_lds:
+        set_landed(context, check, wave, row, active)
     return status
 
 

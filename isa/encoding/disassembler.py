@@ -6,7 +6,14 @@ from isa.architecture import FIRST_VGPR, INLINE_CONSTANTS
 from isa.encoding.images import image_data_dwords, image_form
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
-from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, address_dwords, parse_operands, segment_offset
+from isa.encoding.operands import (
+    NO_SCALAR_ADDRESS,
+    SEGMENTS,
+    address_dwords,
+    loads_into_lds,
+    parse_operands,
+    segment_offset,
+)
 from isa.encoding.special_text import (
     buffer_format_text,
     dpp_text,
@@ -59,8 +66,8 @@ def _operands(instruction: Instruction) -> list[str]:
     texts = []
     for operand in instruction.opcode.operands.split():
         name, _, kind = operand.partition(":")
-        if name == "vdst" and encoding in ("flat", *SEGMENTS) and "atomic" in instruction.opcode.flags:
-            if not instruction.fields["glc"]:
+        if name == "vdst" and encoding in ("flat", *SEGMENTS):
+            if loads_into_lds(instruction) or ("atomic" in instruction.opcode.flags and not instruction.fields["glc"]):
                 continue
         text = _operand(instruction, name, kind)
         if text:
@@ -202,7 +209,7 @@ def _modifiers(instruction: Instruction) -> str:
         return _ds_modifiers(instruction)
     if encoding in ("flat", *SEGMENTS):
         text = f" offset:{segment_offset(instruction)}" if fields.get("offset") else ""
-        return text + "".join(f" {name}" for name in ("glc", "slc", "scc") if fields.get(name))
+        return text + "".join(f" {name}" for name in ("glc", "slc", "scc", "lds") if fields.get(name))
     if encoding in ("mubuf", "mtbuf") and opcode.operands:
         return _buffer_modifiers(instruction)
     if encoding == "mimg":

@@ -118,6 +118,11 @@ def address_dwords(instruction: Instruction) -> int:
     return wide if alone or instruction.opcode.encoding == "flat" else wide - 1
 
 
+def loads_into_lds(instruction: Instruction) -> bool:
+    """Tell whether what a vector memory instruction loads goes to LDS, and to no register."""
+    return bool(instruction.fields.get("lds"))
+
+
 def segment_offset(instruction: Instruction) -> int:
     """Return the bytes that a FLAT, GLOBAL or SCRATCH instruction adds to its address; FLAT's are never negative."""
     offset = instruction.fields.get("offset", 0)
@@ -147,7 +152,7 @@ def highest_vgpr(instruction: Instruction, operands: Sequence[EncodedOperand]) -
     top = -1
     for operand in operands:
         value = instruction.fields.get(operand.field)
-        if value is None:
+        if value is None or (operand.field in ("vdst", "vdata") and loads_into_lds(instruction)):
             continue
         if operand.field.startswith(("src", "ssrc")):
             if value < FIRST_VGPR:

@@ -12,7 +12,14 @@ from isa import architecture
 from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES, VECTOR_FILE
 from isa.encoding.images import image_address_dwords, image_data_dwords
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, EncodedOperand, address_dwords, parse_operands
+from isa.encoding.operands import (
+    NO_SCALAR_ADDRESS,
+    SEGMENTS,
+    EncodedOperand,
+    address_dwords,
+    loads_into_lds,
+    parse_operands,
+)
 from isa.opcodes.opcode import LDS, Opcode
 
 VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
@@ -116,7 +123,8 @@ def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
     opcode, fields = instruction.opcode, instruction.fields
     operands, reads, writes, destination_read, half_read, destination_kept = _plan(opcode)
     destination_read |= half_read and halves
-    sources_begun = False
+    sources_begun, into_lds = False, loads_into_lds(instruction)
+    reads |= M0 if into_lds else 0
     if opcode.mnemonic == "v_swap_b32":
         both = vgpr_mask(fields["vdst"]) | source_mask(fields["src0"], 1)
         return both, both
@@ -131,7 +139,7 @@ def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
         elif field in ("vdst", "sdst"):
             mask = vgpr_mask(fields[field], dwords) if field == "vdst" else scalar_mask(fields[field], dwords)
             returns = not (opcode.encoding in ("flat", *SEGMENTS) and "atomic" in opcode.flags and not fields["glc"])
-            if returns and not destination_kept:
+            if returns and not destination_kept and not into_lds:
                 writes |= mask
             if destination_read:
                 reads |= mask
@@ -150,7 +158,7 @@ def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
                 dwords = image_data_dwords(opcode, fields, instruction.architecture)
             if "load" not in opcode.flags:
                 reads |= vgpr_mask(fields["vdata"], dwords)
-            if ("load" in opcode.flags and not fields.get("lds")) or ("atomic" in opcode.flags and fields["glc"]):
+            if ("load" in opcode.flags and not into_lds) or ("atomic" in opcode.flags and fields["glc"]):
                 writes |= vgpr_mask(fields["vdata"], dwords)
         elif field in ("srsrc", "ssamp"):
             reads |= scalar_mask(4 * fields[field], dwords)
@@ -175,7 +183,7 @@ def address_registers(instruction: Instruction) -> int:
     opcode, fields = instruction.opcode, instruction.fields
     if opcode.encoding not in ("flat", *SEGMENTS, "mubuf", "mtbuf", "mimg", "ds", "smem"):
         return 0
-    mask = M0 if opcode.encoding == "ds" else 0
+    mask = M0 if opcode.encoding == "ds" or loads_into_lds(instruction) else 0
     mask |= EXEC if opcode.encoding != "smem" else 0
     for operand in parse_operands(opcode.operands):
         field = operand.field

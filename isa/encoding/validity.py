@@ -11,7 +11,7 @@ from functools import cache
 from isa.architecture import FIRST_VGPR, INLINE_CONSTANTS, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE, VECTOR_FILE
 from isa.encoding.images import image_address_dwords, image_data_dwords, image_form
 from isa.encoding.operand_text import bits_of
-from isa.encoding.operands import NO_SCALAR_ADDRESS
+from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS
 from isa.opcodes import Architecture
 from isa.opcodes.opcode import Opcode
 
@@ -89,6 +89,8 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         used.add("vdst")
     if "op_sel" in opcode.flags:
         used.add("op_sel")
+    if layout in SEGMENTS and "to_lds" in opcode.flags:
+        used.add("lds")
     if "no_return" in opcode.flags:
         used.discard("glc")
     if "no_scc" in opcode.flags:
@@ -105,6 +107,8 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         checks.append(lambda fields: _buffer_problem(opcode, fields))
     if layout == "mimg":
         checks.append(lambda fields: _image_problem(opcode, fields, architecture))
+    if "to_lds" in opcode.flags:
+        checks.append(_lds_problem)
     if "gds_only" in opcode.flags:
         checks.append(lambda fields: None if fields["gds"] else "needs the GDS bit")
     if "no_gds" in opcode.flags:
@@ -249,6 +253,10 @@ def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
         if problem:
             return problem
     return vgpr_problem(fields["vaddr"], 32 * (fields["offen"] + fields["idxen"]))
+
+
+def _lds_problem(fields: dict[str, int]) -> str | None:
+    return "an accumulation register for data that go to LDS" if fields.get("lds") and fields.get("acc") else None
 
 
 def _image_problem(opcode: Opcode, fields: dict[str, int], architecture: Architecture) -> str | None:

@@ -80,8 +80,12 @@ def vector_general(context: Context, vectors, scalars, wave: Wavefront, row: Pro
     active = ld_i64(scalars, EXEC_WORD)
     a = source_address(row, 0, vectors)
     if row.dpp:
-        moved = scratch + ROW_BYTES
-        active = call_lane_op(helpers.row_dpp, moved, a, row.dpp_control, row.dpp_bound, active, row.dpp_lanes)
+        moved = scratch + SOURCE_ROWS // 2 * ROW_BYTES
+        before = active
+        control, bound = row.dpp_control, row.dpp_bound
+        for d in range(row.source_dwords[0]):
+            at = d * ROW_BYTES
+            active = call_lane_op(helpers.row_dpp, moved + at, a + at, control, bound, before, row.dpp_lanes)
         a = moved
     a = prepared_source(context, scalars, row, 0, a, scratch)
     b = source_address(row, 1, vectors)

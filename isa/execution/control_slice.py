@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isa.encoding.instruction import Instruction
+from isa.encoding.operands import loads_into_lds
 from isa.encoding.register_index import successors
 from isa.execution.codes import Condition, InstructionKind
 from isa.execution.program import Program
@@ -158,4 +159,4 @@ def _reads_lds(instruction: Instruction) -> bool:
 
 def _writes_lds(instruction: Instruction) -> bool:
     opcode = instruction.opcode
-    return (opcode.unit == LDS and bool(opcode.flags & {"store", "atomic"})) or bool(instruction.fields.get("lds"))
+    return (opcode.unit == LDS and bool(opcode.flags & {"store", "atomic"})) or loads_into_lds(instruction)

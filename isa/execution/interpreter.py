@@ -18,7 +18,7 @@ from isa.execution.buffer_access import buffer_access
 from isa.execution.codes import Condition, InstructionKind
 from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END, FAULT_UNMAPPED
 from isa.execution.flat_access import flat_access
-from isa.execution.lds_access import lane_exchange, lds_access
+from isa.execution.lds_access import lane_exchange, lds_access, store_landed
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow, row_at
 from isa.execution.scalar_access import scalar_access
@@ -125,12 +125,19 @@ def memory_instruction(context_address, slot, row_address, out):
         words = call_i64_4(context.image_function, context_address, slot, row_address, out)
         if context.strays:
             _note_stray(context, slot, row_address)
+        if row.to_lds and words > 0:
+            code = store_landed(context, wave, row, active)
+            return code if code < 0 else words
         return words
     else:
         st_i64(out, 0, 1 << BUSY_SHIFT)  # CACHE_CONTROL
         return 1
     if context.strays:
         _note_stray(context, slot, row_address)
+    if row.to_lds and words > 0:
+        code = store_landed(context, wave, row, ld_i64(wave.scalars, EXEC_WORD))
+        if code < 0:
+            return code
     size = 4 if row.sparse and context.region_count else row.size << row.paired  # a sparse load's second word: a mark
     st_i64(out, 0, ld_i64(out, 0) | (popcount(active) * size) << ASKED_SHIFT)
     return words

@@ -152,6 +152,27 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
     return 1
 
 
+@jit(inline=True)
+def landing_place(wave: Wavefront, row: ProgramRow, lane):
+    """Return where in LDS the dword lies that a load into LDS writes for a lane (GCN3 ISA manual, section 8.1.7)."""
+    return (ld_u32(wave.scalars, M0) & 0xFFFF) + row.offset + 4 * lane
+
+
+@jit
+def store_landed(context: Context, wave: Wavefront, row: ProgramRow, active):
+    """Write what the lanes have loaded, a dword each, to LDS; 0, or a fault."""
+    lds = context.lds + wave.workgroup_slot * context.lds_stride
+    for i in range(LANES):
+        if (active >> i) & 1:
+            at = landing_place(wave, row, i)
+            if at < 0 or at + 4 > context.lds_bytes:
+                return fault(context, FAULT_LDS, i, at, 4)
+            if at & 3:
+                return fault(context, FAULT_MISALIGNED, i, at, 4)
+            st_i32(lds + at, 0, ld_u32(wave.vectors + row.destination, i))
+    return 0
+
+
 @jit
 def swizzle_lane(offset, i):
     """Return the lane that lane `i` reads in ds_swizzle_b32 (GCN3 ISA manual, DS_SWIZZLE_B32)."""

@@ -13,6 +13,7 @@ from isa.encoding.operands import (
     UnsupportedInstructionError,
     address_dwords,
     constant_of,
+    loads_into_lds,
     segment_offset,
 )
 from isa.execution.codes import (
@@ -167,8 +168,8 @@ def _scalar(row: Any, instruction: Instruction) -> None:
 def _vector(row: Any, instruction: Instruction) -> None:
     """Fill in what rows of FLAT and MUBUF instructions share: class, size, atomic operation."""
     name = instruction.opcode.mnemonic
-    if instruction.fields.get("tfe") or instruction.fields.get("lds"):
-        raise UnsupportedInstructionError("its TFE or LDS bit is set")
+    if instruction.fields.get("tfe"):
+        raise UnsupportedInstructionError("its TFE bit is set")
     transfer = _VECTOR_TRANSFER.fullmatch(name)
     if transfer:
         row.access = Access.LOAD if transfer[1] == "load" else Access.STORE
@@ -200,6 +201,7 @@ def _flat(row: Any, instruction: Instruction) -> None:
         row.addressing |= PRIVATE_SEGMENT if encoding == "scratch" else 0
     row.data1 = row.data + row.size // 4 * ROW_BYTES
     row.destination = vgpr(fields["vdst"])
+    row.to_lds = int(loads_into_lds(instruction))
     marked = fields["glc"] and fields["slc"] and row.access == Access.LOAD and row.size == 8
     row.sparse = 1 if marked else 0
 
@@ -221,7 +223,8 @@ def _buffer(row: Any, instruction: Instruction) -> None:
         row.kind = InstructionKind.CACHE_CONTROL
         return
     formatted = _BUFFER_FORMAT.fullmatch(instruction.opcode.mnemonic)
-    if formatted and not (fields.get("tfe") or fields["lds"]):
+    row.to_lds = int(loads_into_lds(instruction))
+    if formatted and not fields.get("tfe"):
         row.kind, row.texels = InstructionKind.IMAGE, Texels.BUFFER
         row.access = Access.LOAD if formatted[1] == "load" else Access.STORE
         row.components = (1 << len(formatted[2])) - 1

@@ -37,6 +37,7 @@ PROGRAM_ROW = State(
         "returns": Field((), "1: an atomic returns the old value; s_*_wrexec the new EXEC", i32),
         "paired": Field((), "1: a DS instruction with two addresses a lane", i32),
         "sparse": Field((), "1: a load with the sparse mark", i32),
+        "to_lds": Field((), "1: what it loads goes to LDS, where M0 says, by way of `destination`", i32),
         "scalar_offset": Field((), "byte offset of the scalar register added to an address; -1: none", i32),
         "resource": Field((), "byte offset of the scalar address or the buffer resource", i32),
         "addressing": Field(

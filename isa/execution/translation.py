@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusim.base.jit import records, views
-from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
+from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT, ROW_BYTES
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import UnsupportedInstructionError, highest_vgpr, parse_operands
 from isa.encoding.register_index import indexed_operands
@@ -21,7 +21,7 @@ from isa.execution.memory_program import memory_row
 from isa.execution.operations import Operation, OperationTable
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.scalar_program import scalar_row
-from isa.execution.state import PATTERN_WAYS
+from isa.execution.state import PATTERN_WAYS, RESULT_ROW
 from isa.execution.vector_program import index_registers, vector_row
 from isa.lanes import library
 from isa.object.code_object import CodeObjectError, Kernel
@@ -109,6 +109,8 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
     ends = np.flatnonzero(table["kind"] == InstructionKind.END)
     if not len(ends):
         raise ProgramError(f"kernel '{kernel.name}' has no s_endpgm")
+    registers = max(kernel.vgprs, top + 1)
+    table["destination"][table["to_lds"] == 1] = (registers + RESULT_ROW) * ROW_BYTES
     return Translation(
         table=table,
         operations=lanes.operations,
@@ -117,7 +119,7 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
         indexed_from=4 * first,
         start_index=int(index_of[kernel.entry // 4 - first]),
         end_index=int(ends[0]),
-        vgprs=max(kernel.vgprs, top + 1),
+        vgprs=registers,
         patterns=patterns,
         with_patterns=np.array(with_patterns, np.int64),
     )

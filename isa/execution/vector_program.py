@@ -82,8 +82,6 @@ def vector_row(
     row.destination_dwords = signature.destination_dwords
     general |= _result(row, instruction, library, signature.destination is not None, clamp)
     if "dpp_ctrl" in fields:
-        if max((*signature.source_dwords, signature.destination_dwords)) > 1:
-            raise UnsupportedInstructionError("DPP of 64 bits has no semantics")
         row.dpp, row.dpp_control, row.dpp_bound = 1, fields["dpp_ctrl"], fields["bound_ctrl"]
         row.dpp_lanes = dpp_lanes(fields["row_mask"], fields["bank_mask"])
         general = True

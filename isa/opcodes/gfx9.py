@@ -20,6 +20,8 @@ _ROWS = read_rows("gfx9.txt")
 _ATOMIC = frozenset({"atomic"})
 _ATOMICS = ("swap", "cmpswap", "add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc", "dec")
 
+_TO_LDS = ("_load_ubyte", "_load_sbyte", "_load_ushort", "_load_sshort", "_load_dword")
+
 
 def _scalar_atomics() -> tuple[Opcode, ...]:
     """Return SMEM's atomics, whose numbers are regular: of buffers from 0x40 on, of addresses from 0x80 on."""
@@ -44,7 +46,8 @@ def _segment(name: str) -> tuple[Opcode, ...]:
         if not address.endswith("saddr"):
             operands += " saddr"
         mnemonic = opcode.mnemonic.replace("flat_", f"{name}_")
-        made.append(opcode._replace(mnemonic=mnemonic, encoding=name, operands=operands))
+        flags = opcode.flags | {"to_lds"} if mnemonic.endswith(_TO_LDS) else opcode.flags
+        made.append(opcode._replace(mnemonic=mnemonic, encoding=name, operands=operands, flags=flags))
     return tuple(made)
 
 

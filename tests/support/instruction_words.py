@@ -93,6 +93,8 @@ def _match(draw: random.Random, opcode: Opcode, made: dict[str, tuple[int, int]]
             made["offset"] = 0, made["offset"][1]
         elif uses and imm:
             made["offset"] = draw.choice((draw.getrandbits(21), draw.randrange(100))), made["offset"][1]
+    if made.get("lds", (0,))[0] and "acc" in made:
+        made["acc"] = 0, made["acc"][1]
     if opcode.encoding in ("global", "scratch"):
         alone = draw.random() < 0.6
         saddr = 0x7F if alone else draw.randrange(0, 100, 2)
@@ -188,7 +190,9 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         return int("gds_only" in flags or ("no_gds" not in flags and bool(kinds) and draw.random() < 0.1))
     if name == "tfe":
         return int(encoding in ("mubuf", "mimg") and bool(kinds) and "atomic" not in flags and draw.random() < 0.1)
-    if name in ("lds", "reserved"):
+    if name == "lds":
+        return int("to_lds" in flags and draw.random() < 0.1)
+    if name == "reserved":
         return 0
     if name == "imm":
         return draw.randrange(2) if "offset" in kinds else 0

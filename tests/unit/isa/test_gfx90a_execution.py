@@ -71,6 +71,17 @@ DOUBLES = ASSEMBLY.kernel(
     vgprs=48,
     lds_bytes=512,
 )
+WIDE_DPP = ASSEMBLY.kernel(
+    "wide_dpp",
+    _START
+    + "    v_mov_b32 v14, v8\n    v_mov_b32 v15, v9\n    s_nop 1\n    v_cvt_f32_f64_dpp v12, v[4:5] row_newbcast:2"
+    + " row_mask:0xf bank_mask:0xf\n    v_fmac_f64_dpp v[14:15], v[4:5], v[6:7] row_newbcast:5 row_mask:0xb"
+    + " bank_mask:0xf\n    v_cvt_f64_i32_dpp v[16:17], v10 row_newbcast:15 row_mask:0xf bank_mask:0xf\n"
+    + pairs(14, 16)
+    + store(4, "v12")
+    + "    s_endpgm\n",
+    vgprs=32,
+)
 # 0.5 * denormal: 2 ** -133 in BF16, and 2 ** -15 of FP16, which is one too
 FLUSHED = ASSEMBLY.kernel(
     "flushed",
@@ -156,6 +167,20 @@ def test_doubles_and_one_register_file():
     np.testing.assert_array_equal(out[6], words[4])
     np.testing.assert_array_equal(memory[16:18].ravel().view(np.float64), np.maximum(a + 3, b))
     np.testing.assert_array_equal(doubles_of(out[7:9])[0], c + a)
+
+
+def test_doubles_of_one_lane_for_a_row():
+    """DPP of 64 bits: row_newbcast gives sixteen lanes what one of them has."""
+    a, b, c = np.random.default_rng(7).integers(-16, 16, (3, 64)).astype(np.float64)
+    words = np.zeros((8, 64), np.uint32)
+    words[:6] = rows_of(np.stack((a, b, c)))
+    words[6] = np.arange(64)
+    out = run(WIDE_DPP, words)[OUT // 256 :]
+    of_row = np.arange(64) // 16 * 16
+    masked = of_row == 32  # row 2 is not written
+    np.testing.assert_array_equal(doubles_of(out[:2])[0], np.where(masked, c, a[of_row + 5] * b + c))
+    np.testing.assert_array_equal(doubles_of(out[2:4])[0], of_row + 15)
+    np.testing.assert_array_equal(out[4].view(np.float32), a[of_row + 2].astype(np.float32))
 
 
 def test_denormals_of_fp16_and_bf16_are_flushed():

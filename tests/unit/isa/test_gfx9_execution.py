@@ -161,15 +161,52 @@ HALF_REGISTERS = _kernel(
     + END,
     vgprs=32,
 )
+# rows of LDS from byte 16 on: one a load, whose dwords lie by M0, the offset and the lane
+INTO_LDS = _kernel(
+    "loads_into_lds",
+    LANES
+    + "    s_mov_b32 s8, s2\n    s_mov_b32 s9, s3\n    s_mov_b32 s10, 192\n    s_mov_b32 s11, 0x27004\n"
+    + "    s_mov_b32 s12, 64\n    s_mov_b32 m0, 8\n    v_mov_b32 v2, s2\n    v_add_u32 v2, 0x100, v2\n"
+    + "    v_mov_b32 v3, s3\n    v_mov_b32 v5, 7\n"
+    + "    buffer_load_dword v30, s[8:11], 0 offen offset:8 lds\n"  # lanes from 46 on are out of range
+    + "    s_mov_b32 m0, 272\n    s_mov_b32 s10, 0x1000\n    buffer_load_sbyte v30, s[8:11], s12 offen lds\n"
+    + "    s_mov_b32 m0, 524\n    s_nop 0\n    global_load_dword v30, s[2:3] offset:4 lds\n"
+    + "    v_mov_b32 v6, 0\n    ds_write_b32 v30, v6 offset:784\n    s_waitcnt lgkmcnt(0)\n"
+    + "    s_mov_b32 m0, 0x00f00410\n    s_mov_b64 exec, 0xffff\n    global_load_ushort v[2:3], off offset:-256 lds\n"
+    + "    s_mov_b64 exec, -1\n    s_mov_b32 m0, 1040\n    s_movk_i32 s10, 64\n    s_or_b32 s9, s9, 4 << 16\n"
+    + "    buffer_load_format_x v0, s[8:11], 0 idxen lds\n    s_waitcnt vmcnt(0)\n"
+    + "".join(f"    ds_read_b32 v{6 + i}, v30 offset:{16 + 256 * i}\n" for i in range(5))
+    + "    s_waitcnt lgkmcnt(0)\n"
+    + "".join(store(i, f"v{6 + i}") for i in range(5))
+    + store(5, "v5")
+    + END,
+    vgprs=32,
+    lds_bytes=2048,
+)
+OUT_OF_LDS = _kernel(
+    "loads_past_lds",
+    LANES
+    + "    s_mov_b32 m0, 0x600\n    s_nop 0\n    global_load_dword v30, s[2:3] offset:256 lds\n    s_waitcnt vmcnt(0)\n"
+    + END,
+    vgprs=32,
+    lds_bytes=2040,
+)
+# two wavefronts that bring different words to the same place
+RACING = _kernel(
+    "races_into_lds",
+    LANES + "    s_mov_b32 m0, 0\n    s_nop 0\n    global_load_dword v30, s[2:3] lds\n    s_waitcnt vmcnt(0)\n" + END,
+    vgprs=32,
+    lds_bytes=256,
+)
 NEVER_WRITTEN = _kernel("never_written", LANES + "    global_store_dword v30, v4, s[2:3]\n" + END, vgprs=32)
 
 
-def prepared(name: str, memory_words: np.ndarray) -> tuple[Launch, Allocation]:
+def prepared(name: str, memory_words: np.ndarray, size: int = 64) -> tuple[Launch, Allocation]:
     memory = DeviceMemory(1 << 20)
     block = memory.allocate(1 << 16, "all")
     assert block.address == ADDRESS
     memory.view(block)[: memory_words.nbytes] = memory_words.view(np.uint8)
-    return Launch(ASSEMBLY[name], memory, b"", (64, 1, 1), (64, 1, 1)), block
+    return Launch(ASSEMBLY[name], memory, b"", (size, 1, 1), (size, 1, 1)), block
 
 
 def rows(name: str, memory_words: np.ndarray) -> np.ndarray:
@@ -257,6 +294,25 @@ def test_stores_past_the_allocation_are_faults():
         rows(WRONG, WORDS)
 
 
+def test_loads_into_lds():
+    """A dword a lane at M0[15:0] + offset + 4 lanes; lanes out of a buffer's range bring zeros."""
+    found = rows(INTO_LDS, WORDS)
+    byte, halves = W[16:80] & 255, np.where(LANE < 16, W[0] & M16, 0)
+    expected = [np.where(LANE < 46, W[2:66], 0), signed(byte, 8) & M32, W[1:65], halves, W[:64], np.full(64, 7)]
+    for row, wanted in enumerate(expected):
+        np.testing.assert_array_equal(found[row], wanted, err_msg=f"row {row}")
+
+
+def test_loads_past_a_workgroups_lds_are_faults():
+    with pytest.raises(ExecutionFault, match=r"outside the workgroup's LDS.* lane 62, address 0x7f8"):
+        rows(OUT_OF_LDS, WORDS)
+
+
+def test_loads_into_lds_are_timed():
+    launch, _ = prepared(INTO_LDS, WORDS)
+    assert simulate(launch, GPU).l1.read_transactions == 3 + 4 + 5 + 1 + 4
+
+
 def test_a_later_instruction_is_named_with_its_generation():
     word = ASSEMBLY["vector_forms"].code.index((0xD3A80000).to_bytes(4, "little")[2:]) - 2
     code = ASSEMBLY["vector_forms"].code[word : word + 8]  # v_dot4_i32_i8
@@ -275,8 +331,10 @@ def test_code_of_another_gpu_is_refused_with_what_could_run_it():
 @pytest.mark.skipif(JIT_DISABLED, reason="as of test_checking")
 def test_a_check_knows_segments_and_halves_of_registers():
     """What an instruction leaves of a register is not read by it: stored, one half is as good as written."""
-    for name in (GLOBAL, VECTOR, SCALAR, HALF_REGISTERS):
+    for name in (GLOBAL, VECTOR, SCALAR, HALF_REGISTERS, INTO_LDS):
         launch, _ = prepared(name, WORDS)
         assert [one.text for one in checked(launch, residency(launch, GPU)).findings] == [], name
+    launch, _ = prepared(RACING, WORDS, size=128)
+    assert [one.kind for one in checked(launch, residency(launch, GPU)).findings] == ["race"]
     launch, _ = prepared(NEVER_WRITTEN, WORDS)
     assert [one.kind for one in checked(launch, residency(launch, GPU)).findings] == ["unwritten"]
