@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
-from isa.object.targets import supported
+from isa.object.targets import is_runnable, supported, target_features
 from isa.object.zstandard import ZstandardError, ZstandardMissingError, decompressed
 from isa.opcodes import ARCHITECTURES
 
@@ -113,10 +113,18 @@ def _chosen(data: memoryview, alignment: int, gpu: str | None) -> list[bytes]:
 
 
 def _by_gpu(listed: list[BundleEntry]) -> dict[str, BundleEntry]:
-    """Return one entry for each GPU: of several, one without page faults that are replayed (xnack+), which none has."""
+    """Return one entry for each GPU: of several, the one that names most of the device's settings.
+
+    What needs another setting has its target ID instead of the GPU's name.
+    """
     chosen: dict[str, BundleEntry] = {}
     for entry in listed:
-        if entry.gpu and entry.size and (entry.gpu not in chosen or "xnack+" in chosen[entry.gpu].target):
+        if not entry.gpu or not entry.size:
+            continue
+        features, architecture = target_features(entry.target), ARCHITECTURES.get(entry.gpu)
+        if architecture and not is_runnable(features, architecture):
+            chosen[entry.gpu + "".join(f":{name}{state}" for name, state in features.items())] = entry
+        elif entry.gpu not in chosen or len(features) > len(target_features(chosen[entry.gpu].target)):
             chosen[entry.gpu] = entry
     return chosen
 

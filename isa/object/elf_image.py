@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from isa.object.line_table import LineTable
-from isa.object.targets import architecture_of, gpu_of, supported
+from isa.object.targets import (
+    XNACK_VARIABLE,
+    architecture_of,
+    device_target,
+    features_of,
+    gpu_of,
+    is_runnable,
+    supported,
+)
 from isa.opcodes import Architecture
 
 EM_AMDGPU = 224
@@ -170,6 +178,13 @@ def _target(data: bytes, sections: list[ElfSection]) -> Architecture:
     architecture = architecture_of(gpu)
     if architecture is None:
         raise MalformedError(f"built for {gpu}, not {supported()}")
+    features = features_of(int.from_bytes(data[48:52], "little"), data[8])
+    if not is_runnable(features, architecture):
+        built = "".join(f":{name}{state}" for name, state in sorted(features.items()))
+        raise MalformedError(
+            f"built for {gpu}{built}, and the device is {device_target(architecture)}; code for either setting is built"
+            f" for {gpu}, and {XNACK_VARIABLE}=1 has page faults replayed (xnack+)"
+        )
     kind = int.from_bytes(data[16:18], "little")
     if kind == 1:
         raise MalformedError("a relocatable object: link it first (ld.lld -shared FILE.o -o FILE.hsaco)")

@@ -2,8 +2,12 @@
 
 LLVM AMDGPU guide, "ELF header" and "note records". EF_AMDGPU_MACH came in 2018; what was built before has flags for
 features alone (version 2's trap handler bit is 2), and a note that names the instruction set by numbers.
+
+Code may be for one setting of a device alone, by the features of its target ID: SRAM-ECC, and page faults that are
+replayed (xnack). A device has one setting of each, and takes code for this or for any setting, as ROCm's loader does.
 """
 
+import os
 import struct
 from collections.abc import Callable, Iterable
 
@@ -40,6 +44,52 @@ def supported() -> str:
 def architecture_of(gpu: str) -> Architecture | None:
     """Return the architecture of a GPU by its name, None of one whose code objects are not read."""
     return ARCHITECTURES.get(gpu)
+
+
+XNACK_VARIABLE = "HSA_XNACK"  # ROCm's: 1 has page faults replayed
+_FEATURE_BITS = {"xnack": 8, "sramecc": 10}  # EF_AMDGPU_FEATURE_..._V4: 0 none, 1 any, 2 off, 3 on
+_OF_VERSION_3 = {"xnack": 0x100, "sramecc": 0x200}  # which can say "on" alone
+
+
+def features_of(flags: int, abi_version: int) -> dict[str, str]:
+    """Return the settings, '+' or '-', that a code object needs; a feature that may be either is left out.
+
+    Args:
+        flags: of the ELF header.
+        abi_version: its EI_ABIVERSION.
+
+    Returns:
+        The settings by feature.
+    """
+    if abi_version < 2:
+        return {name: "+" for name, bit in _OF_VERSION_3.items() if abi_version == 1 and flags & bit}
+    states = {name: flags >> shift & 3 for name, shift in _FEATURE_BITS.items()}
+    return {name: "-+"[state - 2] for name, state in states.items() if state >= 2}
+
+
+def target_features(target: str) -> dict[str, str]:
+    """Return the settings, '+' or '-', of a target ID such as 'gfx90a:sramecc+:xnack-', by feature."""
+    return {feature[:-1]: feature[-1] for feature in target.split(":")[1:] if feature[-1:] in ("+", "-")}
+
+
+def device_target(architecture: Architecture) -> str:
+    """Return the target ID of a device with its setting: page faults are replayed where the user has it so."""
+    replays = os.environ.get(XNACK_VARIABLE) == "1"
+    return architecture.target.replace("xnack-", "xnack+") if replays else architecture.target
+
+
+def is_runnable(features: dict[str, str], architecture: Architecture) -> bool:
+    """Tell whether a device takes code that needs these settings.
+
+    Args:
+        features: of the code.
+        architecture: the device's.
+
+    Returns:
+        Whether it has them all, or lacks the feature.
+    """
+    device = target_features(device_target(architecture))
+    return all(device.get(name, state) == state for name, state in features.items())
 
 
 def gpu_of(flags: int, notes: Callable[[], Iterable[tuple[str, int, bytes]]]) -> str | None:

@@ -15,6 +15,7 @@ from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.architecture import LANES
 from isa.image_resource import MOST_LAYERS, MOST_TEXELS
+from isa.object.targets import device_target
 from isa.opcodes import ARCHITECTURES
 from memory.dram.standards import STANDARDS
 
@@ -70,7 +71,7 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
     pin_gbps = gpu.dram.pin_rate_gbps or STANDARDS[gpu.dram.standard].pin_rate_gbps.value
     return {
         "name": f"gpusim {gpu.name}".encode(),
-        "gcnArchName": architecture.target.encode(),
+        "gcnArchName": device_target(architecture).encode(),
         "gcnArch": 100 * major + 10 * minor + stepping,
         "uuid": f"gpusim {architecture.name} #0".encode(),
         "totalGlobalMem": gpu.memory_mib << 20,

@@ -48,6 +48,22 @@ def test_the_code_object_is_found_by_its_gpu(data: bytes, tmp_path: Path) -> Non
     assert load_code_object(tmp_path / "file").kernels == expected
 
 
+def test_an_entry_is_chosen_by_the_devices_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that it can take, the one that names most of its settings, as ROCm's loader does."""
+
+    def elf(features: int, data: bytes = V5) -> bytes:
+        return data[:48] + (0x3F | features).to_bytes(4, "little") + data[52:]
+
+    off, on, either = elf(0x200), elf(0x300, V4), elf(0x100, OTHER)
+    both = bundle(of("gfx90a:xnack+", on), of("gfx90a", either), of("gfx90a:sramecc+:xnack-", off))
+    assert set(load_code_object(both).kernels) == set(load_code_object(V5).kernels)
+    assert set(load_code_object(bundle(of("gfx90a", either), of("gfx90a:xnack+", on))).kernels) == {"reduce_sum"}
+    with pytest.raises(CodeObjectError, match=r"holds code objects for gfx90a:xnack\+, none for gfx803"):
+        load_code_object(bundle(of("gfx90a:xnack+", on)))
+    monkeypatch.setenv("HSA_XNACK", "1")
+    assert load_code_object(both).kernels["add"].code_object_version == 4
+
+
 def padded(data: bytes) -> bytes:
     return data.ljust(-(-len(data) // 4096) * 4096, b"\0")
 

@@ -126,6 +126,20 @@ def relocatable_of_another_gpu() -> bytes:
     return bytes(data)
 
 
+def of_gfx90a(features: int) -> bytes:
+    return patched(V5, 48, (0x3F | features).to_bytes(4, "little"))
+
+
+def test_code_for_the_devices_setting_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bits of EF_AMDGPU_FEATURE_XNACK_V4 and ..._SRAMECC_V4: none, any, off, on."""
+    for features in (0, 0x100, 0x200, 0x500, 0xC00, 0xE00):
+        assert load_code_object(of_gfx90a(features)).kernels["add"].gpu == "gfx90a"
+    monkeypatch.setenv("HSA_XNACK", "1")
+    assert load_code_object(of_gfx90a(0xF00)).kernels
+    with pytest.raises(CodeObjectError, match=r"gfx90a:sramecc\+:xnack-, and the device is gfx90a:sramecc\+:xnack\+"):
+        load_code_object(of_gfx90a(0xE00))
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -139,6 +153,8 @@ def relocatable_of_another_gpu() -> bytes:
         (patched(V5, 48, b"\xfe"), "built for an unknown GPU (EF_AMDGPU_MACH 0xfe), not gfx803"),
         (patched(V5, 48, b"\x02"), "names no GPU, neither in its header's flags nor in a note"),
         (relocatable_of_another_gpu(), f"built for gfx1030, not {supported()}"),
+        (of_gfx90a(0x300), "built for gfx90a:xnack+, and the device is gfx90a:sramecc+:xnack-; "),
+        (of_gfx90a(0xA00), "built for gfx90a:sramecc-:xnack-, and the device is gfx90a:sramecc+:xnack-; "),
         (patched(V5, 16, b"\x01"), "relocatable object: link it first"),
         (patched(V5, 8, b"\x09"), "ABI version 9"),
         (patched(V5, 4, b"\x01"), "64-bit"),
