@@ -105,6 +105,17 @@ def oracle_lines(tool: str, items: list[list[int]], gpu: str = GFX803.name) -> l
     return found
 
 
+def assembled(tool: str, texts: Sequence[str], gpu: str) -> list[bytes | None]:
+    """Bytes of each line of assembly text; None where LLVM refuses it."""
+    command = [tool, "-arch=amdgcn", f"-mcpu={gpu}", "-show-encoding"]
+    result = subprocess.run(command, input="\n".join(texts) + "\n", capture_output=True, text=True, check=False)
+    refused = {int(line) for line in re.findall(r"^<stdin>:(\d+):\d+: error:", result.stderr, re.MULTILINE)}
+    found = (
+        bytes(int(one, 16) for one in line.split(",")) for line in re.findall(r"encoding: \[(.*)\]", result.stdout)
+    )
+    return [None if number in refused else next(found) for number in range(1, 1 + len(texts))]
+
+
 def _bytes_text(words: list[int]) -> str:
     return ",".join(f"0x{byte:02x}" for word in words for byte in word.to_bytes(4, "little"))
 

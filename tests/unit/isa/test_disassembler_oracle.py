@@ -16,6 +16,7 @@ from tests.support.llvm_oracle import (
     ORACLE,
     ORACLE_VERSION,
     added_opcodes,
+    assembled,
     find_llvm_mc,
     is_oracle_for,
     oracle_lines,
@@ -164,6 +165,30 @@ def test_random_words_of_later_gpus_are_written_the_same(gpu: str, seed: int) ->
     different, compared = differences(items, architecture)
     assert different == []
     assert compared > 0.9 * BATCH
+
+
+@needs_llvm
+@pytest.mark.parametrize("gpu", ARCHITECTURES)
+def test_every_opcode_goes_round_through_llvms_assembler(gpu: str) -> None:
+    """Text of ours is assembled to words that have this text again, and hence the same words.
+
+    The assembler refuses some of what its disassembler writes, such as two scalar registers in an instruction, and
+    takes the bits of an inline constant for a literal: then other words of the opcode are drawn.
+    """
+    draw, architecture = random.Random(gpu), ARCHITECTURES[gpu]
+    if version_of(LLVM_MC or "") < ORACLE_VERSION:
+        pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked about {gpu}")
+    wanted = [(opcode, form) for opcode in opcodes(architecture) for form in forms(opcode, architecture)]
+    for draws in (2, 12, 60):
+        texts = [text_of(random_words(draw, *one, architecture), architecture) for one in wanted * draws]
+        codes = assembled(LLVM_MC or "", texts, gpu)
+        same = {
+            one
+            for one, text, code in zip(wanted * draws, texts, codes, strict=True)
+            if code and disassemble(decode_one(code, 0, 0, len(code), architecture)) == text
+        }
+        wanted = [one for one in wanted if one not in same]
+    assert [(opcode.mnemonic, form) for opcode, form in wanted] == []
 
 
 @needs_llvm
