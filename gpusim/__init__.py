@@ -1,4 +1,4 @@
-"""The public names: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
+"""The public names: a cycle-level simulator of AMD GPUs with the Spartan compaction engine.
 
 From the bottom up: `gpusim.base` (tools), then beside this package `isa`, `memory` and `spartan`, and on them
 `gpusim.model` (the timed GPU); `gpusim.config`, `gpusim.results` and `gpusim.jobs` lead from a configuration to a

@@ -81,7 +81,7 @@ def command_line() -> Any:
     """Return the program, whose commands are imported when they are named."""
     app = typer.Typer(
         name="gpusim",
-        help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
+        help="Cycle-level simulator of AMD GPUs (GCN3, Vega, CDNA) on real machine code, with Spartan's engine.",
         cls=SectionedGroup,
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -1,4 +1,4 @@
-"""The disassembler: an instruction as assembly text, word for word as llvm-objdump writes it for gfx803."""
+"""The disassembler: an instruction as assembly text, word for word as llvm-objdump writes it for its GPU."""
 
 from collections.abc import Callable
 

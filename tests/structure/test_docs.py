@@ -53,6 +53,16 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert missing(_text(page)) == []
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", "docs/README.md", "CITATION.cff", "pyproject.toml", "gpusim/__init__.py", "gpusim/cli/main.py"],
+)
+def test_what_presents_the_project_names_no_generation_alone(path: str) -> None:
+    """GCN3 was the first of several: a line that names it names the others too."""
+    lines = [line for line in _text(ROOT / path).splitlines() if "GCN3" in line]
+    assert [line for line in lines if not ("Vega" in line and "CDNA" in line)] == []
+
+
 def test_a_path_that_is_gone_is_seen() -> None:
     assert missing("`memory/wheel.py`, `memory/gone.py`, `isa/` and `tests/exact`") == ["memory/gone.py"]
 

@@ -8,7 +8,7 @@ MAX_WAVES_PER_SIMD = 10
 
 
 class ComputeUnitSpec(Spec):
-    """A GCN3 compute unit: four SIMD16, each with up to ten wavefronts of 64 work-items."""
+    """A GCN or CDNA compute unit: four SIMD16, each with up to ten wavefronts of 64 work-items."""
 
     waves_per_simd: int = param(
         10, "wavefront slots of a SIMD", "AMD GCN whitepaper (2012)", ge=1, le=MAX_WAVES_PER_SIMD
