@@ -21,7 +21,7 @@ def number_registers(opcode: Opcode, fields: dict[str, int]) -> None:
     if "matrix" in flags:
         accumulating = {f"src{number}" for number in (0, 1) if fields["acc"] >> number & 1}
         if fields["acc_cd"] or "sums_accumulate" in flags:  # gfx908 has no choice for C and D
-            accumulating |= {"vdst", "src2"}
+            accumulating |= {"vdst"} if "sparse" in flags else {"vdst", "src2"}
     elif "acc" in fields:
         names = {operand.partition(":")[0] for operand in opcode.operands.split()}
         data = _DATA | {"addr"} if "gds_only" in flags else _DATA  # what a barrier of the grid counts

@@ -19,6 +19,7 @@ from isa.encoding.special_text import (
     dpp_text,
     gpr_idx_text,
     hwreg9_text,
+    hwreg942_text,
     hwreg_text,
     message9_text,
     message_text,
@@ -179,6 +180,7 @@ def _constant(instruction: Instruction, kind: str) -> str:
         "message9": message9_text,
         "hwreg": hwreg_text,
         "hwreg9": hwreg9_text,
+        "hwreg942": hwreg942_text,
         "gpr_idx": gpr_idx_text,
     }
     if kind in writers:
@@ -200,7 +202,11 @@ def _modifiers(instruction: Instruction) -> str:
     if encoding == "vop3":
         return _op_sel(instruction) + (" clamp" if fields["clamp"] else "") + _OMOD[fields["omod"]]
     if encoding == "vop3p" and opcode.flags & {"matrix", "accumulation"}:
-        return "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid", "blgp") if fields[name])
+        text = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name])
+        blgp = fields["blgp"]
+        if blgp and "negates" in opcode.flags:
+            return text + " neg:[" + ",".join(str(blgp >> place & 1) for place in range(3)) + "]"
+        return text + (f" blgp:{blgp}" if blgp else "")
     if encoding == "vop3p":
         return _packed_modifiers(instruction)
     if encoding == "smem":
@@ -209,7 +215,9 @@ def _modifiers(instruction: Instruction) -> str:
         return _ds_modifiers(instruction)
     if encoding in ("flat", *SEGMENTS):
         text = f" offset:{segment_offset(instruction)}" if fields.get("offset") else ""
-        return text + "".join(f" {name}" for name in ("glc", "slc", "scc", "lds") if fields.get(name))
+        return text + _cache_bits(instruction) + (" lds" if fields.get("lds") else "")
+    if "cache_bits" in opcode.flags:
+        return _cache_bits(instruction)
     if encoding in ("mubuf", "mtbuf") and opcode.operands:
         return _buffer_modifiers(instruction)
     if encoding == "mimg":
@@ -223,6 +231,8 @@ def _op_sel(instruction: Instruction) -> str:
     if not chosen:
         return ""
     places = [int(o.field[-1]) for o in parse_operands(instruction.opcode.operands) if o.field.startswith("src")]
+    if "op_sel_src2" in instruction.opcode.flags:
+        places.append(2)
     return " op_sel:[" + ",".join(str(chosen >> place & 1) for place in (*places, 3)) + "]"
 
 
@@ -248,6 +258,7 @@ def _sdwa_modifiers(instruction: Instruction) -> str:
     if instruction.opcode.encoding != "vopc":
         if not operands:
             return text
+    if instruction.opcode.encoding != "vopc" and "whole_result" not in instruction.opcode.flags:
         text += f" dst_sel:{_SDWA_SELECT[fields['dst_sel']]} dst_unused:{_SDWA_UNUSED[fields['dst_unused']]}"
     text += f" src0_sel:{_SDWA_SELECT[fields['src0_sel']]}"
     if "vsrc1" in operands:
@@ -289,7 +300,12 @@ def _buffer_modifiers(instruction: Instruction) -> str:
     text += "".join(f" {name}" for name in ("idxen", "offen") if fields[name])
     if fields["offset"]:
         text += f" offset:{fields['offset']}"
-    return text + "".join(f" {name}" for name in ("glc", "slc", "scc", "tfe", "lds") if fields.get(name))
+    return text + _cache_bits(instruction) + "".join(f" {name}" for name in ("tfe", "lds") if fields.get(name))
+
+
+def _cache_bits(instruction: Instruction) -> str:
+    names = zip(("glc", "slc", "scc"), instruction.architecture.cache_bits, strict=True)
+    return "".join(f" {text}" for field, text in names if instruction.fields.get(field))
 
 
 def _image_operands(instruction: Instruction) -> list[str]:

@@ -111,8 +111,10 @@ def address_dwords(instruction: Instruction) -> int:
     """Return how many vector registers the address of a FLAT, GLOBAL or SCRATCH instruction takes.
 
     With a scalar address beside it, GLOBAL's is an offset of 32 bits, and SCRATCH has none (Vega ISA manual, chapter
-    9).
+    9) but where a bit of its own, SVE, says so (CDNA 3 ISA manual, section 9.1).
     """
+    if "sve" in instruction.fields:
+        return instruction.fields["sve"]
     wide = {"flat": 2, "global": 2, "scratch": 1}[instruction.opcode.encoding]
     alone = instruction.fields.get("saddr", NO_SCALAR_ADDRESS) == NO_SCALAR_ADDRESS
     return wide if alone or instruction.opcode.encoding == "flat" else wide - 1
@@ -120,7 +122,7 @@ def address_dwords(instruction: Instruction) -> int:
 
 def loads_into_lds(instruction: Instruction) -> bool:
     """Tell whether what a vector memory instruction loads goes to LDS, and to no register."""
-    return bool(instruction.fields.get("lds"))
+    return bool(instruction.fields.get("lds")) or "lds_only" in instruction.opcode.flags
 
 
 def segment_offset(instruction: Instruction) -> int:

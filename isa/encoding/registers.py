@@ -78,6 +78,7 @@ _READ_DESTINATION = (
     "v_dot2c_",
     "v_dot4c_",
     "v_dot8c_",
+    "v_smfmac_",
 )
 _HALF_KEPT = ("_keep_f16", "_keep_u16", "_keep_i16")  # results of 16 bits that leave the other half
 _KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")

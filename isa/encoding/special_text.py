@@ -16,6 +16,13 @@ _GFX9_REGISTERS = {
     18: "HW_REG_TMA_LO",
     19: "HW_REG_TMA_HI",
 }
+_GFX942_REGISTERS = {
+    20: "HW_REG_XCC_ID",
+    21: "HW_REG_SQ_PERF_SNAPSHOT_DATA",
+    22: "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
+    23: "HW_REG_SQ_PERF_SNAPSHOT_PC_LO",
+    24: "HW_REG_SQ_PERF_SNAPSHOT_PC_HI",
+}
 
 
 def waitcnt_text(simm16: int) -> str:
@@ -42,6 +49,11 @@ def hwreg_text(simm16: int) -> str:
 def hwreg9_text(simm16: int) -> str:
     """Write the same with the registers that GFX9 adds."""
     return _hwreg(simm16, _HARDWARE_REGISTERS | _GFX9_REGISTERS)
+
+
+def hwreg942_text(simm16: int) -> str:
+    """Write the same with the registers of gfx942."""
+    return _hwreg(simm16, _HARDWARE_REGISTERS | _GFX9_REGISTERS | _GFX942_REGISTERS)
 
 
 def _hwreg(simm16: int, names: dict[int, str]) -> str:

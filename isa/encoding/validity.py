@@ -20,6 +20,7 @@ _SPECIAL_PAIRS = (102, 104, 106, 108, 110, 126)  # FLAT_SCRATCH, XNACK_MASK, VCC
 _TTMP_0, _TTMP_END = 112, 124
 _RESERVED_125 = 125
 _SCALAR_REGISTERS = 128
+_WHOLE = 6  # SDWA's selection
 
 Check = Callable[[dict[str, int]], str | None]
 
@@ -28,7 +29,7 @@ _MODIFIERS = {
     "smem": ("imm", "glc", "nv", "soffset_en", "soffset"),
     "ds": ("gds", "acc", "offset0", "offset1"),
     "flat": ("glc", "slc", "scc", "acc", "tfe", "vdst", "offset", "nv"),
-    **dict.fromkeys(("global", "scratch"), ("glc", "slc", "scc", "acc", "vdst", "offset", "nv", "saddr")),
+    **dict.fromkeys(("global", "scratch"), ("glc", "slc", "scc", "acc", "vdst", "offset", "nv", "saddr", "sve")),
     "mubuf": ("glc", "slc", "scc", "acc", "tfe", "lds", "offen", "idxen", "offset"),
     "mtbuf": ("glc", "slc", "scc", "acc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
     "mimg": ("slc", "scc", "acc", "lwe", "tfe", "r128", "a16", "da", "glc", "unrm", "dmask", "d16"),
@@ -83,6 +84,7 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
     used = named | set(_MODIFIERS.get(layout, ()))
     if not operands:
         used = {"gds", "offset0", "offset1"} if "gds_only" in opcode.flags else set()
+        used |= {"glc", "scc"} if "cache_bits" in opcode.flags else set()
     if layout == "smem" and "offset" not in named:
         used.discard("imm")
     if "sdst" in named and "vdst" not in named:
@@ -91,6 +93,10 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         used.add("op_sel")
     if layout in SEGMENTS and "to_lds" in opcode.flags:
         used.add("lds")
+    if "lds_only" in opcode.flags:
+        used.discard("acc")
+    if "sparse" in opcode.flags:
+        used.discard("blgp")
     if "no_return" in opcode.flags:
         used.discard("glc")
     if "no_scc" in opcode.flags:
@@ -171,7 +177,7 @@ def _saddr_problem(opcode: Opcode) -> Check:
     def check(fields: dict[str, int]) -> str | None:
         if fields["saddr"] == NO_SCALAR_ADDRESS:
             return None
-        if opcode.encoding == "scratch" and fields["addr"]:
+        if opcode.encoding == "scratch" and fields["addr"] and "sve" not in fields:
             return "a vector register beside a scalar address"
         return scalar_problem(fields["saddr"], bits)
 
@@ -291,6 +297,8 @@ def extension_problem(opcode: Opcode, fields: dict[str, int], wide: bool = False
             return f"undefined selection of {name}"
     if fields.get("omod") and not kinds.get("vdst", "").startswith("f"):
         return "output modifier (omod) without a floating-point result"
+    if "whole_result" in opcode.flags and fields.get("dst_sel", _WHOLE) != _WHOLE:
+        return "a part of a result that is written whole"
     if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
         return "undefined destination selection"
     if "dpp_ctrl" in fields and wide and any(bits_of(kind) == 64 for kind in kinds.values() if kind):

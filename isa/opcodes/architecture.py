@@ -61,6 +61,10 @@ class Architecture:
     d16PreservesUnusedBits)."""
     packed_ids: bool = False
     """v0 holds a work-item's x, y and z, ten bits each (LLVM: FeaturePackedTID)."""
+    cache_bits: tuple[str, str, str] = ("glc", "slc", "scc")
+    """What assembly text calls these bits of memory instructions."""
+    architected_scratch: bool = False
+    """FLAT_SCRATCH is set when a wavefront starts (LLVM: FeatureArchitectedFlatScratch)."""
     wide_dpp: bool = False
     """DPP moves operands of 64 bits too, by its pattern row_newbcast alone, which others have not (LLVM: DPALU_DPP)."""
 
@@ -173,5 +177,14 @@ GFX90A = replace(
     packed_ids=True,
     wide_dpp=True,
 )
+GFX942 = replace(
+    GFX90A,
+    name="gfx942",
+    target="gfx942:sramecc+:xnack-",
+    version=(9, 4, 2),
+    extensions=(*GFX90A.extensions, "gfx942"),
+    cache_bits=("sc0", "nt", "sc1"),
+    architected_scratch=True,
+)
 GFX90C = replace(GFX900, name="gfx90c", target="gfx90c:xnack-", version=(9, 0, 12))
-ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908, GFX90A)}
+ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908, GFX90A, GFX942)}

@@ -68,10 +68,12 @@ def random_words(
         words[0] = words[0] & ~0x1FF | (SDWA if form == "sdwa" else DPP)
         word = "sdwa_vopc" if (form, opcode.encoding) == ("sdwa", "vopc") else form
         extension = _extension(draw, kinds, architecture.formats[word].fields)
+        if "whole_result" in opcode.flags and form == "sdwa":
+            extension = extension & ~(7 << 8) | 6 << 8
         if (
             form == "dpp"
             and architecture.wide_dpp
-            and (any("64" in kind for kind in kinds.values()) or draw.random() < 0.2)
+            and (any(kind and bits_of(kind) == 64 for kind in kinds.values()) or draw.random() < 0.2)
         ):
             extension = extension & ~(0x1FF << 8) | (0x150 | draw.randrange(16)) << 8
         if architecture is not GFX803 and form == "sdwa" and extension >> 31:
@@ -99,7 +101,7 @@ def _match(draw: random.Random, opcode: Opcode, made: dict[str, tuple[int, int]]
         alone = draw.random() < 0.6
         saddr = 0x7F if alone else draw.randrange(0, 100, 2)
         made["saddr"] = saddr, made["saddr"][1]
-        if opcode.encoding == "scratch" and not alone:
+        if opcode.encoding == "scratch" and not alone and "sve" not in made:
             made["addr"] = 0, made["addr"][1]
 
 
@@ -164,12 +166,12 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     if name in _VGPR_FIELDS:
         used = name in kinds or (name == "vdst" and encoding in ("flat", "global", "scratch"))
         return draw.randrange(250) if used else 0
-    if name in ("cbsz", "abid", "blgp") and "accumulation" in flags:
+    if name in ("cbsz", "abid", "blgp") and ("accumulation" in flags or ("sparse" in flags and name == "blgp")):
         return 0
     if (name == "glc" and "no_return" in flags) or (name == "scc" and "no_scc" in flags):
         return 0
     if name == "op_sel" and encoding == "vop3":
-        takes = 8 + sum(1 << i for i in range(3) if f"src{i}" in kinds)
+        takes = 8 + sum(1 << i for i in range(3) if f"src{i}" in kinds) + 4 * ("op_sel_src2" in flags)
         return draw.getrandbits(4) & takes if "op_sel" in flags and draw.random() < 0.5 else 0
     if encoding == "vop3p" and name in ("neg", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi2"):
         return _packed_field(draw, kinds, name)
@@ -190,6 +192,8 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         return int("gds_only" in flags or ("no_gds" not in flags and bool(kinds) and draw.random() < 0.1))
     if name == "tfe":
         return int(encoding in ("mubuf", "mimg") and bool(kinds) and "atomic" not in flags and draw.random() < 0.1)
+    if name == "acc" and "lds_only" in flags:
+        return 0
     if name == "lds":
         return int("to_lds" in flags and draw.random() < 0.1)
     if name == "reserved":
@@ -208,7 +212,8 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         return draw.choice([*every])
     if name == "offset" and encoding == "smem":
         return draw.randrange(100) if "offset" in kinds else 0
-    return draw.choice((0, draw.getrandbits(width))) if kinds or "gds_only" in flags else 0
+    used = kinds or "gds_only" in flags or ("cache_bits" in flags and name in ("glc", "scc"))
+    return draw.choice((0, draw.getrandbits(width))) if used else 0
 
 
 def _packed_field(draw: random.Random, kinds: dict[str, str], name: str) -> int:
