@@ -299,6 +299,7 @@ class FunctionalContext:
         state.enable_group_info = kernel.enable_workgroup_info
         state.enable_scratch_offset = kernel.enable_private_segment_wave_offset
         state.work_item_ids = kernel.workitem_id_components
+        state.architected_scratch = kernel.architecture.architected_scratch
         state.packed_ids = kernel.architecture.packed_ids
         self._lay_out_grid_barriers()
         data = user_data(launch, self.block)

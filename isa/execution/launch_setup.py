@@ -114,8 +114,8 @@ class LaunchBlock:
         at = PACKET_BYTES + _QUEUE_APERTURES
         view[at : at + len(apertures)] = memoryview(apertures)
         at = PACKET_BYTES + QUEUE_BYTES
-        kernarg = self._with_hidden(launch)
-        view[at : at + len(kernarg)] = memoryview(kernarg)
+        self.kernarg = self._with_hidden(launch)
+        view[at : at + len(self.kernarg)] = memoryview(self.kernarg)
         self.scratch_address = 0
         if scratch_bytes:
             self.scratch_address = self._take(launch.memory, _PRIVATE, scratch_bytes, addressed=False).address
@@ -210,6 +210,9 @@ def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
     for enabled, count in zip(kernel.enable_grid_workgroup_count, launch.workgroups, strict=True):
         if enabled:
             out.append(count)
+    first, preloaded = kernel.preloaded_arguments
+    if preloaded:
+        out += struct.unpack_from(f"<{preloaded}I", block.kernarg, 4 * first)
     if len(out) > MAX_USER_SGPRS:
         raise CodeObjectError(f"kernel '{kernel.name}' asks for {len(out)} user SGPRs, at most {MAX_USER_SGPRS} exist")
     out += [0] * (min(kernel.user_sgprs, MAX_USER_SGPRS) - len(out))

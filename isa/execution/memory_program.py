@@ -44,7 +44,7 @@ from isa.execution.constants import Constants, vgpr
 from isa.execution.operations import OperationTable
 
 _VECTOR_TRANSFER = re.compile(
-    r"(?:flat|global|scratch|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
+    r"(?:flat|global|scratch|buffer)_(load|store)_(?:lds_)?(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
 )
 _VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_(\w+?)(_x2)?")
 _BUFFER_FORMAT = re.compile(r"buffer_(load|store)_format_(x|xy|xyz|xyzw)")
@@ -117,6 +117,7 @@ _DS_SPECIAL = {
 _GRID = {"ds_gws_barrier": InstructionKind.GRID_BARRIER, "ds_gws_init": InstructionKind.GRID_INIT}
 _SCALAR_TRANSFER = re.compile(r"s_(buffer_)?(load|store)_dword(?:x(\d+))?")
 _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
+_CACHE_CONTROL = ("buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_invl2", "buffer_inv")
 _ST64 = 64
 
 
@@ -219,7 +220,7 @@ def _upper_half(instruction: Instruction) -> int:
 
 def _buffer(row: Any, instruction: Instruction) -> None:
     fields = instruction.fields
-    if instruction.opcode.mnemonic in ("buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_invl2"):
+    if instruction.opcode.mnemonic in _CACHE_CONTROL:
         row.kind = InstructionKind.CACHE_CONTROL
         return
     formatted = _BUFFER_FORMAT.fullmatch(instruction.opcode.mnemonic)

@@ -50,6 +50,7 @@ LAUNCH = State(
         "enable_group_info": Field((), "1: an SGPR says which wavefront is first and how many there are"),
         "enable_scratch_offset": Field((), "1: an SGPR holds where the wavefront's private memory begins"),
         "work_item_ids": Field((), "coordinates of the work-item that vector registers hold, x, y, z: 1 to 3"),
+        "architected_scratch": Field((), "1: FLAT_SCRATCH is the address of the wavefront's private memory"),
         "packed_ids": Field((), "1: the first of these holds them all, ten bits each"),
         "user_sgprs": Field((), "user SGPRs"),
         "user_data": Field((MAX_USER_SGPRS,), "their values"),

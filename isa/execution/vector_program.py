@@ -253,6 +253,13 @@ def _matrix_modifiers(
                 f"CBSZ {fields['cbsz']} and ABID {fields['abid']} name more blocks than its {product.blocks}"
             )
         helper, flags = "row_share_blocks", fields["cbsz"] | fields["abid"] << 3 | (product.m.bit_length() - 1) << 8
+    elif "negates" in instruction.opcode.flags:
+        if not fields["blgp"] >> k & 1:
+            return False
+        if k == 2:
+            raise UnsupportedInstructionError("it negates C")
+        row.source_sign[k], row.source_sign_flags[k] = library.address("row_sign_f64"), NEG_FLAG
+        return True
     elif k == 1 and fields["blgp"]:
         helper, flags = "row_permute_blocks", fields["blgp"]
     else:

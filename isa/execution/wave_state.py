@@ -1,7 +1,7 @@
 """The state a wavefront starts with (LLVM AMDGPU guide, initial kernel execution state)."""
 
 from gpusim.base.jit import jit, ld_i64, st_i32, st_i64
-from isa.architecture import LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
+from isa.architecture import FLAT_SCRATCH, LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
 from isa.execution.state import (
     EXEC_WORD,
     MODE_WORD,
@@ -103,6 +103,10 @@ def start(context_address, slot, workgroup, wave_and_group_slot):
         next_sgpr += 1
     if launch.enable_scratch_offset:
         st_i32(wave.scalars, next_sgpr, (wave.register_file - 1) * context.scratch_stride)
+
+    if launch.architected_scratch:
+        private = context.scratch + (wave.register_file - 1) * context.scratch_stride
+        st_i64(wave.scalars, FLAT_SCRATCH // 2, private)
 
     for i in range(live):
         item = first + i

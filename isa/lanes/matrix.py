@@ -109,5 +109,5 @@ def matrix_product(name: str) -> MatrixProduct:
     m, n, k = (int(part) for part in match.groups()[:3])
     kind = match[4]
     least = 32 // _ELEMENT_BITS[kind] if _ELEMENT_BITS[kind] < 32 else 1
-    elements = 4 if kind == "f16" or "_1k" in name else least
+    elements = 4 if kind == "f16" or "_1k" in name else max(least, m * k // LANES)
     return MatrixProduct(name=name, m=m, n=n, k=k, kind=kind, elements=elements, flushes=bool(match[5]))

@@ -15,6 +15,7 @@ from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, ElfImage, Mal
 from isa.object.kernel_descriptor import (
     DESCRIPTOR_BYTES,
     KERNEL_CODE_BYTES,
+    PRELOAD_SKIPS,
     STACK_BYTES,
     Descriptor,
     read_descriptor,
@@ -91,6 +92,8 @@ class Kernel:
     """Largest number of work-items in a workgroup; None: not stated."""
     enable_grid_workgroup_count: tuple[bool, bool, bool] = (False, False, False)
     """User SGPRs with the grid's workgroups in x, y, z; version 2 only."""
+    preloaded_arguments: tuple[int, int] = (0, 0)
+    """First and number of the dwords of arguments in SGPRs."""
     user_sgprs: int = 0
     """Number of SGPRs before the workgroup numbers."""
     functions: tuple[int, ...] = ()
@@ -335,7 +338,8 @@ def _kernel(
     functions: tuple[int, ...],
     code_end: Callable[[int], int],
 ) -> Kernel:
-    entry = symbol.address + descriptor.entry_offset - image.text_address
+    first, preloaded = descriptor.preloaded
+    entry = symbol.address + descriptor.entry_offset - image.text_address + (PRELOAD_SKIPS if preloaded else 0)
     if not 0 <= entry < len(image.text) or entry % 4:
         raise MalformedError(
             f"kernel '{name}': its entry at 0x{entry + image.text_address:x} is not in the text section"
@@ -373,7 +377,8 @@ def _kernel(
         enable_grid_workgroup_count=(descriptor.asks(7), descriptor.asks(8), descriptor.asks(9)),
         enable_workgroup_id=(bool(rsrc2 >> 7 & 1), bool(rsrc2 >> 8 & 1), bool(rsrc2 >> 9 & 1)),
         enable_workgroup_info=bool(rsrc2 >> 10 & 1),
-        enable_private_segment_wave_offset=bool(rsrc2 & 1),
+        enable_private_segment_wave_offset=bool(rsrc2 & 1) and not descriptor.architecture.architected_scratch,
+        preloaded_arguments=(first, preloaded),
         workitem_id_components=(rsrc2 >> 11 & 3) + 1,
         user_sgprs=user_sgprs(descriptor),
         code_object_version=version,

@@ -22,6 +22,7 @@ _WAVE32 = 1 << 10
 STACK_BYTES = 16 << 10  # of a work-item of a kernel that says it cannot tell its own: the most that ROCclr gives one
 _USER_SGPRS = (4, 2, 2, 2, 2, 2, 1)  # registers that property bits 0 to 6 ask for
 _GRID_COUNT_BIT = 7
+PRELOAD_SKIPS = 256  # bytes of code that load the arguments where the hardware has not done so
 
 
 class Descriptor(NamedTuple):
@@ -35,6 +36,12 @@ class Descriptor(NamedTuple):
     rsrc1: int
     rsrc2: int
     properties: int
+    preload: int = 0
+
+    @property
+    def preloaded(self) -> tuple[int, int]:
+        """First and number of the dwords of arguments that lie in scalar registers from the start."""
+        return self.preload >> 7, self.preload & 127
 
     @property
     def vgprs(self) -> int:
@@ -56,7 +63,7 @@ class Descriptor(NamedTuple):
 
 def read_descriptor(data: bytes, architecture: Architecture) -> Descriptor:
     """Decode a `.kd` object of code-object version 3 and later; 64 bytes."""
-    fields = (_int(data, at, size) for at, size in ((0, 4), (4, 4), (8, 4), (48, 4), (52, 4), (56, 2)))
+    fields = (_int(data, at, size) for at, size in ((0, 4), (4, 4), (8, 4), (48, 4), (52, 4), (56, 2), (58, 2)))
     return _checked(Descriptor(architecture, _int(data, 16, 8, signed=True), *fields))
 
 
@@ -97,6 +104,12 @@ def _checked(descriptor: Descriptor) -> Descriptor:
         raise MalformedError("asks for an undefined set of work-item ids (3)")
     needed = sum(count for bit, count in enumerate(_USER_SGPRS) if descriptor.asks(bit))
     needed += sum(descriptor.asks(_GRID_COUNT_BIT + axis) for axis in range(3))
+    first, preloaded = descriptor.preloaded
+    if preloaded and not descriptor.architecture.kernarg_preload:
+        raise MalformedError(f"asks for arguments in scalar registers, which {descriptor.architecture.name} has not")
+    if preloaded and 4 * (first + preloaded) > descriptor.kernarg_bytes:
+        raise MalformedError(f"asks for arguments in scalar registers past its {descriptor.kernarg_bytes} bytes")
+    needed += preloaded
     if needed > user_sgprs(descriptor):
         raise MalformedError(f"enables {needed} user SGPRs but states {user_sgprs(descriptor)}")
     return descriptor

@@ -65,6 +65,10 @@ class Architecture:
     """What assembly text calls these bits of memory instructions."""
     architected_scratch: bool = False
     """FLAT_SCRATCH is set when a wavefront starts (LLVM: FeatureArchitectedFlatScratch)."""
+    untimed: str = ""
+    """Why its timing is not modelled; '' where it is."""
+    kernarg_preload: bool = False
+    """Arguments can lie in scalar registers from the start (LLVM: FeatureKernargPreload)."""
     wide_dpp: bool = False
     """DPP moves operands of 64 bits too, by its pattern row_newbcast alone, which others have not (LLVM: DPALU_DPP)."""
 
@@ -175,6 +179,7 @@ GFX90A = replace(
     extensions=(*GFX908.extensions, "gfx90a"),
     vgpr_granule=8,
     packed_ids=True,
+    kernarg_preload=True,
     wide_dpp=True,
 )
 GFX942 = replace(
@@ -185,6 +190,7 @@ GFX942 = replace(
     extensions=(*GFX90A.extensions, "gfx942"),
     cache_bits=("sc0", "nt", "sc1"),
     architected_scratch=True,
+    untimed="its chiplets, each with an L2, and the memory-side cache between them and HBM are not modelled yet",
 )
 GFX90C = replace(GFX900, name="gfx90c", target="gfx90c:xnack-", version=(9, 0, 12))
 ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906, GFX908, GFX90A, GFX942)}

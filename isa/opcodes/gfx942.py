@@ -17,6 +17,7 @@ from isa.opcodes.table import read_rows
 _OWN = read_rows("gfx942.txt")
 _NUMBERS = {(opcode.encoding, opcode.number) for opcode in _OWN}
 _FLAT = "offset:0:13 glc:16:1 slc:17:1 scc:25:1 vdst:56:8 acc:55:1 saddr:48:7 data:40:8 addr:32:8"
+_REPLACED = [(o.encoding, o.number) for o in GFX90A.rows if "matrix" in o.flags]
 _GONE = ("v_mac_f32", "v_mad_f32", "v_mad_legacy_f32")
 
 EXTENSION = Extension(
@@ -25,7 +26,7 @@ EXTENSION = Extension(
     removed=(
         *sorted({(o.encoding, o.number) for o in (*BASE.rows, *GFX9.rows) if o.encoding == "mimg"} - {*GFX90A.removed}),
         *((o.encoding, o.number) for o in BASE.rows if o.mnemonic in _GONE),
-        *((o.encoding, o.number) for o in GFX90A.rows if "matrix" in o.flags and (o.encoding, o.number) not in _NUMBERS),
+        *(place for place in _REPLACED if place not in _NUMBERS),
     ),
     formats={
         **dict.fromkeys(("flat", "global"), layout(2, f"op:18:7 {_FLAT}")),

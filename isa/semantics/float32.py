@@ -53,6 +53,18 @@ def v_mad_legacy_f32(x, a, b, c):
     return _zero_wins(x, a, b, a * b) + c
 
 
+@vop("v_fmaak_f32", "f32 f32 f32 -> f32")
+def v_fmaak_f32(x, a, b, k):
+    """Return a * b + K, rounded once: the literal K is the third source."""
+    return x.fma(a, b, k)
+
+
+@vop("v_fmamk_f32", "f32 f32 f32 -> f32")
+def v_fmamk_f32(x, a, k, b):
+    """Return a * K + b, rounded once: the literal K is the second source."""
+    return x.fma(a, k, b)
+
+
 @vop("v_madak_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
 def v_madak_f32(x, a, b, k):
     """Return a * b + K: the literal K is the third source."""

@@ -270,6 +270,16 @@ def v_ashrrev_i32(x, a, b):
     return b >> (a & 31)
 
 
+@vop("v_mov_b64", "u64 -> u64", manual="a")
+def v_mov_b64(x, a):
+    return a
+
+
+@vop("v_lshl_add_u64", "u64 u32 u64 -> u64", manual="(a << b % 8) + c & M64")
+def v_lshl_add_u64(x, a, b, c):
+    return (a << (b & 7).to("u64")) + c
+
+
 @vop("v_lshlrev_b64", "u32 u64 -> u64", manual="b << a % 64 & M64")
 def v_lshlrev_b64(x, a, b):
     return b << (a & 63).to("u64")

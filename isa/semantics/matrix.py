@@ -17,8 +17,12 @@ f32_32x32x2bf16 f32_16x16x2bf16 f32_4x4x2bf16 f32_32x32x4bf16 f32_16x16x8bf16
 _OF_GFX90A = """
 f32_32x32x4bf16_1k f32_16x16x4bf16_1k f32_4x4x4bf16_1k f32_32x32x8bf16_1k f32_16x16x16bf16_1k
 """
+_OF_GFX942 = """
+f32_32x32x4bf16_1k f32_16x16x4bf16_1k f32_4x4x4bf16_1k f32_32x32x8bf16_1k f32_16x16x16bf16_1k
+i32_32x32x16i8 i32_16x16x32i8
+"""
 _FLUSHED = [f"{name}.flush" for name in (*_NAMES.split(), *_OF_GFX90A.split()) if "f16" in name]
-_ALL = (*_NAMES.split(), *_FLUSHED, "f64_16x16x4f64", "f64_4x4x4f64")
+_ALL = (*_NAMES.split(), *_OF_GFX942.split(), *_FLUSHED, "f64_16x16x4f64", "f64_4x4x4f64")
 
 MATRIX |= {product.name: product for product in (matrix_product(f"v_mfma_{name}") for name in _ALL)}
 

@@ -2,7 +2,7 @@
 
 python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt             all lines of gfx803
 python -m tests.support.llvm_oracle missing >> tests/data/isa/oracle.txt    those of opcodes that have none yet
-python -m tests.support.llvm_oracle gfx900 > tests/data/isa/oracle_gfx900.txt    what gfx803 has not, likewise of later ones
+python -m tests.support.llvm_oracle gfx900 > tests/data/isa/oracle_gfx900.txt    what gfx803 has not; so of later ones
 
 LLVM 19 is the oracle: the committed lines are its text. An older one can be asked too, but for `KNOWN_OLD_ERRORS`.
 """

@@ -97,6 +97,12 @@ def _word(instruction: Instruction) -> int:
 
 def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.ndarray:
     """Return an int64 array with a word for each instruction, indexed as the trace indexes them."""
+    untimed = instructions[0].architecture
+    if untimed.untimed:
+        raise UserError(
+            f"the timing of {untimed.name} is not modelled: {untimed.untimed}; `gpusim hip --timing off` and"
+            " `gpusim check` execute its kernels without it"
+        )
     locks = interlocks(instructions, cu)
     words = np.array([_word(i) for i in instructions], np.int64)
     words += np.array(locks.pause_cycles, np.int64) << CYCLES_SHIFT | np.array(locks.result_cycles) << RESULT_SHIFT
