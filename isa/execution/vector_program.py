@@ -247,6 +247,12 @@ def _matrix_modifiers(
 ) -> bool:
     """Fill in which lanes A and B of a matrix product come from; returns whether they change the source."""
     fields, product = instruction.fields, matrix_product(instruction.opcode.operation)
+    if "sparse" in instruction.opcode.flags:
+        if k < 2 or fields["cbsz"] or not fields["abid"]:  # CBSZ: the first set of indices
+            return False
+        bits = 2 * product.stored
+        row.source_sign[k], row.source_sign_flags[k] = library.address("row_index_set"), fields["abid"] * bits % 32
+        return True
     if k == 0 and fields["cbsz"]:
         if 1 << fields["cbsz"] > product.blocks or fields["abid"] >> fields["cbsz"]:
             raise UnsupportedInstructionError(

@@ -1,7 +1,8 @@
 """Building and loading the library of compiled operations.
 
-All operations are one LLVM module, compiled once and kept as an object file under a name made from everything that
-went into it (sources, compiler, host CPU: `gpusim.base.jit.cache`). With the JIT disabled an address is a key into a
+All operations but matrix products are one LLVM module, and these are another, which is compiled when a kernel has one;
+each is kept as an object file under a name made from everything that went into it (sources, compiler, host CPU:
+`gpusim.base.jit.cache`). With the JIT disabled an address is a key into a
 table of Python functions.
 """
 
@@ -24,7 +25,8 @@ from isa.lanes.table import ALIASES, MATRIX, SCALAR, VECTOR, Signature, parse_si
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
-_COMPILING_BYTES = 21_000.0  # of Python's byte code take as long as the library (`gpusim.base.jit.compile_progress`)
+# of Python's byte code take as long as the library, as the matrix products (`gpusim.base.jit.compile_progress`)
+_COMPILING_BYTES, _COMPILING_MATRIX_BYTES = 14_000.0, 14_500.0
 
 python_operations: dict[int, Callable[..., int]] = {}
 
@@ -90,11 +92,11 @@ def load_semantics() -> None:
         importlib.import_module(f"isa.semantics.{module.name}")
 
 
-def file_name() -> str:
-    """Return the name under which the library compiled from these sources on this host is kept
-    (`gpusim.base.jit.cache`).
+def file_name(part: str = "lanes") -> str:
+    """Return the name under which a part of the library compiled from these sources on this host is kept
+    (`gpusim.base.jit.cache`): 'lanes', or 'matrix'.
     """
-    return f"lanes-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
+    return f"{part}-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
 
 
 def module_text(names: Iterable[str] | None = None) -> str:
@@ -130,19 +132,33 @@ def _load_compiled(start: float) -> LaneLibrary:
         raise RuntimeError("the compiled core needs an x86-64 or AArch64 CPU; NUMBA_DISABLE_JIT=1 runs without it")
     if HostMode().is_x86 and not llvm.get_host_cpu_features().get("f16c"):
         raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
-    name = file_name()
-    compile_seconds = 0.0
+    names = (*VECTOR, *SCALAR)
+    is_there = read_cached(file_name()) is not None
+    code = LoadedCode([_compiled("lanes", names, "the lane operations", _COMPILING_BYTES)])
+    compile_seconds = 0.0 if is_there else time.perf_counter() - start
+
+    @cache
+    def matrix() -> LoadedCode:  # few kernels have such products, and they are much code
+        return LoadedCode([_compiled("matrix", MATRIX, "the matrix products", _COMPILING_MATRIX_BYTES)])
+
+    def address(name: str) -> int:
+        return (matrix() if name.removesuffix(UNGUARDED) in MATRIX else code).address(name)
+
+    every = (*names, *MATRIX, *_HOST_FUNCTIONS)
+    return LaneLibrary(every, address, compile_seconds, time.perf_counter() - start)
+
+
+def _compiled(part: str, names: Iterable[str], what: str, compiling_bytes: float) -> bytes:
+    """Return a part of the library, from the cache or compiled."""
+    name = file_name(part)
     if (code := read_cached(name)) is None:
         with compile_lock():
             if (code := read_cached(name)) is None:  # no other process has compiled it by now
-                with compiling("the lane operations", _COMPILING_BYTES):
-                    begin(_COMPILING_BYTES)
-                    code = compile_object(module_text())
+                with compiling(what, compiling_bytes):
+                    begin(compiling_bytes)
+                    code = compile_object(module_text(names))
                 keep(name, code)
-        compile_seconds = time.perf_counter() - start
-    lanes = loaded(code, (*VECTOR, *MATRIX, *SCALAR))
-    lanes.compile_seconds, lanes.load_seconds = compile_seconds, time.perf_counter() - start
-    return lanes
+    return code
 
 
 def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:

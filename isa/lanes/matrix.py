@@ -7,7 +7,11 @@ lanes; sums in FP64: each of four rows lies in lanes of its own. AMD's matrix in
 
 No manual says how sums are made (assumed): each product is added with one rounding, k ascending, to nearest even.
 Denormals are kept on MI100; on MI200 products of FP16 and BF16 read them as zero and return zero for them (MIOpen's
-documentation, "MI200 MFMA behavior specifics"). EXEC does not matter.
+documentation, "MI200 MFMA behavior specifics"); MI300 keeps them. EXEC does not matter.
+
+A product with a sparse A (SMFMAC) has two of every four columns of A: a third source says which of the four, by two
+bits for each of a lane's elements. D is added to. FP8 and BF8 are MI300's: biases of 8 and 16, one zero, one NaN, no
+infinity.
 """
 
 import re
@@ -19,8 +23,12 @@ import numpy as np
 from isa.architecture import LANES
 from isa.lanes.table import FLUSH_NEAREST, KEEP_DENORMALS, Signature
 
-_NAME = re.compile(r"v_mfma_[fi]\d+_(\d+)x(\d+)x(\d+)(bf16|[fi]\d+)(?:_1k)?(\.flush)?")
-_ELEMENT_BITS = {"f16": 16, "bf16": 16, "i8": 8, "f32": 32, "f64": 64}
+_NAME = re.compile(
+    r"v_(mfma|smfmac)_[fi]\d+_(\d+)x(\d+)x(\d+)_?(bf16|bf8|fp8|[fi]\d+)(?:_(bf8|fp8))?(?:_1k)?(\.flush)?"
+)
+ELEMENT_BITS = {"f16": 16, "bf16": 16, "i8": 8, "f32": 32, "f64": 64, "fp8": 8, "bf8": 8}
+FP8_FORMATS = {"fp8": (3, 8), "bf8": (2, 16)}  # bits of the mantissa, bias
+SPARSE_GROUP = 4  # columns of a sparse A, two of which are there
 _SUM_ROWS = 4  # rows of a block in consecutive registers, or lanes
 WHOLE_ROW = 4  # narrower products have lanes of several rows in a register
 
@@ -38,11 +46,24 @@ class MatrixProduct:
     k: int
     """Columns of A, rows of B."""
     kind: str
-    """Type of the elements of A and B: 'f32', 'f16', 'bf16', 'i8', 'f64'."""
+    """Type of the elements of A: 'f32', 'f16', 'bf16', 'i8', 'f64', 'fp8', 'bf8'."""
+    kind_b: str
+    """Type of the elements of B."""
     elements: int
-    """Elements of A, and of B, in a lane."""
+    """Elements of B, and of A unless it is sparse, in a lane."""
     flushes: bool
     """Denormals of A, B, C and D become zero."""
+    sparse: bool = False
+    """A has half of its columns; a third source says which, and C is D."""
+
+    @property
+    def stored(self) -> int:
+        """Elements of A in a lane."""
+        return self.elements // 2 if self.sparse else self.elements
+
+    def kind_of(self, matrix: str) -> str:
+        """Return the type of the elements of A or B, by 'a' or 'b'."""
+        return self.kind if matrix == "a" else self.kind_b
 
     @property
     def blocks(self) -> int:
@@ -70,9 +91,9 @@ class MatrixProduct:
     @cached_property
     def signature(self) -> Signature:
         """Sources and destination, in registers."""
-        source = f"u32x{max(1, self.elements * _ELEMENT_BITS[self.kind] // 32)}"
+        left, right = (max(1, n * ELEMENT_BITS[self.kind] // 32) for n in (self.stored, self.elements))
         sums = f"u32x{self.results * (2 if self.sum_kind == 'f64' else 1)}"
-        return Signature((source, source, sums), (sums,))
+        return Signature((f"u32x{left}", f"u32x{right}", "u32" if self.sparse else sums), (sums,))
 
     @cached_property
     def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,10 +114,11 @@ class MatrixProduct:
     def sources(self, k: int) -> tuple[int, np.ndarray, np.ndarray]:
         """Return the element of a lane that holds column `k` of A and row `k` of B, and the lanes that hold them.
 
-        The lanes are int64 [results, lanes], for each element of D: of A, of B.
+        Of a sparse A, `k` counts the columns that are there, and which row of B it is is a lane's to say. The lanes are
+        int64 [results, lanes], for each element of D: of A, of B.
         """
         row, column, block = self.places
-        behind, element = divmod(k, self.elements)
+        behind, element = divmod(k, self.stored)
         group = block + self.blocks * behind
         return element, row + self.m * group, column + self.n * group
 
@@ -106,8 +128,18 @@ def matrix_product(name: str) -> MatrixProduct:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"{name} is no matrix product")
-    m, n, k = (int(part) for part in match.groups()[:3])
-    kind = match[4]
-    least = 32 // _ELEMENT_BITS[kind] if _ELEMENT_BITS[kind] < 32 else 1
-    elements = 4 if kind == "f16" or "_1k" in name else max(least, m * k // LANES)
-    return MatrixProduct(name=name, m=m, n=n, k=k, kind=kind, elements=elements, flushes=bool(match[5]))
+    m, n, k = (int(part) for part in match.groups()[1:4])
+    kind, sparse = match[5], match[1] == "smfmac"
+    least = 32 // ELEMENT_BITS[kind] if ELEMENT_BITS[kind] < 32 else 1
+    elements = 4 if (kind == "f16" and not sparse) or "_1k" in name else max(least, m * k // LANES)
+    return MatrixProduct(
+        name=name,
+        m=m,
+        n=n,
+        k=k,
+        kind=kind,
+        kind_b=match[6] or kind,
+        elements=elements,
+        flushes=bool(match[7]),
+        sparse=sparse,
+    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from isa.architecture import LANES, ROW_BYTES
 from isa.lanes.llvm_backend import element
-from isa.lanes.matrix import WHOLE_ROW, MatrixProduct
+from isa.lanes.matrix import ELEMENT_BITS, FP8_FORMATS, SPARSE_GROUP, WHOLE_ROW, MatrixProduct
 
 if TYPE_CHECKING:
     from isa.lanes.llvm_module import ModuleText
@@ -40,6 +40,8 @@ class MatrixText:
         """Return the function's body: it reads rows at %a, %b, %c and writes those at %d, in all lanes."""
         for matrix in "ab":
             self._unpack(matrix)
+        if self.product.sparse:
+            self._unpack_choice()
         if self.product.n == WHOLE_ROW:
             self._narrow_rows()
         else:
@@ -55,16 +57,27 @@ class MatrixText:
 
     def _unpack(self, matrix: str) -> None:
         """Write the elements of A or B into an array [elements, lanes] of numbers, named %a_numbers or %b_numbers."""
-        product = self.product
+        kind = self.product.kind_of(matrix)
         numbers = f"<{LANES} x {self.number}>"
-        self.lines.append(f"  %{matrix}_numbers = alloca [{product.elements} x {numbers}], align 64")
-        bits = {"f16": 16, "bf16": 16, "i8": 8}.get(product.kind, 32)
-        for index in range(product.elements):
+        count = self.product.stored if matrix == "a" else self.product.elements
+        self.lines.append(f"  %{matrix}_numbers = alloca [{count} x {numbers}], align 64")
+        bits = min(ELEMENT_BITS[kind], 32)
+        for index in range(count):
             register, place = divmod(index * bits, 32)
-            word = self._load_row(matrix, 2 * index if product.kind == "f64" else register)
-            value = getattr(self, f"_from_{product.kind}")(word, place, matrix, index)
+            word = self._load_row(matrix, 2 * index if kind == "f64" else register)
+            value = getattr(self, f"_from_{kind}")(word, place, matrix, index)
             pointer = self.emit(f"getelementptr {numbers}, ptr %{matrix}_numbers, i64 {index}")
             self.lines.append(f"  store {numbers} {value}, ptr {pointer}, align 64")
+
+    def _unpack_choice(self) -> None:
+        """Write which of four rows of B each element of A goes with into an array [elements, lanes], named %choice."""
+        self.lines.append(f"  %choice = alloca [{self.product.stored} x {_ROW}], align 64")
+        word = self._load_row("c", 0)
+        for index in range(self.product.stored):
+            down = self.emit(f"lshr {_ROW} {word}, splat (i32 {2 * index})")
+            two = self.emit(f"and {_ROW} {down}, splat (i32 3)")
+            pointer = self.emit(f"getelementptr {_ROW}, ptr %choice, i64 {index}")
+            self.lines.append(f"  store {_ROW} {two}, ptr {pointer}, align 64")
 
     def _load_row(self, argument: str, row: int) -> str:
         return self.emit(f"load {_ROW}, ptr {self._row_pointer(argument, str(row))}, align 64")
@@ -99,6 +112,25 @@ class MatrixText:
         up = self.emit(f"shl {_ROW} {word}, splat (i32 {24 - place})")
         return self.emit(f"ashr {_ROW} {up}, splat (i32 24)")
 
+    def _from_fp8(self, word: str, place: int, matrix: str, index: int) -> str:
+        return self._from_byte(word, place, *FP8_FORMATS["fp8"])
+
+    def _from_bf8(self, word: str, place: int, matrix: str, index: int) -> str:
+        return self._from_byte(word, place, *FP8_FORMATS["bf8"])
+
+    def _from_byte(self, word: str, place: int, mantissa: int, bias: int) -> str:
+        """Put exponent and mantissa where FP32 has them; a product, which is exact, makes up for the other bias."""
+        singles = f"<{LANES} x float>"
+        byte = self.emit(f"and {_ROW} {self.emit(f'lshr {_ROW} {word}, splat (i32 {place})')}, splat (i32 255)")
+        size = self.emit(f"and {_ROW} {byte}, splat (i32 127)")
+        sign = self.emit(f"shl {_ROW} {self.emit(f'and {_ROW} {byte}, splat (i32 128)')}, splat (i32 24)")
+        bits = self.emit(f"or {_ROW} {self.emit(f'shl {_ROW} {size}, splat (i32 {23 - mantissa})')}, {sign}")
+        factor = self.emit(f"bitcast {_ROW} splat (i32 {(127 + 127 - bias) << 23}) to {singles}")
+        number = self.emit(f"fmul {singles} {self.emit(f'bitcast {_ROW} {bits} to {singles}')}, {factor}")
+        invalid = self.emit(f"icmp eq {_ROW} {byte}, splat (i32 128)")
+        nan = self.emit(f"bitcast {_ROW} splat (i32 {0x7FC00000}) to {singles}")
+        return self.emit(f"select <{LANES} x i1> {invalid}, {singles} {nan}, {singles} {number}")
+
     def _double(self, low: str, high: str, lanes: int) -> str:
         words, pairs = f"<{lanes} x i32>", f"<{lanes} x i64>"
         upper = self.emit(f"shl {pairs} {self.emit(f'zext {words} {high} to {pairs}')}, splat (i64 32)")
@@ -109,7 +141,8 @@ class MatrixText:
         """Load `lanes` elements of C from lane `lane` of a register on."""
         words = f"<{lanes} x i32>"
         if self.product.sum_kind != "f64":
-            word = self.emit(f"load {words}, ptr {self._row_pointer('c', register, 4 * lane)}, align 16")
+            added = "d" if self.product.sparse else "c"
+            word = self.emit(f"load {words}, ptr {self._row_pointer(added, register, 4 * lane)}, align 16")
             return self.emit(f"bitcast {words} {word} to <{lanes} x {self.number}>")
         first = self.emit(f"mul i64 {register}, 2")
         low, high = (
@@ -153,10 +186,10 @@ class MatrixText:
             a_lane = self.emit(f"add i64 {row}, {self.emit(f'mul i64 {block}, {product.m}')}")
             b_lane = self.emit(f"mul i64 {block}, {lanes}")
             sums = self._sums("%register", part * lanes, lanes)
-            for k in range(product.k):
-                behind, index = divmod(k, product.elements)
+            for k in range(product.k // 2 if product.sparse else product.k):
+                behind, index = divmod(k, product.stored)
                 a = self._splat(self._number("a", index, a_lane, product.m * product.blocks * behind), lanes)
-                b_pointer = self._pointer("b", index, b_lane, lanes * product.blocks * behind)
+                b_pointer = self._b_pointer(index, a_lane, b_lane, behind)
                 b = self.emit(f"load <{lanes} x {self.number}>, ptr {b_pointer}, align 64")
                 sums = self._add_product(sums, a, b, lanes)
             self._store(sums, "%register", part * lanes, lanes)
@@ -174,6 +207,17 @@ class MatrixText:
     def _pointer(self, matrix: str, index: int, lane: str, more: int) -> str:
         place = self.emit(f"add i64 {lane}, {index * LANES + more}")
         return self.emit(f"getelementptr {self.number}, ptr %{matrix}_numbers, i64 {place}")
+
+    def _b_pointer(self, index: int, a_lane: str, b_lane: str, behind: int) -> str:
+        """Return a pointer to the row of B that goes with an element of A, `behind` groups after lane `a_lane`."""
+        product = self.product
+        more = product.n * product.blocks * behind
+        if not product.sparse:
+            return self._pointer("b", index, b_lane, more)
+        at = self.emit(f"add i64 {a_lane}, {index * LANES + product.m * product.blocks * behind}")
+        choice = self.emit(f"load i32, ptr {self.emit(f'getelementptr i32, ptr %choice, i64 {at}')}, align 4")
+        moved = self.emit(f"mul i64 {self.emit(f'zext i32 {choice} to i64')}, {LANES}")
+        return self._pointer("b", index // 2 * SPARSE_GROUP, self.emit(f"add i64 {b_lane}, {moved}"), more)
 
     def _number(self, matrix: str, index: int, lane: str, more: int) -> str:
         return self.emit(f"load {self.number}, ptr {self._pointer(matrix, index, lane, more)}, align {self.bytes}")

@@ -21,10 +21,17 @@ _OF_GFX942 = """
 f32_32x32x4bf16_1k f32_16x16x4bf16_1k f32_4x4x4bf16_1k f32_32x32x8bf16_1k f32_16x16x16bf16_1k
 i32_32x32x16i8 i32_16x16x32i8
 """
+_EIGHTHS = [f"{a}_{b}" for a in ("bf8", "fp8") for b in ("bf8", "fp8")]
+_SPARSE = """
+f32_16x16x32_f16 f32_32x32x16_f16 f32_16x16x32_bf16 f32_32x32x16_bf16 i32_16x16x64_i8 i32_32x32x32_i8
+"""
+_OF_EIGHTHS = [f"f32_{size}_{kinds}" for size in ("16x16x32", "32x32x16") for kinds in _EIGHTHS]
+_SPARSE_EIGHTHS = [f"f32_{size}_{kinds}" for size in ("16x16x64", "32x32x32") for kinds in _EIGHTHS]
 _FLUSHED = [f"{name}.flush" for name in (*_NAMES.split(), *_OF_GFX90A.split()) if "f16" in name]
-_ALL = (*_NAMES.split(), *_OF_GFX942.split(), *_FLUSHED, "f64_16x16x4f64", "f64_4x4x4f64")
+_ALL = (*_NAMES.split(), *_OF_GFX942.split(), *_FLUSHED, "f64_16x16x4f64", "f64_4x4x4f64", *_OF_EIGHTHS)
 
 MATRIX |= {product.name: product for product in (matrix_product(f"v_mfma_{name}") for name in _ALL)}
+MATRIX |= {p.name: p for p in (matrix_product(f"v_smfmac_{n}") for n in (*_SPARSE.split(), *_SPARSE_EIGHTHS))}
 
 
 def _block_lanes(x, sharing):
@@ -43,6 +50,11 @@ def row_share_blocks(x, sharing):
 def row_share_blocks_x2(x, sharing):
     lanes = _block_lanes(x, sharing) & 63
     return x.gather("a", lanes), x.gather("a", lanes, 1)
+
+
+@vop("row_index_set", "u32 imm -> u32")
+def row_index_set(x, a, place):
+    return a >> place
 
 
 def _permuted_lanes(x, pattern):

@@ -58,12 +58,14 @@ class Assembly:
         local = text.strip("\n").replace(".L", f".L{name}_")  # labels are the kernel's own
         # what later GPUs reserve follows from their features
         reserved = "        .amdhsa_reserve_xnack_mask 0\n" if self.gpu == "gfx803" else ""
-        if self.gpu == "gfx90a":
+        if self.gpu in ("gfx90a", "gfx942"):
             reserved += "        .amdhsa_accum_offset 32\n"
         reserved += more
         self.sources[name] = _KERNEL.format(
             name=name, text=local, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, reserved=reserved
         )
+        if self.gpu == "gfx942":  # which has no such register
+            self.sources[name] = self.sources[name].replace("        .amdhsa_reserve_flat_scratch 0\n", "")
         return name
 
     @property
