@@ -88,14 +88,14 @@ def refusal(instruction: Instruction) -> str | None:
     return None
 
 
-def coverage_of(opcode: Opcode, architecture: Architecture = GFX803) -> Coverage:
-    """Tries an opcode's forms."""
+def coverage_of(opcode: Opcode, architecture: Architecture = GFX803, samples: int = SAMPLES) -> Coverage:
+    """Tries an opcode's forms, each in so many words."""
     if "refused" in opcode.flags or opcode.encoding not in ENCODING_BITS:
         return Coverage(opcode, REFUSED, (_GRAPHICS,))
     draw = random.Random(f"{opcode.encoding} {opcode.mnemonic}")
     tried, reasons = 0, Counter[str]()
     for form in forms(opcode):
-        for _ in range(SAMPLES):
+        for _ in range(samples):
             words = random_words(draw, opcode, form, architecture)
             try:
                 (instruction,) = decode(

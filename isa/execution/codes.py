@@ -90,6 +90,7 @@ class AtomicOperation(IntEnum):
     FLOAT_MAX = auto()
     FLOAT_ADD = auto()
     HALF_PAIR_ADD = auto()  # two FP16 side by side
+    BRAIN_PAIR_ADD = auto()  # two BF16
 
 
 class LaneExchange(IntEnum):

@@ -59,6 +59,15 @@ def half_pair_sum(a: int, b: int) -> int:
 
 
 @jit
+def brain_sum(a, b):
+    """Return the bits of the sum of two BF16, to nearest even (assumed)."""
+    total = single_sum((a & 0xFFFF) << 16, (b & 0xFFFF) << 16) & 0xFFFF_FFFF
+    if total & 0x7FFF_FFFF > 0x7F80_0000:
+        return total >> 16 | 0x40
+    return (total + 0x7FFF + ((total >> 16) & 1)) >> 16
+
+
+@jit
 def float_value(bits, size):
     """Return the FP32 (size 4) or FP64 number with these bits, as FP64."""
     return single(bits) if size == 4 else double(bits)
@@ -94,6 +103,8 @@ def atomic_result(operation, size, old, data, data1):
             return single_sum(old, data) if size == 4 else double_sum(old, data)
         if operation == AtomicOperation.HALF_PAIR_ADD:
             return half_pair_sum(old, data)
+        if operation == AtomicOperation.BRAIN_PAIR_ADD:
+            return brain_sum(old, data) | brain_sum(old >> 16, data >> 16) << 16
         x = float_value(old, size)
         if operation == AtomicOperation.FLOAT_COMPARE_SWAP:
             return data if x == float_value(data1, size) else old

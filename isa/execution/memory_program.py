@@ -78,12 +78,14 @@ _VECTOR_ATOMICS = {
     "dec": AtomicOperation.DECREMENT,
     "add_f32": AtomicOperation.FLOAT_ADD,
     "pk_add_f16": AtomicOperation.HALF_PAIR_ADD,
+    "pk_add_bf16": AtomicOperation.BRAIN_PAIR_ADD,
     "add_f64": AtomicOperation.FLOAT_ADD,
     "min_f64": AtomicOperation.FLOAT_MIN,
     "max_f64": AtomicOperation.FLOAT_MAX,
 }
 _DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")
+_DS_PAIR_ATOMIC = re.compile(r"ds_(pk_add)(?:_rtn)?_(b?f16)")
 _DS_ATOMICS = {
     "add": AtomicOperation.ADD,
     "sub": AtomicOperation.SUB,
@@ -307,7 +309,11 @@ def _lds(row: Any, instruction: Instruction) -> None:
         return
     row.kind = InstructionKind.LDS
     transfer = _DS_TRANSFER.fullmatch(name)
-    atomic = _DS_ATOMIC.fullmatch(name)
+    atomic, pair = _DS_ATOMIC.fullmatch(name), _DS_PAIR_ATOMIC.fullmatch(name)
+    if pair:
+        row.access, row.atomic = Access.ATOMIC, _VECTOR_ATOMICS[f"{pair[1]}_{pair[2]}"]
+        row.returns, row.size = int("_rtn_" in name), 4
+        return
     if transfer:
         row.access = Access.LOAD if transfer[1] == "read" else Access.STORE
         row.signed = SIGNED if transfer[4] == "i" else 0

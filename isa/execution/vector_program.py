@@ -321,10 +321,11 @@ def _result(row: Any, instruction: Instruction, library: OperationTable, writes:
     general = False
     if clamp or omod:
         if destination.letter == "f":
-            form = f"f16x{destination.parts}" if destination.parts > 1 else f"f{destination.bits}"
+            bits = destination.bits // destination.parts
+            form = f"f{bits}x{destination.parts}" if destination.parts > 1 else f"f{bits}"
             row.output = library.address(f"row_output_{form}")
             row.output_flags = omod | (CLAMP_FLAG if clamp else 0)
-            results = MODE_SINGLE_RESULTS if destination.bits == 32 else MODE_WIDE_RESULTS
+            results = MODE_SINGLE_RESULTS if bits == 32 else MODE_WIDE_RESULTS
             row.output_refused_by = results | 1 << MODE_IEEE_BIT
         elif name in _CARRIES and not omod:
             row.saturation = Saturation.CARRY
@@ -349,6 +350,8 @@ def _half_written(instruction: Instruction, limited: bool) -> int | None:
     limited: the result goes through an output modifier, which clears the other half.
     """
     opcode = instruction.opcode
+    if opcode.mnemonic.startswith(("v_cvt_pk_fp8_", "v_cvt_pk_bf8_")):
+        return _SDWA_UPPER_WORD if instruction.fields["op_sel"] >> 3 else _SDWA_LOWER_WORD
     if "_mixlo_" in opcode.mnemonic or "_mixhi_" in opcode.mnemonic:
         return _SDWA_UPPER_WORD if "_mixhi_" in opcode.mnemonic else _SDWA_LOWER_WORD
     if instruction.fields.get("op_sel", 0) >> 3:

@@ -75,6 +75,11 @@ def row_output_f32(x, a, flags):
     return _output(x, a, flags, "f32")
 
 
+@vop("row_output_f32x2", "f32x2 imm -> f32x2")
+def row_output_f32x2(x, a, flags):
+    return tuple(_output(x, part, flags, "f32") for part in a)
+
+
 @vop("row_output_f16", "f16 imm -> f16")
 def row_output_f16(x, a, flags):
     return _output(x, a, flags, "f32")

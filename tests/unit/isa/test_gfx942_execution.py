@@ -3,6 +3,7 @@
 Matrices are small integers, which every order of addition leaves exact; their products are NumPy's.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,15 @@ FORMS = ASSEMBLY.kernel(
     + "    s_waitcnt vmcnt(0)\n    ds_read_b32 v18, v30 offset:272\n"
     + "    scratch_store_dwordx2 off, v[10:11], off offset:8\n    v_mov_b32 v20, 4\n    s_waitcnt vmcnt(0)\n"
     + "    s_mov_b32 s4, 4\n    scratch_load_dword v19, v20, s4 offset:4 sc1\n    s_waitcnt vmcnt(0) lgkmcnt(0)\n"
-    + "    buffer_wbl2 sc0 sc1\n    buffer_inv sc1\n"
+    + "    buffer_wbl2 sc0 sc1\n    buffer_inv sc1\n    v_mov_b32 v21, v4\n    v_cvt_pk_fp8_f32 v21, v8, v9\n"
+    + "    v_mov_b32 v22, v5\n    v_cvt_pk_bf8_f32 v22, -v8, v9 op_sel:[0,0,1]\n    v_cvt_f32_fp8_sdwa v23, v21"
+    + " src0_sel:BYTE_1\n    v_pk_mul_f32 v[24:25], v[8:9], v[8:9] clamp\n"
+    + "    global_atomic_pk_add_bf16 v30, v10, s[2:3] offset:1024\n    ds_write_b32 v30, v4 offset:512\n"
+    + "    s_waitcnt vmcnt(0) lgkmcnt(0)\n    ds_pk_add_rtn_f16 v26, v30, v11 offset:512\n    s_waitcnt lgkmcnt(0)\n"
+    + "    global_load_dword v27, v30, s[2:3] offset:1024\n    ds_read_b32 v28, v30 offset:512\n"
+    + "    s_waitcnt vmcnt(0) lgkmcnt(0)\n"
     + "".join(store(row, f"v{12 + row}") for row in range(8))
+    + "".join(store(row, f"v{13 + row}") for row in range(8, 16))
     + "    s_endpgm\n",
     vgprs=32,
     lds_bytes=1024,
@@ -111,7 +119,7 @@ def run(name: str, words: np.ndarray, kernarg: bytes = b"") -> np.ndarray:
 
 def test_moves_sums_and_memory():
     words = np.random.default_rng(1).integers(0, 1 << 32, (8, 64), dtype=np.uint32)
-    a, b = np.random.default_rng(2).integers(-9, 9, (2, 64)).astype(np.float32)
+    a, b = np.random.default_rng(2).integers(-8, 9, (2, 64)).astype(np.float32)
     words[4:6] = np.stack((a, b)).view(np.uint32)
     out = run(FORMS, words)
     pairs = [words[k].astype(np.uint64) | words[k + 1].astype(np.uint64) << np.uint64(32) for k in (0, 2)]
@@ -119,6 +127,47 @@ def test_moves_sums_and_memory():
     expected = [*words[:2], total.astype(np.uint32), (total >> np.uint64(32)).astype(np.uint32)]
     expected += [(3 * a + b).view(np.uint32), (a * b + 3).view(np.uint32), words[1], words[7]]
     np.testing.assert_array_equal(out[:8], expected)
+    low, high = codes(a, "fp8") | codes(b, "fp8") << 8, codes(-a, "bf8") | codes(b, "bf8") << 8
+    np.testing.assert_array_equal(out[8], words[0] & 0xFFFF0000 | low)
+    np.testing.assert_array_equal(out[9], words[1] & 0xFFFF | high << 16)
+    np.testing.assert_array_equal(out[10].view(np.float32), b)
+    np.testing.assert_array_equal(out[11:13].view(np.float32), np.clip((a * a, b * b), 0, 1))
+    np.testing.assert_array_equal(out[13], words[0])
+    sums = [words[k][:, None].view(np.uint16).astype(np.uint32) << 16 for k in (4, 6)]
+    np.testing.assert_array_equal(out[14][:, None].view(np.uint16), rounded_brain(sums[0], sums[1]))
+    with np.errstate(all="ignore"):
+        halves = words[0][:, None].view(np.float16) + words[7][:, None].view(np.float16)
+    np.testing.assert_array_equal(out[15][:, None].view(np.float16), halves)
+
+
+def rounded_brain(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The sums of numbers whose lower halves are zero, in FP64, to the nearest BF16, to even."""
+    total = left.view(np.float32).astype(np.float64) + right.view(np.float32)
+    bits = total.astype(np.float32).view(np.uint32)
+    return (bits + np.uint32(0x7FFF) + (bits >> 16 & 1) >> 16).astype(np.uint16)
+
+
+def test_eight_bits_are_rounded_to_nearest_even():
+    """The numbers halfway between two, and others: next to them, the even one of two, NaN past the largest."""
+    draw = np.random.default_rng(6)
+    for kind in ("fp8", "bf8"):
+        numbers = np.array(sorted(table_of(kind)))
+        even = np.array([table_of(kind)[number] & 1 == 0 for number in numbers])
+        middles = (numbers[1:] + numbers[:-1]) / 2
+        values = np.concatenate([middles, numbers, draw.standard_normal(150) * 2.0 ** draw.integers(-20, 9, 150)])
+        values = values[:640].astype(np.float32)
+        for lanes in (library(), python_library()):
+            for first in range(0, len(values) - LANES, LANES):
+                d, a, b = (aligned_rows(1) for _ in range(3))
+                a[0] = values[first : first + LANES].view(np.uint32)
+                address = lanes.address(f"v_cvt_pk_{kind}_f32")
+                call_from_python(address, d.ctypes.data, a.ctypes.data, b.ctypes.data, 0, -1, 0xF0)
+                for value, code in zip(values[first : first + LANES].astype(float), d[0] & 0xFF, strict=True):
+                    apart = np.abs(numbers - value)
+                    near = np.flatnonzero(apart == apart.min())
+                    wanted = numbers[near[even[near]][0] if len(near) > 1 else near[0]]
+                    past = abs(value) >= numbers[-1] + (numbers[-1] - numbers[-2]) / 2
+                    assert code == (0x80 if past else table_of(kind)[wanted]), (kind, value)
 
 
 def test_denormals_are_kept_and_doubles_negated():
@@ -155,10 +204,15 @@ def number_of(code: int, kind: str) -> float:
     return float("nan") if code == 0x80 else -size if code >> 7 else size
 
 
+@cache
+def table_of(kind: str) -> dict[float, int]:
+    return {number_of(code, kind): code for code in range(256) if code != 0x80}
+
+
 def codes(values: np.ndarray, kind: str) -> np.ndarray:
     """Bytes or halves of small integers."""
     if kind in ("fp8", "bf8"):
-        table = {number_of(code, kind): code for code in range(256) if code != 0x80}
+        table = table_of(kind)
         return np.vectorize(lambda value: table[float(value)])(values).astype(np.uint32)
     if kind == "i8":
         return (values & 0xFF).astype(np.uint32)
