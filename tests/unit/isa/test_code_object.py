@@ -172,7 +172,7 @@ def test_the_note_is_believed_where_the_header_names_no_gpu() -> None:
     old = patched(version_2, 48, (2).to_bytes(4, "little"))
     assert [k.code for k in load_code_object(old).kernels.values()] == [k.code for k in kernels(version_2).values()]
     machine = struct.pack("<HHIII", 4, 7, 8, 0, 3)
-    for numbers, name in (((8, 0, 1), "gfx801"), ((9, 4, 2), "gfx942")):
+    for numbers, name in (((8, 0, 1), "gfx801"), ((9, 0, 4), "gfx904")):
         other = old.replace(machine, struct.pack("<HHIII", 4, 7, *numbers))
         with pytest.raises(CodeObjectError, match=f"built for {name}, not gfx803"):
             load_code_object(other)

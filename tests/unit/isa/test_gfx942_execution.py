@@ -295,6 +295,21 @@ def test_every_byte_is_its_number():
                 np.testing.assert_array_equal(found, [number_of(code, kind) for code in range(first, first + 16)])
 
 
+@pytest.mark.parametrize("kind", ["fp8", "bf8"])
+def test_every_byte_is_converted(kind):
+    """Alone, and in pairs."""
+    for lanes in (library(), python_library()):
+        for first in range(0, 256, LANES):
+            d, a = aligned_rows(2), aligned_rows(1)
+            a[0] = np.arange(first, first + LANES) | 0x4100
+            wanted = [number_of(code, kind) for code in range(first, first + LANES)]
+            for name, second in ((f"v_cvt_pk_f32_{kind}", number_of(0x41, kind)), (f"v_cvt_f32_{kind}", 0)):
+                d[:] = 0
+                call_from_python(lanes.address(name), d.ctypes.data, a.ctypes.data, 0, 0, -1, 0xF0)
+                np.testing.assert_array_equal(d[0].view(np.float32), wanted)
+                assert (d[1].view(np.float32) == second).all()
+
+
 def test_a_set_of_indices_is_chosen():
     product = MATRIX["v_smfmac_f32_16x16x32_f16"]
     rows, _, expected = operands(product, np.random.default_rng(5))

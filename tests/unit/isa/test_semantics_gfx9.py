@@ -81,6 +81,10 @@ REFERENCES = {
 
 
 ELSEWHERE = ("v_pk_fma_f32", "v_pk_mul_f32", "v_pk_add_f32", "v_pk_mov_b32")  # test_gfx90a_execution
+ELSEWHERE += ("v_fmaak_f32", "v_fmamk_f32")  # from here on: test_gfx942_execution
+ELSEWHERE += tuple(
+    f"v_cvt_{form}" for kind in ("fp8", "bf8") for form in (f"f32_{kind}", f"pk_f32_{kind}", f"pk_{kind}_f32")
+)
 
 
 @pytest.mark.parametrize("name", REFERENCES)

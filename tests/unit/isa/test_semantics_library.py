@@ -22,6 +22,8 @@ EXECUTOR |= {"v_movrelsd_b32", "s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_
 EXECUTOR |= {"s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64", "s_cbranch_join", "s_cbranch_g_fork"}
 EXECUTOR |= {"s_cbranch_i_fork", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_setvskip", "s_call_b64"}
 EXECUTOR |= {"v_swap_b32", "v_screen_partition_4se_b32"}  # the latter is for graphics
+# gfx942's, whose rounding is not published
+EXECUTOR |= {"v_cvt_sr_fp8_f32", "v_cvt_sr_bf8_f32", "v_mfma_f32_16x16x8_xf32", "v_mfma_f32_32x32x4_xf32"}
 ALU = ("vop1", "vop2", "vopc", "vop3", "vop3p", "sop1", "sop2", "sopk", "sopc")
 
 
