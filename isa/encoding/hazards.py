@@ -8,7 +8,8 @@ list is `Architecture.hazards`, here is which instructions its names mean.
 Every way that control flow can take to an instruction is looked at: falling through, direct branches, and jumps
 through a register whose target the code computes from constants (isa.encoding.jumps); other jumps are not followed. A
 register that another instruction overwrites in between is no hazard any more. Each instruction is one wait state, s_nop
-one and as many more as it says (as in LLVM's GCNHazardRecognizer).
+one and as many more as it says (as in LLVM's GCNHazardRecognizer). What matrix instructions demand is in
+`isa.encoding.matrix_hazards`.
 
 Not checked: access to VCC under the number of the SGPR pair that holds it.
 """
@@ -20,6 +21,7 @@ from typing import NamedTuple
 from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
+from isa.encoding.matrix_hazards import HazardRule, has_matrix_hazards, is_valu, matrix_rules
 from isa.encoding.operands import SEGMENTS
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
 from isa.opcodes.hazards import Hazard
@@ -43,36 +45,38 @@ class Violation(NamedTuple):
     @property
     def missing(self) -> int:
         """Number of wait states to be added."""
-        return self.hazard.wait_states - self.wait_states
+        return self.needed - self.wait_states
+
+    @property
+    def needed(self) -> int:
+        """Number of wait states that must stand between the two."""
+        return self.hazard.needed_after(self.first.opcode)
 
     @property
     def text(self) -> str:
         """The violation in one line: where, what, how many wait states."""
         return (
-            f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.hazard.wait_states} wait states"
+            f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.needed} wait states"
             f" needed after {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
             f" [{self.hazard.name}: {self.hazard.first}, then {self.hazard.second}]"
         )
-
-
-class _Demand(NamedTuple):
-    """A rule applied to an instruction, which must not follow a `first` that `is_first` too early (see `mask`)."""
-
-    hazard: Hazard
-    is_first: Callable[[Instruction], bool]
-    mask: int  # registers whose writer counts; 0: any instruction that is_first
 
 
 def find_violations(instructions: Sequence[Instruction]) -> list[Violation]:
     """Find the missing wait states among a kernel's instructions, given and returned in address order."""
     masks = [registers(i) for i in instructions]
     before = _predecessors(instructions)
+    matrix = any(has_matrix_hazards(i) for i in instructions)
     violations = []
     for k, instruction in enumerate(instructions):
-        for demand in _demands(instruction, masks[k]):
-            worst = _nearest(demand, k, instructions, masks, before)
+        hazards = instruction.architecture.hazards
+        rules = _rules(instruction, masks[k]) + (matrix_rules(instruction, *masks[k]) if matrix else [])
+        for rule in rules:
+            if rule.name not in hazards:
+                continue
+            worst = _worst(hazards[rule.name], rule, k, instructions, masks, before)
             if worst is not None:
-                violations.append(Violation(demand.hazard, instructions[worst[0]], instruction, worst[1]))
+                violations.append(Violation(hazards[rule.name], instructions[worst[0]], instruction, worst[1]))
     return violations
 
 
@@ -96,39 +100,49 @@ def _predecessors(instructions: Sequence[Instruction]) -> list[list[int]]:
     return before
 
 
-def _nearest(
-    demand: _Demand,
+def _worst(
+    hazard: Hazard,
+    rule: HazardRule,
     index: int,
     instructions: Sequence[Instruction],
     masks: list[tuple[int, int]],
     before: list[list[int]],
 ) -> tuple[int, int] | None:
-    """Find the first instruction of a violating pair with the fewest wait states in between.
+    """Find the first instruction of a violating pair that lacks the most wait states, the nearest of several.
 
-    Returns its index and these wait states; None: there are enough on every path to instruction k.
+    Returns its index and the wait states there; None: there are enough on every path to the instruction at `index`.
     """
     worst: tuple[int, int] | None = None
-    best_at: dict[tuple[int, int], int] = {}
-    pending = [(p, 0, demand.mask) for p in before[index]]
+    missing, most = 0, hazard.most
+    best_at: dict[tuple[int, int, bool], int] = {}
+    pending = [(p, 0, rule.mask, rule.is_between is None) for p in before[index]]
     while pending:
-        at, states, mask = pending.pop()
-        limit = demand.hazard.wait_states if worst is None else worst[1]
-        if states >= min(limit, best_at.get((at, mask), limit)):
+        at, states, mask, complete = pending.pop()
+        if most - states <= missing or states >= best_at.get((at, mask, complete), most):
             continue
-        best_at[at, mask] = states
-        written = masks[at][1]
-        if demand.is_first(instructions[at]) and (not demand.mask or written & mask):
-            worst = at, states
+        best_at[at, mask, complete] = states
+        first = instructions[at]
+        counting = masks[at][1] if rule.registers is None else rule.registers(first)
+        if complete and (not rule.mask or counting & mask) and rule.is_first(first):
+            lacking = hazard.needed_after(first.opcode) - states
+            if lacking > missing:
+                worst, missing = (at, states), lacking
+        mask &= ~counting
+        if rule.mask and not mask:
             continue
-        mask &= ~written
-        if demand.mask and not mask:
-            continue
-        pending += [(p, states + wait_states(instructions[at]), mask) for p in before[at]]
+        complete = complete or (rule.is_between is not None and rule.is_between(first))
+        pending += [(p, states + _turns(first, instructions[index]), mask, complete) for p in before[at]]
     return worst
 
 
-def _is_valu(instruction: Instruction) -> bool:
-    return instruction.opcode.unit == VALU
+def _turns(between: Instruction, second: Instruction) -> int:
+    """Return the wait states that an instruction is worth before another: a product waits for the unit's passes.
+
+    rocBLAS's kernels (Tensile) rely on it: one product between the writer of a register and the product that reads it.
+    """
+    if "matrix" in between.opcode.flags and "matrix" in second.opcode.flags:
+        return between.opcode.passes
+    return wait_states(between)
 
 
 def _is_salu(instruction: Instruction) -> bool:
@@ -148,26 +162,26 @@ def _sets_register(register: int, bit: int = -1) -> Callable[[Instruction], bool
     return check
 
 
-def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
+def _rules(instruction: Instruction, masks: tuple[int, int]) -> list[HazardRule]:
     """Return the rules about instructions that the instruction must not follow too early."""
     opcode, fields = instruction.opcode, instruction.fields
     name, reads, writes = opcode.mnemonic, *masks
     rules: list[tuple[str, Callable[[Instruction], bool], int]] = []
     if opcode.unit == VALU:
-        rules += [("valu-vccz", _is_valu, VCCZ)] * bool(reads & VCCZ)
-        rules += [("valu-execz", _is_valu, EXECZ)] * bool(reads & EXECZ)
+        rules += [("valu-vccz", is_valu, VCCZ)] * bool(reads & VCCZ)
+        rules += [("valu-execz", is_valu, EXECZ)] * bool(reads & EXECZ)
         if "dpp_ctrl" in fields:
-            rules += [("valu-dpp", _is_valu, reads & VGPRS), ("exec-dpp", _is_valu, EXECZ)]
+            rules += [("valu-dpp", is_valu, reads & VGPRS), ("exec-dpp", is_valu, EXECZ)]
         if name in ("v_readlane_b32", "v_writelane_b32"):
             lane = source_mask(fields["src1"], 1)
-            rules += [("valu-lane", _is_valu, lane)] * bool(lane)
+            rules += [("valu-lane", is_valu, lane)] * bool(lane)
         if name.startswith("v_div_fmas"):
-            rules.append(("valu-div-fmas", _is_valu, VCC))
+            rules.append(("valu-div-fmas", is_valu, VCC))
         if writes & VGPRS:
             rules.append(("wide-store", _stores_into(writes), 0))
     if opcode.unit == VMEM:
         scalars = reads & SCALARS
-        rules += [("valu-vmem", _is_valu, scalars)] * bool(scalars)
+        rules += [("valu-vmem", is_valu, scalars)] * bool(scalars)
     if opcode.encoding in _VECTOR_ENCODINGS:
         rules.append(("vskip-vector", _sets_register(HW_MODE, MODE_VSKIP_BIT), 0))
     if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
@@ -183,8 +197,7 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
         rules.append(("m0-relative-move", _is_salu, M0))
     if "_addtid_" in name or fields.get("lds") or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES):
         rules.append(("m0-lds", _is_salu, M0))
-    hazards = instruction.architecture.hazards
-    return [_Demand(hazards[hazard], is_first, mask) for hazard, is_first, mask in rules if hazard in hazards]
+    return [HazardRule(*rule) for rule in rules]
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:

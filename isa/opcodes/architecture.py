@@ -98,7 +98,12 @@ class Architecture:
         """The pairs of instructions that need wait states, by name."""
         from isa.opcodes.hazards import BASE_HAZARDS
 
-        return {hazard.name: hazard for one in (BASE_HAZARDS, *(e.hazards for e in self._extensions)) for hazard in one}
+        hazards = {hazard.name: hazard for hazard in BASE_HAZARDS}
+        for extension in self._extensions:
+            for name in extension.removed_hazards:
+                del hazards[name]
+            hazards |= {hazard.name: hazard for hazard in extension.hazards}
+        return hazards
 
     @cached_property
     def _encodings(self) -> tuple[tuple[int, int, str], ...]:

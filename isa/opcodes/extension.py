@@ -24,3 +24,5 @@ class Extension(NamedTuple):
     """New VALU rate class for each changed class of the base."""
     hazards: tuple[Hazard, ...] = ()
     """Added hazards."""
+    removed_hazards: tuple[str, ...] = ()
+    """Names of the hazards that are gone."""

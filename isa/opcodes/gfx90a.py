@@ -2,14 +2,17 @@
 
 Memory instructions may have accumulation registers for data (bit ACC), C and D of a matrix product vector registers.
 SCC asks for coherence with other devices. Gone: samplers but for image_sample, LDS operations between two of its words,
-the data share of the whole GPU but for its barriers. Doubles have the full rate (LLVM: SIDPGFX90AFullSpeedModel).
+the data share of the whole GPU but for its barriers. As all vector instructions reach the results of matrix products,
+hazards concern all of them; products of FP64 (DMFMA below) and dot products have rules of their own. Doubles have the
+full rate (LLVM: SIDPGFX90AFullSpeedModel).
 """
 
 from isa.opcodes.base import BASE
 from isa.opcodes.extension import Extension
 from isa.opcodes.formats import layout
 from isa.opcodes.gfx9 import EXTENSION as GFX9
-from isa.opcodes.gfx908 import ROWS
+from isa.opcodes.gfx908 import OWN_FILE_NAMES, ROWS
+from isa.opcodes.hazards import Hazard
 from isa.opcodes.opcode import EIGHTH_RATE, FULL_RATE, HALF_RATE, SIXTEENTH_RATE, Opcode
 from isa.opcodes.table import read_rows
 
@@ -32,6 +35,64 @@ def _gone(opcode: Opcode) -> bool:
 
 _OWN = read_rows("gfx90a.txt")
 _OTHERS = tuple(opcode for opcode in _OWN if "matrix" not in opcode.flags)
+_PRODUCTS = "LLVM 19 GCNHazardRecognizer, checkMAIHazards90A"
+_OTHERS_AFTER = "LLVM 19 GCNHazardRecognizer, checkMAIVALUHazards"
+_VECTOR = "VALU, VMEM, LDS or export"
+
+_HAZARDS = (
+    Hazard(
+        "mfma-mfma-c",
+        "MFMA writes registers",
+        "MFMA reads some of them, but not the same, as SrcC",
+        {2: 2, 8: 8, 16: 16},
+        _PRODUCTS,
+    ),
+    Hazard(
+        "mfma-dmfma-c", "MFMA writes registers", "DMFMA reads some of them as SrcC", {2: 3, 8: 9, 16: 17}, _PRODUCTS
+    ),
+    Hazard(
+        "dmfma-dmfma-c",
+        "DMFMA writes registers",
+        "DMFMA reads some of them, but not the same, as SrcC",
+        {4: 4, 8: 9},
+        _PRODUCTS,
+    ),
+    Hazard("dmfma-same-c", "DMFMA of 4 passes", "DMFMA of 4 passes reads the same registers as SrcC", 4, _PRODUCTS),
+    Hazard(
+        "mfma-mfma-ab",
+        "MFMA writes registers",
+        "MFMA or DMFMA reads some of them as SrcA or SrcB",
+        {2: 5, 8: 11, 16: 19},
+        _PRODUCTS,
+    ),
+    Hazard(
+        "dmfma-mfma-ab",
+        "DMFMA writes registers",
+        "MFMA or DMFMA reads some of them as SrcA or SrcB",
+        {4: 6, 8: 11},
+        _PRODUCTS,
+    ),
+    Hazard("mfma-read", "MFMA writes registers", f"{_VECTOR} reads one", {2: 5, 8: 11, 16: 19}, _OTHERS_AFTER),
+    Hazard("mfma-write", "MFMA writes registers", f"{_VECTOR} writes one", {2: 5, 8: 11, 16: 19}, _OTHERS_AFTER),
+    Hazard("mfma-c-write", "MFMA reads SrcC", f"{_VECTOR} writes some of it", {2: 1, 8: 7, 16: 15}, _OTHERS_AFTER),
+    Hazard("dmfma-valu-read", "DMFMA writes registers", "VALU reads one", {4: 6, 8: 11}, _OTHERS_AFTER),
+    Hazard(
+        "dmfma-memory-read", "DMFMA writes registers", "VMEM, LDS or export reads one", {4: 9, 8: 18}, _OTHERS_AFTER
+    ),
+    Hazard("dmfma-write", "DMFMA writes registers", f"{_VECTOR} writes one", {4: 6, 8: 11}, _OTHERS_AFTER),
+    Hazard("dmfma-fma", "DMFMA", "v_fma_f64, v_fmac_f64", 2, _OTHERS_AFTER),
+    Hazard(
+        "valu-dmfma-memory", "VALU writes a vector register, DMFMA follows", "VMEM or LDS reads it", 2, _OTHERS_AFTER
+    ),
+    Hazard(
+        "dot-read",
+        "a dot product writes a VGPR",
+        f"{_VECTOR} reads it, but for the same instruction's SrcC",
+        3,
+        _OTHERS_AFTER,
+    ),
+    Hazard("dot-write", "a dot product writes a VGPR", f"{_VECTOR} writes it, but for the same", 3, _OTHERS_AFTER),
+)
 
 EXTENSION = Extension(
     "gfx90a",
@@ -48,5 +109,7 @@ EXTENSION = Extension(
             " d16:63:1 ssamp:53:5 srsrc:48:5 vdata:40:8 vaddr:32:8",
         ),
     },
+    hazards=_HAZARDS,
+    removed_hazards=OWN_FILE_NAMES,
     rates=dict.fromkeys((HALF_RATE, EIGHTH_RATE, SIXTEENTH_RATE), FULL_RATE),
 )

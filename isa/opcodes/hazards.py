@@ -7,15 +7,31 @@ has all of these too, with the same wait states.
 
 from typing import NamedTuple
 
+from isa.opcodes.opcode import Opcode
+
 
 class Hazard(NamedTuple):
     """A rule: between `first` and `second` the code must have `wait_states`."""
 
     name: str
+    """Name, which `isa.encoding.hazards` gives its meaning."""
     first: str
+    """The first instruction, in words."""
     second: str
-    wait_states: int
+    """The second instruction, in words."""
+    wait_states: int | dict[int, int]
+    """How many; by the passes of the matrix product that is first where they decide (no entry: none)."""
     source: str
+    """Where the rule is written."""
+
+    @property
+    def most(self) -> int:
+        """The most wait states that any first instruction needs."""
+        return self.wait_states if isinstance(self.wait_states, int) else max(self.wait_states.values())
+
+    def needed_after(self, opcode: Opcode) -> int:
+        """Return the wait states needed after a first instruction with this opcode."""
+        return self.wait_states if isinstance(self.wait_states, int) else self.wait_states.get(opcode.passes, 0)
 
 
 _MANUAL = "GCN3 ISA manual, chapter 4: manually inserted wait states"

@@ -34,3 +34,8 @@ class Opcode(NamedTuple):
     def operation(self) -> str:
         """The operation of `isa.semantics`: one of its own, where a generation uses a mnemonic for another one."""
         return self.computes or self.mnemonic
+
+    @property
+    def passes(self) -> int:
+        """Passes of four cycles that a matrix product takes; 0 for other instructions."""
+        return next((int(flag[4:]) for flag in self.flags if flag.startswith("pass")), 0)

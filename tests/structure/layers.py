@@ -252,7 +252,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.study": 3_160,
     "gpusim.cli": 3_450,
     "gpusim.lab": 21_500,
-    "isa": 20_950,
+    "isa": 21_400,
     "memory": 8_840,
     "spartan": 2_950,
     "workloads": 20_300,
