@@ -34,3 +34,8 @@ class Opcode(NamedTuple):
     def operation(self) -> str:
         """The operation of `isa.semantics`: one of its own, where a generation uses a mnemonic for another one."""
         return self.computes or self.mnemonic
+
+
+def product_passes(opcode: Opcode) -> int:
+    """Return how many passes of the matrix unit, of four cycles each, a matrix product takes."""
+    return next(int(flag[4:]) for flag in opcode.flags if flag.startswith("pass"))
