@@ -99,6 +99,7 @@ NEVER_SHORT = _resource("nothing", "CU", _MAX_CUS)  # what instructions take tha
 TRANSLATION = _resource("a translation", "vector L1", _MAX_CUS)  # these three are numbered as translation's users
 _resource("a translation", "scalar cache", _MAX_ARRAYS)
 _resource("a translation", "instruction cache", _MAX_ARRAYS)
+MATRIX_PRODUCT = _resource("the matrix unit", "SIMD", _MAX_SIMDS)
 _COUNT = RESOURCES[-1].first + RESOURCES[-1].count
 
 UNTIL_FREED = 1 << 60  # end of a shortage: when some comes free

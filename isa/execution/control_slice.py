@@ -19,7 +19,7 @@ from isa.execution.wanted import mark
 from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS
 
-BLOCKS = 8  # columns of a prefix
+BLOCKS = 9  # columns of a prefix
 _LEAST_PASSED = 3  # instructions that are passed over at once: fewer are as fast one by one
 _ALWAYS = ("s_barrier", "s_endpgm", "s_setreg", "s_trap", "s_setkill")
 _AT_RUN_TIME = "s_set_gpr_idx"

@@ -8,8 +8,9 @@ and additions of FP32 and of two FP16 in memory that return nothing.
 MI100 misreads an inline constant in place of C, which LLVM calls FeatureMFMAInlineLiteralBug: such code is refused.
 
 Passes of four cycles that a product takes are its flags 'pass2' to 'pass16': LLVM's SISchedule.td (MI100) and AMD's
-matrix instruction calculator. Hazards by passes, too, since software must wait for a product's sums: LLVM's alone, as
-the manual's table was not at hand.
+matrix instruction calculator. Its rate class says for how long it takes the vector ALU, which is free for others
+during the rest: eight cycles (same calculator: 56 of 64, 24 of 32 and 0 of 8 cycles are left for others). Hazards are
+by passes, too, since software must wait for a product's sums: LLVM's alone, as the manual's table was not at hand.
 """
 
 from isa.opcodes.extension import Extension

@@ -4,7 +4,8 @@ Memory instructions may have accumulation registers for data (bit ACC), C and D 
 SCC asks for coherence with other devices. Gone: samplers but for image_sample, LDS operations between two of its words,
 the data share of the whole GPU but for its barriers. As all vector instructions reach the results of matrix products,
 hazards concern all of them; products of FP64 (DMFMA below) and dot products have rules of their own. Doubles have the
-full rate (LLVM: SIDPGFX90AFullSpeedModel).
+full rate (LLVM: SIDPGFX90AFullSpeedModel). Matrix products take the vector ALU for four cycles, those of doubles
+('alone') for all of theirs (AMD's matrix instruction calculator).
 """
 
 from isa.opcodes.base import BASE

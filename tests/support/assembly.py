@@ -100,9 +100,11 @@ class Assembly:
 def main() -> None:
     """Build the objects of the modules named on the command line."""
     for name in sys.argv[1:]:
-        assembly = importlib.import_module(name).ASSEMBLY
-        assembly.build(assembly.path)
-        print(f"{assembly.path.name}: {len(assembly.sources)} kernels")
+        module = importlib.import_module(name)
+        assemblies = [value for value in vars(module).values() if type(value).__name__ == Assembly.__name__]
+        for assembly in assemblies:  # run as a script, this module's class is another one
+            assembly.build(assembly.path)
+            print(f"{assembly.path.name}: {len(assembly.sources)} kernels")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ def bounds(asked: LaunchDemand, gpu: GpuSpec) -> Bounds:
     each = fewest_cycles(
         Demand(
             valu_cycles=work.valu_cycles,
+            matrix_cycles=work.matrix_cycles,
             scalar_instructions=work.scalar_instructions,
             lds_cycles=work.lds_cycles,
             l1_cycles=work.load_lines + work.store_lines,
@@ -81,6 +82,7 @@ def bounds(asked: LaunchDemand, gpu: GpuSpec) -> Bounds:
     of_fullest_simd = ceil(waves / SIMDS) * SIMDS * gpu.cus / (groups * work.wavefronts)
     least = {
         "valu": each["valu"] * of_fullest_simd,
+        "matrix": each["matrix"] * of_fullest_simd,
         "salu": each["salu"] * of_fullest,
         "lds": each["lds"] * of_fullest,
         "dispatch": each["dispatch"],

@@ -20,6 +20,7 @@ from gpusim.model.core.cu.code_table import (
     CYCLES_SHIFT,
     LGKM_MASK,
     LGKM_SHIFT,
+    PASS_CYCLES,
     VM_MASK,
     VM_SHIFT,
     WAIT,
@@ -57,7 +58,7 @@ from workloads.shapes import GemmShape
 LOOKED_AT = 5  # workgroups, spread over the grid
 PROBED_INSTRUCTIONS = 20_000  # some iterations of a long loop
 EVEN_LINES = 4.0  # lines, or bank cycles, of an access by 64 lanes to four bytes each, one after another
-ALL, VALU_CYCLES, SCALAR, LDS_ACCESSES, LOADS, STORES, TURNS, EXPOSED = range(BLOCKS)
+ALL, VALU_CYCLES, MATRIX_CYCLES, SCALAR, LDS_ACCESSES, LOADS, STORES, TURNS, EXPOSED = range(BLOCKS)
 TURN_CYCLES = 4  # from a wavefront's turn to its next
 
 
@@ -73,6 +74,8 @@ class LaunchWork:
     """Wavefront instructions."""
     valu_cycles: float
     """Cycles of the SIMDs."""
+    matrix_cycles: float
+    """Cycles of their matrix units."""
     scalar_instructions: float
     """Scalar instructions."""
     lds_cycles: float
@@ -122,6 +125,7 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
         wavefronts=waves,
         instructions=float(whole[ALL]),
         valu_cycles=float(whole[VALU_CYCLES]),
+        matrix_cycles=float(whole[MATRIX_CYCLES]),
         scalar_instructions=float(whole[SCALAR]),
         lds_cycles=float(whole[LDS_ACCESSES]) * access.lds_cycles,
         load_lines=float(whole[LOADS]) * access.load_lines,
@@ -176,10 +180,13 @@ def _kinds(instructions: Sequence[Instruction], cu: ComputeUnitSpec, answer: int
     kinds = np.zeros((len(words), BLOCKS), np.int64)
     kinds[:, ALL] = 1
     kinds[:, VALU_CYCLES] = np.where(unit == VALU, words >> CYCLES_SHIFT & CYCLES_MASK, 0)
+    kinds[:, MATRIX_CYCLES] = [
+        PASS_CYCLES * one.opcode.passes if "matrix" in one.opcode.flags else 0 for one in instructions
+    ]
     kinds[:, SCALAR] = (unit == SALU) | (unit == SMEM)
     kinds[:, LDS_ACCESSES] = unit == LDS
     kinds[:, LOADS], kinds[:, STORES] = (unit == VMEM) & ~stores, (unit == VMEM) & stores
-    kinds[:, TURNS] = np.maximum(kinds[:, VALU_CYCLES], TURN_CYCLES)
+    kinds[:, TURNS] = np.maximum(np.maximum(kinds[:, VALU_CYCLES], kinds[:, MATRIX_CYCLES]), TURN_CYCLES)
     kinds[:, EXPOSED] = _exposed(words, unit, kinds[:, TURNS], answer, cu.lds_latency_cycles)
     return kinds
 

@@ -78,6 +78,7 @@ ROOFLINE = CounterTable(
     "roofline",
     (
         Counter("valu", "cycles", f"{_FEWEST} the vector ALUs allow: their cycles / SIMDs"),
+        Counter("matrix", "cycles", f"{_FEWEST} the matrix units allow: their cycles / SIMDs"),
         Counter("salu", "cycles", f"{_FEWEST} scalar issue allows: one scalar instruction a CU and cycle"),
         Counter("lds", "cycles", f"{_FEWEST} the LDS allows: its bank cycles / CUs"),
         Counter("l1", "cycles", f"{_FEWEST} the vector L1s allow: one line looked up and 64 bytes returned a cycle"),

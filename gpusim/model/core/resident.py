@@ -19,6 +19,7 @@ from gpusim.model.core.cu.state import (
     FREE,
     IDLE,
     LGKM_FULL,
+    MATRIX_UNIT,
     MAX_IN_FLIGHT,
     PAUSED,
     READY,
@@ -39,6 +40,7 @@ _STATES = {
     LGKM_FULL: f"waiting for one of {MAX_IN_FLIGHT} LDS, scalar or flat accesses in flight",
 }
 _PAUSES = {
+    MATRIX_UNIT: "waiting for the matrix unit",
     EXECUTION: "waiting for wait states to pass (execution dependency)",
     FETCH: "waiting for instruction fetch after a branch",
     IDLE: "being launched",

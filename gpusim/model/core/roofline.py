@@ -16,6 +16,8 @@ class Demand(NamedTuple):
 
     valu_cycles: float
     """SIMD cycles."""
+    matrix_cycles: float
+    """Cycles of the SIMDs' matrix units."""
     scalar_instructions: float
     """Scalar instructions."""
     lds_cycles: float
@@ -35,13 +37,14 @@ class Demand(NamedTuple):
 def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
     """Return the fewest cycles by resource, if busy all the time on all its instances.
 
-    valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and 64
-    bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; dispatch: to the
-    launch of the last workgroup, as many at a time as there are shader engines.
+    valu: SIMD occupancy; matrix: that of the SIMDs' matrix units; salu: one scalar instruction a CU and cycle; lds:
+    bank cycles; l1: one line looked up and 64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram:
+    data-bus occupancy; dispatch: to the launch of the last workgroup, as many at a time as there are shader engines.
     """
     rounds = -(-asked.workgroups // min(gpu.dispatch.shader_engines, gpu.cus))
     return {
         "valu": asked.valu_cycles / (gpu.cus * SIMDS),
+        "matrix": asked.matrix_cycles / (gpu.cus * SIMDS),
         "salu": asked.scalar_instructions / gpu.cus,
         "lds": asked.lds_cycles / gpu.cus,
         "l1": asked.l1_cycles / gpu.cus,
@@ -64,6 +67,7 @@ def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     resident = max(float(spent.sum()), 1.0) / max(kernel_cycles, 1)
     asked = Demand(
         valu_cycles=float(m.cu.valu_busy),
+        matrix_cycles=float(m.cu.matrix_busy),
         scalar_instructions=float(m.cu.issued[SALU] + m.cu.issued[SMEM]),
         lds_cycles=float(m.cu.lds_busy),
         l1_cycles=max(float(m.l1.busy), float(m.l1.return_busy)),

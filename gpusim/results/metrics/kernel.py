@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
-from gpusim.model.core.cu.counters import FLOP_COUNTERS
+from gpusim.model.core.cu.counters import FLOP_COUNTERS, MATRIX_FLOPS
 from gpusim.model.core.cu.interlocks import FLOPS_PER_CYCLE
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
 
@@ -35,7 +35,7 @@ def _stall_share(name: str, reason: str) -> Metric:
 
 
 def _flops(kernel: Counts) -> int:
-    return int(plain_sum(getattr(kernel, counter.name) for counter in FLOP_COUNTERS))
+    return int(plain_sum(getattr(kernel, counter.name) for counter in (*FLOP_COUNTERS, MATRIX_FLOPS)))
 
 
 def _compute_efficiency(name: str, over: str, more_cycles: Callable[[Counts], float]) -> Metric:
@@ -135,6 +135,7 @@ KERNEL = (
         "kernel.single_flops / what the vector ALUs can do in the time: 64 fused ones a compute unit and cycle",
         lambda kernel, cu: ratio(kernel.single_flops, FLOPS_PER_CYCLE * cu.cycles),
     ),
+    _utilization("tensor_utilization", "matrix unit cycles / SIMD cycles", "matrix"),
     _utilization("shared_utilization", "LDS bank cycles / compute-unit cycles", "lds"),
     _utilization(
         "tex_utilization", "vector L1: cycles of look-up or of return, the larger, / compute-unit cycles", "l1"
@@ -168,6 +169,7 @@ KERNEL = (
     _stall_share("inst_fetch", "instruction_fetch"),
     _stall_share("branch_resolving", "branch_latency"),
     _stall_share("exec_dependency", "execution_dependency"),
+    _stall_share("pipe_busy", "matrix_unit"),
     _stall_share("memory_dependency", "memory_dependency"),
     _stall_share("memory_throttle", "memory_throttle"),
     _stall_share("sync", "synchronization"),

@@ -10,6 +10,7 @@ from gpusim.results.report.values import format_metric
 
 _ADVICE_BY_BOUND = {
     "valu": "fewer or cheaper vector instructions: hoist, use v_mad and v_fma, larger tiles for each work-item",
+    "matrix": "the matrix units are full: products of narrower types, fewer zeros and less padding among the operands",
     "salu": "less scalar work in the loop: unroll it, hoist addresses",
     "lds": "keep operands in registers, read wider (ds_read_b128, ds_read2), avoid bank conflicts",
     "l1": "fewer lines for each load: neighbours read neighbours; reuse through LDS or registers",
@@ -23,6 +24,7 @@ _ADVICE_BY_BOUND = {
 _WAITED_FOR = 0.3  # of wavefront-cycles
 _UNITS = {
     "valu": "vector ALUs",
+    "matrix": "matrix units",
     "salu": "scalar ALUs",
     "lds": "LDS",
     "l1": "L1",

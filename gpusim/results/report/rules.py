@@ -128,6 +128,12 @@ RULES: tuple[PerformanceRule, ...] = (
         "more independent instructions in a row, or more wavefronts",
     ),
     _stall(
+        "matrix_unit",
+        0.3,
+        "matrix products find the matrix unit busy",
+        "this is near what the matrix units can do: fewer or narrower products, not more wavefronts",
+    ),
+    _stall(
         "synchronization",
         0.15,
         "wavefronts wait at barriers",

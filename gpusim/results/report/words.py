@@ -7,14 +7,15 @@ PASSES = {
     "gradient_sum": ("gradient sum", "sum"), "update": ("update", "upd"),
 }  # fmt: skip
 REASONS = {
-    "execution_dependency": ("exec", "exe"), "memory_dependency": ("memory", "mem"),
+    "execution_dependency": ("exec", "exe"), "matrix_unit": ("matrix", "mat"), "memory_dependency": ("memory", "mem"),
     "memory_throttle": ("throttle", "thr"), "synchronization": ("barrier", "bar"),
     "instruction_fetch": ("fetch", "fet"), "branch_latency": ("branch", "bra"),
     "not_selected": ("not selected", "sel"), "idle": ("idle", "idl"),
 }  # fmt: skip
 LEGEND = (
     "fwd forward, bwd backward of d data, w weights, b bias, upd update; run: launches, of them simulated; stalls:"
-    " mem memory, thr memory throttle, exe execution, bar barrier, fet fetch, bra branch, sel not selected, idl idle"
+    " mem memory, thr memory throttle, exe execution, mat matrix unit, bar barrier, fet fetch, bra branch,"
+    " sel not selected, idl idle"
 )
 # what the phases of a training iteration are called, by the passes that they have
 PHASES = {"forward": "forward", "loss": "forward", "update": "update"}

@@ -99,6 +99,7 @@ RULES = (
     _stall("memory_dependency", "waiting for memory or LDS"),
     _stall("memory_throttle", "at full memory queues"),
     _stall("execution_dependency", "waiting for results or pipelines"),
+    _stall("matrix_unit", "waiting for a matrix unit"),
     _stall("synchronization", "at barriers"),
     _stall("instruction_fetch", "waiting for instructions"),
     _stall("branch_latency", "at taken branches"),
@@ -159,7 +160,7 @@ RULES = (
     ),
 )
 _OF_CACHES = (level.section for level in VECTOR_PATH)
-ROOFLINES = ("valu", "salu", "lds", *_OF_CACHES, "dram", "search", "fetch", "dispatch")
+ROOFLINES = ("valu", "matrix", "salu", "lds", *_OF_CACHES, "dram", "search", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparisonFinding]:

@@ -8,10 +8,12 @@ wait list: it keeps in which cycles each was short (`memory.waiting`).
 from typing import Any
 
 from gpusim.base.jit import jit, ld_i64, st_i64
+from gpusim.model.core.cu.spec import MATRIX
 from gpusim.model.core.cu.state import (
     CU_BITS,
     EXECUTION,
     ISSUED,
+    MATRIX_UNIT,
     MAX_SIMDS,
     NOT_SELECTED,
     REASONS,
@@ -22,7 +24,7 @@ from gpusim.model.core.cu.state import (
 from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
 from memory.network.state import MAX_CUS
 from memory.timeline import CHARGED, record
-from memory.waiting import LDS_BANKS, NEVER_SHORT, SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, cycles_short
+from memory.waiting import LDS_BANKS, MATRIX_PRODUCT, NEVER_SHORT, SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, cycles_short
 
 assert LDS_BANKS == VECTOR_ALU + MAX_SIMDS
 _TAKES = {LDS: LDS_BANKS, VMEM: VECTOR_SLOT, SMEM: SCALAR_SLOT}
@@ -66,7 +68,11 @@ def active_now(m: Any, now: int) -> int:
 def taken_by(unit, w):
     """Return the timed resource of the wait list that an instruction of `unit` of wavefront slot `w` occupies."""
     cu = w >> CU_BITS
-    return VECTOR_ALU + (w >> SIMD_BITS) if unit == VALU else LDS_BANKS + MAX_CUS * ((_TABLE >> (4 * unit)) & 15) + cu
+    if unit == VALU:
+        return VECTOR_ALU + (w >> SIMD_BITS)
+    if unit == MATRIX:
+        return MATRIX_PRODUCT + (w >> SIMD_BITS)
+    return LDS_BANKS + MAX_CUS * ((_TABLE >> (4 * unit)) & 15) + cu
 
 
 @jit(inline=True)
@@ -82,7 +88,8 @@ def account_issue(m, now, w, unit):
         # less than nothing if some came free before the cycle from which the wavefront wanted it
         waited = max(min(spent, cycles_short(m, taken_by(unit, w), now) - wave.snapshot), 0)
         if waited:
-            charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else EXECUTION, waited)
+            reason = MATRIX_UNIT if unit == MATRIX else EXECUTION
+            charge(m, w, THROTTLE if unit == VMEM or unit == SMEM else reason, waited)
         charge(m, w, NOT_SELECTED, spent - waited)
     charge(m, w, ISSUED, TURN_CYCLES)
     wave.mark = now + TURN_CYCLES

@@ -8,6 +8,8 @@ bits 16-21  vmcnt limit    bits 22-25  lgkmcnt limit
 bits 27-31  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep);
             the priority (s_setprio)
+            of matrix products instead of limits: bits 16-21 passes of the matrix unit, bits 22-24 a code of its
+            floating-point operations a pass, 64 << code, 0: none
 bits 48-55  cycles that must have passed since the wavefront's last vector instruction marked SCALAR_RESULT; 0: any
 
 `fetch_table`: where each instruction lies among the granules of instruction fetch.
@@ -20,9 +22,10 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from gpusim.model.core.cu.interlocks import VALU_CYCLES, interlocks
-from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.cu.spec import MATRIX, ComputeUnitSpec
 from isa.encoding.instruction import Instruction
-from isa.opcodes.opcode import INTERNAL, LDS, SMEM, VALU, VMEM
+from isa.lanes.matrix import matrix_product
+from isa.opcodes.opcode import INTERNAL, LDS, SMEM, VALU, VMEM, Opcode
 from isa.trace import LINE_BYTES
 
 CYCLES_SHIFT, CYCLES_MASK = 32, 0xFFFF
@@ -35,6 +38,10 @@ RECORD = 1 << 28  # has a memory record in the trace
 COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
 COUNTS_LGKM = 1 << 31  # a FLAT instruction: counts in vmcnt and in lgkmcnt (GCN3 ISA manual, section 4.4)
+
+PASS_CYCLES = 4  # LLVM: SISchedule.td; AMD's matrix instruction calculator
+PASSES_SHIFT, PASSES_MASK = 16, 0x3F
+RATE_SHIFT, RATE_MASK, RATE_UNIT = 22, 7, 64
 
 NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY, WAVE_GRID_BARRIER = range(7)
 
@@ -53,19 +60,32 @@ def waitcnt_fields(instruction: Instruction) -> tuple[int, int]:
     return simm16 & 0xF | above, simm16 >> 8 & 0xF
 
 
-def _word(instruction: Instruction) -> int:
+def category(opcode: Opcode) -> int:
+    """Return the issue category of an opcode: its unit, or MATRIX for a matrix product."""
+    return MATRIX if "matrix" in opcode.flags else opcode.unit
+
+
+def _matrix_fields(opcode: Opcode) -> int:
+    """Return passes and the code of the operations a pass, as a word of the table has them."""
+    product = matrix_product(opcode.mnemonic)
+    rate = product.operations // opcode.passes if product.sum_kind[0] == "f" else 0
+    return opcode.passes << PASSES_SHIFT | (rate // RATE_UNIT).bit_length() - 1 + (rate == 0) << RATE_SHIFT
+
+
+def _word(instruction: Instruction, cu: ComputeUnitSpec) -> int:
     opcode = instruction.opcode
-    word = opcode.unit
+    word = category(opcode)
     simm16 = instruction.fields.get("simm16", 0)
-    what = "matrix products" if "matrix" in opcode.flags else ""
     if instruction.fields.get("scc") or opcode.mnemonic in ("buffer_wbl2", "buffer_invl2"):
-        what = "coherence between devices"
-    if what:
         raise UserError(
-            f"{opcode.mnemonic} at {instruction.address:#x}: the timing of {what} is not modelled yet;"
-            " `gpusim hip --timing off` and `gpusim check` execute the kernel without it"
+            f"{opcode.mnemonic} at {instruction.address:#x}: the timing of coherence between devices is not modelled"
+            " yet; `gpusim hip --timing off` and `gpusim check` execute the kernel without it"
         )
-    if opcode.unit == VALU:
+    if word == MATRIX:
+        word |= _matrix_fields(opcode)
+        turns = opcode.passes if "alone" in opcode.flags else opcode.rate
+        word |= VALU_CYCLES * turns << CYCLES_SHIFT
+    elif opcode.unit == VALU:
         word |= VALU_CYCLES * opcode.rate << CYCLES_SHIFT
     if opcode.unit in (VMEM, LDS, SMEM):
         word |= RECORD
@@ -85,7 +105,7 @@ def _word(instruction: Instruction) -> int:
     elif opcode.mnemonic in ("s_endpgm", "s_endpgm_saved"):
         word |= WAVE_END << ACTION_SHIFT
     elif opcode.mnemonic == "s_nop":
-        word |= PAUSE << ACTION_SHIFT | (simm16 & 0xF) << CYCLES_SHIFT
+        word |= PAUSE << ACTION_SHIFT | (((simm16 & 0xF) + 1) * cu.wait_state_cycles - 1) << CYCLES_SHIFT
     elif opcode.mnemonic == "s_sleep":
         word |= PAUSE << ACTION_SHIFT | SLEEP_UNIT_CYCLES * (simm16 & 0x7F) << CYCLES_SHIFT
     elif opcode.mnemonic == "s_setprio":
@@ -104,7 +124,7 @@ def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.n
             " `gpusim check` execute its kernels without it"
         )
     locks = interlocks(instructions, cu)
-    words = np.array([_word(i) for i in instructions], np.int64)
+    words = np.array([_word(i, cu) for i in instructions], np.int64)
     words += np.array(locks.pause_cycles, np.int64) << CYCLES_SHIFT | np.array(locks.result_cycles) << RESULT_SHIFT
     words[locks.writers] |= SCALAR_RESULT
     return words

@@ -1,18 +1,20 @@
 """What the compute units and the run of a grid count: instructions by kind, wavefront-cycles by stall reason, work."""
 
 from gpusim.base.counters import EACH, Counter, CounterTable
+from gpusim.model.core.cu.spec import MATRIX
 from isa.opcodes.float_operations import PRECISIONS
-from isa.opcodes.opcode import BRANCH, EXPORT, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 
 # Kinds of instruction as reported: units whose instructions they are, meaning. Every instruction is of one kind.
 _KINDS: dict[str, tuple[tuple[int, ...], str]] = {
-    "valu": ((VALU,), "vector ALU"),
+    "valu": ((VALU,), "vector ALU, without matrix products"),
+    "matrix": ((MATRIX,), "matrix products"),
     "salu": ((SALU,), "scalar ALU"),
     "vmem": ((VMEM,), "vector memory (FLAT and MUBUF)"),
     "lds": ((LDS,), "LDS (DS)"),
     "smem": ((SMEM,), "scalar memory"),
     "branch": ((BRANCH,), "branch"),
-    "other": ((INTERNAL, EXPORT), "other (s_waitcnt, s_barrier, s_nop, messages, end of program)"),
+    "other": ((INTERNAL,), "other (s_waitcnt, s_barrier, s_nop, messages, end of program)"),
 }
 INSTRUCTION_KINDS: tuple[str, ...] = tuple(_KINDS)
 
@@ -22,6 +24,7 @@ _STALLS = {
     "issued": "it issued an instruction",
     "not_selected": "it could have issued, another wavefront was chosen",
     "execution_dependency": "its pipeline was busy or a result was not ready",
+    "matrix_unit": "its matrix product found the matrix unit busy",
     "memory_dependency": "it waited at s_waitcnt for memory or LDS",
     "memory_throttle": "its memory instruction found a queue full",
     "synchronization": "it waited at a barrier",
@@ -41,6 +44,12 @@ FLOP_COUNTERS = tuple(
     for bits, precision in PRECISIONS.items()
 )
 
+MATRIX_FLOPS = Counter(
+    "matrix_flops",
+    "operations",
+    "floating-point operations of matrix products: a multiplication and an addition for each product of two elements",
+)
+
 RUN_COUNTERS = CounterTable(
     "kernel",
     (
@@ -53,6 +62,7 @@ RUN_COUNTERS = CounterTable(
             field="instructions",
         ),
         *FLOP_COUNTERS,
+        MATRIX_FLOPS,
     ),
     state="run",
 )
@@ -77,6 +87,12 @@ CU_COUNTERS = CounterTable(
             "cycles from dispatch to end, summed over the wavefronts that ended; in a whole run the sum of all stalls",
         ),
         Counter("valu_busy_cycles", "cycles", "cycles vector ALUs were occupied, summed over SIMDs", field="valu_busy"),
+        Counter(
+            "matrix_busy_cycles",
+            "cycles",
+            "cycles matrix units were occupied, summed over SIMDs",
+            field="matrix_busy",
+        ),
         Counter("lds_busy_cycles", "cycles", "LDS bank cycles, summed over CUs", field="lds_busy"),
     ),
     state="cu",

@@ -1,8 +1,8 @@
 """Instruction issue: each cycle a CU visits one SIMD, which may issue one instruction of each kind.
 
-The kinds are vector ALU, scalar (ALU or memory), vector memory, LDS and branch or message: five a cycle, from
-different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are executed in the instruction buffers beside
-them (AMD GCN whitepaper, 2012).
+The kinds are vector ALU or matrix product, scalar (ALU or memory), vector memory, LDS and branch or message: five a
+cycle, from different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are executed in the instruction buffers
+beside them (AMD GCN whitepaper, 2012).
 """
 
 from gpusim.base.jit import address_in, ctz, jit, ld_i64
@@ -13,7 +13,13 @@ from gpusim.model.core.cu.code_table import (
     ACTION_SHIFT,
     CYCLES_MASK,
     CYCLES_SHIFT,
+    PASS_CYCLES,
+    PASSES_MASK,
+    PASSES_SHIFT,
     PAUSE,
+    RATE_MASK,
+    RATE_SHIFT,
+    RATE_UNIT,
     SCALAR_RESULT,
     SET_PRIORITY,
     WAVE_BARRIER,
@@ -24,7 +30,7 @@ from gpusim.model.core.cu.dispatch import end_wave
 from gpusim.model.core.cu.memory_side import issue_lds, issue_scalar_memory, issue_vector_memory
 from gpusim.model.core.cu.priority import goes_first, of_highest_priority, set_priority
 from gpusim.model.core.cu.scheduling import choose
-from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.cu.spec import MATRIX, SIMDS
 from gpusim.model.core.cu.state import (
     AT_BARRIER,
     BRANCH_LATENCY,
@@ -52,7 +58,7 @@ from gpusim.model.core.cu.wave import (
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import WAITERS
 from memory.unit_classes import CU_ISSUE
-from memory.waiting import SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, short
+from memory.waiting import MATRIX_PRODUCT, SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, short
 from memory.wheel import wake_at
 
 _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free again within a turn
@@ -110,6 +116,40 @@ def _issue_vector_alu(m, now, simd, wanting):
         m.cu.wave[w].scalar_result = now
     _go_on_after(m, now, w, 0)
     return 1 << m.cu.wave[w].rank
+
+
+@jit(outline=True)
+def _issue_matrix_product(m, now, simd):
+    """Issue a matrix product; returns its wavefront's bit.
+
+    It takes the vector ALU for its operands and the matrix unit for all its passes. A product that adds to the sums
+    of the one before finds them there as the unit comes free; code has wait states where another needs more.
+    """
+    w = _selected(m, now, simd, MATRIX, m.cu.simd[simd].want[MATRIX])
+    word = code_word(m, w)
+    cycles = (word >> CYCLES_SHIFT) & CYCLES_MASK
+    passes = (word >> PASSES_SHIFT) & PASSES_MASK
+    rate = (word >> RATE_SHIFT) & RATE_MASK
+    m.cu.simd[simd].valu_free = now + cycles
+    m.cu.valu_busy += cycles
+    if cycles > TURN_CYCLES:
+        short(m, VECTOR_ALU + simd, now + TURN_CYCLES, now + cycles)
+    m.cu.matrix_free[simd] = now + passes * PASS_CYCLES
+    m.cu.matrix_busy += passes * PASS_CYCLES
+    short(m, MATRIX_PRODUCT + simd, now + TURN_CYCLES, now + passes * PASS_CYCLES)
+    if rate:
+        m.run.matrix_flops += passes * RATE_UNIT << rate
+    _go_on_after(m, now, w, 0)
+    return 1 << m.cu.wave[w].rank
+
+
+@jit(outline=True)
+def _matrix_product_first(m, now, simd):
+    """Return 1 if a matrix product is to issue, before any vector instruction that waits too."""
+    if m.cu.matrix_free[simd] > now:
+        return 0
+    products = m.cu.simd[simd].want[MATRIX]
+    return (products >> goes_first(m, simd, products | m.cu.simd[simd].want[VALU])) & 1
 
 
 @jit
@@ -223,7 +263,10 @@ def _visit_again(m, now, cu, simd):
         again |= find_slots(m, now, simd, VMEM, VECTOR_SLOT + cu)
     if again:
         wake_at(m, CU_ISSUE, now + TURN_CYCLES, cu)
-    elif wanted & (1 << LDS):
+        return
+    if wanted & (1 << MATRIX):
+        wake_simd(m, max(now + TURN_CYCLES, min(m.cu.matrix_free[simd], now + REACH)), simd)
+    if wanted & (1 << LDS):
         # nobody frees the LDS: when its backlog has gone down far enough is known
         free = min(m.cu.lds_free[cu] - m.cu.lds_backlog, now + REACH)
         wake_simd(m, max(now + TURN_CYCLES, free), simd)
@@ -238,8 +281,11 @@ def issue_tick(m, now, cu):
         _resume(m, now, simd)
     issued = 0  # by rank: a wavefront issues once a turn
     kinds = state.wanted
-    if (kinds >> VALU) & (state.valu_free <= now):
-        issued = _issue_vector_alu(m, now, simd, state.want[VALU])
+    if (kinds & (1 << VALU | 1 << MATRIX) != 0) & (state.valu_free <= now):
+        if kinds >> MATRIX & 1 and _matrix_product_first(m, now, simd):
+            issued = _issue_matrix_product(m, now, simd)
+        elif kinds >> VALU & 1:
+            issued = _issue_vector_alu(m, now, simd, state.want[VALU])
     if kinds & (1 << SALU | 1 << SMEM):
         # one scalar instruction a turn, of the ALU or of memory: that of the wavefront that goes first
         unit = SALU

@@ -2,9 +2,11 @@
 
 from gpusim.base.spec import Spec, param
 from gpusim.model.core.cu.scheduling import SCHEDULES
+from isa.opcodes.opcode import EXPORT
 
 SIMDS = 4  # of a GCN compute unit: the issue logic visits one a cycle
 MAX_WAVES_PER_SIMD = 10
+MATRIX = EXPORT  # the issue category of matrix products: no compute kernel exports
 
 
 class ComputeUnitSpec(Spec):
@@ -72,6 +74,13 @@ class ComputeUnitSpec(Spec):
         "assumed: as other scalar instructions; none found of GCN3",
         ge=0,
         le=60,
+    )
+    wait_state_cycles: int = param(
+        1,
+        "cycles of each wait state that s_nop asks for; the wavefront goes on in its next turn",
+        "assumed: GCN3 ISA manual, S_NOP: 0 is one, 0xF sixteen; not said whether turns or cycles",
+        ge=1,
+        le=4,
     )
     lds_latency_cycles: int = param(
         40,

@@ -52,7 +52,9 @@ FREE, READY, WAITING, AT_BARRIER, PAUSED, VM_FULL, LGKM_FULL, FETCHING = range(8
 
 # stall reasons, in the order of STALL_REASONS
 REASONS = len(STALL_REASONS)
-ISSUED, NOT_SELECTED, EXECUTION, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, BRANCH_LATENCY, IDLE = range(REASONS)
+ISSUED, NOT_SELECTED, EXECUTION, MATRIX_UNIT, MEMORY, THROTTLE, SYNCHRONIZATION, FETCH, BRANCH_LATENCY, IDLE = range(
+    REASONS
+)
 
 # a wavefront's state lies together: what nearly every instruction uses fills the first line of the host's cache, what
 # memory instructions, waits and jumps use the second
@@ -139,6 +141,7 @@ CU = State(
         "array": Field((MAX_CUS,), "shader array of the CU"),
         "bit_in_array": Field((MAX_CUS,), "bit of the CU in masks of its array"),
         "simd": Field((MAX_SIMDS,), "SIMDs", SIMD.dtype()),
+        "matrix_free": Field((MAX_SIMDS,), "cycle in which the SIMD's matrix unit is free"),
         "served": Field((MAX_CUS, 8), "SIMD that last issued to the unit"),
         # LDS
         "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
