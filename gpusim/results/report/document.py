@@ -75,7 +75,10 @@ def as_json(result: dict[str, Any]) -> str:
 
 
 def _source(line: SourceLine | None) -> dict[str, Any]:
-    return {} if line is None else {"file": line.file.path, "line": line.number}
+    if line is None:
+        return {}
+    inlined = {"inlined": line.inlined} if line.inlined else {}
+    return {"file": line.file.path, "line": line.number, **inlined}
 
 
 def _tree(record: RunRecord) -> dict[str, Any]:

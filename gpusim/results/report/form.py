@@ -55,6 +55,7 @@ class _Spot(BaseModel):
     instruction: str
     file: str | None = None
     line: int | None = None
+    inlined: str = ""
 
 
 class _WavefrontGroup(BaseModel):

@@ -65,9 +65,13 @@ def findings(rules: Iterable[PerformanceRule], measured: RunMetrics) -> list[Per
 
 
 def format_location(spot: Mapping[str, Any]) -> str:
-    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown."""
+    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown.
+
+    Code that was inlined from a library's header has both lines: the user's call, and the library's.
+    """
     if "line" in spot:
-        return f"{PurePath(spot['file']).name} line {spot['line']}"
+        inlined = f" ({spot['inlined']})" if spot.get("inlined") else ""
+        return f"{PurePath(spot['file']).name} line {spot['line']}{inlined}"
     return f"{spot['address']:#07x}"
 
 

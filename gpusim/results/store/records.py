@@ -154,14 +154,16 @@ def _restored_sampling(data: Mapping[str, Any]) -> Sampling:
 def _plain_line(line: SourceLine | None) -> list[Any] | None:
     if line is None:
         return None
-    return [line.file.path, line.file.folder, line.file.md5.hex() if line.file.md5 is not None else None, line.number]
+    file = line.file
+    return [file.path, file.folder, None if file.md5 is None else file.md5.hex(), line.number, line.inlined]
 
 
 def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
     if held is None:
         return None
-    path, folder, md5, number = held
-    return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)
+    path, folder, md5, number, *inlined = held  # older ones have four values
+    file = SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None)
+    return SourceLine(file, number, *inlined)
 
 
 def packed(content: Mapping[str, Any]) -> bytes:
