@@ -20,6 +20,7 @@ from gpusim.model.energy.model import EnergyModel
 from gpusim.results.records.record import (
     CommandTimes,
     KernelChoice,
+    LaunchGroup,
     PartLaunch,
     PartRecord,
     RunRecord,
@@ -65,6 +66,7 @@ def _plain_part(part: PartRecord) -> dict[str, Any]:
         "values": dict(part.values),
         "launches": [[launch.kernel, launch.simulated, launch.known] for launch in part.launches],
         "facts": None if part.facts is None else plain_facts(part.facts),
+        "groups": [[launches, plain_facts(facts, patterns=False)] for launches, facts in part.groups],
         "verification": None if part.verification is None else asdict(part.verification),
     }
 
@@ -78,6 +80,7 @@ def _restored_part(data: Mapping[str, Any]) -> PartRecord:
         [PartLaunch(kernel, None, *flags) for kernel, *flags in data["launches"]],
         None if facts is None else restored_facts(facts),
         None if verification is None else VerificationFacts(**verification),
+        [LaunchGroup(launches, restored_facts(held)) for launches, held in data.get("groups", ())],
     )
 
 
