@@ -8,7 +8,7 @@ from gpusim.base.table import MISSING
 from gpusim.results.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.result import Result, RunMetrics
-from gpusim.results.report.rule import PerformanceFinding
+from gpusim.results.report.rule import LEAST_GAIN, PerformanceFinding
 from gpusim.results.report.rules import apply_rules
 
 _LABEL = 23  # columns of the rows' names
@@ -83,10 +83,17 @@ def modes(column: RunMetrics) -> dict[str, float]:
 
 
 def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFinding]:
-    """Return the most important findings; each rule once, for the column where it ranks highest."""
+    """Return the most important findings by gain; each rule once, for the column and the kernel where it ranks highest.
+
+    Left out are those of which another one names the cause in the same kernel, and gains that are not worth it.
+    """
+    found = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
+    causes = {(one.rule.name, one.kernel) for one in found if one.gain is not None and one.gain >= LEAST_GAIN}
     said: dict[str, PerformanceFinding] = {}
-    for finding in sorted(apply_rules(result), key=lambda finding: -finding.rank):
-        said.setdefault(finding.rule.name, finding)
+    for one in found:
+        explained = any((cause, one.kernel) in causes for cause in one.rule.explained_by)
+        if not explained and (one.gain is None or one.gain >= LEAST_GAIN):
+            said.setdefault(one.rule.name, one)
     return list(said.values())[:count]
 
 
