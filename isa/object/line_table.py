@@ -49,7 +49,9 @@ class SourceLine(NamedTuple):
     """A line of a file, counted from 1. As text: the file's name without folders, and the line."""
 
     file: SourceFile
+    """File."""
     number: int
+    """Number of the line."""
     inlined: str = ""
     """Line of a library's header from which the code was inlined, as text; empty: none."""
 

@@ -17,7 +17,7 @@ ITEMS, GROUP = 1024, 256
 # kernel: the rules about access that speak, in the order of their estimated gains
 FAULTS = {
     "gemv": ["set_conflicts", "uncoalesced"],
-    "strided": ["partial_lines", "uncoalesced"],
+    "strided": ["uncoalesced"],
     "transpose": ["lds_bank_conflicts"],
     "divergent": ["idle_lanes"],
     "partial": ["partial_lines"],

@@ -235,7 +235,7 @@ def _part(row: LayerPassRow, found: NetworkRecord, job: NetworkJob | None) -> Pa
     ]
     verified = _worst([step.verification for step in row.steps if step.verification is not None])
     groups = group_launches(one.facts for one in launches if one.facts is not None)
-    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified, groups)
+    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified, groups=groups)
 
 
 def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:

@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gpusim.base.extensions import known_kind
 from gpusim.base.formats import PERCENT, RATIO
 from gpusim.base.sums import plain_sum
 from gpusim.results.metrics import METRICS
 from gpusim.results.report.access import format_location as format_location
 from gpusim.results.report.gain import SavedShare, saved_cycles, speed_up
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.run_parts import RunPart, split_run
+from gpusim.results.report.run_parts import LaunchShare, split_run
 
 # names of the stall reasons, as hot spots have them
 STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.path.startswith("stalls."))
 LEAST_GAIN = 1.02  # below which a gain is not worth naming
 _CERTAIN = 1e6  # a gain that stands for: before all others
-_OWN_KERNELS = ("run", "net", "layers")
 _LIBRARY_KERNELS = re.compile(
     r"^Cijk_|__amd_rocclr|rocblas|rocsolver|rocsparse|rocprim|rocrand|rocfft|hipcub|thrust|miopen|tensile|Xgemm|Xgemv",
     re.IGNORECASE,
@@ -59,6 +59,7 @@ class PerformanceFinding(NamedTuple):
     """What a rule found in a run: text and advice with figures; the text begins with layer, pass and kernel."""
 
     rule: PerformanceRule
+    """Rule."""
     kernel: str
     """Name of the kernel; empty: the run as a whole."""
     share: float
@@ -66,7 +67,9 @@ class PerformanceFinding(NamedTuple):
     gain: float | None
     """How many times faster the run gets at most; None: no estimate."""
     text: str
+    """What was found, with figures."""
     advice: str
+    """What to do about it."""
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -75,7 +78,7 @@ class PerformanceFinding(NamedTuple):
 
 
 class _Judgement(NamedTuple):
-    part: RunPart
+    part: LaunchShare
     share: float
     saved: float
 
@@ -92,8 +95,8 @@ def findings(rules: Iterable[PerformanceRule], column: RunMetrics, kind: str = "
         A finding for each rule and kernel, ordered by gain.
     """
     parts = split_run(column)
-    whole_run = RunPart(column, 1)
-    found = []
+    whole_run = LaunchShare(column, 1)
+    all_findings = []
     for rule in rules:
         judged: dict[str, list[_Judgement]] = {}
         for part in [whole_run] if rule.of_run else parts:
@@ -105,8 +108,8 @@ def findings(rules: Iterable[PerformanceRule], column: RunMetrics, kind: str = "
                     saved = saved_cycles(part.measured, rule.saved(part.measured, share), relieved)
                 judged.setdefault("" if rule.of_run else part.kernel, []).append(_Judgement(part, share, saved))
         several = len(parts) > 1
-        found += [_finding(rule, kernel, judged[kernel], (column, kind, several)) for kernel in judged]
-    return sorted(found, key=lambda finding: finding.rank, reverse=True)
+        all_findings += [_finding(rule, kernel, judged[kernel], (column, kind, several)) for kernel in judged]
+    return sorted(all_findings, key=lambda finding: finding.rank, reverse=True)
 
 
 def _finding(
@@ -114,14 +117,17 @@ def _finding(
 ) -> PerformanceFinding:
     column, kind, several = run
     cycles = column.number("kernel.cycles")
-    dearest = max(judged, key=lambda one: (one.saved, one.part.measured.number("kernel.cycles")))
+    dearest = max(judged, key=lambda judgement: (judgement.saved, judgement.part.measured.number("kernel.cycles")))
     share, gain = dearest.share, None
     if rule.of_run:
         gain = rule.saved and 1 / max(1 - rule.saved(column, share), 1e-9)
     else:
         if several and cycles:
-            share = plain_sum(one.share * one.part.measured.number("kernel.cycles") for one in judged) / cycles
-        gain = speed_up(cycles, plain_sum(one.saved for one in judged)) if rule.saved and cycles else None
+            share = (
+                plain_sum(judgement.share * judgement.part.measured.number("kernel.cycles") for judgement in judged)
+                / cycles
+            )
+        gain = speed_up(cycles, plain_sum(judgement.saved for judgement in judged)) if rule.saved and cycles else None
     measured = dearest.part.measured
     figures = {"measure": PERCENT(dearest.share), **(rule.figures(measured) if rule.figures else {})}
     text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
@@ -144,7 +150,7 @@ def _title(dearest: _Judgement, judged: Sequence[_Judgement]) -> str:
 
 def _owner(kind: str, kernel: str) -> str:
     """Say whose a kernel is that the user does not write; empty: the user's own."""
-    if kind in _OWN_KERNELS:
+    if known_kind(kind).own_kernels:
         return "a kernel of gpusim, not of yours"
     return "a kernel of a library, not of yours" if _LIBRARY_KERNELS.search(kernel) else ""
 

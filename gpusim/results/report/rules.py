@@ -275,6 +275,7 @@ RULES: tuple[PerformanceRule, ...] = (
         figures=access.place_figures(access.PARTIAL_LINES),
         saved=gain.wasted_memory,
         relieved=("l1", "l2", "dram"),
+        explained_by=("uncoalesced",),
     ),
     PerformanceRule(
         name="idle_lanes",

@@ -10,11 +10,13 @@ from isa.object.names import short
 _BY_LAUNCH = ("workgroups_total", "workgroups", "wavefronts", "workgroup_places")
 
 
-class RunPart(NamedTuple):
+class LaunchShare(NamedTuple):
     """Launches of one kernel with about as many workgroups; cycles are of all of them, the grid is of one."""
 
     measured: RunMetrics
+    """Metrics."""
     launches: int
+    """Number of launches."""
     place: str = ""
     """Layer and pass; empty where there are none."""
 
@@ -29,21 +31,23 @@ class RunPart(NamedTuple):
         return ", ".join(filter(None, (self.place, short(self.kernel))))
 
 
-def split_run(column: RunMetrics) -> list[RunPart]:
+def split_run(column: RunMetrics) -> list[LaunchShare]:
     """Return the launches of a run by kernel and grid; the run itself where it has one launch or several alike."""
     rows = [row for row in column.tree.get("rows") or () if row.get("metrics")]
     parts = [part for row in rows for part in _parts(column, row, row["metrics"], _place(row))]
     return parts or list(_parts(column, column.tree, column.tree, ""))
 
 
-def _parts(column: RunMetrics, holder: Mapping[str, Any], metrics: Mapping[str, Any], place: str) -> Iterator[RunPart]:
+def _parts(
+    column: RunMetrics, holder: Mapping[str, Any], metrics: Mapping[str, Any], place: str
+) -> Iterator[LaunchShare]:
     groups = holder.get("launch_groups")
     for group in groups or ():
-        yield RunPart(_of_launch(column, group["metrics"], group["launches"]), group["launches"], place)
+        yield LaunchShare(_of_launch(column, group["metrics"], group["launches"]), group["launches"], place)
     if not groups:
         held = holder.get("timed", holder.get("launches"))
         launches = len(held) if isinstance(held, list) else int(held or 1)
-        yield RunPart(_of_launch(column, metrics, launches), launches, place)
+        yield LaunchShare(_of_launch(column, metrics, launches), launches, place)
 
 
 def _of_launch(column: RunMetrics, metrics: Mapping[str, Any], launches: int) -> RunMetrics:

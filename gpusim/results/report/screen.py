@@ -87,14 +87,14 @@ def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFind
 
     Left out are those of which another one names the cause in the same kernel, and gains that are not worth it.
     """
-    found = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
-    causes = {(one.rule.name, one.kernel) for one in found if one.gain is not None and one.gain >= LEAST_GAIN}
-    said: dict[str, PerformanceFinding] = {}
-    for one in found:
-        explained = any((cause, one.kernel) in causes for cause in one.rule.explained_by)
-        if not explained and (one.gain is None or one.gain >= LEAST_GAIN):
-            said.setdefault(one.rule.name, one)
-    return list(said.values())[:count]
+    ranked = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
+    causes = {(one.rule.name, one.kernel) for one in ranked if one.gain is not None and one.gain >= LEAST_GAIN}
+    chosen: dict[str, PerformanceFinding] = {}
+    for finding in ranked:
+        explained = any((cause, finding.kernel) in causes for cause in finding.rule.explained_by)
+        if not explained and (finding.gain is None or finding.gain >= LEAST_GAIN):
+            chosen.setdefault(finding.rule.name, finding)
+    return list(chosen.values())[:count]
 
 
 def _overview(result: Result, page: _Page) -> Iterator[Line]:

@@ -80,7 +80,7 @@ def _restored_part(data: Mapping[str, Any]) -> PartRecord:
         [PartLaunch(kernel, None, *flags) for kernel, *flags in data["launches"]],
         None if facts is None else restored_facts(facts),
         None if verification is None else VerificationFacts(**verification),
-        [LaunchGroup(launches, restored_facts(held)) for launches, held in data.get("groups", ())],
+        groups=[LaunchGroup(launches, restored_facts(held)) for launches, held in data.get("groups", ())],
     )
 
 
