@@ -85,7 +85,8 @@ def modes(column: RunMetrics) -> dict[str, float]:
 def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFinding]:
     """Return the most important findings by gain; each rule once, for the column and the kernel where it ranks highest.
 
-    Left out are those of which another one names the cause in the same kernel, and gains that are not worth it.
+    Left out are those of which another one names the cause in the same kernel, gains that are not worth it, and, where
+    there is any gain, states that have none.
     """
     ranked = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
     causes = {(one.rule.name, one.kernel) for one in ranked if one.gain is not None and one.gain >= LEAST_GAIN}
@@ -94,7 +95,8 @@ def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFind
         explained = any((cause, finding.kernel) in causes for cause in finding.rule.explained_by)
         if not explained and (finding.gain is None or finding.gain >= LEAST_GAIN):
             chosen.setdefault(finding.rule.name, finding)
-    return list(chosen.values())[:count]
+    with_gain = [finding for finding in chosen.values() if finding.gain is not None]
+    return (with_gain or list(chosen.values()))[:count]
 
 
 def _overview(result: Result, page: _Page) -> Iterator[Line]:
