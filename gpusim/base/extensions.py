@@ -38,6 +38,8 @@ class JobKind:
     """Makes the tables and lines of a result's rows: a subclass of `gpusim.results.report.rows.ResultViews`."""
     timelines: tuple[str, ...] = ("cycles", "launches")
     """What a timeline of the kind can show, the usual first."""
+    own_kernels: bool = False
+    """Its kernels are gpusim's own, which a user does not change."""
     no_cycles: str = ""
     """Reason why a timeline cannot show cycles."""
 

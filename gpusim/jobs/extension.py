@@ -3,11 +3,12 @@
 from gpusim.base.extensions import JobKind
 
 KINDS = {
-    "layer": JobKind(factory="gpusim.jobs.gemm.layer_job"),
-    "gemm": JobKind(factory="gpusim.jobs.gemm.gemm_job"),
-    "convolution": JobKind(factory="gpusim.jobs.convolution.ConvolutionJob"),
+    "layer": JobKind(factory="gpusim.jobs.gemm.layer_job", own_kernels=True),
+    "gemm": JobKind(factory="gpusim.jobs.gemm.gemm_job", own_kernels=True),
+    "convolution": JobKind(factory="gpusim.jobs.convolution.ConvolutionJob", own_kernels=True),
     "exec": JobKind(factory="gpusim.jobs.exec.ExecJob"),
     "net": JobKind(
+        own_kernels=True,
         factory="gpusim.jobs.networks.job.NetworkJob",
         views="gpusim.jobs.networks.result_views.NetworkViews",
         timelines=("launches",),

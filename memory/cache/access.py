@@ -61,10 +61,12 @@ COLUMNS = (
     "partial_lines",  # that a store or atomic does not write in whole
     "strided",  # executions whose lines lie equally far apart, and not side by side
     "stride_lines",  # how far, of the last such execution
+    "repeated_lines",  # of an atomic's: more lanes change one of the words
 )
 (
     ISSUED, LINES, LEAST_LINES, BYTES, BANK_CYCLES, LEAST_BANK_CYCLES, WAITED, L1_HITS, L1_MERGES, L1_MISSES, L2_HITS,
     L2_MERGES, L2_MISSES, EXAMINED, EXAMINED_LINES, CHANNEL_LINES, SET_OVERFLOW, ROWS, PARTIAL, STRIDED, STRIDE,
+    REPEATED,
 ) = range(len(COLUMNS))  # fmt: skip
 WIDTH = 24  # words of a row: whole lines of the host's cache
 assert len(COLUMNS) <= WIDTH
@@ -160,6 +162,7 @@ def _examine(m, row, address, header):
     most = 0
     overflow = 0
     partial = 0
+    repeated = 0
     for k in range(lines):
         line = ld_i64(address, 1 + words * k)
         if words == 2:
@@ -179,16 +182,20 @@ def _examine(m, row, address, header):
             access.row[rows] = where
             rows += 1
         same = 0
+        again = False
         for j in range(k):
             other = ld_i64(address, 1 + words * j) & LINE_ADDRESS_MASK
             same += other != line and (other ^ line) & (m.l1.sets - 1) == 0
+            again |= other == line
         overflow += same >= m.l1.ways
+        repeated += again
     st_i64(row, EXAMINED, ld_i64(row, EXAMINED) + 1)
     st_i64(row, EXAMINED_LINES, ld_i64(row, EXAMINED_LINES) + lines)
     st_i64(row, CHANNEL_LINES, ld_i64(row, CHANNEL_LINES) + most)
     st_i64(row, SET_OVERFLOW, ld_i64(row, SET_OVERFLOW) + overflow)
     st_i64(row, ROWS, ld_i64(row, ROWS) + rows)
     st_i64(row, PARTIAL, ld_i64(row, PARTIAL) + partial)
+    st_i64(row, REPEATED, ld_i64(row, REPEATED) + repeated)
     if lines > 2 and stride != 0 and stride != 1:
         st_i64(row, STRIDED, ld_i64(row, STRIDED) + 1)
         st_i64(row, STRIDE, stride)

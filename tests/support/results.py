@@ -36,7 +36,7 @@ CONFIG: dict[str, Any] = {
 # Of a kernel of which no rule has anything to say: 4 compute units, 100,000 cycles, busy vector ALUs, data in caches.
 QUIET: dict[str, Any] = {
     "kernel": {
-        "name": "k", "cycles": 100_000, "clock_ghz": 1.0, "time_us": 100.0, "workgroups": 64, "workgroups_total": 64,
+        "name": "k", "cycles": 100_000, "clock_ghz": 1.0, "time_us": 100.0, "workgroups": 64, "workgroups_total": 64, "wavefronts": 64,
         "wavefront_instructions": 200_000, "valu_instructions": 150_000, "lds_instructions": 10_000, "ipc": 2.0,
         "occupancy": 0.5, "roofline_utilization": 0.6, "occupancy_limiter": "VGPRs", "workgroups_per_compute_unit": 8,
     },
@@ -45,8 +45,8 @@ QUIET: dict[str, Any] = {
         "eligible_warps_per_cycle": 1.5, "dram_utilization": 0.1, "shared_utilization": 0.25,
         "dram_read_throughput": 10.0, "dram_write_throughput": 1.0,
     },
-    "host": {"time_us": 105.0, "launches": 1},
-    "cu": {"cycles": 400_000, "lds_busy_cycles": 20_000},
+    "host": {"time_us": 105.0, "launches": 3, "copies_us": 0.0, "launching_us": 5.0},
+    "cu": {"cycles": 400_000, "wavefront_slot_cycles": 16_000_000, "lds_busy_cycles": 20_000},
     "l1": {"hit_rate": 0.8, "transactions": 1000, "full_stall_cycles": 10, "read_latency_cycles": 120.0},
     "translation": {"stall_cycles": 10, "l1_hit_rate": 0.99},
     "l2": {"hit_rate": 0.9, "transactions": 40_000, "full_stall_cycles": 10, "read_latency_cycles": 80.0},

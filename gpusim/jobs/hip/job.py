@@ -167,7 +167,7 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
         "workgroups": sums.workgroups,
         "wavefront_instructions": sums.instructions,
     }
-    return PartRecord(name, values=values, facts=sums.facts)
+    return PartRecord(name, values=values, facts=sums.facts, groups=sums.groups)
 
 
 def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Launches of HIP programs: simulated or executed, and what is kept of each."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from gpusim.jobs.host.checking import check_launch
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.results.records.record import CommandTimes, RunRecord
+from gpusim.results.records.record import CommandTimes, LaunchGroup, RunRecord, grid_class
 from isa.checking.findings import CheckFinding
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
@@ -65,7 +66,8 @@ class KernelSums:
     cycles: int = 0
     instructions: int = 0
     workgroups: int = 0
-    _timed: list[RunFacts] = field(default_factory=list)
+    _timed: dict[int, list[RunFacts]] = field(default_factory=dict)
+    _timed_counts: Counter[int] = field(default_factory=Counter)
     _executed: list[RunFacts] = field(default_factory=list)
 
     def add(self, facts: RunFacts) -> None:
@@ -77,7 +79,9 @@ class KernelSums:
         if facts.roofline is not None:
             self.timed += 1
             self.cycles += facts.cycles
-            group = self._timed
+            grid = grid_class(facts)[1]
+            self._timed_counts[grid] += 1
+            group = self._timed.setdefault(grid, [])
         group.append(facts)
         if len(group) >= _COMBINED_AT:
             group[:] = [combined(group)]
@@ -85,7 +89,14 @@ class KernelSums:
     @property
     def facts(self) -> RunFacts:
         """Return the facts of the timed launches as a sum; if none was timed, of all launches."""
-        return combined(self._timed or self._executed)
+        timed = [facts for group in self._timed.values() for facts in group]
+        return combined(timed or self._executed)
+
+    @property
+    def groups(self) -> list[LaunchGroup]:
+        """The timed launches by their grids; empty: all are of one group."""
+        groups = [LaunchGroup(self._timed_counts[grid], combined(facts)) for grid, facts in self._timed.items()]
+        return groups if len(groups) > 1 else []
 
 
 @dataclass

@@ -25,7 +25,14 @@ from gpusim.jobs.networks.settings import apply_layer_settings, iteration_settin
 from gpusim.jobs.networks.storage import network_plan
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant, check_draws
 from gpusim.model.core.facts import RunFacts
-from gpusim.results.records.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
+from gpusim.results.records.record import (
+    KernelChoice,
+    PartLaunch,
+    PartRecord,
+    RunRecord,
+    VerificationFacts,
+    group_launches,
+)
 from gpusim.results.store.work import NetworkRows, RunDescription
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
@@ -227,7 +234,8 @@ def _part(row: LayerPassRow, found: NetworkRecord, job: NetworkJob | None) -> Pa
         for number, one in enumerate(step.classes)
     ]
     verified = _worst([step.verification for step in row.steps if step.verification is not None])
-    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified)
+    groups = group_launches(one.facts for one in launches if one.facts is not None)
+    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified, groups=groups)
 
 
 def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:

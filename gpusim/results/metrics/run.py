@@ -1,10 +1,11 @@
 """Metrics of a whole run: the host's clock, its data, the comparison with NumPy, what simulating it cost."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from gpusim.base.version import __version__
 from gpusim.results.metrics.metric import Metric, derived, ratio
-from gpusim.results.records.record import RunRecord
+from gpusim.results.records.record import CommandTimes, RunRecord
 
 
 def _verified(name: str, definition: str) -> Metric:
@@ -14,11 +15,32 @@ def _verified(name: str, definition: str) -> Metric:
     return derived(f"verification.{name}", "", definition, of)
 
 
+def _covered_us(commands: Iterable[CommandTimes]) -> float:
+    """Return the time in which at least one of the commands ran."""
+    covered, reached = 0.0, 0.0
+    for one in sorted(commands, key=lambda one: one.started_us):
+        covered += max(one.ended_us - max(one.started_us, reached), 0.0)
+        reached = max(reached, one.ended_us)
+    return covered
+
+
+def _copies_us(run: RunRecord) -> float | None:
+    if run.host_time_us is None or not run.commands:
+        return None
+    return _covered_us(run.commands) - _covered_us(one for one in run.commands if not one.copied_bytes)
+
+
+def _launching_us(run: RunRecord) -> float | None:
+    if run.host_time_us is None or not run.commands:
+        return None
+    return max(run.host_time_us - _covered_us(run.commands), 0.0)
+
+
 RUN = (
     derived(
         "host.time_us",
         "us",
-        "from the first packet written to the last completion signal: kernels and launch overheads",
+        "from the first packet written to the last completion signal: kernels, copies and launch overheads",
         lambda run: run.host_time_us,
     ),
     derived(
@@ -26,6 +48,10 @@ RUN = (
         "launches",
         "kernel launches in the queue",
         lambda run: None if run.host_time_us is None else run.launched,
+    ),
+    derived("host.copies_us", "us", "time in which copies ran and no kernel", _copies_us),
+    derived(
+        "host.launching_us", "us", "time in which neither a kernel nor a copy ran: launch overheads", _launching_us
     ),
     derived(
         "data.zero_fraction",

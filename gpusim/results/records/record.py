@@ -81,6 +81,35 @@ class PartLaunch(NamedTuple):
     """The run reached the launch before it was stopped."""
 
 
+class LaunchGroup(NamedTuple):
+    """Launches of one kernel with about as many workgroups: as many bits in their number."""
+
+    launches: int
+    """Number of launches."""
+    facts: RunFacts
+    """Their sum."""
+
+
+def group_launches(launches: Iterable[RunFacts]) -> list[LaunchGroup]:
+    """Sum up launches by kernel and grid, within a factor of two in workgroups; those without timing are left out.
+
+    Empty where all are of one group, of which the sum over all launches tells as much.
+
+    What is judged launch by launch, such as whether a grid fills the machine, is judged by such groups: a sum over
+    small grids looks like a large one.
+    """
+    groups: dict[tuple[str, int], list[RunFacts]] = {}
+    for facts in launches:
+        if facts.roofline is not None:
+            groups.setdefault(grid_class(facts), []).append(facts)
+    return [LaunchGroup(len(group), combined(group)) for group in groups.values() if len(groups) > 1]
+
+
+def grid_class(facts: RunFacts) -> tuple[str, int]:
+    """Return what launches of a group have in common: the kernel, and the bits of the number of workgroups."""
+    return facts.kernel.name, int(facts.kernel.get("workgroups_total", 0)).bit_length()
+
+
 @dataclass(frozen=True)
 class PartRecord:
     """A named part of a run: a network's layer and pass, or a program's kernel."""
@@ -97,6 +126,8 @@ class PartRecord:
     """Sum of all launches; None: some are unknown."""
     verification: VerificationFacts | None = None
     """Comparison with NumPy; None: not compared."""
+    groups: list[LaunchGroup] = field(default_factory=list)
+    """Timed launches by kernel and grid; empty: all are of one group."""
 
 
 @dataclass

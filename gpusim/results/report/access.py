@@ -4,18 +4,41 @@ A result's JSON object has the counts of each instruction (`access_patterns`, ma
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from gpusim.base.formats import COUNT, FIXED_1, PERCENT
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING
 from gpusim.results.report.result import RunMetrics
-from gpusim.results.report.rule import format_location
 from isa.architecture import LANES
 from isa.trace import LINE_BYTES as LINE_BYTES
 
+_PLAIN_LDS = (
+    "ds_read",
+    "ds_write",
+    "ds_load",
+    "ds_store",
+    "ds_permute",
+    "ds_bpermute",
+    "ds_swizzle",
+    "ds_nop",
+    "ds_gws",
+)
+_EXCHANGES = ("ds_permute", "ds_bpermute", "ds_swizzle")
 _MANY = 2  # lines for each L2 channel, from which on they could go to all channels alike
 Spot = Mapping[str, Any]
+
+
+def format_location(spot: Mapping[str, Any]) -> str:
+    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown.
+
+    Code that was inlined from a library's header has both lines: the user's call, and the library's.
+    """
+    if "line" in spot:
+        inlined = f" ({spot['inlined']})" if spot.get("inlined") else ""
+        return f"{PurePath(spot['file']).name} line {spot['line']}{inlined}"
+    return f"{spot['address']:#07x}"
 
 
 def patterns(run: RunMetrics, *kinds: str) -> list[Spot]:
@@ -47,8 +70,34 @@ def _examined(spot: Spot, name: str) -> float:
     return spot.get(name, 0) * spot.get("lines", 0) / examined if examined else 0.0
 
 
+def _repeated_lines(run: RunMetrics, spot: Spot) -> float:
+    """Return the lines of an atomic that come again because several lanes change the same word."""
+    return _examined(spot, "repeated_lines")
+
+
 def _excess_lines(run: RunMetrics, spot: Spot) -> float:
-    return float(max(spot.get("lines", 0) - spot.get("least_lines", 0), 0))
+    least = max(spot.get("least_lines", 0), spot["issued"] if is_atomic(spot) else 0)
+    return float(max(spot.get("lines", 0) - _repeated_lines(run, spot) - least, 0))
+
+
+def is_atomic(spot: Spot) -> bool:
+    """Tell whether an instruction of vector memory or LDS changes words atomically."""
+    name = spot["instruction"].partition(" ")[0]
+    return "atomic" in name or (name.startswith("ds_") and not name.startswith(_PLAIN_LDS))
+
+
+def _uses_banks(spot: Spot) -> bool:
+    """Tell whether an LDS instruction reads or writes memory: exchanges between lanes use its crossbar alone."""
+    return not spot["instruction"].startswith(_EXCHANGES)
+
+
+def _bank_excess(atomic: bool) -> Callable[[RunMetrics, Spot], float]:
+    def excess(run: RunMetrics, spot: Spot) -> float:
+        if not _uses_banks(spot) or is_atomic(spot) != atomic:
+            return 0.0
+        return float(max(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0), 0))
+
+    return excess
 
 
 def _stored_lines(spot: Spot) -> float:
@@ -65,7 +114,7 @@ def _crowded_lines(run: RunMetrics, spot: Spot) -> float:
     if spot.get("examined_lines", 0) < _MANY * channels * spot.get("examined", 0):
         return 0.0
     lines: float = spot.get("lines", 0)
-    return max(_examined(spot, "channel_lines") - lines / channels, 0.0)
+    return max(_examined(spot, "channel_lines") - _repeated_lines(run, spot) - lines / channels, 0.0)
 
 
 _VECTOR = ("vector_memory",)
@@ -75,11 +124,9 @@ CHANNEL_CONFLICTS = _Waste(_VECTOR, _crowded_lines, lambda spot: spot.get("lines
 PARTIAL_LINES = _Waste(
     _VECTOR, lambda run, spot: _examined(spot, "partial_lines") if _stored_lines(spot) else 0.0, _stored_lines
 )
-BANK_CONFLICTS = _Waste(
-    ("lds",),
-    lambda run, spot: max(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0), 0),
-    lambda spot: spot.get("bank_cycles", 0),
-)
+CONTENTION = _Waste(_VECTOR, _repeated_lines, lambda spot: spot.get("lines", 0))
+BANK_CONFLICTS = _Waste(("lds",), _bank_excess(False), lambda spot: spot.get("bank_cycles", 0) * _uses_banks(spot))
+LDS_ATOMICS = _Waste(("lds",), _bank_excess(True), lambda spot: spot.get("bank_cycles", 0) * _uses_banks(spot))
 IDLE_LANES = _Waste(
     ("vector_alu",), lambda run, spot: LANES * spot["issued"] - spot["lanes"], lambda spot: LANES * spot["issued"]
 )
@@ -149,13 +196,26 @@ def place_figures(waste: _Waste) -> Callable[[RunMetrics], Mapping[str, str]]:
     return figures
 
 
-def bank_figures(run: RunMetrics) -> Mapping[str, str]:
-    """Return the figures of the instruction with most LDS bank conflicts."""
-    spot = BANK_CONFLICTS.worst(run)
-    if spot is None:
+def contention_figures(run: RunMetrics) -> Mapping[str, str]:
+    """Return the figures of the atomic whose lanes change the same words most often."""
+    spot = CONTENTION.worst(run)
+    if spot is None or not spot.get("examined"):
         return {}
-    cycles, least = (_number(_of(spot, name)) for name in ("bank_cycles", "least_bank_cycles"))
-    return {"each": f"{cycles} bank cycles where {least} would do", "at": _at(spot)}
+    lines, again = (spot.get(name, 0) / spot["examined"] for name in ("examined_lines", "repeated_lines"))
+    return {"lanes": _number(lines), "words": _number(lines - again), "at": _at(spot)}
+
+
+def bank_figures(waste: _Waste) -> Callable[[RunMetrics], Mapping[str, str]]:
+    """Return what gives the figures of the LDS instruction with most bank cycles in vain."""
+
+    def figures(run: RunMetrics) -> Mapping[str, str]:
+        spot = waste.worst(run)
+        if spot is None:
+            return {}
+        cycles, least = (_number(_of(spot, name)) for name in ("bank_cycles", "least_bank_cycles"))
+        return {"each": f"{cycles} bank cycles where {least} would do", "at": _at(spot)}
+
+    return figures
 
 
 def lane_figures(run: RunMetrics) -> Mapping[str, str]:
@@ -214,7 +274,7 @@ def _cells(spot: Spot, waited: float) -> Iterator[str]:
     yield f"{COUNT(stride)} bytes" if stride else MISSING
     yield (
         f"{_number(_of(spot, 'bank_cycles'))} ({_number(_of(spot, 'least_bank_cycles'))})"
-        if spot.get("bank_cycles")
+        if spot.get("bank_cycles") and _uses_banks(spot)
         else MISSING
     )
     yield PERCENT(spot.get("wait_cycles", 0) / waited) if waited else MISSING
@@ -263,7 +323,9 @@ def _line_row(file: str, line: int, spots: Sequence[Spot]) -> LineRow:
     lanes = plain_sum(spot["lanes"] for spot in vector)
     of_vector = [spot for spot in spots if spot["kind"] == "vector_memory"]
     lines, least = (plain_sum(spot.get(name, 0) for spot in of_vector) for name in ("lines", "least_lines"))
-    conflicts = plain_sum(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0) for spot in spots)
+    conflicts = plain_sum(
+        spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0) for spot in spots if _uses_banks(spot)
+    )
     waits = plain_sum(spot.get("wait_cycles", 0) for spot in spots)
     return LineRow(
         file=file,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +12,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.model.core.facts import RunFacts, join_series
 from gpusim.results import metrics
 from gpusim.results.records.bounds import find_bound, largest_stalls
-from gpusim.results.records.record import PartRecord, RunRecord
+from gpusim.results.records.record import LaunchGroup, PartRecord, RunRecord, group_launches
 from isa.object.line_table import SourceLine
 
 _NUMBERS = re.compile(r"\[\n\s+(?:-?\d+,\n\s+){8,}-?\d+\n\s+\]")  # no string has a line break as such
@@ -75,7 +75,10 @@ def as_json(result: dict[str, Any]) -> str:
 
 
 def _source(line: SourceLine | None) -> dict[str, Any]:
-    return {} if line is None else {"file": line.file.path, "line": line.number}
+    if line is None:
+        return {}
+    inlined = {"inlined": line.inlined} if line.inlined else {}
+    return {"file": line.file.path, "line": line.number, **inlined}
 
 
 def _tree(record: RunRecord) -> dict[str, Any]:
@@ -117,6 +120,7 @@ def _tree(record: RunRecord) -> dict[str, Any]:
         tree["launches"] = [{"launch": place, **held} for place, held in zip(record.places, trees, strict=True)]
     elif len(record.launches) > 1:
         tree["launches"] = list(trees)
+        tree |= _grouped(group_launches(record.launches), record)
     if record.parts or program:  # which may launch nothing
         tree["total"] = _total(record)
         tree["rows"] = [_row(part, record) for part in record.parts]
@@ -153,7 +157,17 @@ def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
         "verification": {"passed": None} if verification is None else asdict(verification),
         **timed,
         **({} if facts is None else {"metrics": part_tree(facts, record)}),
+        **_grouped(part.groups, record),
     }
+
+
+def _grouped(groups: Sequence[LaunchGroup], record: RunRecord) -> dict[str, Any]:
+    """Return the metrics of launches by kernel and grid, without half-widths; nothing where all are of one group."""
+    trees = [
+        {"launches": launches, "metrics": _without_most_units(replace(facts, sampling=None), record)}
+        for launches, facts in groups
+    ]
+    return {"launch_groups": trees} if trees else {}
 
 
 def _launches(part: PartRecord) -> dict[str, int]:
@@ -183,14 +197,20 @@ def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
 
 
 def part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
-    """Return all metrics of some launches of a run except those of each compute unit; they are found out once.
+    """Return all metrics of some launches of a run, of each compute unit's only what it issued; they are found out
+    once.
 
-    With those of each compute unit a result of many rows would be too large.
+    With all of each compute unit a result of many rows would be too large.
     """
 
     def make() -> dict[str, Any]:
-        tree = metrics.launch_tree(facts, record.energy)
-        tree.pop("stalls_by_compute_unit", None)
-        return tree
+        return _without_most_units(facts, record)
 
     return record.once(facts, make)
+
+
+def _without_most_units(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
+    """Return all metrics of some launches, of each compute unit's only what it issued."""
+    tree = metrics.launch_tree(facts, record.energy)
+    units = tree.pop("stalls_by_compute_unit", None)
+    return tree | ({"stalls_by_compute_unit": {"issued": units["issued"]}} if units else {})

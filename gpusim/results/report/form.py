@@ -55,6 +55,7 @@ class _Spot(BaseModel):
     instruction: str
     file: str | None = None
     line: int | None = None
+    inlined: str = ""
 
 
 class _WavefrontGroup(BaseModel):
@@ -120,6 +121,7 @@ def _body() -> type[BaseModel]:
     """Return the model of a variant, or of a result of one variant."""
     launch: Any = create_model("_Launch", **_metric_models())
     validators: dict[str, Any] = {"timed": model_validator(mode="after")(_require_times)}
+    group: Any = create_model("_LaunchGroup", launches=(int, ...), metrics=(launch, ...))
     row: Any = create_model(
         "_Row",
         name=(str, ...),
@@ -131,6 +133,7 @@ def _body() -> type[BaseModel]:
         share=(NumberOrNone, None),
         bound=(_Bound | None, None),
         metrics=(launch | None, None),
+        launch_groups=(list[group] | None, None),
         sampling=(_Sampling | None, None),
         __validators__=validators,
     )
@@ -144,6 +147,7 @@ def _body() -> type[BaseModel]:
         sampling=(_Sampling | None, None),
         series=(_Series | None, None),
         launches=(list[launch] | None, None),
+        launch_groups=(list[group] | None, None),
         rows=(list[row] | None, None),
     )
 

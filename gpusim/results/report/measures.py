@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from gpusim.base.formats import PERCENT
+from gpusim.base.formats import COUNT, PERCENT
 from gpusim.base.sums import plain_sum
 from gpusim.results.metrics.formula import evaluate_formula
 from gpusim.results.report.result import RunMetrics
@@ -22,6 +22,8 @@ _ADVICE_BY_BOUND = {
     "dispatch": "fewer, longer workgroups",
 }
 _WAITED_FOR = 0.3  # of wavefront-cycles
+_ISSUED_OFTEN = 0.6  # of the cycles, in which more wavefronts would hide little
+_LINE_BYTES = 64
 _UNITS = {
     "valu": "vector ALUs",
     "matrix": "matrix units",
@@ -88,6 +90,89 @@ def idle_compute_units(run: RunMetrics) -> float | None:
     """Return the share of the compute units for which the grid has no workgroup."""
     units = round(compute_units(run))
     return 1 - min(run.number("kernel.workgroups_total") / units, 1.0) if units else None
+
+
+def grid(run: RunMetrics) -> str:
+    """Return the size of the grid in words."""
+    count = round(run.number("kernel.workgroups_total"))
+    return f"{COUNT(count)} workgroup{'s' * (count != 1)}"
+
+
+def _places(run: RunMetrics) -> float:
+    """Return how many workgroups of the kernel the machine takes at once; 0 where it is not known."""
+    each = run.get("kernel.workgroups_per_compute_unit")
+    return each * round(compute_units(run)) if isinstance(each, int | float) else 0
+
+
+def fits_at_once(run: RunMetrics) -> bool:
+    """Tell whether all workgroups of the grid are resident at once, so that it has no tail."""
+    return run.number("kernel.workgroups_total") <= max(_places(run), compute_units(run))
+
+
+def _issues_often(run: RunMetrics) -> bool:
+    return run.number("profile.issue_slot_utilization") > _ISSUED_OFTEN
+
+
+def _slots(run: RunMetrics) -> float:
+    return run.number("cu.wavefront_slot_cycles") / run.number("kernel.cycles") if run.number("kernel.cycles") else 0
+
+
+def unfilled_slots(run: RunMetrics) -> float | None:
+    """Return the share of the wavefront slots that a grid leaves empty which does not fill the machine once; None for
+    larger grids, for such as leave compute units idle, and where instructions are issued most of the time.
+    """
+    slots, workgroups = _slots(run), run.number("kernel.workgroups_total")
+    if not slots or workgroups < compute_units(run) or workgroups >= _places(run) or _issues_often(run):
+        return None
+    return 1 - min(run.number("kernel.wavefronts") / slots, 1.0)
+
+
+def slot_figures(run: RunMetrics) -> Mapping[str, str]:
+    """Return the figures of a grid that does not fill the machine: its size, and the wavefront slots."""
+    return {
+        "grid": grid(run),
+        "taken": COUNT(round(run.number("kernel.wavefronts"))),
+        "slots": COUNT(round(_slots(run))),
+    }
+
+
+def limited_occupancy(run: RunMetrics) -> float | None:
+    """Return the share of empty wavefront slots where the kernel's resources leave them empty, not the grid's size."""
+    occupancy = run.get("profile.achieved_occupancy")
+    if occupancy is None or _issues_often(run) or limiter(run) == "wavefront slots":
+        return None
+    if run.number("kernel.workgroups_total") < _places(run):
+        return None
+    return float(1 - occupancy)
+
+
+def launching(run: RunMetrics) -> float | None:
+    """Return the share of the host's time in which neither a kernel nor a copy runs; None for a single launch, which
+    cannot become fewer ones.
+    """
+    host_us, launches_us = run.get("host.time_us"), run.get("host.launching_us")
+    if not host_us or launches_us is None or run.number("host.launches") < 2:
+        return None
+    return float(launches_us / host_us)
+
+
+def is_cold(run: RunMetrics) -> bool:
+    """Tell whether each instruction cache misses no more lines than it has, so that none is fetched a second time."""
+    size_kib = run.gpu.get("instruction_cache", {}).get("size_kib", 0)
+    caches = run.gpu.get("shader_arrays", 1)
+    return bool(run.number("instruction_cache.misses") * _LINE_BYTES <= size_kib * 1024 * caches)
+
+
+def fetch_figures(run: RunMetrics) -> Mapping[str, str]:
+    """Return why instructions are late, and what to do: the code is cold, or too large."""
+    if is_cold(run):
+        return {"why": "cold code: ", "do": "run more iterations in a launch, or more work for each work-item"}
+    return {"why": "", "do": "smaller code, less unrolling, so that loops stay in the instruction cache"}
+
+
+def uneven_full_grid(run: RunMetrics) -> float | None:
+    """Return `uneven` of a grid that has workgroups for all compute units."""
+    return None if idle_compute_units(run) else uneven(run)
 
 
 def l2_stalls(run: RunMetrics) -> float | None:

@@ -1,16 +1,26 @@
 """What a rule is: a share of something that is too large, said in words with figures, and what to do about it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import PurePath
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from gpusim.base.formats import PERCENT
+from gpusim.base.extensions import known_kind
+from gpusim.base.formats import PERCENT, RATIO
+from gpusim.base.sums import plain_sum
 from gpusim.results.metrics import METRICS
+from gpusim.results.report.access import format_location as format_location
+from gpusim.results.report.gain import SavedShare, saved_cycles, speed_up
 from gpusim.results.report.result import RunMetrics
+from gpusim.results.report.run_parts import LaunchShare, split_run
 
 # names of the stall reasons, as hot spots have them
 STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.path.startswith("stalls."))
+LEAST_GAIN = 1.02  # below which a gain is not worth naming
+_CERTAIN = 1e6  # a gain that stands for: before all others
+_LIBRARY_KERNELS = re.compile(
+    r"^Cijk_|__amd_rocclr|rocblas|rocsolver|rocsparse|rocprim|rocrand|rocfft|hipcub|thrust|miopen|tensile|Xgemm|Xgemv",
+    re.IGNORECASE,
+)
 _FIGURE = re.compile(r"\{([\w.]+)\}")
 
 
@@ -33,42 +43,116 @@ class PerformanceRule(NamedTuple):
     """Returns further values for the placeholders by name; None: none."""
     reason: str = ""
     """Stall reason whose costliest instruction is named; empty: none."""
-    weight: float = 0.5
-    """Estimated share of the loss that a user can recover; rules are ranked by share times weight."""
+    saved: SavedShare | None = None
+    """Returns the share of the cycles that the matter takes at most, for the gain; None: the matter is no cause."""
+    relieved: Callable[[RunMetrics], Collection[str]] | Collection[str] = ()
+    """Rooflines of units that have less to do without it."""
+    of_run: bool = False
+    """The rule is about a run as a whole, such as its time on the host, not about launches."""
+    explained_by: tuple[str, ...] = ()
+    """Rules that name the cause of what this rule finds."""
+    for_others: str = "another size, batch or algorithm may avoid it"
+    """Advice where the kernel is not the user's to change."""
 
 
 class PerformanceFinding(NamedTuple):
-    """What a rule found in a run: text and advice with figures; the text begins with the run's name, if it has one."""
+    """What a rule found in a run: text and advice with figures; the text begins with layer, pass and kernel."""
 
     rule: PerformanceRule
+    """Rule."""
+    kernel: str
+    """Name of the kernel; empty: the run as a whole."""
     share: float
+    """Share of all cycles, weighted by the launches' times."""
+    gain: float | None
+    """How many times faster the run gets at most; None: no estimate."""
     text: str
+    """What was found, with figures."""
     advice: str
+    """What to do about it."""
 
     @property
-    def rank(self) -> float:
+    def rank(self) -> tuple[float, float]:
         """The rank of the finding: larger ones are shown first."""
-        return self.share * self.rule.weight
+        return (self.gain or 0.0, self.share)
 
 
-def findings(rules: Iterable[PerformanceRule], measured: RunMetrics) -> list[PerformanceFinding]:
-    """Return the findings of the rules about a run, the most important first."""
-    findings, name = [], f"{measured.name}: " if measured.name else ""
+class _Judgement(NamedTuple):
+    part: LaunchShare
+    share: float
+    saved: float
+
+
+def findings(rules: Iterable[PerformanceRule], column: RunMetrics, kind: str = "") -> list[PerformanceFinding]:
+    """Return the findings of the rules about a run: launch by launch, then weighted by time; the most important first.
+
+    Args:
+        rules: Rules.
+        column: The run.
+        kind: Job that made the result; decides whose the kernels are.
+
+    Returns:
+        A finding for each rule and kernel, ordered by gain.
+    """
+    parts = split_run(column)
+    whole_run = LaunchShare(column, 1)
+    all_findings = []
     for rule in rules:
-        share = rule.measure(measured)
-        if share is None or share <= rule.above:
-            continue
-        figures = {"measure": PERCENT(share), **(rule.figures(measured) if rule.figures else {})}
-        text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
-        findings.append(PerformanceFinding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
-    return sorted(findings, key=lambda finding: -finding.rank)
+        judged: dict[str, list[_Judgement]] = {}
+        for part in [whole_run] if rule.of_run else parts:
+            share = rule.measure(part.measured)
+            if share is not None and share > rule.above:
+                saved = 0.0
+                if rule.saved is not None:
+                    relieved = rule.relieved(part.measured) if callable(rule.relieved) else rule.relieved
+                    saved = saved_cycles(part.measured, rule.saved(part.measured, share), relieved)
+                judged.setdefault("" if rule.of_run else part.kernel, []).append(_Judgement(part, share, saved))
+        several = len(parts) > 1
+        all_findings += [_finding(rule, kernel, judged[kernel], (column, kind, several)) for kernel in judged]
+    return sorted(all_findings, key=lambda finding: finding.rank, reverse=True)
 
 
-def format_location(spot: Mapping[str, Any]) -> str:
-    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown."""
-    if "line" in spot:
-        return f"{PurePath(spot['file']).name} line {spot['line']}"
-    return f"{spot['address']:#07x}"
+def _finding(
+    rule: PerformanceRule, kernel: str, judged: Sequence[_Judgement], run: tuple[RunMetrics, str, bool]
+) -> PerformanceFinding:
+    column, kind, several = run
+    cycles = column.number("kernel.cycles")
+    dearest = max(judged, key=lambda judgement: (judgement.saved, judgement.part.measured.number("kernel.cycles")))
+    share, gain = dearest.share, None
+    if rule.of_run:
+        gain = rule.saved and 1 / max(1 - rule.saved(column, share), 1e-9)
+    else:
+        if several and cycles:
+            share = (
+                plain_sum(judgement.share * judgement.part.measured.number("kernel.cycles") for judgement in judged)
+                / cycles
+            )
+        gain = speed_up(cycles, plain_sum(judgement.saved for judgement in judged)) if rule.saved and cycles else None
+    measured = dearest.part.measured
+    figures = {"measure": PERCENT(dearest.share), **(rule.figures(measured) if rule.figures else {})}
+    text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
+    if not rule.of_run and (owner := _owner(kind, kernel)):
+        advice = f"{owner}; {rule.for_others}"
+    name = "".join(f"{part}: " for part in (column.name, _title(dearest, judged) if several and kernel else "") if part)
+    estimate = f"up to {RATIO(gain)}: " if gain is not None and LEAST_GAIN <= gain < _CERTAIN else ""
+    return PerformanceFinding(
+        rule, kernel, share, gain, f"{name}{estimate}{text}{_place(rule.reason, measured)}", advice
+    )
+
+
+def _title(dearest: _Judgement, judged: Sequence[_Judgement]) -> str:
+    """Return which launches a finding is about: the dearest ones, and how many others."""
+    others = len({one.part.place for one in judged} - {dearest.part.place})
+    launches = plain_sum(one.part.launches for one in judged)
+    more = f" and {others} other{'s' * (others > 1)}" if others else f", {launches} launches" if launches > 1 else ""
+    return dearest.part.title + more
+
+
+def _owner(kind: str, kernel: str) -> str:
+    """Say whose a kernel is that the user does not write; empty: the user's own."""
+    if known_kind(kind).own_kernels:
+        return "a kernel of gpusim, not of yours"
+    return "a kernel of a library, not of yours" if _LIBRARY_KERNELS.search(kernel) else ""
 
 
 def _place(reason: str, measured: RunMetrics) -> str:

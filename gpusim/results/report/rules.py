@@ -4,26 +4,31 @@ One row each. A threshold is where the matter begins to be worth a user's time, 
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from gpusim.results.report import access, measures
+from gpusim.results.report import access, gain, measures
 from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rule import PerformanceFinding, PerformanceRule, findings
 
+WASTED_LINES = ("uncoalesced", "set_conflicts", "channel_conflicts", "partial_lines", "atomic_contention")
+"""Rules that name instructions whose accesses make memory busy."""
+
 
 def _stall(
-    reason: str, above: float, text: str, advice: str, figures: Callable[[RunMetrics], Mapping[str, str]] | None = None
-) -> PerformanceRule:
+    reason: str, above: float, text: str, advice: str, *,
+    figures: Callable[[RunMetrics], Mapping[str, str]] | None = None, **more: Any,
+) -> PerformanceRule:  # fmt: skip
     """Make a rule about a stall reason's share of all wavefront-cycles."""
     return PerformanceRule(
         name=f"stall_{reason}",
         section="stalls",
         measure=lambda run: run.share(f"stalls.{reason}"),
         above=above,
-        text=f"{text} in {{measure}} of wavefront-cycles" + ("{for}" if figures else ""),
+        text=f"{text} in {{measure}} of wavefront-cycles" + ("{for}" if reason == "memory_dependency" else ""),
         advice=advice,
         figures=figures,
         reason=reason,
-        weight=1.2,
+        **{"saved": gain.share_itself, **more},
     )
 
 
@@ -36,7 +41,8 @@ RULES: tuple[PerformanceRule, ...] = (
         text="the bottleneck: {bound}, for at least {near} of the kernel's cycles",
         advice="{advice}",
         figures=measures.bound_figures,
-        weight=1.0,
+        saved=gain.share_itself,
+        relieved=lambda run: (measures.nearest_bound(run)[0],),
     ),
     PerformanceRule(
         name="far_from_roofline",
@@ -49,46 +55,69 @@ RULES: tuple[PerformanceRule, ...] = (
         ),
         advice="see Wavefront State Statistics; more resident wavefronts or more independent work hides waits",
         figures=measures.bound_figures,
-        weight=0.8,
     ),
     PerformanceRule(
         name="few_workgroups",
         section="launch",
         measure=measures.idle_compute_units,
         above=0.0,
-        text="{kernel.workgroups_total} leave {measure} of the {units} compute units without any",
+        text="{grid} on {units} compute units: {measure} of them have none",
         advice="more, smaller workgroups: a larger batch, a smaller tile, or a split of the sum",
-        figures=lambda run: {"units": str(round(measures.compute_units(run)))},
-        weight=1.0,
+        figures=lambda run: {"units": str(round(measures.compute_units(run))), "grid": measures.grid(run)},
+        saved=gain.share_itself,
+        for_others="a larger batch or problem fills more of the machine",
+    ),
+    PerformanceRule(
+        name="small_grid",
+        section="occupancy",
+        measure=measures.unfilled_slots,
+        above=0.5,
+        text="{grid} fill {taken} of {slots} wavefront slots, and leave {measure} of them empty",
+        advice="launch more workgroups: a larger problem, less work for each work-item, or several kernels at once",
+        figures=measures.slot_figures,
+        saved=gain.hidden_by_wavefronts,
+        for_others="a larger batch or problem fills more of the machine",
     ),
     PerformanceRule(
         "compute_units_idle",
         "launch",
-        measures.missing("profile.sm_efficiency", lambda run: (measures.idle_compute_units(run) or 0) > 0),
+        measures.missing("profile.sm_efficiency", lambda run: measures.fits_at_once(run)),
         0.2,
         "compute units are without a workgroup for {measure} of the time: start, end and tail of the grid",
         "a grid that is a multiple of what fits the machine, or shorter workgroups",
+        saved=gain.share_itself,
+        for_others="a larger batch or problem has a shorter tail",
     ),
     PerformanceRule(
-        "launch_overhead",
-        "launch",
-        lambda run: 1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None,
-        0.3,
-        "launching takes {measure} of the host's {host.time_us}",
-        "fewer launches, longer kernels",
+        name="launch_overhead",
+        section="launch",
+        measure=measures.launching,
+        above=0.3,
+        text="launching takes {measure} of the host's {host.time_us}, in {host.launches}",
+        advice="fewer launches, longer kernels",
+        saved=gain.share_itself,
+        of_run=True,
+    ),
+    PerformanceRule(
+        name="copies",
+        section="launch",
+        measure=measures.formula("host.copies_us / host.time_us"),
+        above=0.3,
+        text="copies take {measure} of the host's {host.time_us} while no kernel runs",
+        advice="copy less, leave data on the GPU between kernels, or overlap copies with kernels by streams",
+        saved=gain.share_itself,
+        of_run=True,
     ),
     PerformanceRule(
         name="low_occupancy",
         section="occupancy",
-        measure=measures.missing(
-            "profile.achieved_occupancy", lambda run: run.number("profile.issue_slot_utilization") > 0.6
-        ),
+        measure=measures.limited_occupancy,
         above=0.7,
         text="{profile.achieved_occupancy} of the wavefront slots are taken while a workgroup is resident;"
         " {limiter} allow {kernel.workgroups_per_compute_unit} a compute unit",
         advice="use less of {limiter} for each workgroup",
         figures=lambda run: {"limiter": measures.limiter(run)},
-        weight=0.4,
+        saved=gain.hidden_by_wavefronts,
     ),
     PerformanceRule(
         "issue_slots_unused",
@@ -97,7 +126,6 @@ RULES: tuple[PerformanceRule, ...] = (
         0.6,
         "compute units issue nothing in {measure} of their cycles; {profile.eligible_warps_per_cycle} could on average",
         "see Wavefront State Statistics for what they wait for",
-        weight=0.3,
     ),
     PerformanceRule(
         "issue_bound",
@@ -106,26 +134,37 @@ RULES: tuple[PerformanceRule, ...] = (
         0.25,
         "wavefronts that could issue are not chosen for {measure} of their cycles: issue is the limit, not latency",
         "fewer instructions for the same work; more wavefronts will not help",
-        weight=1.0,
+        saved=gain.share_itself,
+        relieved=("valu", "salu", "fetch"),
     ),
     _stall(
         "memory_dependency",
         0.3,
         "wavefronts wait at s_waitcnt for memory or LDS",
         "load earlier (software prefetch, double buffering), more independent loads, better hit rates",
-        access.describe_longest_wait,
+        figures=access.describe_longest_wait,
+        explained_by=(
+            *WASTED_LINES,
+            "lds_bank_conflicts",
+            "lds_atomics",
+            "few_workgroups",
+            "small_grid",
+            "low_occupancy",
+        ),
     ),
     _stall(
         "memory_throttle",
         0.2,
         "memory instructions find a queue full",
         "wider loads, fewer lines for each, accesses spread over time",
+        explained_by=WASTED_LINES,
     ),
     _stall(
         "execution_dependency",
         0.3,
         "wavefronts wait for a busy pipeline or a result",
         "more independent instructions in a row, or more wavefronts",
+        explained_by=("lds_bank_conflicts", "lds_atomics", "idle_lanes", "low_occupancy", "small_grid"),
     ),
     _stall(
         "matrix_unit",
@@ -142,8 +181,10 @@ RULES: tuple[PerformanceRule, ...] = (
     _stall(
         "instruction_fetch",
         0.15,
-        "the next instruction is not there yet",
-        "a kernel this short pays for its cold instruction cache; otherwise smaller code, less unrolling",
+        "{why}the next instruction is not there yet",
+        "{do}",
+        figures=measures.fetch_figures,
+        for_others="a larger batch or more iterations in a launch run the code more often",
     ),
     _stall("branch_latency", 0.15, "wavefronts wait for taken branches", "unroll loops, select instead of branching"),
     PerformanceRule(
@@ -153,7 +194,8 @@ RULES: tuple[PerformanceRule, ...] = (
         0.6,
         "{measure} of the instructions are no vector arithmetic: addresses, control, waits, loads",
         "unroll, hoist addresses, let each work-item compute more",
-        weight=0.4,
+        saved=gain.in_issue,
+        relieved=("salu", "fetch"),
     ),
     PerformanceRule(
         name="lds_bank_conflicts",
@@ -162,20 +204,31 @@ RULES: tuple[PerformanceRule, ...] = (
         above=0.15,
         text="LDS bank conflicts cost {measure} of the banks' cycles: {each} at {at}",
         advice="pad rows, or swizzle addresses, so that work-items that go together fall into different banks",
-        figures=access.bank_figures,
-        weight=1.3,
+        figures=access.bank_figures(access.BANK_CONFLICTS),
+        saved=gain.wasted_banks,
+        relieved=("lds",),
     ),
     PerformanceRule(
-        name="uncoalesced",
+        name="lds_atomics",
         section="memory",
-        measure=access.UNCOALESCED.share,
+        measure=access.LDS_ATOMICS.share,
+        above=0.15,
+        text="LDS atomics meet in words or banks for {measure} of the banks' cycles: {each} at {at}",
+        advice="add within the wavefront first, one atomic each, or give each wavefront counters of its own",
+        figures=access.bank_figures(access.LDS_ATOMICS),
+        saved=gain.wasted_banks,
+        relieved=("lds",),
+    ),
+    PerformanceRule(
+        name="atomic_contention",
+        section="memory",
+        measure=access.CONTENTION.share,
         above=0.25,
-        text="uncoalesced: {each} where {least} would do, up to {factor}x fewer{stride}: {at}",
-        advice="let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or "
-        "go"
-        " through LDS",
-        figures=access.line_figures,
-        weight=1.9,
+        text="contention: {lanes} atomics of a wavefront change {words} words, one after another: {at}",
+        advice="add within the wavefront first (by shuffles or LDS), one atomic each",
+        figures=access.contention_figures,
+        saved=gain.wasted_memory,
+        relieved=("l1", "l2", "dram"),
     ),
     PerformanceRule(
         name="set_conflicts",
@@ -187,7 +240,21 @@ RULES: tuple[PerformanceRule, ...] = (
         ),
         advice="pad each row by a line of 64 bytes, so that rows begin in different sets, channels and banks",
         figures=access.set_figures,
-        weight=1.6,
+        saved=gain.wasted_memory,
+        relieved=("l1", "l2", "dram"),
+    ),
+    PerformanceRule(
+        name="uncoalesced",
+        section="memory",
+        measure=access.UNCOALESCED.share,
+        above=0.25,
+        text="uncoalesced: {each} where {least} would do, up to {factor}x fewer{stride}: {at}",
+        advice="let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or "
+        "go"
+        " through LDS",
+        figures=access.line_figures,
+        saved=gain.wasted_memory,
+        relieved=("l1", "l2", "dram"),
     ),
     PerformanceRule(
         name="channel_conflicts",
@@ -197,7 +264,9 @@ RULES: tuple[PerformanceRule, ...] = (
         text="of {lines} lines of an instruction {most} go to one of {channels} L2 channels: {at}",
         advice="pad each row by a line of 64 bytes, so that rows begin in different sets, channels and banks",
         figures=access.channel_figures,
-        weight=1.0,
+        saved=gain.wasted_memory,
+        relieved=("l1", "l2", "dram"),
+        explained_by=("set_conflicts",),
     ),
     PerformanceRule(
         name="partial_lines",
@@ -210,7 +279,9 @@ RULES: tuple[PerformanceRule, ...] = (
             "gathers"
         ),
         figures=access.place_figures(access.PARTIAL_LINES),
-        weight=1.3,
+        saved=gain.wasted_memory,
+        relieved=("l1", "l2", "dram"),
+        explained_by=("uncoalesced",),
     ),
     PerformanceRule(
         name="idle_lanes",
@@ -222,7 +293,8 @@ RULES: tuple[PerformanceRule, ...] = (
             "let work-items of a wavefront take the same way: sort them by their work; workgroups of a multiple of 64"
         ),
         figures=access.lane_figures,
-        weight=1.3,
+        saved=gain.wasted_lanes,
+        relieved=("valu",),
     ),
     PerformanceRule(
         "l1_misses",
@@ -231,7 +303,9 @@ RULES: tuple[PerformanceRule, ...] = (
         0.7,
         "{measure} of the accesses miss L1 (hit rate {l1.hit_rate}), and L2 is busy for {profile.l2_utilization}",
         "reuse what was loaded, through LDS or registers; let neighbours read neighbouring words",
-        weight=0.3,
+        saved=gain.reread_lines,
+        relieved=("l2", "dram"),
+        explained_by=WASTED_LINES,
     ),
     PerformanceRule(
         "l1_stalled",
@@ -240,6 +314,8 @@ RULES: tuple[PerformanceRule, ...] = (
         0.2,
         "L1's look-up waits for an MSHR, a queue or a return entry in {measure} of the cycles",
         "fewer outstanding lines: coalesced, wider accesses",
+        saved=gain.in_memory_waits,
+        explained_by=WASTED_LINES,
     ),
     PerformanceRule(
         "l2_misses",
@@ -248,6 +324,7 @@ RULES: tuple[PerformanceRule, ...] = (
         0.6,
         "{measure} of the accesses miss L2 (hit rate {l2.hit_rate}), and DRAM is busy for {profile.dram_utilization}",
         "block for L2's size, or order workgroups so that neighbours share operands",
+        explained_by=WASTED_LINES,
     ),
     PerformanceRule(
         "l2_stalled",
@@ -256,6 +333,8 @@ RULES: tuple[PerformanceRule, ...] = (
         0.2,
         "L2 channels' oldest requests wait for an MSHR, a way or a queue in {measure} of their cycles",
         "fewer misses in flight at a time; spread addresses over channels (avoid strides of a power of two)",
+        saved=gain.in_memory_waits,
+        explained_by=WASTED_LINES,
     ),
     PerformanceRule(
         "translation",
@@ -264,6 +343,7 @@ RULES: tuple[PerformanceRule, ...] = (
         0.1,
         "first-level caches wait for address translation in {measure} of the cycles (L1 TLB {translation.l1_hit_rate})",
         "touch fewer pages at a time: other layout or larger gpu.translation.page_kib",
+        saved=gain.in_memory_waits,
     ),
     PerformanceRule(
         "dram_rows",
@@ -272,6 +352,8 @@ RULES: tuple[PerformanceRule, ...] = (
         0.5,
         "{measure} of DRAM's accesses find another row or none open (row hits {dram.row_hit_rate})",
         "read longer runs of neighbouring lines; fewer streams at a time",
+        saved=gain.busy_dram,
+        relieved=("dram",),
     ),
     PerformanceRule(
         "dram_bandwidth",
@@ -281,6 +363,9 @@ RULES: tuple[PerformanceRule, ...] = (
         "DRAM's data bus is busy for {measure} of the time"
         " ({profile.dram_read_throughput} read, {profile.dram_write_throughput} written)",
         "move fewer bytes: reuse in L2, smaller types, compaction",
+        saved=gain.share_itself,
+        relieved=("dram",),
+        explained_by=("near_roofline",),
     ),
     PerformanceRule(
         "engine_hasty",
@@ -289,7 +374,7 @@ RULES: tuple[PerformanceRule, ...] = (
         0.2,
         "the engine searches {measure} of its requests line after line (hasty mode, warm-up)",
         "a larger SIB (engine.sib_kib) keeps columns' information; longer kernels pay less for warm-up",
-        weight=0.8,
+        saved=gain.in_memory_waits,
     ),
     PerformanceRule(
         "engine_waste",
@@ -298,7 +383,8 @@ RULES: tuple[PerformanceRule, ...] = (
         0.25,
         "{measure} of the sparse lines that the engine read went into no compacted line",
         "a larger engine.prefetch_buffer_kib, or a shorter engine.prefetch_length",
-        weight=1.0,
+        saved=gain.busy_dram,
+        relieved=("dram",),
     ),
     PerformanceRule(
         "engine_blocked",
@@ -307,6 +393,7 @@ RULES: tuple[PerformanceRule, ...] = (
         0.2,
         "requests wait for a SIB entry or a lane of the prefetch buffer in {measure} of the cycles",
         "a larger engine.sib_kib or engine.prefetch_buffer_kib",
+        saved=gain.in_memory_waits,
     ),
     PerformanceRule(
         "engine_few_prefetched",
@@ -315,6 +402,7 @@ RULES: tuple[PerformanceRule, ...] = (
         0.5,
         "{measure} of the engine's requests find no finished line; an answer takes {engine.request_latency_cycles}",
         "more engine.compaction_units or a longer engine.prefetch_length",
+        saved=gain.in_memory_waits,
     ),
     PerformanceRule(
         "energy_dram",
@@ -323,15 +411,15 @@ RULES: tuple[PerformanceRule, ...] = (
         0.75,
         "DRAM takes {measure} of the counted energy ({energy.dram_uj}, {energy.dram_pj_per_bit})",
         "move fewer bytes, in longer runs within an open row",
-        weight=0.2,
     ),
     PerformanceRule(
         "uneven_compute_units",
         "distribution",
-        measures.uneven,
+        measures.uneven_full_grid,
         0.2,
         "the busiest compute unit issues more than the mean, which is {measure} below it",
         "more workgroups than fit at once, of equal length",
+        saved=gain.share_itself,
     ),
     PerformanceRule(
         "wrong_result",
@@ -339,13 +427,15 @@ RULES: tuple[PerformanceRule, ...] = (
         measures.wrong,
         0.0,
         "the result is WRONG: error {verification.max_error}, allowed is {verification.bound}",
-        "the figures are those of a kernel that does not do its work; find the fault first",
-        weight=9.0,
+        "`gpusim check FILE` finds races and reads of memory never written; the figures are of a kernel that does not "
+        "do its work",
+        saved=gain.share_itself,
+        of_run=True,
     ),
 )
 
 
 def apply_rules(result: Result, section: str = "") -> list[PerformanceFinding]:
-    """Return what the rules find in each column of a result; section: its rules alone."""
+    """Return what the rules find in each column of a result, by estimated gain; section: its rules alone."""
     rules = [rule for rule in RULES if section in ("", rule.section)]
-    return [finding for column in result.columns for finding in findings(rules, column)]
+    return [finding for column in result.columns for finding in findings(rules, column, result.kind)]

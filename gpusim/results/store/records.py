@@ -20,6 +20,7 @@ from gpusim.model.energy.model import EnergyModel
 from gpusim.results.records.record import (
     CommandTimes,
     KernelChoice,
+    LaunchGroup,
     PartLaunch,
     PartRecord,
     RunRecord,
@@ -65,6 +66,7 @@ def _plain_part(part: PartRecord) -> dict[str, Any]:
         "values": dict(part.values),
         "launches": [[launch.kernel, launch.simulated, launch.known] for launch in part.launches],
         "facts": None if part.facts is None else plain_facts(part.facts),
+        "groups": [[launches, plain_facts(facts, patterns=False)] for launches, facts in part.groups],
         "verification": None if part.verification is None else asdict(part.verification),
     }
 
@@ -78,6 +80,7 @@ def _restored_part(data: Mapping[str, Any]) -> PartRecord:
         [PartLaunch(kernel, None, *flags) for kernel, *flags in data["launches"]],
         None if facts is None else restored_facts(facts),
         None if verification is None else VerificationFacts(**verification),
+        groups=[LaunchGroup(launches, restored_facts(held)) for launches, held in data.get("groups", ())],
     )
 
 
@@ -154,14 +157,16 @@ def _restored_sampling(data: Mapping[str, Any]) -> Sampling:
 def _plain_line(line: SourceLine | None) -> list[Any] | None:
     if line is None:
         return None
-    return [line.file.path, line.file.folder, line.file.md5.hex() if line.file.md5 is not None else None, line.number]
+    file = line.file
+    return [file.path, file.folder, None if file.md5 is None else file.md5.hex(), line.number, line.inlined]
 
 
 def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
     if held is None:
         return None
-    path, folder, md5, number = held
-    return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)
+    path, folder, md5, number, *inlined = held  # older ones have four values
+    file = SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None)
+    return SourceLine(file, number, *inlined)
 
 
 def packed(content: Mapping[str, Any]) -> bytes:

@@ -52,7 +52,7 @@ def test_each_launch_stands_beside_the_whole() -> None:
     assert whole["kernel"]["cycles"] == 1500
     assert whole["kernel"]["time_us"] == pytest.approx(0.75)
     assert whole["l1"]["hit_rate"] == 0.4  # of all accesses, not the mean of 3/4 and 1/6
-    assert whole["host"] == {"time_us": 17.0, "launches": 2}
+    assert whole["host"] == {"time_us": 17.0, "launches": 2, "copies_us": None, "launching_us": None}
     assert [one["kernel"]["name"] for one in whole["launches"]] == ["a", "b"]
     assert [one["l1"]["hit_rate"] for one in whole["launches"]] == [3 / 4, 1 / 6]
     assert "host" not in whole["launches"][0]

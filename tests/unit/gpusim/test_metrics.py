@@ -25,7 +25,7 @@ from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import ROCPROF, names_elsewhere
 from gpusim.results.metrics.metric import collect_formula_inputs
-from gpusim.results.records.record import RunRecord, VerificationFacts
+from gpusim.results.records.record import CommandTimes, RunRecord, VerificationFacts, group_launches
 from spartan.engine_spec import EngineSpec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,7 +67,11 @@ def by_path(facts: RunFacts) -> dict[str, Any]:
 
 def record(*launches: RunFacts) -> RunRecord:
     checked, energy = VerificationFacts(True, 19.0, 23.0), EnergyModel.of(EnergySpec(), GpuSpec(), EngineSpec())
-    return RunRecord(True, "k", list(launches), 17.0, checked, 29.0, 31.0, 37.0, False, 41.0, 43.0, 47, energy=energy)
+    # a kernel from 3 to 7, and a copy from 1 to 5, half of it beside the kernel
+    commands = [CommandTimes("k", 0.0, 3.0, 7.0), CommandTimes("c", 0.0, 1.0, 5.0, 64)]
+    return RunRecord(
+        True, "k", list(launches), 17.0, checked, 29.0, 31.0, 37.0, False, 41.0, 43.0, 47, "", commands, energy=energy
+    )  # fmt: skip
 
 
 def _cached(level: str, transactions: Formula) -> dict[str, Formula]:
@@ -202,6 +206,8 @@ EXPECTED: dict[str, Formula] = {
 EXPECTED_OF_RUN = {
     "host.time_us": 17.0,
     "host.launches": 1,
+    "host.copies_us": 2.0,
+    "host.launching_us": 17.0 - 6.0,
     "data.zero_fraction": 41.0,
     "data.zero_line_fraction": 43.0,
     "data.column_blocks": 47,
@@ -236,6 +242,19 @@ def test_metrics_of_a_run_as_a_whole() -> None:
     run = record(prime_facts())
     known = collect_formula_inputs(run.total, run.energy, run)
     assert {m.path: m.value(known) for m in metrics.METRICS if m.of_run} == EXPECTED_OF_RUN
+
+
+def test_launches_are_grouped_by_kernel_and_grid() -> None:
+    def launch(name: str, workgroups: int, cycles: int, timed: bool = True) -> RunFacts:
+        kernel = {"name": name, "workgroups_total": workgroups, "cycles": cycles, "clock_ghz": 1.0}
+        return RunFacts.of(kernel=kernel, **({"roofline": {"valu": 1.0}} if timed else {}))
+
+    small, large = [launch("k", 4, 100)] * 20, [launch("k", 640, 1000)]
+    groups = group_launches([*small, *large, launch("k", 5, 7, timed=False), launch("l", 4, 30)])
+    assert [(group.launches, group.facts.kernel.name[0], group.facts.cycles) for group in groups] == [
+        (20, "k", 2000), (1, "k", 1000), (1, "l", 30)
+    ]  # fmt: skip
+    assert group_launches(small) == [], "of one group the sum over all tells as much"
 
 
 def test_no_formula_fails_where_nothing_was_counted() -> None:

@@ -1,6 +1,7 @@
 """Does each rule speak where it should and keep quiet where it should, with figures that have units?"""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -8,9 +9,18 @@ from gpusim.results import metrics
 from gpusim.results.report.result import read
 from gpusim.results.report.rule import findings
 from gpusim.results.report.rules import RULES
+from gpusim.results.report.screen import top_findings
 from gpusim.results.report.sections import SECTIONS
-from tests.support.results import QUIET, changed, result_of
+from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
 
+# of an atomic whose lanes each have a line
+ATOMIC = {
+    "access_patterns.0.instruction": "flat_atomic_add v1, v[2:3], v4",
+    "access_patterns.0.lines": 6400,
+    "access_patterns.0.least_lines": 400,
+    "access_patterns.0.examined_lines": 640,
+    "access_patterns.0.channel_lines": 640,
+}
 # rule → (metrics with which it speaks, metrics with which it just does not, what it says)
 CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "near_roofline": (
@@ -26,21 +36,31 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "few_workgroups": (
         {"kernel.workgroups_total": 3},
         {"kernel.workgroups_total": 4},
-        "3 workgroups leave 25.0 % of the 4 compute units without any",
+        "3 workgroups on 4 compute units: 25.0 % of them have none",
     ),
     "compute_units_idle": (
         {"profile.sm_efficiency": 0.7},
         {"profile.sm_efficiency": 0.81},
         "compute units are without a workgroup for 30.0 % of the time",
     ),
+    "small_grid": (
+        {"kernel.workgroups_total": 16, "kernel.wavefronts": 16},
+        {"kernel.workgroups_total": 32, "kernel.wavefronts": 32},
+        "16 workgroups fill 16 of 160 wavefront slots, and leave 90.0 % of them empty",
+    ),
     "launch_overhead": (
-        {"host.time_us": 200.0},
-        {"host.time_us": 140.0},
-        "launching takes 50.0 % of the host's 200.0 us",
+        {"host.time_us": 200.0, "host.launching_us": 100.0},
+        {"host.time_us": 200.0, "host.launching_us": 5.0, "host.copies_us": 95.0},  # which are copies
+        "launching takes 50.0 % of the host's 200.0 us, in 3 launches",
+    ),
+    "copies": (
+        {"host.time_us": 200.0, "host.copies_us": 95.0},
+        {"host.time_us": 200.0, "host.launching_us": 95.0},
+        "copies take 47.5 % of the host's 200.0 us while no kernel runs",
     ),
     "low_occupancy": (
         {"profile.achieved_occupancy": 0.2},
-        {"profile.achieved_occupancy": 0.2, "profile.issue_slot_utilization": 0.7},
+        {"profile.achieved_occupancy": 0.2, "kernel.workgroups_total": 31},  # the grid leaves them empty
         "20.0 % of the wavefront slots are taken while a workgroup is resident; VGPRs allow 8 workgroups",
     ),
     "issue_slots_unused": (
@@ -65,7 +85,11 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         "busy pipeline",
     ),
     "stall_synchronization": ({"stalls.synchronization": 970}, {"stalls.synchronization": 160}, "wait at barriers"),
-    "stall_instruction_fetch": ({"stalls.instruction_fetch": 980}, {"stalls.instruction_fetch": 160}, "not there yet"),
+    "stall_instruction_fetch": (
+        {"stalls.instruction_fetch": 980},
+        {"stalls.instruction_fetch": 160},
+        "the next instruction is not there yet",
+    ),
     "stall_branch_latency": ({"stalls.branch_latency": 990}, {"stalls.branch_latency": 160}, "taken branches"),
     "few_vector_instructions": (
         {"kernel.valu_instructions": 50_000},
@@ -81,6 +105,16 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         {"access_patterns.0.lines": 6400, "access_patterns.0.strided": 9, "access_patterns.0.stride_lines": -64},
         {"access_patterns.0.lines": 660},
         "64 lines per load where 4 would do, up to 16x fewer, neighbours 4,096 bytes apart: k.cl line 9, flat_load",
+    ),
+    "atomic_contention": (  # 64 lanes, one word
+        {**ATOMIC, "access_patterns.0.repeated_lines": 630},
+        {**ATOMIC, "access_patterns.0.repeated_lines": 0},  # a word each
+        "contention: 64 atomics of a wavefront change 1 words, one after another: k.cl line 9, flat_atomic_add v1",
+    ),
+    "lds_atomics": (
+        {"access_patterns.2.instruction": "ds_add_u32 v1, v2", "access_patterns.2.bank_cycles": 6400},
+        {"access_patterns.2.instruction": "ds_bpermute_b32 v1, v2, v3", "access_patterns.2.bank_cycles": 6400},
+        "LDS atomics meet in words or banks for 96.9 % of the banks' cycles: 64 bank cycles where 2 would do at k.cl",
     ),
     "set_conflicts": (
         {"access_patterns.0.set_overflow": 30, "access_patterns.0.strided": 9, "access_patterns.0.stride_lines": 64},
@@ -174,6 +208,116 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
 def said(changes: dict[str, object]) -> dict[str, str]:
     (column,) = read(result_of(changed(QUIET, changes))).columns
     return {finding.rule.name: finding.text for finding in findings(RULES, column)}
+
+
+# rule: metrics with which a nearby one would speak, but does not
+NEAREST: dict[str, dict[str, Any]] = {
+    "uncoalesced": {**ATOMIC, "access_patterns.0.repeated_lines": 630},  # of one word: contention
+    "channel_conflicts": {**ATOMIC, "access_patterns.0.repeated_lines": 630},
+    "lds_bank_conflicts": {  # exchanges between lanes use no banks
+        "access_patterns.2.instruction": "ds_swizzle_b32 v1, v2",
+        "access_patterns.2.bank_cycles": 6400,
+        "access_patterns.2.least_bank_cycles": 0,
+    },
+    "launch_overhead": {"host.time_us": 200.0, "host.launching_us": 100.0, "host.launches": 1},  # no fewer than one
+    "low_occupancy": {"profile.achieved_occupancy": 0.2, "profile.issue_slot_utilization": 0.7},
+    "uneven_compute_units": {"stalls_by_compute_unit.issued": [100, 100, 100, 0], "kernel.workgroups_total": 3},
+    "small_grid": {"kernel.workgroups_total": 3, "kernel.wavefronts": 3},  # compute units without any
+    "compute_units_idle": {"profile.sm_efficiency": 0.7, "kernel.workgroups_total": 32},  # no tail
+}
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_a_rule_leaves_to_others_what_is_theirs(name: str) -> None:
+    assert name not in said(dict(NEAREST[name]))
+
+
+@pytest.mark.parametrize(("misses", "cold"), [(2048, True), (2049, False)])
+def test_code_is_cold_while_no_line_is_fetched_twice(misses: int, cold: bool) -> None:
+    changes = {"stalls.instruction_fetch": 980, "instruction_cache": {"misses": misses}}
+    gpu = {**CONFIG["gpu"], "shader_arrays": 2, "instruction_cache": {"size_kib": 64}}
+    (column,) = read({**result_of(changed(QUIET, changes)), "config": {"gpu": gpu}}).columns
+    (finding,) = (one for one in findings(RULES, column) if one.rule.name == "stall_instruction_fetch")
+    assert ("cold code" in finding.text and "more iterations" in finding.advice) is cold
+    assert ("smaller code" in finding.advice) is not cold
+
+
+def test_a_wrong_result_comes_first_and_names_the_command_that_finds_races() -> None:
+    result = read(result_of(changed(QUIET, {"verification.passed": False, "kernel.workgroups_total": 1})))
+    first, second = top_findings(result)[:2]
+    assert first.rule.name == "wrong_result" and "`gpusim check FILE`" in first.advice and "up to" not in first.text
+    assert second.rule.name == "few_workgroups"
+
+
+def _program(*groups: tuple[str, int, int, int]) -> dict[str, Any]:
+    """A program's result: of each kernel the launches, the workgroups of one and the cycles of all."""
+    rows, whole = [], sum(cycles for *_, cycles in groups)
+    for name, launches, workgroups, cycles in groups:
+        metrics = changed(QUIET, {
+            "kernel.name": " + ".join([name] * launches), "kernel.cycles": cycles, "cu.cycles": 4 * cycles,
+            "kernel.workgroups_total": launches * workgroups, "kernel.wavefronts": launches * workgroups,
+            "roofline": {"valu": cycles / 10, "latency": cycles / 2},
+        })  # fmt: skip
+        rows.append({
+            "name": name, "launches": launches, "timed": launches, "cycles": cycles, "time_us": cycles / 1000,
+            "share": cycles / whole, "metrics": metrics,
+        })  # fmt: skip
+    tree = changed(QUIET, {"kernel.cycles": whole, "kernel.workgroups_total": 1 << 20})
+    return {**result_of(tree), "kind": "hip", "rows": rows}
+
+
+def test_small_grids_launched_often_are_judged_one_by_one() -> None:
+    result = read(_program(("gemv", 20, 1, 80_000), ("init", 1, 64, 20_000)))
+    (finding,) = (one for one in findings(RULES, result.columns[0], "hip") if one.rule.name == "few_workgroups")
+    assert finding.text.startswith("gemv, 20 launches: up to ")
+    assert "1 workgroup on 4 compute units: 75.0 % of them have none" in finding.text
+    assert finding.share == pytest.approx(0.75 * 0.8), "weighted by time"
+    # of 80,000 cycles a quarter remain; the other kernel takes its 20,000 as before
+    assert finding.gain == pytest.approx(100_000 / (80_000 / 4 + 20_000))
+
+
+def test_of_kernels_that_are_not_the_users_no_change_is_advised() -> None:
+    result = read(_program(("Cijk_Ailk_Bljk_SB", 1, 1, 50_000), ("mine", 1, 1, 50_000)))
+    found = {one.kernel: one for one in findings(RULES, result.columns[0], "hip") if one.rule.name == "few_workgroups"}
+    assert "a kernel of a library" in found["Cijk_Ailk_Bljk_SB"].advice and "library" not in found["mine"].advice
+    assert "smaller workgroups" in found["mine"].advice
+    network = network_of(conv1=changed(QUIET, {"kernel.workgroups_total": 1}), fc=QUIET)
+    (column,) = read(network).columns
+    (finding,) = (one for one in findings(RULES, column, "net") if one.rule.name == "few_workgroups")
+    assert finding.text.startswith("conv1 forward, k: ") and finding.advice.startswith("a kernel of gpusim")
+
+
+# rule: metrics, and the gain by hand: of 100,000 cycles so many remain, or as many as the largest other bound
+GAINS: dict[str, tuple[dict[str, object], float]] = {
+    "few_workgroups": ({"kernel.workgroups_total": 1, "roofline.valu": 20_000.0}, 100_000 / 25_000),
+    "near_roofline": ({"roofline.dram": 90_000.0}, 100_000 / 60_000),  # then the vector ALUs' bound
+    "stall_memory_dependency": ({"stalls": {"memory_dependency": 75, "issued": 25}}, 100_000 / 60_000),
+    "uncoalesced": (  # 1/2 of 6,800 lines and those of the store; waits of 80 of 1,000, throttled 30, L1 80 % busy
+        {"access_patterns.0.lines": 1200, "roofline": {"l1": 80_000.0, "valu": 10_000.0}},
+        1 / (1 - 0.5 * 0.8),
+    ),
+    "lds_bank_conflicts": (
+        {"access_patterns.2.bank_cycles": 800, "roofline": {"lds": 50_000.0, "valu": 10_000.0}},
+        1 / (1 - 0.75 * 0.5),
+    ),
+    "idle_lanes": ({"access_patterns.3.lanes": 16_000, "roofline": {"valu": 90_000.0}}, 1 / (1 - 0.5 * 0.9)),
+    "low_occupancy": (
+        {"profile.achieved_occupancy": 0.2, "roofline.valu": 100.0, "roofline.dram": 100.0, "roofline.l2": 100.0},
+        1 / (1 - 0.8 * (100 + 100 + 30 + 10) / 1000),
+    ),
+    "launch_overhead": ({"host.time_us": 200.0, "host.launching_us": 100.0}, 2.0),
+    "dram_rows": ({"dram.row_hit_rate": 0.4, "profile.dram_utilization": 0.5}, 1 / (1 - 0.6 * 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_gains_follow_from_the_share_and_the_other_bounds(name: str) -> None:
+    changes, gain = GAINS[name]
+    (column,) = read(result_of(changed(QUIET, changes))).columns
+    found = findings(RULES, column)
+    (finding,) = (one for one in found if one.rule.name == name)
+    assert finding.gain == pytest.approx(gain, rel=1e-6)
+    assert [one.gain or 0.0 for one in found] == sorted((one.gain or 0.0 for one in found), reverse=True)
 
 
 def test_every_rule_has_a_case_and_a_section() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.faults import ExecutionFault
 from isa.object.code_object import Kernel, load_code_object
-from isa.object.line_table import LineTable, SourceFile
+from isa.object.line_table import LineTable, SourceFile, is_library
 from tests.support.functional import Device, kernel
 
 LINES = Path(__file__).resolve().parents[2] / "data" / "lines"
@@ -38,6 +38,33 @@ def test_instructions_have_the_lines_of_their_files(version: int) -> None:
     assert scale.source_line(scale.code_address + scale.entry) is None  # the compiler's own: DWARF's line 0
     assert scale.source_line(0) is None and scale.source_line(1 << 40) is None
     assert scale.lines is not None and scale.lines.problem == ""
+
+
+@pytest.mark.parametrize("version", OBJECTS)
+def test_code_of_a_library_has_the_line_of_the_users_call(version: int) -> None:
+    calls = load_code_object(LINES / f"calls_dwarf{version}.hsaco").kernels["calls"]
+    atomics = [i.address for i in decode_kernel(calls) if "atomic" in i.opcode.mnemonic]
+    lines = [calls.source_line(address) for address in atomics]
+    # two calls deep in the library; the second one within a function of the user's, of which the innermost line counts
+    assert [(str(line), line.inlined) for line in lines if line] == [
+        ("calls.cl:10", "library.h:3"),
+        ("calls.cl:5", "library.h:3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "expected"),
+    [
+        ("/usr/include/hip/amd_detail/amd_hip_atomic.h", "", True),
+        ("/opt/rocm-6.0/include/rocprim/block.hpp", "", True),
+        ("../lib/clang/17/include/opencl-c-base.h", "/usr/x", True),
+        ("dot.h", "/home/me/project", False),
+        ("/home/me/usr/dot.h", "", False),
+        ("/usr/src/app/main.hip", "", False),
+    ],
+)
+def test_headers_of_the_installation_are_libraries(path: str, folder: str, expected: bool) -> None:
+    assert is_library(SourceFile(path, folder)) is expected
 
 
 def test_version_5_knows_the_contents_that_were_compiled() -> None:

@@ -23,6 +23,7 @@ from gpusim.results import metrics
 from gpusim.results.records.record import (
     CommandTimes,
     KernelChoice,
+    LaunchGroup,
     PartLaunch,
     PartRecord,
     RunRecord,
@@ -125,6 +126,7 @@ def test_records_with_rows_come_back_as_they_were(records: list[RunRecord]) -> N
 def test_every_field_of_a_record_and_of_its_parts_is_kept() -> None:
     """None that has been added since is forgotten: each of these has another value than by default."""
     part = PartRecord("conv1", "forward", {"macs": 3}, [PartLaunch("k", None, False)], facts("k", 5), VERIFIED)
+    part = replace(part, groups=[LaunchGroup(2, facts("k", 3)), LaunchGroup(1, facts("k", 2))])
     whole = RunRecord(
         True, "kernel", [facts("k", 7)], 12.5, VERIFIED, 1.5, 2.5, 3.5, True, 0.25, 0.125, 4, "dense",
         [CommandTimes("k", 0.5, 1.0, 2.0, 3, 4, "conv1 forward")], "out of time",
