@@ -98,7 +98,8 @@ def test_effects_are_those_of_points_that_differ_in_one_axis(points: SweepData) 
     assert found[SIB].share > found[SHARE].share > 0  # type: ignore[operator]
     said = "\n".join(describe_best_designs(points))
     assert "none at layerB" in said and f"{SIB} 512 was run only at {SHARE} 0.5: compare it there" in said
-    assert [row[-1] for row in matters(points).rows] == ["matters", "matters"]
+    assert f"{SIB} with config: what one does depends on the other" in said
+    assert [row[-1] for row in matters(points).rows] == ["matters", "matters", "one depends on the other", ""]
 
 
 def test_what_has_no_effect_is_said(points: SweepData) -> None:
@@ -194,7 +195,7 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
     assert invoke(["report", "sweep:1", "--figure", "rate.pdf", *chosen]) == 0
     assert Path("rate.pdf").read_bytes().startswith(b"%PDF") and not Path("report.html").exists()
     rows = list(csv.DictReader(io.StringIO(Path("rate.csv").read_text())))
-    assert {row["config"] for row in rows} == {"layerA", "layerB", "geometric mean"} and len(rows) == 9
+    assert {row["config"] for row in rows} == {"layerA", "layerB", "mean"} and len(rows) == 9
     assert {row["l2.hit_rate"] for row in rows} == {"0.5"}
     for wrong, said in (
         (["--x", "engine.sib"], "did you mean 'engine.sib_kib'?"),
@@ -222,7 +223,7 @@ def test_every_kind_is_drawn_in_every_style(points: SweepData, choice: FigureCho
     from gpusim.results.report.page.figures import draw_figure
 
     picture = draw_figure(points, choice, style)
-    assert choice != FigureChoice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
+    assert choice != FigureChoice() or picture.note.startswith(f"Not shown: {SHARE}; marks are geometric means")
     assert picture.file(".svg").startswith(b"<?xml") and picture.rows
     assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
 

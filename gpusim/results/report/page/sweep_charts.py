@@ -8,7 +8,7 @@ from typing import Any
 from gpusim.base.formats import amount, is_number, scaled
 from gpusim.results.report.page.charts import COLOURS, MARKS, label
 from gpusim.results.report.sweeps.front import FrontPoint
-from gpusim.results.report.sweeps.points import MEAN, format_axis_value
+from gpusim.results.report.sweeps.points import MEANS, format_axis_value
 from gpusim.results.report.sweeps.series import AxisPoint, FigureData, SeriesLine
 
 _LOGARITHMIC = 8  # from this factor between the values of an axis on
@@ -38,7 +38,7 @@ def lines(figure: Any, series: FigureData) -> None:
 
 
 def _line(axes: Any, line: SeriesLine, number: int) -> None:
-    is_mean = line.name == MEAN
+    is_mean = line.name in MEANS
     colour = "#000000" if is_mean else COLOURS[number % len(COLOURS)]
     xs = [mark.x for mark in line.marks]
     if any(mark.low < mark.high for mark in line.marks):
@@ -64,7 +64,7 @@ def bars(figure: Any, series: FigureData) -> None:
         for place, (number, line) in enumerate(held):
             marks = [mark for mark in line.marks if mark.middle is not None]
             at = [xs.index(mark.x) + (place + 0.5) * width - 0.4 for mark in marks]
-            colour = _GREY if line.name == MEAN else COLOURS[number % len(COLOURS)]
+            colour = _GREY if line.name in MEANS else COLOURS[number % len(COLOURS)]
             axes.bar(at, [_value(mark) for mark in marks], width * 0.92, label=label(line.name), color=colour)
             for where, mark in zip(at, marks, strict=True):
                 if mark.low < mark.high:

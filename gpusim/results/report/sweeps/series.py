@@ -10,11 +10,13 @@ from gpusim.base.intervals import Estimate
 from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.points import (
     MEAN,
+    MEAN_OF_RATES,
     Key,
     SweepData,
     SweepPoint,
     format_axis_name,
     format_axis_value,
+    is_rate,
     is_time,
     mean_of,
     merged_repeats,
@@ -133,15 +135,17 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
     panels = [*environment, *workload]
     hidden = [path for path in swept.with_role("design") if path not in (x, second)]
     items = list(_items(swept, metric, panels, second, x, hidden))
+    rates = is_rate(metric) and not choice.baseline
+    mean = MEAN_OF_RATES if rates else MEAN
     merged = workload or ([second] if second and swept.roles[second] == "workload" else [])
     if merged and len(swept.groups(merged)) > 1 and not (y and second in merged):
-        over = _over_workloads(swept, metric, merged)
+        over = _over_workloads(swept, metric, merged, rates)
         items += [
-            replace(item, panel=" ".join(filter(None, [item.panel, MEAN])) if workload else item.panel,
-                    line=item.line if workload else MEAN)
+            replace(item, panel=" ".join(filter(None, [item.panel, mean])) if workload else item.panel,
+                    line=item.line if workload else mean)
             for item in _items(over, metric, environment, second if workload else "", x, hidden)
         ]  # fmt: skip
-    lines = list(_lines(items, swept.axes[x]))
+    lines = list(_lines(items, swept.axes[x], rates))
     if len({line.panel for line in lines}) > MOST_PANELS:
         raise UserError(
             f"{', '.join(panels)}: would be more than {MOST_PANELS} panels; --at {panels[-1]}=... picks one"
@@ -157,7 +161,7 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
         y=format_axis_name(y) if y else label,
         by=format_axis_name(by) if by else "",
         lines=lines,
-        notes=_notes(swept, hidden, lines, items),
+        notes=_notes(hidden, lines, items, mean),
         metric=label,
     )
 
@@ -248,21 +252,21 @@ def _items(
         )
 
 
-def _over_workloads(swept: SweepData, metric: str, workload: Sequence[str]) -> SweepData:
+def _over_workloads(swept: SweepData, metric: str, workload: Sequence[str], rates: bool) -> SweepData:
     """Return points over all workloads: the mean of each design that has them all, with the range of its values."""
     others = [path for path in swept.axes if path not in workload]
     wanted = len(swept.groups(workload))
     made = []
     for key, held in swept.groups(others).items():
         values = [one.measured[metric] for one in held if metric in one.measured]
-        if len(values) == wanted and all(value > 0 for value, _ in values):
+        if len(values) == wanted and (rates or all(value > 0 for value, _ in values)):
             ends = {f"{metric} low": (min(values)[0], 0.0), f"{metric} high": (max(values)[0], 0.0)}
-            measured = {metric: mean_of(values), **ends}
+            measured = {metric: mean_of(values, rates), **ends}
             made.append(SweepPoint(held[0].number, dict(zip(others, key, strict=True)), measured))
     return replace(swept, places=made)
 
 
-def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[SeriesLine]:
+def _lines(items: Sequence[_Item], order: Sequence[Any], rates: bool) -> Iterator[SeriesLine]:
     """Yield the lines of each panel with a mark at each place; the middle is of the contexts that all marks have."""
     panels: dict[str, dict[Any, dict[Any, list[_Item]]]] = {}
     for item in items:
@@ -272,26 +276,26 @@ def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[SeriesLine]
         common = set.intersection(*every)
         for name, marks in lines.items():
             shared = common or set.intersection(*({item.context for item in marked} for marked in marks.values()))
-            drawn = [_mark(x, marks[x], shared) for x in order if x in marks]
+            drawn = [_mark(x, marks[x], shared, rates) for x in order if x in marks]
             yield SeriesLine(panel, format_axis_value(name) if name != "" else "", drawn)
 
 
-def _mark(x: Any, held: Sequence[_Item], shared: set[Key]) -> AxisPoint:
+def _mark(x: Any, held: Sequence[_Item], shared: set[Key], rates: bool) -> AxisPoint:
     like = [one.value for one in held if one.context in shared]
-    middle = mean_of(like) if like else None
+    middle = mean_of(like, rates) if like else None
     return AxisPoint(x, middle, min(one.low for one in held), max(one.high for one in held), len(held))
 
 
-def _notes(swept: SweepData, hidden: Sequence[str], lines: Sequence[SeriesLine], items: Sequence[_Item]) -> list[str]:
+def _notes(hidden: Sequence[str], lines: Sequence[SeriesLine], items: Sequence[_Item], mean: str) -> list[str]:
     notes = []
     if hidden:
         shown = all(mark.middle is not None for line in lines for mark in line.marks)
         like = (
-            "over the combinations that all values have" if shown else "where all values have a combination in common"
+            "over the combinations common to all values" if shown else "where all values have a combination in common"
         )
-        notes.append(f"not shown: {', '.join(hidden)}: a mark is the geometric mean {like}, the range is that of all")
-    if any(line.name == MEAN or MEAN in line.panel for line in lines):
-        notes.append(f"the range of the {MEAN} is that of the workloads")
+        notes.append(f"not shown: {', '.join(hidden)}; marks are {mean}s {like}, ranges span all combinations")
+    if any(line.name == mean or mean in line.panel for line in lines):
+        notes.append(f"the range of the {mean} spans the workloads")
     if any(one.value[1] for one in items):
         notes.append("error bars: half-widths of confidence intervals, carried through means and ratios")
     return notes
