@@ -250,7 +250,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.results": 12_500,
     "gpusim.jobs": 12_700,
     "gpusim.study": 3_260,
-    "gpusim.cli": 3_450,
+    "gpusim.cli": 3_570,
     "gpusim.lab": 21_500,
     "isa": 20_400,
     "memory": 8_840,

@@ -102,6 +102,8 @@ class SweepTable(QueryTable):
         baseline: Mapping[str, Any] | None = None,
         draw: "Kind | Literal['']" = "",
         style: "Style" = "screen",
+        panels: Sequence[str] = (),
+        **layout: Any,
     ) -> "Picture":
         """Draw the sweep, as `gpusim report --figure` does.
 
@@ -112,8 +114,11 @@ class SweepTable(QueryTable):
             by: axis of lines or bars.
             at: values that points must have, by axis.
             baseline: values of the points with which others are compared, by axis.
-            draw: "lines", "bars", "heat-map" or "front"; empty: what fits the axes.
-            style: "screen", "paper" or "wide".
+            draw: "lines", "bars", "heat-map", "contour", "front", "slice", "parallel" or "importance"; empty: what fits
+                the axes.
+            style: "screen", "paper", "wide", or a template such as "ieee".
+            panels: axes with a panel for each value, besides workloads.
+            layout: title, labels, order, legend, x_range, y_range, columns, share_y and palette.
 
         Returns:
             The picture, which `save` writes to a file.
@@ -123,13 +128,17 @@ class SweepTable(QueryTable):
             MissingExtraError: Matplotlib is not installed.
         """
         from gpusim.results.report.page.figures import draw_figure
-        from gpusim.results.report.sweeps.series import FigureChoice
+        from gpusim.results.report.sweeps.series import FigureChoice, FigureLayout
 
-        return draw_figure(
-            self._with(*metrics),
-            FigureChoice(metrics=metrics, x=x, y=y, by=by, at=at or {}, baseline=baseline or {}, kind=draw),
-            style,
-        )
+        known = FigureLayout.__dataclass_fields__
+        for name in layout:
+            if name not in known:
+                raise UserError(f"figure: {unknown_name('argument', name, known)}")
+        choice = FigureChoice(
+            metrics=metrics, x=x, y=y, by=by, at=at or {}, baseline=baseline or {}, kind=draw, panels=panels,
+            layout=FigureLayout(**layout),
+        )  # fmt: skip
+        return draw_figure(self._with(*metrics), choice, style)
 
     def frame(self) -> Any:
         """Return a `pandas.DataFrame` of the points that have ended: metrics by the axes' values, which are its index.

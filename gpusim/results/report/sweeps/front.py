@@ -12,12 +12,12 @@ from gpusim.results.report.sweeps.points import (
     Design,
     SweepData,
     SweepPoint,
-    format_axis_value,
     is_rate,
     mean_name,
     mean_of,
     replace_measurements,
 )
+from gpusim.results.report.sweeps.reader_names import reader_value
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ def build_panels(swept: SweepData, cost: str, metric: str) -> dict[str, list[Fro
     panels = {}
     for key in swept.groups(apart):
         one = swept.at(dict(zip(apart, key, strict=True)))
-        panels[", ".join(map(format_axis_value, key))] = _points(one, cost, metric)
+        panels[", ".join(map(reader_value, apart, key))] = _points(one, cost, metric)
     if len(swept.groups(swept.with_role("workload"))) > 1:
         environment = swept.with_role("environment")
         for key in swept.groups(environment):
             over = swept.at(dict(zip(environment, key, strict=True)))
-            panels[", ".join([*map(format_axis_value, key), mean_name(metric)])] = _points(over, cost, metric)
+            panels[", ".join([*map(reader_value, environment, key), mean_name(metric)])] = _points(over, cost, metric)
     return {name: points for name, points in panels.items() if points}
 
 
