@@ -1,4 +1,4 @@
-"""The gallery of how-to/gallery.md: ten figures of the sweeps in results/sweeps.
+"""The gallery of how-to/gallery.md: fourteen figures of the sweeps in results/sweeps.
 
 A figure is a choice, as the options of `gpusim report --figure` make it; the page shows the command.
 """
@@ -63,6 +63,12 @@ FIGURES = (
         "gallery/sampled",
         FigureChoice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib", baseline={"local_size": "[64]"}),
     ),
+    Figure(
+        "sizes-contour", "sizes/sgemm_dib_tiled", FigureChoice(x=SIB, y=BUFFER, at={SHARE: 0.5}, kind="contour"), "wide"
+    ),
+    Figure("importance", "sizes/sgemm_dib_tiled", FigureChoice(kind="importance"), "ieee"),
+    Figure("slices", "sizes/sgemm_dib_tiled", FigureChoice(kind="slice"), "wide"),
+    Figure("parallel", "sizes/sgemm_dib_tiled", FigureChoice(kind="parallel"), "ieee-wide"),
 )
 TITLES = {
     "sizes/sgemm_dib_tiled": "SIB, prefetch buffer and share of L2", "sizes/search": "The same by search",

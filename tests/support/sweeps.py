@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.results.store.keeper import RunClock, StoreWriter
-from gpusim.results.store.outcome import MetricSet, MetricValue, RunOutcome, failed
+from gpusim.results.store.outcome import LaunchRow, MetricSet, MetricValue, RunOutcome, failed
 from gpusim.results.store.work import RunDescription
 
 TIME = "kernel.time_us"
@@ -18,8 +18,12 @@ def stored_sweep(
     points: Sequence[tuple[Mapping[str, Any], Mapping[str, Metrics] | str]],
     sets: Mapping[str, Any] | None = None,
     configuration: Mapping[str, Any] | None = None,
+    kernels: Sequence[str] = (),
 ) -> int:
-    """A sweep whose points have these axes' values, and metrics by variant, or the error with which they failed."""
+    """A sweep whose points have these axes' values, and metrics by variant, or the error with which they failed.
+
+    kernels: that the points chose for themselves, in their order.
+    """
     axes: dict[str, list[Any]] = {}
     for values, _ in points:
         for path, value in values.items():
@@ -31,7 +35,7 @@ def stored_sweep(
         for place, (values, metrics) in enumerate(points):
             held = nested({**(configuration or {}), **(sets or {}), **values})
             work = RunDescription("run", title, {**held, "of": title}, (), "MI6")
-            outcome = failed(metrics) if isinstance(metrics, str) else _outcome(metrics)
+            outcome = failed(metrics) if isinstance(metrics, str) else _outcome(metrics, *kernels[place : place + 1])
             keeper.keep(work, outcome, RunClock(), number, [place])
     return number
 
@@ -48,12 +52,16 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _outcome(variants: Mapping[str, Metrics]) -> RunOutcome:
+def _outcome(variants: Mapping[str, Metrics], kernel: str = "") -> RunOutcome:
     measured = [
         MetricSet([_value(path, value) for path, value in metrics.items()], variant)
         for variant, metrics in variants.items()
     ]
-    return RunOutcome({"document": {}}, "done", 0, measured)
+    if not kernel:
+        return RunOutcome({"document": {}}, "done", 0, measured)
+    choice = {"kernel": kernel, "cycles": {}, "at_least": {}, "estimated": {}, "zeros": None}
+    content = {"records": [{"variant": v, "uses_engine": False, "choice": choice} for v in variants]}
+    return RunOutcome(content, "done", 0, measured, [LaunchRow(variant, kernel, 0, 0) for variant in variants])
 
 
 def _value(path: str, value: float | tuple[float, float]) -> MetricValue:

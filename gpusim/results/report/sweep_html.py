@@ -28,7 +28,7 @@ def sweep_html(sweep: Any) -> str:
 def _points(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> Element:
     """Make a table with a row for each point, in which the best ones are marked."""
     alone = [column for column in ("variant",) if any(row["variant"] for row in sweep)]
-    heads = ["point", *sweep.axes, *alone, *sweep.metrics, ""]
+    heads = ["point", *sweep.axes, *sweep.decisions, *alone, *sweep.metrics, ""]
     numbers = {(row["point"], row["variant"]) for row in best}
     rows = []
     for row in sweep[:MOST_ROWS]:
@@ -36,7 +36,9 @@ def _points(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> Eleme
         if (row["point"], row["variant"]) in numbers:
             note = "best" if len(best) == 1 else "best, or not distinguishable from it"
         measured = [_with_width(row, one) for one in sweep.metrics]
-        rows.append([str(row["point"]), *(str(row[path]) for path in (*sweep.axes, *alone)), *measured, note])
+        rows.append(
+            [str(row["point"]), *(str(row[path]) for path in (*sweep.axes, *sweep.decisions, *alone)), *measured, note]
+        )
     left = f", the first {MOST_ROWS} of {len(sweep)}" if len(sweep) > MOST_ROWS else ""
     return tag("details", tag("summary", f"Points{left}"), table("Points", heads, rows, sortable=False), open="")
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,15 @@ from gpusim.base.errors import UserError
 from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate
 from gpusim.results.metrics import leaves
+from gpusim.results.report.sweeps.decisions import KERNEL
 from gpusim.results.report.sweeps.points import VARIANT, SweepData, SweepPoint, ordered
+from gpusim.results.store.decisions import read_choices
 
 if TYPE_CHECKING:
     from gpusim.results.store.reading import StoreReader
     from gpusim.results.store.sweeps import SweepTable
 
+_MOST_CHOICES = 4  # kernels of which a run's whole result is read
 _ALWAYS = ("kernel.cycles", "kernel.time_us")
 
 
@@ -40,7 +44,11 @@ def swept(results: "StoreReader", which: int | str, wanted: Sequence[str] = ()) 
     table = results.sweep(which, *metrics)
     names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)
     spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
-    return load_sweep_data(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
+    found = load_sweep_data(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
+    if KERNEL not in table.decisions:
+        return found
+    runs = {row[KERNEL]: row["run"] for row in table if row["state"] == "done" and row[KERNEL]}
+    return replace(found, choices=read_choices(results, dict(list(runs.items())[:_MOST_CHOICES])))
 
 
 def load_sweep_data(
@@ -66,7 +74,8 @@ def load_sweep_data(
         measured = {text: value for text, each in expressions.items() if (value := _estimate(each, held, widths))}
         run = row["run"]
         label = f"run {names[run]} ({run})" if run in names else f"run {run}"
-        places.append(SweepPoint(row["point"], values, measured, label))
+        decided = {name: row[name] for name in table.decisions if row[name] is not None}
+        places.append(SweepPoint(row["point"], values, measured, label, decided))
     axes = {path: ordered(values) for path, values in table.axes.items()}
     if several:
         axes[VARIANT] = list(dict.fromkeys(point.values[VARIANT] for point in places))
@@ -85,6 +94,7 @@ def load_sweep_data(
         failed=len(table.failed),
         wall_s=wall_s,
         method=specification.get("method", "grid"),
+        decisions=table.decisions,
     )
 
 

@@ -11,6 +11,8 @@ from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, differ, front
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
+from gpusim.results.report.sweeps.decisions import DECISIONS, differing
+from gpusim.results.store.decisions import read_decisions
 from gpusim.results.store.table import NOTHING, VALUE, WIDTH, QueryTable
 
 if TYPE_CHECKING:  # what a table alone does without: a store is asked in a tenth of a second
@@ -31,7 +33,8 @@ class SweepTable(QueryTable):
 
     number, name (None without one), title; planned: how many points it has; specification: every value of its file;
     sources: hash of the code that ran it; axes: values by path, in order, as far as they are known; metrics: columns of
-    metrics; path: of the store. A sampled metric has a second column, with its half-width (`..._half_width`).
+    metrics; decisions: columns of what points decided for themselves and differ in, such as 'kernel'; path: of the
+    store. A sampled metric has a second column, with its half-width (`..._half_width`).
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class SweepTable(QueryTable):
         self.sources: str = row["sources"]
         self.specification: dict[str, Any] = json.loads(row["specification"])
         self.metrics = list(metrics)
+        self.decisions = [name for name in DECISIONS if name in self.columns and name not in axes]
         places = {path: self.columns.index(path) for path in axes}
         self.axes: dict[str, list[Any]] = {
             path: _ordered([one[place] for one in self.rows]) for path, place in places.items()
@@ -98,6 +102,8 @@ class SweepTable(QueryTable):
         baseline: Mapping[str, Any] | None = None,
         draw: "Kind | Literal['']" = "",
         style: "Style" = "screen",
+        panels: Sequence[str] = (),
+        **layout: Any,
     ) -> "Picture":
         """Draw the sweep, as `gpusim report --figure` does.
 
@@ -108,8 +114,11 @@ class SweepTable(QueryTable):
             by: axis of lines or bars.
             at: values that points must have, by axis.
             baseline: values of the points with which others are compared, by axis.
-            draw: "lines", "bars", "heat-map" or "front"; empty: what fits the axes.
-            style: "screen", "paper" or "wide".
+            draw: "lines", "bars", "heat-map", "contour", "front", "slice", "parallel" or "importance"; empty: what fits
+                the axes.
+            style: "screen", "paper", "wide", or a template such as "ieee".
+            panels: axes with a panel for each value, besides workloads.
+            layout: title, labels, order, legend, x_range, y_range, columns, share_y and palette.
 
         Returns:
             The picture, which `save` writes to a file.
@@ -119,13 +128,17 @@ class SweepTable(QueryTable):
             MissingExtraError: Matplotlib is not installed.
         """
         from gpusim.results.report.page.figures import draw_figure
-        from gpusim.results.report.sweeps.series import FigureChoice
+        from gpusim.results.report.sweeps.series import FigureChoice, FigureLayout
 
-        return draw_figure(
-            self._with(*metrics),
-            FigureChoice(metrics=metrics, x=x, y=y, by=by, at=at or {}, baseline=baseline or {}, kind=draw),
-            style,
-        )
+        known = FigureLayout.__dataclass_fields__
+        for name in layout:
+            if name not in known:
+                raise UserError(f"figure: {unknown_name('argument', name, known)}")
+        choice = FigureChoice(
+            metrics=metrics, x=x, y=y, by=by, at=at or {}, baseline=baseline or {}, kind=draw, panels=panels,
+            layout=FigureLayout(**layout),
+        )  # fmt: skip
+        return draw_figure(self._with(*metrics), choice, style)
 
     def frame(self) -> Any:
         """Return a `pandas.DataFrame` of the points that have ended: metrics by the axes' values, which are its index.
@@ -156,7 +169,7 @@ class SweepTable(QueryTable):
         Raises:
             UserError: the table lacks the metric.
         """
-        from gpusim.results.report.sweeps.points import mean_of
+        from gpusim.results.report.sweeps.points import is_rate, mean_of
 
         metric = self._column(metric or self.usual_metric)
         apart, workload, design = (self._with_role(role) for role in ("environment", "workload", "design"))
@@ -167,7 +180,7 @@ class SweepTable(QueryTable):
             for numbers in self._grouped(rows, [*design, "variant"]).values() if wanted > 1 else ([n] for n in rows):
                 values = [value for n in numbers if (value := self._estimate(self[n], metric)) is not None]
                 if values and (wanted == 1 or len(values) == wanted):
-                    ranked.append((mean_of(values) if wanted > 1 else values[0], numbers))
+                    ranked.append((mean_of(values, is_rate(metric)) if wanted > 1 else values[0], numbers))
             ranked.sort(key=lambda item: item[0][0] if least else -item[0][0])
             chosen += [n for value, numbers in ranked if not differ(value, ranked[0][0]) for n in numbers]
         return QueryTable(self.columns, [self.rows[n] for n in chosen])
@@ -267,12 +280,12 @@ def sweep_table(results: "StoreReader", which: int | str, metrics: Sequence[str]
         if any(subject in column for column in columns.values()):
             by_run.setdefault(run, []).append((subject, variant))
     sql = "SELECT number, run, state FROM points JOIN runs ON runs.id = run WHERE points.sweep = ? ORDER BY number"
-    found = [
+    point_rows = [
         (point, run, state, subject, variant)
         for point, run, state in results.rows(sql, [number]).rows
         for subject, variant in by_run.get(run, _NO_SUBJECT)
     ]
-    points, runs, states, of, variants = zip(*found, strict=True) if found else ((),) * 5
+    points, runs, states, of, variants = zip(*point_rows, strict=True) if point_rows else ((),) * 5
     heads, cells = [], []  # heads and cells of the metrics' columns
     for metric, column in columns.items():
         sampled = any(row[WIDTH] for row in column.values())  # 0: to be sampled, but ran whole
@@ -280,10 +293,30 @@ def sweep_table(results: "StoreReader", which: int | str, metrics: Sequence[str]
             heads.append(head)
             cells.append([column.get(subject, NOTHING)[place] for subject in of])
     varied = [map(values.get, points) for values in axes.values()]
-    rows = list(zip(points, *varied, runs, states, variants, *cells, strict=True))
-    return SweepTable(
-        results.path, row, list(axes), metrics, QueryTable(["point", *axes, "run", "state", "variant", *heads], rows)
-    )
+    decided = _decided(results, row, axes, point_rows)
+    rows = list(zip(points, *varied, runs, states, *decided.values(), variants, *cells, strict=True))
+    columns_of_table = ["point", *axes, "run", "state", *decided, "variant", *heads]
+    return SweepTable(results.path, row, list(axes), metrics, QueryTable(columns_of_table, rows))
+
+
+def _decided(
+    results: "StoreReader", row: Mapping[str, Any], axes: Mapping[str, Mapping[int, Any]], point_rows: Sequence[Any]
+) -> dict[str, list[str | None]]:
+    """Return columns of the decisions in which a sweep's rows differ."""
+    specification = json.loads(row["specification"])
+    decisions = read_decisions(results, row["id"])
+    several = len({variant for _, _, state, _, variant in point_rows if state == "done"}) > 1
+    roles = roles_of([*axes, *["variant"] * several], specification.get("roles") or {})
+    points = [
+        ({**{path: held.get(point) for path, held in axes.items()}, "variant": variant}, decisions[run, variant])
+        for point, run, state, _, variant in point_rows
+        if state == "done" and (run, variant) in decisions
+    ]
+    return {
+        name: [decisions.get((run, variant), {}).get(name) for _, run, _, _, variant in point_rows]
+        for name in differing(points, roles)
+        if name not in axes
+    }
 
 
 _NO_SUBJECT = [(0, "")]  # stands for the subjects of a run without values, such as a failed point

@@ -1,12 +1,14 @@
 """Sides compared: the parts that they have in common, each with its changes and what explains them."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.intervals import differ
+from gpusim.base.intervals import Estimate, differ
+from gpusim.results.report.sweeps.points import ratio_of
 from gpusim.study.compare.rules import TIME, ComparisonFinding, findings
 from gpusim.study.compare.sides import ComparedRun, RunPart, number
 
@@ -33,25 +35,51 @@ class Change:
 
 
 @dataclass(frozen=True)
+class TimePair:
+    """The times of two sides."""
+
+    first: int
+    """Number of the side whose time is the denominator."""
+    second: int
+    """Number of the other side."""
+    ratio: Estimate | None
+    """Time of the second side over that of the first, with its half-width; None: one of them was not timed."""
+    distinct: bool
+    """The times differ by more than their confidence intervals."""
+
+
+@dataclass(frozen=True)
 class PartComparison:
     """A part that all sides have."""
 
     name: str
     """Name of the part."""
-    times_us: Sequence[float | None]
-    """Time on each side in microseconds; None: not timed."""
+    times: Sequence[Estimate | None]
+    """Time on each side in microseconds, with its half-width; None: not timed."""
     changes: Sequence[Change]
     """Metrics that differ."""
     why: Sequence[Sequence[ComparisonFinding]]
     """Explanations of the difference to the first side, for each further side."""
-    distinct: bool
-    """The times differ by more than their confidence intervals."""
+    pairs: Sequence[TimePair]
+    """All pairs of sides."""
+    decided: Mapping[str, Sequence[Any]]
+    """What the sides decided for themselves and differ in, such as the kernel: a value for each side by name."""
+
+    @property
+    def times_us(self) -> list[float | None]:
+        """Time on each side in microseconds."""
+        return [None if time is None else time[0] for time in self.times]
+
+    @property
+    def distinct(self) -> bool:
+        """Whether the times of some pair differ by more than their confidence intervals."""
+        return any(pair.distinct for pair in self.pairs)
 
     @property
     def difference_us(self) -> float:
-        """The last side's time minus the first's, in microseconds."""
-        first, last = self.times_us[0], self.times_us[-1]
-        return last - first if first is not None and last is not None else 0.0
+        """The largest difference between two sides' times, in microseconds."""
+        known = [time for time in self.times_us if time is not None]
+        return max(known) - min(known) if known else 0.0
 
 
 @dataclass(frozen=True)
@@ -83,20 +111,38 @@ def compare(sides: Sequence[ComparedRun]) -> Comparison:
     if not pairs:
         listed = "; ".join(f"{side.label} has {', '.join(map(repr, side.parts))}" for side in sides)
         raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
-    parts = sorted((_part(name, found) for name, found in pairs), key=lambda part: -abs(part.difference_us))
+    parts = sorted((_part(name, found) for name, found in pairs), key=lambda part: -part.difference_us)
     return Comparison(sides, _configuration(sides), parts, alone)
 
 
 def _part(name: str, parts: Sequence[RunPart]) -> PartComparison:
-    first, first_time, last_time = parts[0].metrics, parts[0].estimate(TIME), parts[-1].estimate(TIME)
+    first, times = parts[0].metrics, [part.estimate(TIME) for part in parts]
     changes = [change for path in first if (change := _change(path, parts)) is not None]
     return PartComparison(
         name,
-        [number(part.metrics.get(TIME)) for part in parts],
+        times,
         sorted(changes, key=lambda change: -change.size),
         [findings(first, part.metrics) for part in parts[1:]],
-        first_time is None or last_time is None or first_time[1] + last_time[1] == 0 or differ(first_time, last_time),
+        [_pair(times, *sides) for sides in itertools.combinations(range(len(parts)), 2)],
+        _decided(parts),
     )
+
+
+def _pair(times: Sequence[Estimate | None], first: int, second: int) -> TimePair:
+    under, over = times[first], times[second]
+    if under is None or over is None:
+        return TimePair(first, second, None, distinct=True)
+    return TimePair(first, second, ratio_of(over, under), differ(under, over) or under[1] + over[1] == 0)
+
+
+def _decided(parts: Sequence[RunPart]) -> dict[str, list[Any]]:
+    """Return the decisions in which parts differ: kernels, blocks of columns, whether they were sampled."""
+    values: dict[str, list[Any]] = {
+        "kernel": [part.metrics.get("kernel.name") for part in parts],
+        "column blocks": [part.metrics.get("data.column_blocks") or 1 for part in parts],
+        "sampled": ["yes" if part.half_widths else "no" for part in parts],
+    }
+    return {name: of_parts for name, of_parts in values.items() if len(set(of_parts)) > 1}
 
 
 def _change(path: str, parts: Sequence[RunPart]) -> Change | None:
@@ -105,9 +151,8 @@ def _change(path: str, parts: Sequence[RunPart]) -> Change | None:
     if path.startswith(_NOT_COMPARED) or None in numbers or len(set(numbers)) == 1:
         return None
     estimates = [part.estimate(path) for part in parts]
-    if any(one is not None and one[1] for one in estimates) and not any(
-        estimates[0] is not None and one is not None and differ(estimates[0], one) for one in estimates[1:]
-    ):
+    known = [one for one in estimates if one is not None]
+    if any(width for _, width in known) and not any(differ(*pair) for pair in itertools.combinations(known, 2)):
         return None  # within their confidence intervals
     first, last = numbers[0], numbers[-1]
     return Change(path, values, last / first if first and last is not None else None)

@@ -1,5 +1,6 @@
 """Whole sweeps side by side: points paired by their axes' values, the largest change first, and what moved with it."""
 
+import itertools
 import json
 import math
 import statistics
@@ -53,8 +54,13 @@ class PointComparison:
 
     @property
     def size(self) -> float:
-        """The size of the last sweep's change: the logarithm of the factor."""
-        return abs(math.log(self.ratios[-1]))
+        """The size of the largest change from the first sweep: the logarithm of the factor."""
+        return abs(math.log(self.ratios[self.farthest - 1]))
+
+    @property
+    def farthest(self) -> int:
+        """The number of the sweep whose time differs most from the first one's."""
+        return max(range(1, len(self.times)), key=lambda number: abs(math.log(self.ratios[number - 1])))
 
     def is_distinct(self, number: int) -> bool:
         """Tell whether a sweep's time can be distinguished from the first one's."""
@@ -115,6 +121,8 @@ class SweepComparison:
     """Points that all sweeps have; the one whose time changed most comes first."""
     means: Sequence[MeanRatio]
     """Mean time ratio of each further sweep to the first."""
+    pairs: Mapping[tuple[int, int], MeanRatio]
+    """The same of each pair of sweeps by their numbers: of the second one to the first."""
     moved: Sequence[Sequence[QuantityChange]]
     """Changed quantities of each further sweep."""
     alone: Sequence[Sequence[str]]
@@ -149,12 +157,14 @@ def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepCompari
             f"compare: {'; '.join(map(_has, sides))}: no point in common by {', '.join(axes) or 'anything'}"
         )
     points = [_point(axes, key, sides) for key in keys]
+    pairs = {(a, b): _mean(points, a, b) for a, b in itertools.combinations(range(len(sides)), 2)}
     return SweepComparison(
         sweeps=sweeps,
         axes=axes,
         fixed=_fixed(results, sides, axes, keys),
         points=sorted(points, key=lambda point: -point.size),
-        means=[_mean(points, number) for number in range(1, len(sides))],
+        means=[pairs[0, number] for number in range(1, len(sides))],
+        pairs=pairs,
         moved=[_moved(points, number) for number in range(1, len(sides))],
         alone=[[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
         unfinished=[sweep.planned - len({row["point"] for row in sweep if row["state"] == "done"}) for sweep in sweeps],
@@ -204,15 +214,17 @@ def _point(axes: Sequence[str], key: _Key, sides: Sequence[_ComparedSweep]) -> P
     return PointComparison(_told(axes, key), values, key[-1], [row["run"] for row in rows], times, parts)
 
 
-def _mean(points: Sequence[PointComparison], number: int) -> MeanRatio:
-    """Average a sweep's ratios of times.
+def _mean(points: Sequence[PointComparison], base: int, number: int) -> MeanRatio:
+    """Average a sweep's ratios of times to another one.
 
     The half-width treats the points' errors as independent of one another: relative errors are added as squares.
     """
-    ratios = [point.ratios[number - 1] for point in points]
+    ratios = [point.times[number][0] / point.times[base][0] for point in points]
     mean = statistics.geometric_mean(ratios)
-    relative = [width / time for point in points for time, width in (point.times[0], point.times[number])]
-    distinct = [ratio for ratio, point in zip(ratios, points, strict=True) if point.is_distinct(number)]
+    relative = [width / time for point in points for time, width in (point.times[base], point.times[number])]
+    distinct = [
+        ratio for ratio, point in zip(ratios, points, strict=True) if differ(point.times[base], point.times[number])
+    ]
     faster, same = sum(ratio < 1 for ratio in distinct), len(points) - len(distinct)
     return MeanRatio(mean, mean * math.hypot(*relative) / len(points), faster, len(distinct) - faster, same)
 

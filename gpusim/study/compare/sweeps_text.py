@@ -31,8 +31,8 @@ def show(comparison: SweepComparison, out: TextIO, everything: bool = False) -> 
     print(file=out)
     _print(f"{len(comparison.points)} points in all of them, paired by {by}", out)
     _show_alone(comparison, letters, out, everything)
-    for name, mean in zip(letters[1:], comparison.means, strict=True):
-        _print(f"{name}/{letters[0]}: {_mean(mean, comparison)}", out)
+    for (base, number), mean in comparison.pairs.items():
+        _print(f"{letters[number]}/{letters[base]}: {_mean(mean, comparison)}", out)
     for name, moved in zip(letters[1:], comparison.moved, strict=True):
         _show_moved(f"why {name} differs from {letters[0]}, on average of its points", moved, out, everything)
     _show_points(comparison, letters, out, everything)
@@ -93,12 +93,15 @@ def _show_points(comparison: SweepComparison, letters: Sequence[str], out: TextI
 
 
 def _why(point: PointComparison) -> str:
-    if point.times[0][0] == point.times[-1][0]:
+    if all(time[0] == point.times[0][0] for time in point.times):
         return "same time"
-    if not point.is_distinct(-1):
+    distinct = [number for number in range(1, len(point.times)) if point.is_distinct(number)]
+    if not distinct:
         return SAME
-    why = point.why[-1]
-    return why[0].sentence if why else ""
+    number = point.farthest if point.farthest in distinct else distinct[0]
+    why = point.why[number - 1]
+    of = f"{letter(number)}: " if len(point.times) > 2 else ""
+    return f"{of}{why[0].sentence}" if why else ""
 
 
 def _time(estimate: Estimate) -> str:
@@ -121,6 +124,7 @@ def document(comparison: SweepComparison) -> dict[str, Any]:
         "axes": list(comparison.axes),
         "configuration": dict(comparison.fixed),
         "mean": [asdict(mean) for mean in comparison.means],
+        "pairs": [{"first": a, "second": b, **asdict(mean)} for (a, b), mean in comparison.pairs.items()],
         "moved": [[asdict(sweep) for sweep in moved] for moved in comparison.moved],
         "points": [
             {

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gpusim.base.formats import FIXED_3
+from gpusim.base.intervals import Estimate
 from gpusim.base.table import Table, columns
 from gpusim.results.report.values import format_metric, unit_of
 from gpusim.study.compare.comparison import Comparison, PartComparison
@@ -61,12 +62,24 @@ def _show_parts(comparison: Comparison, letters: Sequence[str], out: TextIO, eve
 def _show_part(
     comparison: Comparison, part: PartComparison, letters: Sequence[str], out: TextIO, everything: bool
 ) -> None:
+    if part.decided:
+        show_configuration("decided by the runs themselves", part.decided, letters, out, None)
     print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
-    if part.times_us[0] is not None:
-        times = " → ".join(f"{side} {_time(time)} us" for side, time in zip(letters, part.times_us, strict=True))
-        print(f"{times}, x{_ratio(part)}", file=out)
+    if part.times[0] is not None:
+        times = " → ".join(f"{side} {_estimate(time)} us" for side, time in zip(letters, part.times, strict=True))
+        print(times + (f", x{_with_width(part.pairs[0].ratio)}" if len(letters) == 2 else ""), file=out)
     if not part.distinct:
         print("the times are not distinguishable: they differ by less than their confidence intervals", file=out)
+    elif len(letters) > 2:
+        compared = [
+            (
+                f"{letters[pair.second]}/{letters[pair.first]}",
+                _with_width(pair.ratio),
+                "differ" if pair.distinct else "not distinguishable",
+            )
+            for pair in part.pairs
+        ]
+        Table(columns("times", "ratio", "verdict"), compared).show(out)
     for side, why in zip(letters[1:], part.why, strict=True):
         if why:
             print(f"why {side} differs from {letters[0]}" if len(letters) > 2 else "why", file=out)
@@ -99,6 +112,9 @@ def document(comparison: Comparison) -> dict[str, Any]:
             {
                 "name": part.name,
                 "time_us": part.times_us,
+                "time_us_half_width": [None if time is None else time[1] for time in part.times],
+                "pairs": [asdict(pair) for pair in part.pairs],
+                "decided": part.decided,
                 "distinguishable": part.distinct,
                 "why": [[asdict(finding) for finding in why] for why in part.why],
                 "changes": [{"path": c.path, "values": c.values, "ratio": c.ratio} for c in part.changes],
@@ -107,6 +123,18 @@ def document(comparison: Comparison) -> dict[str, Any]:
         ],
         "not_in_all": comparison.alone,
     }
+
+
+def _estimate(time: Estimate | None) -> str:
+    if time is None:
+        return "–"
+    return _time(time[0]) + (f" ± {_time(time[1])}" if time[1] else "")
+
+
+def _with_width(ratio: Estimate | None) -> str:
+    if ratio is None:
+        return "–"
+    return FIXED_3(ratio[0]) + (f" ± {FIXED_3(ratio[1])}" if ratio[1] else "")
 
 
 def _time(value: float | None) -> str:

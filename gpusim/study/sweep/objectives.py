@@ -140,7 +140,7 @@ def _over_workloads(results: StoreReader, number: int, spec: SweepSpec) -> list[
     if VARIANT in points.axes:
         points = points.at({VARIANT: spec.variant or points.axes[VARIANT][-1]})
     chosen = find_front(points, list(spec.objectives))
-    said = f"{_what(spec)} by {_names(spec)}, geometric means over {', '.join(points.with_role('workload'))}"
+    said = f"{_what(spec)} by {_names(spec)}, means over {', '.join(points.with_role('workload'))}"
     listed = [names(one.design.values) for one in chosen]
     more = f"; and {len(listed) - _MOST_DESIGNS} more" if len(listed) > _MOST_DESIGNS else ""
     return [f"{said}: {'; '.join(listed[:_MOST_DESIGNS])}{more}"] if listed else []

@@ -18,7 +18,7 @@ import numpy as np
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.config.sweep import RangeSpec, SweepSpec
-from gpusim.results.report.sweeps.points import mean_of
+from gpusim.results.report.sweeps.points import is_rate, mean_of
 from gpusim.results.store.keeper import axis_value
 from gpusim.study.sweep.points import Point, PointFilter, listed, random_points
 
@@ -117,7 +117,10 @@ class Search:
         for design, found_values in held.values():
             whole = [found for found in found_values if found is not None]
             is_whole = len(whole) == len(found_values)
-            means = [mean_of([(value, 0.0) for value in column])[0] for column in zip(*whole, strict=True)]
+            means = [
+                mean_of([(value, 0.0) for value in column], is_rate(text))[0]
+                for text, column in zip(self._spec.objectives, zip(*whole, strict=True), strict=False)
+            ]
             made.append((design, means if is_whole else None))
         return made
 

@@ -1,6 +1,8 @@
 """Does a comparison find what changed, biggest first, and say what moved with it?"""
 
+import itertools
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from gpusim.results.records.record import RunRecord
 from gpusim.results.store.keeper import RunClock, StoreWriter
 from gpusim.results.store.outcome import MetricSet, MetricValue, RunOutcome, build_outcome
 from gpusim.results.store.work import RunDescription
+from gpusim.study.compare import text
 from gpusim.study.compare.comparison import compare
 from gpusim.study.compare.rules import RULES, SHARE, ComparisonRule, findings
 from gpusim.study.compare.sides import ComparedRun, RunPart, side
@@ -141,6 +144,40 @@ def test_times_within_their_confidence_intervals_are_not_distinguishable() -> No
     for other, distinct in ((102.0, False), (104.0, True)):
         (part,) = compare([sampled(100.0, 2.0), sampled(other, 1.0)]).parts
         assert part.distinct is distinct
+
+
+def test_all_pairs_of_several_runs_are_compared_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first and the third cannot be told apart, the second differs from both: whatever is given last."""
+    times = {"lru": (15.295, 0.176), "random": (14.899, 0.148), "plru": (15.267, 0.147)}
+
+    def run(name: str) -> ComparedRun:
+        time, width = times[name]
+        return ComparedRun(name, "", {"": RunPart({"kernel.time_us": time}, {"kernel.time_us": width})}, {})
+
+    for order in itertools.permutations(times):
+        found = compare([run(name) for name in order])
+        (part,) = found.parts
+        apart = {frozenset((order[p.first], order[p.second])) for p in part.pairs if p.distinct}
+        assert apart == {frozenset(("lru", "random")), frozenset(("plru", "random"))} and part.distinct
+        text.show(found, sys.stdout)
+        out = capsys.readouterr().out
+        assert out.count("differ\n") == 2 and out.count("not distinguishable") == 1 and "15.29 ± 0.176 us" in out
+    (pair,) = compare([run("lru"), run("random")]).parts[0].pairs
+    assert pair.ratio is not None
+    assert pair.ratio == pytest.approx((14.899 / 15.295, (0.148 + 0.176 * 14.899 / 15.295) / 15.295))
+    assert text.document(found)["parts"][0]["pairs"][0].keys() == {"first", "second", "ratio", "distinct"}
+
+
+def test_what_runs_decided_for_themselves_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [
+        made(name, {"": {"kernel.time_us": 1.0 + n, "kernel.name": name}}, l2=n)
+        for n, name in enumerate(("mmm_local", "sgemm", "sgemm"))
+    ]
+    found = compare(sides)
+    assert found.parts[0].decided == {"kernel": ["mmm_local", "sgemm", "sgemm"]}
+    text.show(found, sys.stdout)
+    assert "decided by the runs themselves" in capsys.readouterr().out
+    assert compare(sides[1:]).parts[0].decided == {}
 
 
 def test_configurations_are_flat() -> None:

@@ -244,7 +244,7 @@ def test_the_histogram_has_the_counts() -> None:
 def test_the_heat_map_has_a_field_for_each_pair() -> None:
     results = swept(sib_kib=[128, 512.0, 128, 512], prefetch_buffer_kib=[64, 64, 256, 256])
     picture = numbers(results, "heat-map")
-    assert "engine.sib (KiB)" in picture.title
+    assert "SIB (KiB)" in picture.title
     fields = [("128", 64, 1000), ("128", 256, 3000), ("512", 64, 2000), ("512", 256, 4000)]
     assert [row[1:4] for row in picture.rows] == fields
     assert picture.alt.startswith("From 1,000 at 128, 64 to 4,000 at 512, 256")

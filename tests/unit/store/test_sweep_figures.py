@@ -7,6 +7,7 @@ of L2 that costs 10 %; 512 KiB only at the larger, slower share. What the tests 
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
+from gpusim.results.metrics import METRICS
 from gpusim.results.report.sweeps.answers import describe_best_designs, matters, roles_line
 from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.front import build_panels
 from gpusim.results.report.sweeps.points import SweepData, mean_of, merged_repeats, ratio_of
-from gpusim.results.report.sweeps.series import FigureChoice, build_series
+from gpusim.results.report.sweeps.reader_names import reader_name
+from gpusim.results.report.sweeps.series import FigureChoice, FigureLayout, build_series
 from gpusim.results.store.reading import StoreReader
 from gpusim.results.store.sweep_points import swept
 from gpusim.results.store.sweeps import SweepTable
@@ -98,7 +101,8 @@ def test_effects_are_those_of_points_that_differ_in_one_axis(points: SweepData) 
     assert found[SIB].share > found[SHARE].share > 0  # type: ignore[operator]
     said = "\n".join(describe_best_designs(points))
     assert "none at layerB" in said and f"{SIB} 512 was run only at {SHARE} 0.5: compare it there" in said
-    assert [row[-1] for row in matters(points).rows] == ["matters", "matters"]
+    assert f"{SIB} with config: what one does depends on the other" in said
+    assert [row[-1] for row in matters(points).rows] == ["matters", "matters", "one depends on the other", ""]
 
 
 def test_what_has_no_effect_is_said(points: SweepData) -> None:
@@ -122,8 +126,8 @@ def test_of_a_whole_grid_the_shares_are_an_analysis_of_variance(points: SweepDat
 def test_lines_compare_like_with_like(points: SweepData) -> None:
     """The larger SIB is not slower: that it was run at the slower share alone shows in the range, not in the mean."""
     series = build_series(points, FigureChoice(x=SIB))
-    lines = {line.name: line.marks for line in series.lines}
-    assert list(lines) == ["layerA", "layerB", "geometric mean"] and series.panels == [""]
+    lines = {line.panel: line.marks for line in series.lines}
+    assert list(lines) == ["layerA", "layerB", "geometric mean"] == series.panels
     assert [mark.middle[0] for mark in lines["layerA"]] == pytest.approx([2200, 1100, 1100])  # type: ignore[index]
     assert [(mark.low, mark.high) for mark in lines["layerA"]] == [(2000, 2200), (1000, 1100), (1100, 1100)]
     assert lines["geometric mean"][2].middle[0] == pytest.approx(math.sqrt(1100 * 550))  # type: ignore[index]
@@ -132,7 +136,7 @@ def test_lines_compare_like_with_like(points: SweepData) -> None:
 
 def test_a_speed_up_is_over_the_point_that_is_like_it_in_all_else(points: SweepData) -> None:
     series = build_series(points, FigureChoice(x=SIB, by=SHARE, baseline={SIB: 16}))
-    assert series.y == f"speed-up over {SIB} 16" and series.panels == ["layerA", "layerB", "geometric mean"]
+    assert series.y == "Speed-up over SIB = 16 KiB" and series.panels == ["layerA", "layerB", "geometric mean"]
     found = {(line.panel, line.name): [mark.middle[0] for mark in line.marks] for line in series.lines}  # type: ignore[index]
     assert found["layerA", "0.25"] == pytest.approx([1.0, 2.0]) and found["layerA", "0.5"] == pytest.approx([1, 2, 2])
     assert found["layerB", "0.5"] == pytest.approx([1, 1, 1])
@@ -169,7 +173,7 @@ def test_noise_makes_no_difference(tmp_path: Path) -> None:
         in describe_best_designs(found)
     )
     series = build_series(found, FigureChoice(x=SIB, baseline={SIB: 1}))
-    (mean,) = (line for line in series.lines if line.name == "geometric mean")
+    (mean,) = (line for line in series.lines if line.panel == "geometric mean")
     ratio = 5.0 / 5.1
     width = ratio * (0.2 / 5 + 0.2 / 5.1)
     assert mean.marks[1].middle == (pytest.approx(ratio), pytest.approx(width * math.sqrt(2) / 2))
@@ -194,8 +198,8 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
     assert invoke(["report", "sweep:1", "--figure", "rate.pdf", *chosen]) == 0
     assert Path("rate.pdf").read_bytes().startswith(b"%PDF") and not Path("report.html").exists()
     rows = list(csv.DictReader(io.StringIO(Path("rate.csv").read_text())))
-    assert {row["config"] for row in rows} == {"layerA", "layerB", "geometric mean"} and len(rows) == 9
-    assert {row["l2.hit_rate"] for row in rows} == {"0.5"}
+    assert {row["Configuration"] for row in rows} == {"layerA", "layerB", "mean"} and len(rows) == 9
+    assert {row["L2 hit rate"] for row in rows} == {"0.5"}
     for wrong, said in (
         (["--x", "engine.sib"], "did you mean 'engine.sib_kib'?"),
         (["--metric", "l2.hitrate"], "did you mean 'l2.hit_rate'?"),
@@ -214,30 +218,136 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize(
     "choice",
     [FigureChoice(), FigureChoice(x=SIB, y=SHARE), FigureChoice(kind="front"), FigureChoice(x="config", by=SHARE,
-     at={SIB: 64}), FigureChoice([SIB, CYCLES]), FigureChoice(x=SHARE, kind="bars", baseline={SHARE: 0.5})],
+     at={SIB: 64}), FigureChoice([SIB, CYCLES]), FigureChoice(x=SHARE, kind="bars", baseline={SHARE: 0.5}),
+     FigureChoice(x=SIB, y=SHARE, kind="contour"), FigureChoice(kind="slice"), FigureChoice(kind="parallel"),
+     FigureChoice(kind="importance")],
 )  # fmt: skip
-@pytest.mark.parametrize("style", ["screen", "paper", "wide"])
+@pytest.mark.parametrize("style", ["screen", "ieee"])
 def test_every_kind_is_drawn_in_every_style(points: SweepData, choice: FigureChoice, style: Any) -> None:
     pytest.importorskip("matplotlib")
     from gpusim.results.report.page.figures import draw_figure
 
     picture = draw_figure(points, choice, style)
-    assert choice != FigureChoice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
+    assert choice != FigureChoice() or picture.note.startswith(f"Not shown: {SHARE}; marks are geometric means")
     assert picture.file(".svg").startswith(b"<?xml") and picture.rows
-    assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
+    assert picture.size[0] == {"screen": 7.2, "ieee": 3.5}[style]
 
 
 def test_from_python_a_figure_is_one_call(table: SweepTable) -> None:
     pytest.importorskip("matplotlib")
     picture = table.figure("l2.hit_rate", x=SIB, style="paper")
     picture.save("rate.svg")
-    assert Path("rate.svg").exists() and Path("rate.csv").read_text().startswith(
-        "panel,config,engine.sib (KiB),l2.hit_rate"
-    )
+    assert Path("rate.svg").exists() and Path("rate.csv").read_text().startswith("panel,line,SIB (KiB),L2 hit rate")
     assert "<svg" in picture._repr_svg_()
     frame = pytest.importorskip("pandas") and table.frame()
     assert list(frame.index.names) == ["config", SIB, SHARE]
     assert frame.loc[("layerA", 64, 0.25), CYCLES] == 1000
+
+
+def texts_of(picture: Any) -> list[str]:
+    from xml.etree import ElementTree
+
+    return ["".join(one.itertext()) for one in ElementTree.fromstring(picture.file(".svg")).iter() if "text" in one.tag]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("l2.hit_rate", "L2 hit rate"), (CYCLES, "Cycles"), (TIME, "Kernel time (µs)"), (SIB, "SIB (KiB)"),
+        ("engine.sib_kib + engine.prefetch_buffer_kib", "SIB + prefetch buffer (KiB)"),
+        ("gpu.l2.size_kib", "L2 size (KiB)"),
+        ("gpu.clock_ghz", "Clock (GHz)"), ("workload.n", "N"), ("arguments.rows.value", "Rows"), ("gpu", "GPU"),
+        ("dram.row_hit_rate", "DRAM row hit rate"), ("engine.requests", "Engine requests"),
+        ("local_size", "Local size"),
+    ],
+)  # fmt: skip
+def test_names_are_those_that_a_reader_knows(path: str, name: str) -> None:
+    assert reader_name(path) == name
+
+
+def test_every_metric_has_a_name_without_a_path() -> None:
+    names = {one.path: reader_name(one.path) for one in METRICS}
+    assert [path for path, name in names.items() if "_" in name or "." in name or not name[:1].isupper()] == []
+
+
+def test_labels_order_ranges_panels_and_legend_are_chosen(points: SweepData) -> None:
+    pytest.importorskip("matplotlib")
+    from gpusim.results.report.page.figures import draw_figure
+
+    layout = FigureLayout(
+        title="Of my paper", labels={"layerB": "Conv 2", SIB: "Index buffer (KiB)", "geometric mean": "Mean"},
+        order={"config": ["layerB"]}, y_range=(0, 3000), legend="none", palette="grey",
+    )  # fmt: skip
+    choice = FigureChoice(x=SIB, panels=[SHARE], layout=layout)
+    series = build_series(points, choice)
+    assert series.panels[:2] == ["Engine L2 share = 0.25, Conv 2", "Engine L2 share = 0.25, layerA"]
+    texts = texts_of(draw_figure(points, choice, "ieee"))
+    assert {"Of my paper", "Index buffer (KiB)", "Cycles", "3,000"} <= set(texts)
+    for wrong, text in (
+        (FigureLayout(labels={"layrB": "x"}), "did you mean 'layerB'?"),
+        (FigureLayout(order={"config": ["layerC"]}), "no point has layerC; there are layerA, layerB"),
+        (FigureLayout(order={"cofig": []}), "did you mean 'config'?"),
+    ):
+        with pytest.raises(UserError, match=re.escape(text)):
+            build_series(points, FigureChoice(layout=wrong))
+
+
+def test_workloads_have_axes_of_their_own_unless_they_are_alike(points: SweepData) -> None:
+    pytest.importorskip("matplotlib")
+    from gpusim.results.report.page.sweep_charts import is_scale_shared
+
+    assert not is_scale_shared(build_series(points, FigureChoice(x=SIB)))
+    assert is_scale_shared(build_series(points, FigureChoice(x=SIB, layout=FigureLayout(share_y=True))))
+    assert is_scale_shared(build_series(points, FigureChoice(x=SIB, baseline={SHARE: 0.5})))
+
+
+def test_options_of_a_figure_come_from_a_file_and_the_command_goes_first(
+    store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    Path("figure.yaml").write_text(
+        f"x: {SIB}\nby: config\nmetric: [{CYCLES}]\nstyle: ieee\ntitle: From the file\ny_range: [0, 2500]\n"
+        f"label: {{layerA: Conv 1}}\norder: {{config: [layerB]}}\n"
+    )
+    given = ["report", "sweep:1", "--figure", "a.svg", "--figure-options", "figure.yaml"]
+    assert invoke(given) == 0
+    assert "From the file" in Path("a.svg").read_text() and "Conv 1" in Path("a.svg").read_text()
+    assert invoke([*given, "--title", "Over it", "--label", "layerA=A", "--y-range", "0:9000"]) == 0
+    assert "Over it" in Path("a.svg").read_text() and "8,000" in Path("a.svg").read_text()
+    Path("figure.yaml").write_text("ttle: x\n")
+    assert invoke(given) == 2
+    assert "figure.yaml: unknown option 'ttle'; did you mean 'title'?" in capfd.readouterr().err
+    Path("figure.yaml").write_text("style: ieeee\n")
+    assert invoke(given) == 2
+    assert 'figure.yaml: style: "ieeee" is not allowed' in capfd.readouterr().err
+    for wrong, text in (
+        (["--y-range", "3:1"], "the first number must be less than the second"),
+        (["--label", "a"], "expected NAME=VALUE"),
+    ):
+        assert invoke([*given[:4], *wrong]) == 2
+        assert text in capfd.readouterr().err
+    assert invoke(["report", "sweep:1", "--title", "x", "--palette", "tol"]) == 2
+    assert "--title, --palette: say with --figure FILE" in capfd.readouterr().err
+
+
+def test_figures_of_all_axes_show_shares_slices_and_lines(points: SweepData) -> None:
+    pytest.importorskip("matplotlib")
+    from gpusim.results.report.page.figures import draw_figure
+
+    importance = draw_figure(points, FigureChoice(kind="importance"))
+    effects = compute_effects(points, CYCLES)
+    assert [row[2] for row in importance.rows if row[1] == "axis"] == sorted(
+        (one.share for one in effects.axes), reverse=True
+    )  # type: ignore[type-var]
+    assert any(row[:2] == ("SIB × Configuration", "pair") for row in importance.rows)
+    slices = draw_figure(points, FigureChoice(kind="slice"))
+    assert len(slices.rows) == 2 * len(points.places) and min(row[3] for row in slices.rows) == 1.0
+    lines = draw_figure(points, FigureChoice(kind="parallel"))
+    assert len(lines.rows) == len(points.places) and max(row[-1] for row in lines.rows) == pytest.approx(2.2)
+    with pytest.raises(UserError, match="is of all axes"):
+        draw_figure(points, FigureChoice(kind="slice", x=SIB))
+    with pytest.raises(UserError, match="needs axes of numbers"):
+        build_series(points, FigureChoice(x="config", y=SIB, kind="contour"))
 
 
 def test_a_layer_that_takes_longer_explains_nothing(points: SweepData) -> None:

@@ -12,6 +12,6 @@ pytestmark = pytest.mark.compiled_tier  # host code
 def test_the_commands_are_options_of_report(tmp_path: object, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["report", "--help"]) == 0
     options = capfd.readouterr().out
-    assert len({one.name for one in FIGURES}) == 10
+    assert len({one.name for one in FIGURES}) == 14
     for one in FIGURES:
         assert all(word in options for word in one.command.split() if word.startswith("--"))

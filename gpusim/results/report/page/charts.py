@@ -9,6 +9,13 @@ from gpusim.base.html import clean
 
 # Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F8F8F", "#B8A800", "#7A5195", "#4E8D5E")
+# for colour-blind readers; tol: Paul Tol's bright scheme (SRON/EPS/TN/09-002); empty: shades in the order of values
+PALETTES: Mapping[str, Sequence[str]] = {
+    "okabe-ito": COLOURS,
+    "tol": ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB"),
+    "grey": ("#000000", "#8A8A8A", "#4D4D4D", "#B5B5B5", "#2E2E2E", "#9E9E9E", "#6B6B6B", "#C8C8C8"),
+    "ordered": (),
+}
 MARKS = "os^DvPX*<>"
 _LONGEST = 40  # characters of a label
 _BAR_INCHES = 0.26

@@ -14,6 +14,7 @@ from gpusim.results import metrics
 from gpusim.results.report.page.figures import draw_figure
 from gpusim.results.report.result import Result
 from gpusim.results.report.sweeps.answers import describe_best_designs, find_best_design, matters, roles_line
+from gpusim.results.report.sweeps.decisions import KERNEL, differing
 from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.front import memory
 from gpusim.results.report.sweeps.points import (
@@ -54,11 +55,15 @@ def build_sweep_data(results: Mapping[str, Result]) -> SweepData:
         partitions.add(partition)
         axes[path] = ordered(column)
     places = [
-        SweepPoint(number, {path: _plain(flat[name].get(path)) for path in axes}, _measured(result), name)
+        SweepPoint(
+            number, {path: _plain(flat[name].get(path)) for path in axes}, _measured(result), name,
+            {KERNEL: str(kernel)} if (kernel := result.last.get("kernel.name")) else {},
+        )
         for number, (name, result) in enumerate(results.items())
-    ]
-    title = f"{len(results)} results"
-    return SweepData(title, title, axes, roles_of(axes, {}), places, planned=len(places), method="results")
+    ]  # fmt: skip
+    title, roles = f"{len(results)} results", roles_of(axes, {})
+    decisions = differing([(one.values, one.decided) for one in places], roles)
+    return SweepData(title, title, axes, roles, places, planned=len(places), method="results", decisions=decisions)
 
 
 def _plain(value: Any) -> Any:
@@ -141,11 +146,13 @@ def points_table(swept: SweepData) -> Element:
         values = [
             (format_axis_value(value), value if is_number(value) else None) for value in map(point.values.get, axes)
         ]
+        decided = [point.decided.get(name, "–") for name in swept.decisions]
         measured = [
             (format_estimate(found), found[0]) if (found := point.measured.get(text)) else "–" for text in shown
         ]
-        rows.append((point.run, *values, *measured))
+        rows.append((point.run, *values, *decided, *measured))
     more = f"; {len(left)} further values differ: {', '.join(left)}" if left else ""
-    caption = f"Points: what differs, then what was measured{more}"
-    made = table(caption, ("run", *axes, *map(format_axis_name, shown)), rows)
+    caption = f"Points: what differs, what they decided, and what was measured{more}"
+    heads = ("run", *axes, *(name.replace("_", " ") for name in swept.decisions), *map(format_axis_name, shown))
+    made = table(caption, heads, rows)
     return tag("details", tag("summary", f"The {len(rows)} points"), made, open="" if len(rows) <= 8 else None)

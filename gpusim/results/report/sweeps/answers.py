@@ -2,10 +2,13 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from gpusim.base.axis_roles import MEANINGS
-from gpusim.base.formats import GROUPED_DIGITS_6, SHARE_0, SHARE_1
+from gpusim.base.formats import GROUPED_DIGITS_6, SHARE_0
 from gpusim.base.intervals import differ
 from gpusim.base.table import Table
 from gpusim.results.report.sweeps.effects import HARDLY, Effect, Effects, compute_effects, describe_unaffected_workloads
@@ -17,11 +20,12 @@ from gpusim.results.report.sweeps.points import (
     format_axis_name,
     format_axis_value,
     format_estimate,
+    mean_name,
     merged_repeats,
     names,
     unit_of,
 )
-from gpusim.results.report.sweeps.views import MATTERS
+from gpusim.results.report.sweeps.views import MATTERS, change_text
 
 MOST_NAMED = 4  # designs, or workloads, that a sentence names
 MOST_PAIRS = 3  # of axes whose joint effect is said
@@ -33,9 +37,29 @@ def describe_best_designs(swept: SweepData, metric: str = "") -> list[str]:
     metric = metric or swept.metric
     if not metric or not swept.places:
         return ["no point has a value yet"]
-    found = list(_best_of_each(swept, metric))
-    found += effect_lines(swept, compute_effects(swept, metric))
+    effects = compute_effects(swept, metric)
+    found = [*_describe_confounds(swept, effects), *_best_of_each(swept, metric)]
+    found += effect_lines(swept, effects)
     return found + _limits(swept, metric)
+
+
+def _describe_confounds(swept: SweepData, effects: Effects) -> Iterator[str]:
+    """Say which axes change a decision, and how to run the same sweep with that decision fixed."""
+    for confound in effects.confounds:
+        what = confound.decision.replace("_", " ")
+        taken = "; ".join(f"{text or '–'} at {_listed(values)}" for text, values in confound.taken.items())
+        where = f", with {names(confound.where)}" if confound.where else ""
+        count = f" ({confound.groups} of {confound.of} comparisons)" if confound.of > 1 else ""
+        yield f"{confound.axis} changes the {what}, too: {taken}{where}{count}; designs differ in both"
+    if effects.confounds and swept.choices:
+        counts = Counter(kernel for one in effects.confounds for kernel, values in one.taken.items() for _ in values)
+        usual = max(swept.choices, key=lambda kernel: counts[kernel])
+        path = swept.choices[usual].partition("=")[0]
+        yield f"{path} leaves the kernel to each point; the same sweep with one kernel: --set {swept.choices[usual]}"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(format_axis_value, values))
 
 
 def _best_of_each(swept: SweepData, metric: str) -> Iterator[str]:
@@ -49,7 +73,7 @@ def _best_of_each(swept: SweepData, metric: str) -> Iterator[str]:
 def _best(swept: SweepData, metric: str) -> list[str]:
     designs, workloads = swept.designs(metric), swept.groups(swept.with_role("workload"))
     whole = [design for design in designs if design.mean is not None]
-    mean = f", geometric mean over {_workloads(swept)}" if len(workloads) > 1 else ""
+    mean = f", {mean_name(metric)} over {_workloads(swept)}" if len(workloads) > 1 else ""
     if not swept.with_role("design"):
         return _by_workload(swept, metric)
     if not whole:
@@ -120,13 +144,35 @@ def _workloads(swept: SweepData) -> str:
 def effect_lines(swept: SweepData, effects: Effects) -> list[str]:
     """Say of each axis whether it matters, and of pairs that matter together."""
     lines = [f"{one.axis}: {_effect(swept, one, effects)}" for one in effects.axes]
+    for name, share in effects.decided.items():
+        lines.append(f"{name.replace('_', ' ')}, all axes equal: {SHARE_0(share)} of the variation")
+    if effects.decided and effects.undivided > HARDLY:
+        lines.append(
+            f"{SHARE_0(effects.undivided)} of the variation is of axes or of decisions that go with them: these points "
+            "cannot separate the two"
+        )
     for (a, b), share in itertools.islice(effects.together.items(), MOST_PAIRS):
         lines.append(f"{a} with {b}: what one does depends on the other, {SHARE_0(share)} of the variation")
-    if effects.fit is not None and not effects.exact:
+    return lines + _describe_fit(effects)
+
+
+def _describe_fit(effects: Effects) -> list[str]:
+    """Say how much of the variation the axes and their pairs explain, and what they leave."""
+    if effects.fit is None:
+        if not effects.steps:
+            return []
+        return [
+            f"no shares of the variation: {effects.points} points are too few for a model of {effects.steps} parameters"
+        ]
+    lines = []
+    if not effects.exact:
+        what = f"{len(effects.axes)} axes" + (f" and the {', '.join(effects.decided)}" if effects.decided else "")
         lines.append(
-            f"shares are by a fitted model of {len(effects.axes)} axes that explains {SHARE_0(effects.fit)} of the"
-            " variation"
+            f"shares are by a fitted model of {what.replace('_', ' ')} that explains {SHARE_0(effects.fit)} of the "
+            "variation"
         )
+    if effects.rest is not None and (effects.rest > HARDLY or effects.together):
+        lines.append(f"not explained by single axes and the pairs of them: {SHARE_0(effects.rest)} of the variation")
     return lines
 
 
@@ -139,13 +185,24 @@ def _effect(swept: SweepData, effect: Effect, effects: Effects) -> str:
         pairs = f"{effect.pairs} comparison{'s' * (effect.pairs != 1)}"
         return f"no effect here on {effects.metric}: {equal}, all else equal ({pairs})"
     verb = "hardly any effect: changes" if effect.most < HARDLY else "changes"
+    change = partial(change_text, absolute=effects.is_absolute)
     most = (
-        "from 0"
-        if math.isinf(effect.most)
-        else f"by up to {SHARE_1(effect.most)}, on average {SHARE_1(effect.typical)}"
+        "from 0" if math.isinf(effect.most) else f"by up to {change(effect.most)}, on average {change(effect.typical)}"
     )
     none = describe_unaffected_workloads(swept, effect)
-    return f"{verb} {effects.metric} {most}" + (f"; {share}" if share else "") + (f"; none at {none}" if none else "")
+    text = f"{verb} {effects.metric} {most}{_separated(effect, effects)}"
+    return text + (f"; {share}" if share else "") + (f"; none at {none}" if none else "")
+
+
+def _separated(effect: Effect, effects: Effects) -> str:
+    """Say how much of an axis's effect is left where it does not change a decision."""
+    if not effect.changed:
+        return ""
+    what = " and ".join(name.replace("_", " ") for name in effect.changed)
+    if effect.most_alone is None:
+        return f" together with the {what}; its own effect is unknown, no two points have the same {what}"
+    alone = change_text(effect.most_alone, effects.is_absolute)
+    return f" together with the {what}, and by up to {alone} with the same {what} ({effect.pairs_alone} comparisons)"
 
 
 def _within(swept: SweepData) -> str:
@@ -156,7 +213,20 @@ def matters(swept: SweepData, metric: str = "") -> Table:
     """Return a table with a row for each axis of design: how much it changes a metric, and what it explains."""
     swept = merged_repeats(swept)
     effects = compute_effects(swept, metric or swept.metric)
-    rows = [{"effect": one, "values": ", ".join(map(format_axis_value, swept.axes[one.axis]))} for one in effects.axes]
+    rows: list[dict[str, Any]] = [
+        {"effect": one, "axis": one.axis, "values": _listed(swept.axes[one.axis]), "share": one.share}
+        for one in effects.axes
+    ]
+    for name, share in effects.decided.items():
+        values = ", ".join(dict.fromkeys(point.decided.get(name, "–") for point in swept.places))
+        rows.append({"axis": name.replace("_", " "), "values": values, "share": share, "verdict": "decided by points"})
+    for pair, share in effects.together.items():
+        rows.append({"axis": " with ".join(pair), "share": share, "verdict": "one depends on the other"})
+    if effects.undivided > HARDLY and effects.decided:
+        rows.append({"axis": "not separated", "share": effects.undivided, "verdict": "of axes or decisions"})
+    if effects.rest is not None and rows:
+        rows.append({"axis": "not explained", "share": effects.rest, "verdict": ""})
+    rows = [{"absolute": effects.is_absolute, **row} for row in rows]
     exact = "of the whole grid" if effects.exact else "by a fitted model"
     title = f"What matters for {format_axis_name(effects.metric)}: changes with all else equal, shares {exact}"
     return MATTERS.table(rows, title)

@@ -9,14 +9,15 @@ from gpusim.base.intervals import Estimate, Standing, standings
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
 from gpusim.results.report.sweeps.points import (
-    MEAN,
     Design,
     SweepData,
     SweepPoint,
-    format_axis_value,
+    is_rate,
+    mean_name,
     mean_of,
     replace_measurements,
 )
+from gpusim.results.report.sweeps.reader_names import reader_value
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def ranked(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
 
 def _value(swept: SweepData, design: Design, text: str, workloads: int) -> Estimate | None:
     measured = [one.measured[text] for one in design.places if text in one.measured]
-    return mean_of(measured) if len(measured) == workloads else None
+    return mean_of(measured, is_rate(text)) if len(measured) == workloads else None
 
 
 def binding(swept: SweepData, design: Mapping[str, Any]) -> list[str]:
@@ -107,12 +108,12 @@ def build_panels(swept: SweepData, cost: str, metric: str) -> dict[str, list[Fro
     panels = {}
     for key in swept.groups(apart):
         one = swept.at(dict(zip(apart, key, strict=True)))
-        panels[", ".join(map(format_axis_value, key))] = _points(one, cost, metric)
+        panels[", ".join(map(reader_value, apart, key))] = _points(one, cost, metric)
     if len(swept.groups(swept.with_role("workload"))) > 1:
         environment = swept.with_role("environment")
         for key in swept.groups(environment):
             over = swept.at(dict(zip(environment, key, strict=True)))
-            panels[", ".join([*map(format_axis_value, key), MEAN])] = _points(over, cost, metric)
+            panels[", ".join([*map(reader_value, environment, key), mean_name(metric)])] = _points(over, cost, metric)
     return {name: points for name, points in panels.items() if points}
 
 

@@ -16,6 +16,8 @@ from gpusim.results import metrics
 
 VARIANT = "variant"  # the axis of a run's variants, dense and sparse, where there are several
 MEAN = "geometric mean"  # the name of what is averaged over workloads, beside them
+MEAN_OF_RATES = "mean"  # the same of rates: a hit rate of 0 is a value, and ratios of rates mean nothing
+MEANS = (MEAN, MEAN_OF_RATES)
 _TIMES = ("cycles", "us", "ns", "s")  # units of what has a speed-up
 _UNITS = {"kib": "KiB", "mib": "MiB", "bytes": "bytes", "ghz": "GHz", "cycles": "cycles", "us": "us", "gbps": "Gb/s"}
 Key = tuple[Any, ...]
@@ -33,6 +35,8 @@ class SweepPoint:
     """Measured values by metric or expression."""
     run: str = ""
     """Name of its run."""
+    decided: Mapping[str, str] = field(default_factory=dict)
+    """What it decided for itself, by name (`gpusim.results.report.sweeps.decisions`)."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,10 @@ class SweepData:
     """Total wall time of the runs in seconds."""
     method: str = "grid"
     """Search method."""
+    decisions: Sequence[str] = ()
+    """Names of the decisions that the points differ in."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Assignment that states a decision, such as 'kernels.dense=sgemm', by what was decided."""
 
     def with_role(self, *wanted: Role) -> list[str]:
         """Return the axes of these roles that have several values."""
@@ -120,7 +128,7 @@ class SweepData:
         for key, held in self.groups(by_design).items():
             of = {tuple(p.values[w] for w in by_workload): p for p in held if metric in p.measured}
             values = {workload: one.measured[metric] for workload, one in of.items()}
-            whole = mean_of(list(values.values())) if set(values) == wanted else None
+            whole = mean_of(list(values.values()), is_rate(metric)) if set(values) == wanted else None
             made.append(Design(dict(zip(by_design, key, strict=True)), values, whole, list(of.values())))
         return made
 
@@ -160,7 +168,7 @@ def merged_repeats(swept: SweepData) -> SweepData:
         texts = [text for text in held[0].measured if all(text in one.measured for one in held)]
         measured = {text: _mean_of_repeats([one.measured[text] for one in held]) for text in texts}
         values = {path: held[0].values[path] for path in others}
-        merged.append(SweepPoint(held[0].number, values, measured, held[0].run))
+        merged.append(replace(held[0], values=values, measured=measured))
     kept = {path: values for path, values in swept.axes.items() if path in others}
     return replace(swept, places=merged, axes=kept, roles={path: swept.roles[path] for path in kept})
 
@@ -170,15 +178,20 @@ def _mean_of_repeats(estimates: Sequence[Estimate]) -> Estimate:
     return mean, max(width, math.fsum(own for _, own in estimates) / len(estimates))
 
 
-def mean_of(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the geometric mean, of values that are not all positive the arithmetic one, with its half-width.
+def mean_of(estimates: Sequence[Estimate], of_rates: bool = False) -> Estimate:
+    """Return the geometric mean, of rates and values that are not all positive the arithmetic one, with its half-width.
 
-    Errors of the values are taken as independent of one another: their squares add.
+    Args:
+        estimates: values with half-widths. Their errors are taken as independent of one another: their squares add.
+        of_rates: the values are rates.
+
+    Returns:
+        The mean with its half-width.
     """
     count = len(estimates)
     if count == 1:
         return estimates[0]
-    if all(value > 0 for value, _ in estimates):
+    if not of_rates and all(value > 0 for value, _ in estimates):
         logarithms = math.fsum(math.log(value) for value, _ in estimates)
         first = estimates[0][0]
         mean = first if all(value == first for value, _ in estimates) else math.exp(logarithms / count)
@@ -192,6 +205,17 @@ def ratio_of(over: Estimate, under: Estimate) -> Estimate | None:
         return None
     ratio = over[0] / under[0]
     return ratio, abs(ratio) * under[1] / abs(under[0]) + over[1] / abs(under[0])
+
+
+def is_rate(text: str) -> bool:
+    """Tell whether a metric, or each one of a sum, is a share or a rate (a unit over another one)."""
+    found = [metrics.describe(word) for word in text.split() if "." in word]
+    return bool(found) and all(one is not None and (one.unit == "fraction" or "/" in one.unit) for one in found)
+
+
+def mean_name(text: str) -> str:
+    """Return the name of a metric's mean over workloads."""
+    return MEAN_OF_RATES if is_rate(text) else MEAN
 
 
 def is_time(text: str) -> bool:
