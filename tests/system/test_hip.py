@@ -12,6 +12,8 @@ import time
 from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
+from gpusim.jobs.hip import session
 from gpusim.jobs.hip.building import COMPILERS
+from gpusim.jobs.hip.launching import Launcher
 from gpusim.jobs.hip.recording import HostWrite, record
 from gpusim.jobs.hip.supervisor import HostProgram
 from gpusim.jobs.vendor import library_product
@@ -232,6 +236,30 @@ def test_a_kernel_that_waits_for_the_program_is_ended_at_a_limit(limit: tuple[st
     done = run([*limit, "--quiet"], PROGRAMS / "edges", "waiting")
     assert done.returncode == 1 and done.stdout == "hipErrorLaunchTimeOut\n"
     assert done.stderr.count("'wait_for' was ended after") == 1 and "waits for ever" in done.stderr
+
+
+def test_what_a_launch_waits_for_before_its_first_instruction_is_none_of_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed_s, run_launch = [0.0], Launcher.run
+
+    def compile_first(launcher: Launcher, launch: Any, observer: Any, serve: Any) -> Any:
+        passed_s[0] += 100  # as the compilation of the core takes
+        assert observer(None), "the launch would be ended before its first instruction"
+        return run_launch(launcher, launch, observer, serve)
+
+    monkeypatch.setattr(Launcher, "run", compile_first)
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed_s[0]))
+    assert case("basic", "--max-seconds", "50") == "sum 249750.0\n" and passed_s[0] >= 100
+
+
+def test_a_launch_that_a_fault_ended_is_a_launch_and_no_success() -> None:
+    limit = ["--timing", "off", "--max-instructions", "1000"]
+    done = run(limit, PROGRAMS / "runtime", "endless")
+    assert done.returncode == 1 and done.stdout == "hipErrorLaunchFailure\n", "the program itself ends with 0"
+    assert "endless loop" in done.stderr and "\ngpusim: gpusim hip --max-instructions N sets the limit\n" in done.stderr
+    assert "a kernel's fault: the results are partial" in done.stderr and "no kernel was launched" not in done.stderr
+    assert re.search(r"^1 \(1 with a fault\)\t.*\tspin$", done.stderr, re.MULTILINE)
 
 
 def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
