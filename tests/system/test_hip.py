@@ -656,6 +656,25 @@ def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
     assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr
 
 
+ATTRIBUTES = """
+import ctypes
+hip = ctypes.CDLL("libamdhip64.so.6")
+value = ctypes.c_int(7)
+for number in (10014, 10005, 10005, 77777):
+    print(hip.hipDeviceGetAttribute(ctypes.byref(value), number, 0), value.value)
+"""
+
+
+def test_an_attribute_that_has_no_value_is_refused_by_its_name_once() -> None:
+    done = run(["--timing", "off"], sys.executable, "-c", ATTRIBUTES)
+    assert done.stdout == "0 1\n1 1\n1 1\n1 1\n", done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if "attribute" in line]
+    assert said == [
+        f"gpusim: attribute {name} of hipDeviceGetAttribute is not supported"
+        for name in ("hipDeviceAttributeHdpMemFlushCntl", "number 77777")
+    ]
+
+
 BY_NAME = """
 import ctypes
 hip = ctypes.CDLL("libamdhip64.so.6")

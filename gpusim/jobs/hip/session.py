@@ -165,7 +165,10 @@ class Session:
         pairs = b"".join(struct.pack("<ii", *pair) for pair in known)
         properties = b"".join(_text(layout) for layout in device.properties(self._gpu))
         properties += _text(self._gpu.architecture.encode())
-        return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+        refused = device.refused_attributes()
+        names = b"".join(struct.pack("<i", number) + _text(name.encode()) for number, name in refused)
+        facts = struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+        return facts + struct.pack("<I", len(refused)) + names
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
         held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES
