@@ -656,6 +656,52 @@ def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
     assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr
 
 
+USER_EVENTS = """
+import ctypes, threading
+cl = ctypes.CDLL("libOpenCL.so.1")
+for name in ("clCreateContextFromType", "clCreateUserEvent", "clCreateCommandQueue"):
+    getattr(cl, name).restype = ctypes.c_void_p
+device, error, status = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+assert cl.clGetDeviceIDs(None, ctypes.c_uint64(4), 1, ctypes.byref(device), None) == 0
+context = ctypes.c_void_p(cl.clCreateContextFromType(None, ctypes.c_uint64(4), None, None, ctypes.byref(error)))
+queue = ctypes.c_void_p(cl.clCreateCommandQueue(context, device, ctypes.c_uint64(0), ctypes.byref(error)))
+assert cl.clCreateUserEvent(None, ctypes.byref(error)) is None and error.value == -34
+
+def made():
+    event = ctypes.c_void_p(cl.clCreateUserEvent(context, ctypes.byref(error)))
+    return event, (ctypes.c_void_p * 1)(event)
+
+def info(event, name, kind=ctypes.c_int):
+    found = kind(9)
+    assert cl.clGetEventInfo(event, name, ctypes.c_size_t(ctypes.sizeof(found)), ctypes.byref(found), None) == 0
+    return found.value
+
+event, listed = made()
+assert (info(event, 0x11D3), info(event, 0x11D1)) == (2, 0x1204) and info(event, 0x11D4, ctypes.c_void_p) == context.value
+called = []
+callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda _, status, __: called.append(status))
+assert cl.clSetEventCallback(event, 0, callback, None) == 0 and called == []
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == -59  # CL_INVALID_OPERATION, and a line says why
+waiter = threading.Thread(target=lambda: called.append(("waited", cl.clWaitForEvents(1, listed))))
+waiter.start()
+assert cl.clSetUserEventStatus(event, 1) == -30 and cl.clSetUserEventStatus(event, 0) == 0
+waiter.join()
+assert sorted(called, key=str) == [("waited", 0), 0] and cl.clSetUserEventStatus(event, 0) == -59
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == 0 and info(event, 0x11D3) == 0
+assert cl.clReleaseEvent(event) == 0
+event, listed = made()
+assert cl.clSetUserEventStatus(event, -7) == 0 and cl.clWaitForEvents(1, listed) == -14
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == -14
+print("events are set")
+"""
+
+
+def test_user_events_are_set_by_the_program() -> None:
+    done = run(["--timing", "off"], sys.executable, "-c", USER_EVENTS)
+    assert done.returncode == 0 and done.stdout == "events are set\n", done.stdout + done.stderr
+    assert done.stderr.count("waits for a user event before its status is set is not supported") == 1
+
+
 ATTRIBUTES = """
 import ctypes
 hip = ctypes.CDLL("libamdhip64.so.6")
