@@ -677,9 +677,11 @@ def info(event, name, kind=ctypes.c_int):
     return found.value
 
 event, listed = made()
-assert (info(event, 0x11D3), info(event, 0x11D1)) == (2, 0x1204) and info(event, 0x11D4, ctypes.c_void_p) == context.value
+assert (info(event, 0x11D3), info(event, 0x11D1)) == (2, 0x1204)
+assert info(event, 0x11D4, ctypes.c_void_p) == context.value
 called = []
-callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda _, status, __: called.append(status))
+kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+callback = kind(lambda _, status, __: called.append(status))
 assert cl.clSetEventCallback(event, 0, callback, None) == 0 and called == []
 assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == -59  # CL_INVALID_OPERATION, and a line says why
 waiter = threading.Thread(target=lambda: called.append(("waited", cl.clWaitForEvents(1, listed))))
