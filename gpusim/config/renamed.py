@@ -25,11 +25,12 @@ class RenamedKey:
     """New value of each old one; None: values stay as they are."""
 
 
-# from the changelogs of 0.1.2 to 0.2.0; nothing has been renamed since 0.2.0
+# from the changelogs of 0.1.2 to 0.2.0; nothing has been renamed since 0.2.0. One dispatcher became one for
+# each shader engine: no value of the old interval means the same
 RENAMED = (
     RenamedKey("dram.part", "dram.standard", since="0.1.2", dropped="0.4"),
-    RenamedKey("cu.dispatch_interval_cycles", "dispatch.wavefront_cycles", since="0.1.4", dropped="0.4"),
-    RenamedKey("l2.hash_channels", "l2.channel_masks", since="0.1.4", dropped="0.4", values={False: None}),
+    RenamedKey("cu.dispatch_interval_cycles", "dispatch.wavefront_cycles", since="0.1.2", dropped="0.4", values={}),
+    RenamedKey("l2.hash_channels", "l2.channel_masks", since="0.1.3", dropped="0.4", values={False: None}),
     RenamedKey("l2.channel_hash_bits", "l2.channel_masks", since="0.2.0", dropped="0.4", values={0: None}),
     RenamedKey("dram.channel_hash_bits", "dram.channel_masks", since="0.2.0", dropped="0.4", values={0: None}),
     RenamedKey("dram.bank_hash", "dram.bank_masks", since="0.2.0", dropped="0.4", values={True: None}),
@@ -56,10 +57,8 @@ def rename_old_keys(tree: ConfigTree) -> None:
             if is_given and tree.origin(new)[0] == source:
                 problems.append(f"{where}: is {name} since {key.since}, which is given too: leave one of them out")
             elif key.values is not None and not (isinstance(value, bool | int) and value in key.values):
-                allowed = ", ".join(map(str, key.values)).lower()
-                problems.append(
-                    f"{where}: is {name} since {key.since}, which has no counterpart of {value!r} (of {allowed} alone)"
-                )
+                allowed = f", of {', '.join(map(str, key.values)).lower()} alone" if key.values else ""
+                problems.append(f"{where}: is {name} since {key.since}, which has no counterpart of {value!r}{allowed}")
             else:
                 tree.replace(new, value if key.values is None else key.values[value], source, tuple(inside.split(".")))
                 current_reporter().say_once(
