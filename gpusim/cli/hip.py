@@ -53,6 +53,16 @@ class HipOptions:
         float | None,
         typer.Option("--max-seconds", metavar="S", min=0, help="End a kernel after so much time; --timeout: all."),
     ] = None
+    max_instructions: Annotated[
+        int | None,
+        typer.Option(
+            "--max-instructions",
+            metavar="N",
+            min=1,
+            max=1 << 60,
+            help="Instructions of one wavefront before it counts as an endless loop. [default: 67,108,864]",
+        ),
+    ] = None
     record: Annotated[
         Path | None,
         typer.Option(
@@ -103,6 +113,7 @@ def hip(
     from gpusim.jobs.hip.job import HipJob
     from gpusim.jobs.hip.supervisor import HostProgram
     from gpusim.jobs.running.job import check_watched, launches
+    from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
     check_watched("--every", options.every or 0, settings.sampling is not None)
     how = settings.sampling
@@ -120,6 +131,7 @@ def hip(
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
         max_seconds=asked.max_seconds,
+        max_instructions=asked.max_instructions or MAX_WAVEFRONT_INSTRUCTIONS,
         record=asked.record,
         record_launches=asked.record_launches,
         gpus_that_run=gpus_that_run,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.plain_data import allowed_values, shown_value
 from gpusim.config.models import Steps, all_paths, keys, list_fields, list_table_names
+from gpusim.config.renamed import rename_old_keys
 from gpusim.config.tree import ConfigTree
 
 M = TypeVar("M", bound=BaseModel)
@@ -33,6 +34,7 @@ def checked(model: type[M], tree: ConfigTree) -> M:
     Raises:
         UserError: a line for each problem: source, path, value, what is allowed, and the nearest valid name.
     """
+    rename_old_keys(tree)
     try:
         text = json.dumps(tree.data, default=str)
     except (ValueError, RecursionError):

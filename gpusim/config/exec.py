@@ -24,7 +24,7 @@ from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 EXAMPLE_FOLDER = "examples"
 
 _SOURCES = ("npy", "fill", "random", "value", "local_bytes", "sampler", "null")
-_SCALAR_TYPES = Literal[
+ScalarType = Literal[
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
 
@@ -61,7 +61,9 @@ class ArgumentSpec(Spec):
     local_bytes: int | None = param(None, "dynamic LDS that the argument points to", "user", ge=0)
     sampler: SamplerSpec | None = param(None, "how images are sampled", "user")
     null: bool = param(False, "the null pointer", "user")
-    dtype: _SCALAR_TYPES | None = param(None, "type of the elements or of the value", "user")
+    dtype: ScalarType | None = param(
+        None, "type of the elements or of the value; null: what the code object says of the argument", "user"
+    )
     shape: tuple[int, ...] | None = param(None, "of an array that is filled or random", "user", min_length=1)
     seed: int = param(0, "of a random array", "arbitrary", ge=0, lt=2**63)
     low: FiniteFloat = param(0.0, "smallest random element", "")
@@ -82,16 +84,21 @@ class ArgumentSpec(Spec):
         """Whether the argument is an array in device memory."""
         return self.npy is not None or self.fill is not None or self.random is not None
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether the argument is made of numbers whose type is to be known: dtype, or the code object's metadata."""
+        return self.fill is not None or self.random is not None or self.value is not None
+
     @model_validator(mode="after")
     def _is_one_thing(self) -> "ArgumentSpec":
         given = [name for name in _SOURCES if getattr(self, name) is not None and getattr(self, name) is not False]
         if len(given) != 1:
             raise ValueError(f"an argument is one of {', '.join(_SOURCES)}; given: {', '.join(given) or 'none'}")
         made = self.fill is not None or self.random is not None
-        needed = {"dtype": made or self.value is not None, "shape": made}
-        for name, need in needed.items():
-            if need != (getattr(self, name) is not None):
-                raise ValueError(f"'{given[0]}' {'needs' if need else 'takes no'} {name}")
+        if made != (self.shape is not None):
+            raise ValueError(f"'{given[0]}' {'needs' if made else 'takes no'} shape")
+        if self.dtype is not None and not self.is_typed:
+            raise ValueError(f"'{given[0]}' takes no dtype")
         if self.shape is not None and min(self.shape) < 1:
             raise ValueError(f"shape {list(self.shape)} has no elements")
         if not self.is_array and (self.expected is not None or self.output is not None):
@@ -146,7 +153,7 @@ class ExecRunSpec(Spec):
 class ExecConfig(Spec):
     """Everything that one execution of a kernel depends on."""
 
-    gpu: GpuSpec = param(..., "the GPU", "user")
+    gpu: GpuSpec = param(..., "the GPU; a file without one: r9nano", "user")
     code_object: str = param(..., "AMDGPU code object (ELF, gfx803): a path from here or beside this file", "user")
     kernel: str | None = param(None, "kernel's name; null: the code object's only one", "user")
     global_size: tuple[int, ...] = param(..., "work-items in x, y, z", "user", min_length=1, max_length=3)

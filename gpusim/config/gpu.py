@@ -17,7 +17,9 @@ from gpusim.model.core.gpu_spec import GpuSpec
 S = TypeVar("S", bound=Spec)
 
 GPU_FOLDER = "gpus"
+DEFAULT_GPU = "r9nano"  # of a run or an execution whose file names none, and of commands without --gpu
 DRAM_FOLDER = "dram"
+_FOLDERS_OF_JOBS = ("", "examples")  # whose files name a GPU
 STANDARD = ("gpu", "dram", "standard")
 STANDARD_KEYS = ("standard", "pin_rate_gbps", "organization", "timing")
 
@@ -58,11 +60,15 @@ def load_over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool =
     laid = assignments(sets)
     if prefixed:
         laid = [a if a.path[0] in of.model_fields else replace(a, path=("gpu", *a.path)) for a in laid]
-    return checked(of, layered(replace(gpu, data={"gpu": gpu.data.get("gpu", gpu)}), laid, of))
+    of_job = files.find_config_folder(gpu) in _FOLDERS_OF_JOBS
+    own = gpu.data.get("gpu", DEFAULT_GPU if of_job else gpu)
+    return checked(of, layered(replace(gpu, data={"gpu": own}), laid, of))
 
 
 def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> ConfigTree:
     """Lay a configuration's values over the GPU and engine that it names, and further values over them.
+
+    The GPU of a file that names none, or leaves it empty, is DEFAULT_GPU.
 
     Args:
         document: the configuration.
@@ -78,7 +84,7 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
     path = document.path
     tree = ConfigTree(origins={(): (str(path), ())}, files=document.files)
     sections = {key: ({} if value is None and _is_section(of, key) else value) for key, value in document.data.items()}
-    gpu, gpu_source, beside = sections.pop("gpu", None), str(path), path
+    gpu, gpu_source, beside = sections.pop("gpu", DEFAULT_GPU) or DEFAULT_GPU, str(path), path
     engine, engine_source, engine_beside = sections.pop("engine", None), str(path), path
     for a in laid_over:
         if a.path == ("gpu",):
@@ -92,8 +98,7 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
             values = dict(engine) if isinstance(engine, Mapping) else {}
             engine, engine_beside = {**values, "base": a.value}, Path("--set")
     tree.merge(sections, str(path))
-    if gpu is not None:
-        _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
+    _lay_gpu(tree, gpu, gpu_source, ("gpu",), beside, ())
     if engine is not None:
         lay_engine(tree, engine, engine_source, () if engine_beside == Path("--set") else ENGINE, engine_beside)
     for a in laid_over:

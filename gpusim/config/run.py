@@ -24,7 +24,7 @@ RUN_FOLDER = ""
 class RunConfig(Spec):
     """The values that a run depends on."""
 
-    gpu: GpuSpec = param(..., "the GPU", "user")
+    gpu: GpuSpec = param(..., "the GPU; a file without one: r9nano", "user")
     workload: Workload = param(..., "what is computed", "user")
     kernels: KernelsSpec = KernelsSpec()
     engine: EngineSpec = EngineSpec()

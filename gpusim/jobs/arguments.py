@@ -1,17 +1,66 @@
 """Arguments of `gpusim exec`: arrays and numbers from their descriptions in the execution's file."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from gpusim.base.errors import UserError
-from gpusim.config.exec import ArgumentSpec, resolve_path
+from gpusim.config.exec import ArgumentSpec, ScalarType, resolve_path
 from gpusim.jobs.api.device import Device
 from gpusim.jobs.api.device_array import DeviceArray
-from isa.kernarg import Local
+from isa import argument_types
+from isa.kernarg import Local, explicit
+from isa.object.code_object import Kernel
+from isa.object.kernel_metadata import KernelArgument
 from workloads.operators.verify import ReferencePart
+
+
+def fill_in_types(kernel: Kernel, arguments: Mapping[str, ArgumentSpec], path: Path) -> dict[str, ArgumentSpec]:
+    """Give each argument without a dtype the type that the code object names.
+
+    Args:
+        kernel: the kernel.
+        arguments: descriptions by name, in order where the code object has no names.
+        path: the execution's file.
+
+    Returns:
+        The descriptions, each with a dtype where it has numbers.
+
+    Raises:
+        UserError: the code object does not say the type, or names one that no dtype stands for.
+    """
+    known = explicit(kernel)
+    named = {argument.name: argument for argument in known}
+    if not all(named) or len(named) < len(known):
+        named = dict(zip(arguments, known, strict=False))
+    return {
+        name: spec.model_copy(update={"dtype": _find_type(f"{path}: arguments.{name}", named.get(name))})
+        if spec.is_typed and spec.dtype is None
+        else spec
+        for name, spec in arguments.items()
+    }
+
+
+def _find_type(where: str, argument: KernelArgument | None) -> str:
+    """Return the dtype of an argument's elements, or of its value, as the code object's metadata has it."""
+    allowed = get_args(ScalarType)
+    if argument is None:
+        raise UserError(
+            f"{where}: dtype is required: the code object has no such argument, or does not describe it"
+            f" (allowed: {', '.join(allowed)})"
+        )
+    is_value = argument.kind == "by_value"
+    found = argument_types.by_value(argument) if is_value else argument_types.pointee(argument)
+    scalar = found is not None and (found.width == 1 or not is_value)  # an array may be one of vectors
+    if found is None or not scalar or found.scalar.name not in allowed:
+        text = argument.type_name or argument.value_type or "nothing"
+        raise UserError(
+            f"{where}: dtype is required: the code object names {text} as the type (allowed: {', '.join(allowed)})"
+        )
+    return found.scalar.name
 
 
 def build_argument(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:

@@ -15,7 +15,7 @@ from gpusim.config.exec import ExecConfig, RecordedSpec, resolve_path
 from gpusim.jobs.api.device import Device
 from gpusim.jobs.api.device_array import DeviceArray
 from gpusim.jobs.api.module import KernelFunction, Module
-from gpusim.jobs.arguments import build_argument, load_expected
+from gpusim.jobs.arguments import build_argument, fill_in_types, load_expected
 from gpusim.jobs.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
 from isa.device_memory import Allocation
@@ -74,7 +74,8 @@ class ExecJob(Job):
         kernel = self._module[self._kernel_name]
         if config.recorded is not None:
             return self._recorded(config.recorded, kernel)
-        arguments = {name: build_argument(device, name, spec, path) for name, spec in config.arguments.items()}
+        described = fill_in_types(kernel.kernel, config.arguments, path)
+        arguments = {name: build_argument(device, name, spec, path) for name, spec in described.items()}
         expected = [
             load_expected(arguments[name], spec, path)
             for name, spec in config.arguments.items()

@@ -246,9 +246,9 @@ WRITERS: dict[tuple[str, str], str] = {
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 4_910,
     "gpusim.model": 8_050,
-    "gpusim.config": 2_600,
+    "gpusim.config": 2_670,
     "gpusim.results": 12_500,
-    "gpusim.jobs": 12_700,
+    "gpusim.jobs": 12_760,
     "gpusim.study": 3_260,
     "gpusim.cli": 3_570,
     "gpusim.lab": 21_500,

@@ -112,7 +112,8 @@ def test_the_shipped_example_runs(tmp_path: Path, monkeypatch) -> None:  # type:
         ("arguments.b.dtype=float33", "did you mean 'float32'"),
         ("arguments.b.shape=[0]", "shape [0] has no elements"),
         ("arguments.b={npy: a.npy, dtype: int32}", "'npy' takes no dtype"),
-        ("arguments.b={fill: 1}", "'fill' needs dtype"),
+        ("arguments.b={fill: 1}", "'fill' needs shape"),
+        ("arguments.d={value: 1}", "arguments.d: dtype is required: the code object has no such argument"),
         ("arguments.b={dtype: int32}", "given: none"),
         ("arguments.n.null=true", "given: value, null"),
         ("arguments.n.expected=1", "only an array has an expected content"),
@@ -147,6 +148,30 @@ def test_bad_input_is_one_line_and_code_2(setting: str, part: str, tmp_path: Pat
     assert captured.err.startswith("gpusim: error: ")
     assert captured.err.count("\n") == 1
     assert part in captured.err
+
+
+def test_a_file_without_gpu_dtype_and_local_size_runs_is_kept_and_is_shown(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    total = {"fill": 0, "shape": [1], "expected": 512}
+    arguments = {"in": {"fill": 1, "shape": [512]}, "sums": {"fill": 0, "shape": [2], "expected": 256}, "total": total}
+    path = tmp_path / "kernel.yaml"
+    given = {"code_object": str(DATA / "reduction.hsaco"), "global_size": [512], "arguments": arguments}
+    path.write_text(yaml.safe_dump(given))
+    store, json_file = ["--store", str(tmp_path / "results.db")], tmp_path / "result.json"
+    assert invoke(["exec", str(path), "--json", str(json_file), *store]) == 0
+    described = "kernel: 512 work-items in workgroups as the kernel requires on R9 Nano"
+    assert described in capfd.readouterr().out
+    assert json.loads(json_file.read_text())["config"]["gpu"]["name"] == "R9 Nano"
+    assert invoke(["results", "show", "1", *store]) == 0
+    assert described in capfd.readouterr().out
+    assert invoke(["report", str(json_file), "--html", str(tmp_path / "page.html")]) == 0
+    assert described in (tmp_path / "page.html").read_text()
+
+
+def test_an_object_that_names_no_types_needs_dtype(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    arguments = {"repeat": {"value": 0}, "out": {"fill": 9, "dtype": "uint32", "shape": [1]}}
+    path = written(tmp_path, code_object=str(DATA / "endless.hsaco"), arguments=arguments, global_size=[64])
+    assert invoke(["exec", str(path), "--quiet"]) == 2
+    assert f"{path}: arguments.repeat: dtype is required" in capfd.readouterr().err
 
 
 def test_objects_without_metadata_get_their_arguments_in_order(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]

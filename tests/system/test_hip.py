@@ -12,6 +12,8 @@ import time
 from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
+from gpusim.jobs.hip import session
 from gpusim.jobs.hip.building import COMPILERS
+from gpusim.jobs.hip.launching import Launcher
 from gpusim.jobs.hip.recording import HostWrite, record
 from gpusim.jobs.hip.supervisor import HostProgram
 from gpusim.jobs.vendor import library_product
@@ -232,6 +236,30 @@ def test_a_kernel_that_waits_for_the_program_is_ended_at_a_limit(limit: tuple[st
     done = run([*limit, "--quiet"], PROGRAMS / "edges", "waiting")
     assert done.returncode == 1 and done.stdout == "hipErrorLaunchTimeOut\n"
     assert done.stderr.count("'wait_for' was ended after") == 1 and "waits for ever" in done.stderr
+
+
+def test_what_a_launch_waits_for_before_its_first_instruction_is_none_of_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed_s, run_launch = [0.0], Launcher.run
+
+    def compile_first(launcher: Launcher, launch: Any, observer: Any, serve: Any) -> Any:
+        passed_s[0] += 100  # as the compilation of the core takes
+        assert observer(None), "the launch would be ended before its first instruction"
+        return run_launch(launcher, launch, observer, serve)
+
+    monkeypatch.setattr(Launcher, "run", compile_first)
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed_s[0]))
+    assert case("basic", "--max-seconds", "50") == "sum 249750.0\n" and passed_s[0] >= 100
+
+
+def test_a_launch_that_a_fault_ended_is_a_launch_and_no_success() -> None:
+    limit = ["--timing", "off", "--max-instructions", "1000"]
+    done = run(limit, PROGRAMS / "runtime", "endless")
+    assert done.returncode == 1 and done.stdout == "hipErrorLaunchFailure\n", "the program itself ends with 0"
+    assert "endless loop" in done.stderr and "\ngpusim: gpusim hip --max-instructions N sets the limit\n" in done.stderr
+    assert "a kernel's fault: the results are partial" in done.stderr and "no kernel was launched" not in done.stderr
+    assert re.search(r"^1 \(1 with a fault\)\t.*\tspin$", done.stderr, re.MULTILINE)
 
 
 def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
@@ -626,6 +654,73 @@ def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
         ["--timing", "off"], sys.executable, "-c", AFTER_AN_ERROR, ROOT / "sim_configs/examples/vector_add.hsaco"
     )
     assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr
+
+
+USER_EVENTS = """
+import ctypes, threading
+cl = ctypes.CDLL("libOpenCL.so.1")
+for name in ("clCreateContextFromType", "clCreateUserEvent", "clCreateCommandQueue"):
+    getattr(cl, name).restype = ctypes.c_void_p
+device, error, status = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+assert cl.clGetDeviceIDs(None, ctypes.c_uint64(4), 1, ctypes.byref(device), None) == 0
+context = ctypes.c_void_p(cl.clCreateContextFromType(None, ctypes.c_uint64(4), None, None, ctypes.byref(error)))
+queue = ctypes.c_void_p(cl.clCreateCommandQueue(context, device, ctypes.c_uint64(0), ctypes.byref(error)))
+assert cl.clCreateUserEvent(None, ctypes.byref(error)) is None and error.value == -34
+
+def made():
+    event = ctypes.c_void_p(cl.clCreateUserEvent(context, ctypes.byref(error)))
+    return event, (ctypes.c_void_p * 1)(event)
+
+def info(event, name, kind=ctypes.c_int):
+    found = kind(9)
+    assert cl.clGetEventInfo(event, name, ctypes.c_size_t(ctypes.sizeof(found)), ctypes.byref(found), None) == 0
+    return found.value
+
+event, listed = made()
+assert (info(event, 0x11D3), info(event, 0x11D1)) == (2, 0x1204)
+assert info(event, 0x11D4, ctypes.c_void_p) == context.value
+called = []
+kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+callback = kind(lambda _, status, __: called.append(status))
+assert cl.clSetEventCallback(event, 0, callback, None) == 0 and called == []
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == -59  # CL_INVALID_OPERATION, and a line says why
+waiter = threading.Thread(target=lambda: called.append(("waited", cl.clWaitForEvents(1, listed))))
+waiter.start()
+assert cl.clSetUserEventStatus(event, 1) == -30 and cl.clSetUserEventStatus(event, 0) == 0
+waiter.join()
+assert sorted(called, key=str) == [("waited", 0), 0] and cl.clSetUserEventStatus(event, 0) == -59
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == 0 and info(event, 0x11D3) == 0
+assert cl.clReleaseEvent(event) == 0
+event, listed = made()
+assert cl.clSetUserEventStatus(event, -7) == 0 and cl.clWaitForEvents(1, listed) == -14
+assert cl.clEnqueueMarkerWithWaitList(queue, 1, listed, None) == -14
+print("events are set")
+"""
+
+
+def test_user_events_are_set_by_the_program() -> None:
+    done = run(["--timing", "off"], sys.executable, "-c", USER_EVENTS)
+    assert done.returncode == 0 and done.stdout == "events are set\n", done.stdout + done.stderr
+    assert done.stderr.count("waits for a user event before its status is set is not supported") == 1
+
+
+ATTRIBUTES = """
+import ctypes
+hip = ctypes.CDLL("libamdhip64.so.6")
+value = ctypes.c_int(7)
+for number in (10014, 10005, 10005, 77777):
+    print(hip.hipDeviceGetAttribute(ctypes.byref(value), number, 0), value.value)
+"""
+
+
+def test_an_attribute_that_has_no_value_is_refused_by_its_name_once() -> None:
+    done = run(["--timing", "off"], sys.executable, "-c", ATTRIBUTES)
+    assert done.stdout == "0 1\n1 1\n1 1\n1 1\n", done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if "attribute" in line]
+    assert said == [
+        f"gpusim: attribute {name} of hipDeviceGetAttribute is not supported"
+        for name in ("hipDeviceAttributeHdpMemFlushCntl", "number 77777")
+    ]
 
 
 BY_NAME = """

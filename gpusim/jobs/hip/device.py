@@ -23,6 +23,8 @@ MOST_WORK_ITEMS = 1024  # of a workgroup
 _MOST_GRID = (1 << 31) - 1
 _ALIGNMENT = 256
 _INSTRUCTION_CLOCK_KHZ = 27_000  # of s_memrealtime on GFX8 (LLVM AMDGPU guide: the constant-rate counter)
+_SAMPLE = "image_sample_l"  # of a level of detail: gfx90a has no such sampling any more
+_MOST_VGPRS = 256  # of a work-item; twice as many where accumulation registers are part of them, by granules of 8
 _DRIVER_SHARE = 0  # LDS that the driver keeps of a workgroup
 # hipDeviceArch_t: 17 bits; a kernel may not use funnel shifts, __syncthreads_count, surfaces, dynamic parallelism
 _ABILITIES = (1 << 17) - 1 & ~(1 << 11 | 1 << 13 | 1 << 14 | 1 << 16)
@@ -117,6 +119,13 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
         "localL1CacheSupported": 1,
         "memoryPoolsSupported": 1,
         "unifiedFunctionPointers": 1,
+        # attributes that are no members
+        "imageSupport": int(any(one.mnemonic == _SAMPLE for one in architecture.tables["mimg"].values())),
+        "fineGrainSupport": 1,  # memory of device and host is one memory file
+        "canUseStreamWaitValue": 0,
+        "virtualMemoryManagementSupported": 0,
+        "numberOfXccs": 1,
+        "maxAvailableVgprsPerThread": min(gpu.cu.vgprs_per_lane, _MOST_VGPRS * (architecture.vgpr_granule // 4)),
     }
 
 
@@ -144,14 +153,26 @@ def _filled(structure: ctypes.Structure, gpu: GpuSpec) -> bytes:
     return bytes(structure)
 
 
+def _list_attributes() -> Iterator[tuple[int, str, str]]:
+    """Yield number, name and source of the value of each attribute that device.txt has; the source '-': refused."""
+    for first in (0, 10_000):
+        for number, row in enumerate(_table()[f"hipDeviceAttribute_t {first}"], first):
+            name, source = row.split()
+            yield number, f"hipDeviceAttribute{name}", source
+
+
 def attributes(gpu: GpuSpec) -> Iterator[tuple[int, int]]:
     """Yield number and value of each attribute that has one; a value beyond an int is the largest int."""
     facts = _facts(gpu)
-    for first in ("0", "10000"):
-        for number, path in enumerate(_table()[f"hipDeviceAttribute_t {first}"], int(first)):
-            name, _, index = path.partition(".")
-            value = facts.get(name, 0)
-            if isinstance(value, list):
-                value = value[int(index)]
-            if name != "-" and isinstance(value, int):
-                yield number, min(value, _MOST_GRID)
+    for number, _, source in _list_attributes():
+        member, _, index = source.partition(".")
+        value = facts.get(member, 0)
+        if isinstance(value, list):
+            value = value[int(index)]
+        if source != "-" and isinstance(value, int):
+            yield number, min(value, _MOST_GRID)
+
+
+def refused_attributes() -> list[tuple[int, str]]:
+    """List number and name of each attribute of ROCm's header that has no value."""
+    return [(number, name) for number, name, source in _list_attributes() if source == "-"]

@@ -17,6 +17,7 @@ from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord, stream_numbers
 from gpusim.results.store.work import RunDescription
 from isa.checking.findings import described
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 from isa.object.names import short
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class HipJob(Job):
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
     part of the record; check: launches are executed under watch, and what is found is part of the record;
-    max_seconds: wall time after which a launch is ended; record: a folder that the first `record_launches` launches of
+    max_seconds: wall time after which a launch is ended, without compilation; max_instructions: of one wavefront, after
+    which it counts as an endless loop; record: a folder that the first `record_launches` launches of
     each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
     message about a program without code for this one.
     """
@@ -54,6 +56,7 @@ class HipJob(Job):
         keep: bool = False,
         check: bool = False,
         max_seconds: float | None = None,
+        max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         record: Path | None = None,
         record_launches: int = 1,
         gpus_that_run: "GpusThatRun | None" = None,
@@ -62,7 +65,8 @@ class HipJob(Job):
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
-        self._max_seconds, self._gpus_that_run = max_seconds, gpus_that_run
+        self._max_seconds, self._max_instructions = max_seconds, max_instructions
+        self._gpus_that_run = gpus_that_run
         self._record, self._record_launches = record, record_launches
 
     @property
@@ -88,6 +92,7 @@ class HipJob(Job):
                 "max_cycles": how.max_cycles,
                 "every": how.every,
                 "max_seconds": self._max_seconds,
+                "max_instructions": self._max_instructions,
             },
         }
 
@@ -123,6 +128,7 @@ class HipJob(Job):
                 bounds=self._bounds,
                 check=self._check,
                 max_seconds=self._max_seconds,
+                max_instructions=self._max_instructions,
                 recorder=recorder,
                 gpus_that_run=self._gpus_that_run,
             )
@@ -134,7 +140,8 @@ class HipJob(Job):
         if launches.partial:  # whatever a program that was told of it makes of that
             if context.interrupt.asked:
                 code = EXIT_INTERRUPTED
-            elif launches.limited:
+            elif launches.stopped_by:
+                record.stopped_by = launches.stopped_by
                 code = code or EXIT_NOT_AS_EXPECTED
             else:
                 record.stopped_by = PROGRAM_ENDED
@@ -163,6 +170,7 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
     values = {
         "launches": sums.launches,
         "timed": sums.timed,
+        "faulted": sums.faulted,
         "simulated_launches": sums.timed,
         "workgroups": sums.workgroups,
         "wavefront_instructions": sums.instructions,

@@ -18,6 +18,7 @@ from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
 
+FAULT, TIME_LIMIT = "a kernel's fault", "time limit"  # that end a launch, beside gpusim.jobs.running.runner.CYCLE_LIMIT
 Bounds = Literal["page", "exact", "loose"]
 GpusThatRun = Callable[[Iterable[str]], Sequence[str]]
 _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
@@ -43,6 +44,8 @@ class LaunchOptions:
     """Check launches for races and other faults, without timing."""
     max_seconds: float | None = None
     """Wall time limit of a launch in seconds; None: no limit."""
+    max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
+    """Instructions of one wavefront before it counts as an endless loop."""
     recorder: LaunchRecorder | None = None
     """Records the launches; None: no recording."""
     gpus_that_run: GpusThatRun | None = None
@@ -63,6 +66,7 @@ class KernelSums:
 
     launches: int = 0
     timed: int = 0
+    faulted: int = 0  # of the launches: ended by a fault, and without facts
     cycles: int = 0
     instructions: int = 0
     workgroups: int = 0
@@ -86,11 +90,16 @@ class KernelSums:
         if len(group) >= _COMBINED_AT:
             group[:] = [combined(group)]
 
+    def add_fault(self) -> None:
+        """Count a launch that a fault has ended."""
+        self.launches += 1
+        self.faulted += 1
+
     @property
-    def facts(self) -> RunFacts:
-        """Return the facts of the timed launches as a sum; if none was timed, of all launches."""
-        timed = [facts for group in self._timed.values() for facts in group]
-        return combined(timed or self._executed)
+    def facts(self) -> RunFacts | None:
+        """Return the facts of the timed launches as a sum; if none was timed, of all launches; None: all had faults."""
+        known = [facts for group in self._timed.values() for facts in group] or self._executed
+        return combined(known) if known else None
 
     @property
     def groups(self) -> list[LaunchGroup]:
@@ -113,8 +122,8 @@ class ProgramLaunches:
     """Times of kernels and copies."""
     partial: bool = False
     """Some launch did not run to its end."""
-    limited: bool = False
-    """Some launch ended at its cycle limit."""
+    stopped_by: str = ""
+    """Limit or fault that ended a launch first; empty: none did."""
     findings: dict[CheckFinding, int] = field(default_factory=dict)
     """Number of occurrences of each fault that the checks report."""
 
@@ -140,8 +149,9 @@ class Launcher:
         serve: carries out the kernel's calls to the host, if it can make any.
         """
         name = launch.kernel.name
+        command = LaunchCommand(launch, serve=serve, max_instructions=self._options.max_instructions)
         if self._options.check:
-            facts, checked = check_launch(LaunchCommand(launch, serve=serve), self._options.gpu, observer)
+            facts, checked = check_launch(command, self._options.gpu, observer)
             self._launches.found(checked.findings)
             if checked.fault is not None:
                 raise checked.fault
@@ -150,19 +160,18 @@ class Launcher:
             self._timed[name] = self._options.timed(name)
         if self._timed[name]:
             record = RunRecord(False, name, [])
-            self._processor.run([LaunchCommand(launch, serve=serve)], record, self._options.launches, observer)
+            self._processor.run([command], record, self._options.launches, observer)
             facts = record.launches[0]
         else:
-            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
+            facts = executed(launch, self._options.gpu, command.max_instructions, observer, self._pool, serve)
         return facts
 
-    def note(self, launch: Launch, facts: RunFacts, limited: bool, **more: Any) -> Callable[[float, float], None]:
+    def note(self, launch: Launch, facts: RunFacts, **more: Any) -> Callable[[float, float], None]:
         """Store the facts of a launch, and return a function that is called with its start and end once they are known.
 
-        limited: it was ended at a limit of cycles or of time; more: further keys for the launch's place in the program.
+        more: further keys for the launch's place in the program.
         """
         self._launches.partial |= facts.partial
-        self._launches.limited |= limited
         self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(
             replace(facts, series=None)
         )  # by kernel they were out of order
@@ -172,6 +181,16 @@ class Launcher:
             self._launches.places.append(place)
             return lambda start, end: place.update(started_us=start, ended_us=end)
         return lambda start, end: None
+
+    def note_fault(self, launch: Launch) -> None:
+        """Count a launch that a fault has ended."""
+        self._launches.partial = True
+        self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add_fault()
+        self.note_stop(FAULT)
+
+    def note_stop(self, reason: str) -> None:
+        """Store what ended a launch before its end."""
+        self._launches.stopped_by = self._launches.stopped_by or reason
 
     def ended(self, times: Sequence[CommandTimes], process: int) -> None:
         """Store when a process's kernels and copies happened."""

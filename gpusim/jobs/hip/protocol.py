@@ -68,7 +68,8 @@ OPS = (
         "HELLO",
         "<I",
         "gpusim's version",
-        "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts)",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts), refused attributes (count;"
+        " of each number (i32), name)",
     ),
     ProtocolOperation(2, "ALLOCATE", "<QI", "", "address (u64)"),
     ProtocolOperation(3, "FREE", "<Q"),

@@ -17,11 +17,12 @@ from gpusim.jobs.hip.compilation import CompileRequest, compile_program
 from gpusim.jobs.hip.errors import HipError
 from gpusim.jobs.hip.hostcall import HostCalls
 from gpusim.jobs.hip.image import shared_memory
-from gpusim.jobs.hip.launching import Launcher, LaunchOptions, ProgramLaunches
+from gpusim.jobs.hip.launching import TIME_LIMIT, Launcher, LaunchOptions, ProgramLaunches
 from gpusim.jobs.hip.protocol import ANSWER, NO_OFFSET, OPS, REQUEST, ArgumentKind, Copied, ProtocolOperation, Source
 from gpusim.jobs.hip.textures import ObjectRequest, object_words
 from gpusim.jobs.hip.translation import DataObject, TranslationRequest, translate
 from gpusim.jobs.host.queue import SLOTS, StreamQueue
+from gpusim.jobs.running.runner import CYCLE_LIMIT
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.occupancy import Occupancy, OccupancyError, occupancy
@@ -29,7 +30,7 @@ from gpusim.results.records.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.executor import check_workgroup, program_of
-from isa.execution.faults import ExecutionFault
+from isa.execution.faults import FAULT_LIMIT, ExecutionFault
 from isa.grid import GridError
 from isa.image_resource import ImageError
 from isa.kernarg import explicit
@@ -83,7 +84,9 @@ class Session:
         self.connection = connection
         self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
         self._max_cycles, self._max_s = options.launches.max_cycles, options.max_seconds or float("inf")
-        self._begun_s, self._out_of_time = 0.0, False  # of the launch that runs
+        # of the launch that runs; begun: None until its first instructions, which may have to be compiled first
+        self._begun_s: float | None = None
+        self._out_of_time = False
         self._exact = options.bounds == "exact"
         self._strays: set[str] = set()  # kernels whose accesses beyond allocations were told of
         self._us_of_byte = 1e6 / options.gpu.dram.bytes_per_s
@@ -162,7 +165,10 @@ class Session:
         pairs = b"".join(struct.pack("<ii", *pair) for pair in known)
         properties = b"".join(_text(layout) for layout in device.properties(self._gpu))
         properties += _text(self._gpu.architecture.encode())
-        return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+        refused = device.refused_attributes()
+        names = b"".join(struct.pack("<i", number) + _text(name.encode()) for number, name in refused)
+        facts = struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+        return facts + struct.pack("<I", len(refused)) + names
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
         held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES
@@ -233,11 +239,14 @@ class Session:
 
     def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.is_used_by(launch) else None
-        self._begun_s, self._out_of_time = time.monotonic(), False
+        self._begun_s, self._out_of_time = None, False
         try:
             facts = self._recorded(launch, lambda: self._launcher.run(launch, self._go_on, serve))
-        except (ExecutionFault, SimulationError):
+        except (ExecutionFault, SimulationError) as error:
             self._fatal = True
+            self._launcher.note_fault(launch)
+            if isinstance(error, ExecutionFault) and error.code == FAULT_LIMIT:
+                error.add_note("gpusim hip --max-instructions N sets the limit")
             raise
         self._tell_strays(launch.kernel.name)
         limit = self._limit_reached(facts)
@@ -247,7 +256,8 @@ class Session:
                 "waits for ever: launches and copies are done one after another, in the order of the calls"
             )
             self._error = self._error or HipError.LaunchTimeOut
-        note = self._launcher.note(launch, facts, bool(limit), process=self._process, stream=stream)
+            self._launcher.note_stop(TIME_LIMIT if self._out_of_time else CYCLE_LIMIT)
+        note = self._launcher.note(launch, facts, process=self._process, stream=stream)
         if facts.roofline is None:
             self._queue.kernel(stream, 0.0, name=launch.kernel.name)
         else:
@@ -381,6 +391,8 @@ class Session:
     def _go_on(self, _: Progress) -> bool:
         """Tell whether a launch is to go on: the user has not asked for the end, and the process is still there."""
         now = time.monotonic()
+        if self._begun_s is None:
+            self._begun_s = now
         if now - self._looked_s < _LOOK_S:
             return True
         self._looked_s = now

@@ -12,8 +12,9 @@ from isa.object.names import short
 
 
 def _launches(row: ResultRow) -> TableCell:
-    count, timed = row.values["launches"], row.values["timed"]
-    return TableCell(count, COUNT(count) + ("" if timed in (0, count) else f" ({COUNT(timed)} timed)"))
+    count, timed, faulted = row.values["launches"], row.values["timed"], row.values.get("faulted", 0)
+    remarks = [f"{COUNT(timed)} timed"] * (timed not in (0, count)) + [f"{COUNT(faulted)} with a fault"] * bool(faulted)
+    return TableCell(count, COUNT(count) + (f" ({', '.join(remarks)})" if remarks else ""))
 
 
 def _cycles(row: ResultRow) -> TableCell:
@@ -21,6 +22,12 @@ def _cycles(row: ResultRow) -> TableCell:
     if cycles is None:
         return UNKNOWN
     return TableCell(cycles, COUNT(cycles) + (f" ± {COUNT(max(1, round(width)))}" if width else ""))
+
+
+def _instructions(row: ResultRow) -> TableCell:
+    """Return the instructions of the launches; unknown if a fault ended each of them."""
+    count = row.values["wavefront_instructions"]
+    return UNKNOWN if row.values.get("faulted", 0) == row.values["launches"] else TableCell(count, COUNT(count))
 
 
 def _known(name: str, write: Any) -> Any:
@@ -40,7 +47,7 @@ KERNELS = View(
         column(lambda row: time_cell(row) or UNKNOWN, "time", unit="us", right=True),
         column(_known("share", SHARE_1), "share", right=True),
         column(lambda row: bound_text(row.values), "bound", right=True),
-        column(_known("wavefront_instructions", COUNT), "instructions", right=True),
+        column(_instructions, "instructions", right=True),
         column(lambda row: short(row.values["name"]), "kernel"),
     ],
     "rows",

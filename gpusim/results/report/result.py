@@ -251,8 +251,9 @@ def describe_workload(config: Mapping[str, Any], document: Mapping[str, Any] | N
     if "global_size" not in launch:
         return "a run"
     kernel = short(launch["kernel"]) if launch.get("kernel") else "kernel"
-    grid, group = _sizes(launch["global_size"]), _sizes(launch["local_size"])
-    return f"{kernel}: {grid} work-items in workgroups of {group}"
+    grid, group = _sizes(launch["global_size"]), launch.get("local_size")
+    groups = "workgroups as the kernel requires" if group is None else f"workgroups of {_sizes(group)}"
+    return f"{kernel}: {grid} work-items in {groups}"
 
 
 def _sizes(given: int | Sequence[int]) -> str:

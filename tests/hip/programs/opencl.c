@@ -283,7 +283,7 @@ static void errors(void) {
   cl_image_format format = {CL_RGBA, CL_FLOAT};
   cl_image_desc image = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
   CHECK(!clCreateImage(context, 0, &format, &image, NULL, &error) && error == CL_INVALID_OPERATION);
-  CHECK(!clCreateUserEvent(context, &error) && error == CL_INVALID_OPERATION);
+  CHECK(!clCreateSampler(context, CL_TRUE, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, &error) && error == CL_INVALID_OPERATION);
   CHECK(clEnqueueNativeKernel(queue, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) == CL_INVALID_OPERATION);
   CHECK(!clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error) &&
         error == CL_INVALID_QUEUE_PROPERTIES);

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import gpusim
+from gpusim.base.errors import UserError
 from gpusim.config.exec import ArgumentSpec
-from gpusim.jobs.arguments import build_argument, load_expected
+from gpusim.jobs.arguments import build_argument, fill_in_types, load_expected
+from isa.object.code_object import load_code_object
 
 HERE = Path("exec.yaml")
 SMALL = gpusim.GpuSpec.model_validate({"shader_arrays": 1, "cus_per_array": 2, "memory_mib": 16})
@@ -85,3 +87,23 @@ def test_images_are_filled_as_arrays_are(tmp_path: Path) -> None:
 def test_what_goes_together(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ArgumentSpec(**values)
+
+
+BASIC = Path(__file__).parents[2] / "data/isa/basic_clang19_v5.hsaco"  # its metadata has types, but no names
+
+
+def test_types_that_are_left_out_are_those_of_the_code_object() -> None:
+    kernel = load_code_object(BASIC).kernels["calls"]  # float *, double, long
+    given = {
+        "x": ArgumentSpec(fill=1, shape=(4,)),
+        "y": ArgumentSpec(value=2.5),
+        "z": ArgumentSpec(value=3, dtype="uint64"),
+    }
+    typed = fill_in_types(kernel, given, HERE)
+    assert {name: spec.dtype for name, spec in typed.items()} == {"x": "float32", "y": "float64", "z": "uint64"}
+    with pytest.raises(UserError, match=r"exec.yaml: arguments.w: dtype is required: the code object has no such"):
+        fill_in_types(kernel, {**given, "w": ArgumentSpec(value=3)}, HERE)
+    local = load_code_object(BASIC).kernels["reverse"]  # float *, float *, __local float *
+    with pytest.raises(UserError, match=r"arguments.d: dtype is required"):
+        fill_in_types(local, {**dict.fromkeys("ab", ArgumentSpec(null=True)), "c": ArgumentSpec(local_bytes=4),
+                              "d": ArgumentSpec(value=1)}, HERE)  # fmt: skip

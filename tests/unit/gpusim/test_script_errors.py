@@ -80,7 +80,7 @@ def test_sets(sets: Any) -> None:
         (lambda gpu: gpusim.Pointer(1.5), "gpusim.Pointer takes an address, not float"),
         (lambda gpu: gpusim.run(None), "config: a file's path or name or a mapping is needed, not NoneType"),
         (lambda gpu: gpusim.run("layerX"), "did you mean 'layer"),
-        (lambda gpu: gpusim.run({}), "gpu: is required but missing"),
+        (lambda gpu: gpusim.run({}), "workload: is required but missing"),
         (lambda gpu: gpusim.run("layerB", engine="om"), "engine: unknown mode 'om'; did you mean 'on'"),
         (lambda gpu: gpusim.run("layerB", engine=True), "engine: unknown mode 'True'"),
         (lambda gpu: gpusim.run("layerB", hotspots="x"), "hotspots"),

@@ -23,8 +23,8 @@ from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
         (True, ProgramLaunches(partial=True), 7, EXIT_INTERRUPTED, "interrupted"),
         (True, ProgramLaunches(), 0, 0, ""),  # it took the same Ctrl-C and ended as it liked
         (False, ProgramLaunches(partial=True), 0, 0, "its program ended"),  # it ended while a launch of it ran
-        (False, ProgramLaunches(partial=True, limited=True), 0, EXIT_NOT_AS_EXPECTED, "cycle limit"),
-        (False, ProgramLaunches(partial=True, limited=True), 3, 3, "cycle limit"),
+        (False, ProgramLaunches(partial=True, stopped_by="cycle limit"), 0, EXIT_NOT_AS_EXPECTED, "cycle limit"),
+        (False, ProgramLaunches(partial=True, stopped_by="a kernel's fault"), 3, 3, "a kernel's fault"),
         (False, ProgramLaunches(), 5, 5, ""),
     ],
 )

@@ -1,12 +1,21 @@
 """Is the GPU that a program is told of the one of the configuration, laid out as AMD's headers say?"""
 
 import ctypes
+import re
+from pathlib import Path
 
 import pytest
 
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.hip import compilation
-from gpusim.jobs.hip.device import Properties5, Properties6, attributes, properties
+from gpusim.jobs.hip.device import (
+    Properties5,
+    Properties6,
+    _list_attributes,
+    attributes,
+    properties,
+    refused_attributes,
+)
 from workloads.toolchain.errors import KernelBuildError
 
 # sizeof and offsetof of g++ over hip_runtime_api.h of ROCm 5.7.1 and 6.4.3
@@ -85,4 +94,41 @@ def test_attributes_are_the_properties() -> None:
         assert known[number] == getattr(told, name), name
     assert known[26] == known[55] == 1024 and known[31] == (1 << 31) - 1
     assert known[10011] == told.isLargeBar == 1 and known[10015] == gpu.cus
-    assert 64 not in known and 92 not in known and 10018 not in known
+    assert known[10014] == known[10016] == known[10018] == 1 and known[10019] == 256
+    assert 92 not in known and 10021 not in known
+
+
+def test_images_of_the_device_are_those_that_its_instructions_read() -> None:
+    assert dict(attributes(load_gpu("mi50", {"architecture": "gfx90a"})))[10014] == 0
+    assert dict(attributes(load_gpu("mi50")))[10014] == 1
+
+
+HEADER = Path("/usr/include/hip/hip_runtime_api.h")  # of Debian's libamdhip64-dev
+
+
+def attributes_of_header() -> dict[int, set[str]]:
+    """Names of hipDeviceAttribute_t by their numbers, from the header that is installed."""
+    found = re.search(r"enum hipDeviceAttribute_t \{(.*?)\} hipDeviceAttribute_t;", HEADER.read_text(), re.DOTALL)
+    assert found is not None
+    numbers: dict[str, int] = {}
+    for item in re.sub(r"//.*", "", found[1]).split(","):
+        name, _, value = (part.strip() for part in item.partition("="))
+        if name:
+            last = next(reversed(numbers.values()), -1)
+            numbers[name] = last + 1 if not value else int(value) if value.isdigit() else numbers[value]
+    named: dict[int, set[str]] = {}
+    for name, number in numbers.items():
+        if not name.endswith(("Begin", "End")):
+            named.setdefault(number, set()).add(name)
+    return named
+
+
+@pytest.mark.skipif(not HEADER.exists(), reason="HIP's headers are not installed")
+def test_each_attribute_of_the_header_has_a_value_or_is_refused_by_its_name() -> None:
+    known, refused = dict(attributes(load_gpu("r9nano"))), dict(refused_attributes())
+    assert not set(known) & set(refused)
+    named = {number: name for number, name, _ in _list_attributes()}
+    for number, names in attributes_of_header().items():
+        assert number in known or number in refused, names
+        assert named[number] in names or any("Unused" in name for name in names)
+    assert refused[10005] == "hipDeviceAttributeHdpMemFlushCntl" and refused[64] == "hipDeviceAttributeName"

@@ -84,6 +84,10 @@ void greet() {
   }
   for (auto& properties : gpu.properties) properties = answer.text();
   gpu.architecture = answer.text();
+  for (uint32_t n = answer.get<uint32_t>(); n; n--) {
+    int number = answer.get<int32_t>();
+    gpu.refused_attributes.push_back({number, answer.text()});
+  }
 }
 
 State connect_now() {
@@ -216,9 +220,13 @@ hipError_t take_last_error(bool keep) {
   return error;
 }
 
-int gpusim_unsupported(const char* name) {
+void complain_of_missing(const std::string& name) {
   static std::set<std::string> said;
   std::lock_guard<std::recursive_mutex> held(mutex);
-  if (said.insert(name).second) complain("%s is not supported", name);
+  if (said.insert(name).second) complain("%s is not supported", name.c_str());
+}
+
+int gpusim_unsupported(const char* name) {
+  complain_of_missing(name);
   return strncmp(name, "hiprtc", 6) ? fail(hipErrorNotSupported) : 11;  // HIPRTC_ERROR_INTERNAL_ERROR
 }

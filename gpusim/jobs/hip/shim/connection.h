@@ -49,6 +49,7 @@ struct Device {
   uint64_t capacity;
   std::string architecture;
   std::vector<std::pair<int, int>> attributes;
+  std::vector<std::pair<int, std::string>> refused_attributes;  // names of those that have no value
   std::string properties[2];  // hipDeviceProp_t as of ROCm 5 and of ROCm 6
 };
 
@@ -63,6 +64,7 @@ hipError_t finish(uint64_t stream = ~0ull);
 hipError_t fail(hipError_t error);           // keeps an error for hipGetLastError
 hipError_t take_last_error(bool keep);
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void complain_of_missing(const std::string& name);  // once for each name
 
 // The first thing in a function that needs the GPU.
 #define CONNECT() \

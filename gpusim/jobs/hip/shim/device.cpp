@@ -24,6 +24,10 @@ hipError_t attribute(int wanted, int* value) {
       *value = known.second;
       return hipSuccess;
     }
+  std::string name = "number " + std::to_string(wanted);
+  for (const auto& refused : device().refused_attributes)
+    if (refused.first == wanted) name = refused.second;
+  complain_of_missing("attribute " + name + " of hipDeviceGetAttribute");
   return fail(hipErrorInvalidValue);
 }
 

@@ -119,9 +119,15 @@ struct ClKernel : ClObject {
 struct ClEvent : ClObject {
   static constexpr Code INVALID = CL_INVALID_EVENT;
   static constexpr ClKind KIND = ClKind::EVENT;
-  ClQueue* queue;
+  static constexpr unsigned USER = 0x1204;  // CL_COMMAND_USER
+  using Callback = void (*)(ClEvent*, int, void*);
+  ClQueue* queue;  // null: a user event
+  ClContext* context;
   unsigned command;
-  ClEvent(ClQueue* of, unsigned what) : ClObject(KIND), queue(of), command(what) {}
+  int status = 0;  // of a user event: 2 (CL_SUBMITTED) until the program sets it to 0 or to an error
+  std::vector<std::pair<Callback, void*>> callbacks;  // of a user event that is not complete
+  ClEvent(ClQueue* of, unsigned what) : ClObject(KIND), queue(of), context(of->context), command(what) {}
+  explicit ClEvent(ClContext* of) : ClObject(KIND), queue(nullptr), context(of), command(USER), status(2) {}
 };
 
 extern ClPlatform the_platform;

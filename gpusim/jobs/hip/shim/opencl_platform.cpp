@@ -1,7 +1,5 @@
 // OpenCL's platform, device and contexts, and what a loader (ICD) asks for. The device is the simulated GPU.
 #include <cstdlib>
-#include <mutex>
-#include <set>
 
 #include "opencl.h"
 
@@ -74,10 +72,7 @@ ClContext* context_with(const intptr_t* properties, int* error) {
 }  // namespace
 
 int gpusim_no_opencl(const char* name) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  std::lock_guard<std::mutex> locked(mutex);
-  if (said.insert(name).second) complain("%s is not supported", name);
+  complain_of_missing(name);
   return CL_INVALID_OPERATION;
 }
 

@@ -2,7 +2,9 @@
 // event is the stream's work that the command was, whose times the simulated clock knows.
 #include <algorithm>
 #include <climits>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 
 #include "launch.h"
 #include "memory.h"
@@ -35,14 +37,32 @@ bool within(const ClBuffer* buffer, size_t offset, size_t size) {
   return offset <= buffer->size && size <= buffer->size - offset;
 }
 
+// The status of user events: a thread of the program waits for what another one sets.
+std::mutex user_events;
+std::condition_variable user_event_set;
+
+// Of a user event; a command's is 0: commands are done in the order of the calls.
+int status_of(ClEvent* event) {
+  std::lock_guard<std::mutex> locked(user_events);
+  return event->status;
+}
+
 // What a command waits for beside its queue's earlier ones.
 int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events) {
   if (!valid(queue)) return CL_INVALID_COMMAND_QUEUE;
   if (!count != !events) return CL_INVALID_EVENT_WAIT_LIST;
   for (unsigned i = 0; i < count; i++)
     if (!valid(events[i])) return CL_INVALID_EVENT_WAIT_LIST;
+  for (unsigned i = 0; i < count; i++) {
+    int status = status_of(events[i]);
+    if (status > 0) {
+      complain_of_missing("a command that waits for a user event before its status is set");
+      return CL_INVALID_OPERATION;
+    }
+    if (status < 0) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  }
   for (unsigned i = 0; i < count; i++)
-    if (events[i]->queue != queue) tell(Request(OP_WAIT).put(number(queue->stream)).put(handle(events[i])));
+    if (events[i]->queue && events[i]->queue != queue) tell(Request(OP_WAIT).put(number(queue->stream)).put(handle(events[i])));
   return CL_SUCCESS;
 }
 
@@ -67,6 +87,11 @@ int mark(ClQueue* queue, Command what, unsigned count, ClEvent* const* events, C
 int finish_of(ClQueue* queue) { return code_of(finish(number(queue->stream))); }
 
 int wait_for(ClEvent* event) {
+  if (!event->queue) {
+    std::unique_lock<std::mutex> locked(user_events);
+    user_event_set.wait(locked, [event] { return event->status <= 0; });
+    return event->status;
+  }
   tell(Request(OP_EVENT_WAITED).put(handle(event)));
   return code_of(settle());
 }
@@ -168,7 +193,8 @@ void release(ClBuffer* buffer) {
 
 void release(ClEvent* event) {
   if (--event->held) return;
-  release(event->queue);
+  if (event->queue) release(event->queue);
+  else release(event->context);
   delete event;
 }
 
@@ -421,6 +447,24 @@ API int clWaitForEvents(unsigned count, ClEvent* const* events) {
     if (wait_for(events[i])) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   return CL_SUCCESS;
 }
+API ClEvent* clCreateUserEvent(ClContext* context, int* error) {
+  if (!valid(context)) return made<ClEvent>(nullptr, CL_INVALID_CONTEXT, error);
+  return made(new ClEvent(held(context)), CL_SUCCESS, error);
+}
+API int clSetUserEventStatus(ClEvent* event, int status) {
+  if (!valid(event) || event->queue) return CL_INVALID_EVENT;
+  if (status > 0) return CL_INVALID_VALUE;
+  std::vector<std::pair<ClEvent::Callback, void*>> calls;
+  {
+    std::lock_guard<std::mutex> locked(user_events);
+    if (event->status <= 0) return CL_INVALID_OPERATION;
+    event->status = status;
+    calls.swap(event->callbacks);
+  }
+  user_event_set.notify_all();
+  for (auto [call, data] : calls) call(event, status, data);
+  return CL_SUCCESS;
+}
 API int clRetainEvent(ClEvent* e) { return retain_if_valid(e); }
 API int clReleaseEvent(ClEvent* e) { return release_if_valid(e); }
 API int clGetEventInfo(ClEvent* event, unsigned name, size_t place, void* to, size_t* size) {
@@ -430,14 +474,28 @@ API int clGetEventInfo(ClEvent* event, unsigned name, size_t place, void* to, si
     case 0x11D0: return wanted.value<ClQueue*>(event->queue);
     case 0x11D1: return wanted.value<unsigned>(event->command);
     case 0x11D2: return wanted.value<unsigned>(event->held);
-    case 0x11D3: return wanted.value<int>(wait_for(event));  // asked again and again otherwise: CL_COMPLETE is 0
-    case 0x11D4: return wanted.value<ClContext*>(event->queue->context);
+    case 0x11D3:
+      if (!event->queue) return wanted.value<int>(status_of(event));
+      return wanted.value<int>(wait_for(event));  // asked again and again otherwise: CL_COMPLETE is 0
+    case 0x11D4: return wanted.value<ClContext*>(event->context);
     default: return CL_INVALID_VALUE;
   }
 }
 API int clSetEventCallback(ClEvent* event, int status, void (*call)(ClEvent*, int, void*), void* data) {
   if (!valid(event)) return CL_INVALID_EVENT;
   if (!call || status < 0 || status > 2) return CL_INVALID_VALUE;
+  if (!event->queue && status < 2) {  // CL_SUBMITTED it is from the start
+    std::lock_guard<std::mutex> locked(user_events);
+    if (event->status > 0) {
+      event->callbacks.push_back({call, data});
+      return CL_SUCCESS;
+    }
+  }
+  if (!event->queue) {
+    int reached = status_of(event);
+    call(event, reached < 0 ? reached : status, data);
+    return CL_SUCCESS;
+  }
   int code = wait_for(event);
   call(event, code ? code : status, data);
   return CL_SUCCESS;
@@ -445,7 +503,7 @@ API int clSetEventCallback(ClEvent* event, int status, void (*call)(ClEvent*, in
 API int clGetEventProfilingInfo(ClEvent* event, unsigned name, size_t place, void* to, size_t* size) {
   if (!valid(event)) return CL_INVALID_EVENT;
   if (name < 0x1280 || name > 0x1284) return CL_INVALID_VALUE;
-  if (!(event->queue->properties & PROFILING) || settle()) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  if (!event->queue || !(event->queue->properties & PROFILING) || settle()) return CL_PROFILING_INFO_NOT_AVAILABLE;
   Answer answer = ask(Request(OP_TIMES).put(handle(event)));
   uint64_t times[5];
   for (int i = 0; i < 4; i++) times[i] = answer.get<uint64_t>();
