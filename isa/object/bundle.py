@@ -113,12 +113,18 @@ def _chosen(data: memoryview, alignment: int, gpu: str | None) -> list[bytes]:
 
 
 def _by_gpu(listed: list[BundleEntry]) -> dict[str, BundleEntry]:
-    """Return one entry for each GPU: of several, one without page faults that are replayed (xnack+), which none has."""
+    """Return one entry for each GPU: of several, one whose features (xnack, sramecc) are the GPU's own."""
     chosen: dict[str, BundleEntry] = {}
     for entry in listed:
-        if entry.gpu and entry.size and (entry.gpu not in chosen or "xnack+" in chosen[entry.gpu].target):
+        if entry.gpu and entry.size and (entry.gpu not in chosen or _conflicts(entry) < _conflicts(chosen[entry.gpu])):
             chosen[entry.gpu] = entry
     return chosen
+
+
+def _conflicts(entry: BundleEntry) -> int:
+    """Count the features that an entry is built for and that its GPU has the other way."""
+    own = ARCHITECTURES[entry.gpu].target if entry.gpu in ARCHITECTURES else f"{entry.gpu}:xnack-"
+    return sum(f"{feature[:-1]}{'-' if feature[-1] == '+' else '+'}" in own for feature in entry.target.split(":")[1:])
 
 
 def _bundles(data: memoryview, alignment: int) -> Iterator[memoryview]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.object import zstandard
-from isa.object.bundle import BUNDLE_MAGIC, BundleEntry, entries
+from isa.object.bundle import BUNDLE_MAGIC, BundleEntry, code_objects, entries
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.targets import supported
 from tests.support.bundles import HOST, bundle, compressed, entry, fat_binary
@@ -46,6 +46,14 @@ def test_the_code_object_is_found_by_its_gpu(data: bytes, tmp_path: Path) -> Non
     assert load_code_object(data).kernels == expected
     (tmp_path / "file").write_bytes(data)
     assert load_code_object(tmp_path / "file").kernels == expected
+
+
+@pytest.mark.parametrize("gpu", ["gfx906", "gfx908", "gfx90a"])
+def test_of_several_the_one_with_the_gpus_features_is_taken(gpu: str) -> None:
+    targets = [f"{gpu}:sramecc{ecc}:xnack{xnack}" for ecc in "+-" for xnack in "+-"]
+    for order in (targets, targets[::-1]):
+        data = bundle(*(of(target, target.encode()) for target in order))
+        assert code_objects(io.BytesIO(data), gpu) == [f"{gpu}:sramecc+:xnack-".encode()]
 
 
 def padded(data: bytes) -> bytes:
