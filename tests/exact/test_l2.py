@@ -144,8 +144,8 @@ def test_four_lines_are_fetched_together(gpu: GpuSpec) -> None:
 
 
 def test_in_lines_of_128_bytes_the_second_half_follows_the_first(gpu: GpuSpec) -> None:
-    # of each pair the first misses, DRAM is asked for its half, and in the next cycle for the other, for which the second
-    # request waits, too; the two answers of the last pair leave one after the other
+    # of each pair the first misses, DRAM is asked for its half, and in the next cycle for the other, for which the
+    # second request waits, too; the two answers of the last pair leave one after the other
     look = first_issue(gpu) + FOUR_LINES_TURNS + 1
     facts = case("load_four", altered(gpu, l2={"line_bytes": 128}))
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look + 3 + 1))))
