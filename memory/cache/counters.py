@@ -109,7 +109,7 @@ L2_COUNTERS = CounterTable(
         Counter(
             "write_backs",
             "lines",
-            "dirty lines written to DRAM, replaced or flushed; else what is dirty at a kernel's end stays",
+            "dirty lines of 64 bytes written to DRAM, replaced or flushed; else what is dirty at a kernel's end stays",
         ),
         Counter("flush_write_backs", "lines", "those of the write-backs that a flush made, before or after the kernel"),
         Counter(
@@ -120,8 +120,11 @@ L2_COUNTERS = CounterTable(
         Counter("write_throughs", "accesses", "writes and atomics whose bytes went on to DRAM at once"),
         Counter("bytes_to_dram", "bytes", "dirty bytes of write-backs, and bytes of what went on to DRAM at once"),
         Counter("writes_around", "accesses", "those of the misses that are writes and got no line"),
-        Counter("fills", "lines", "lines that came from DRAM"),
-        Counter("sparse_fills", "lines", "lines that came from the compaction engine"),
+        Counter("fills", "lines", "lines of 64 bytes that came from DRAM"),
+        Counter("sparse_fills", "lines", "lines of 64 bytes that came from the compaction engine"),
+        Counter(
+            "paired_fetches", "lines", "those of the fills that were the other half of a missing line of 128 bytes"
+        ),
         Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="read_latency"),
         Counter("reads_answered", "accesses", "reads answered"),
         Counter("bytes_written", "bytes", "bytes that writes and atomics name"),

@@ -4,11 +4,17 @@ A read that misses goes to DRAM, or, for a sparse line, to the compaction engine
 (memory/cache/l2_fill.py), and other reads of the line merge in its MSHR. Where stores go is the write policy's: the
 shipped L2 keeps them, without a fetch, in lines that hold a mask of their bytes, and writes them back when the line is
 replaced (GCN's L2 has byte masks: AMD GCN whitepaper, 2012). Atomics are done here.
+
+A line of 128 bytes has two parts of 64, each with masks of its own, and one tag. Requests are of 64 bytes, as L1's
+lines; AMD's counters for these caches know reads of DRAM of 32 and 64 bytes alone (TCC_EA_RDREQ, TCC_EA_RDREQ_32B).
+So a miss has DRAM asked for its part, and in the next cycle for the other one, unless that is there in whole; the line
+is filled when both have come (assumed). The engine compacts 64 bytes at a time: of its lines a part is fetched alone.
 """
 
 from gpusim.base.jit import address_in, jit, ld_u32, popcount, prefetch
+from isa.trace import LINE_SPARSE
 from memory.cache.access import served
-from memory.cache.l2_dram import evict, fetch, pass_write_on, still_refused, write_through
+from memory.cache.l2_dram import evict, fetch, fetch_due, pass_write_on, still_refused, write_through
 from memory.cache.l2_fill import add_target, answer
 from memory.cache.l2_state import (
     DIRTY,
@@ -22,7 +28,10 @@ from memory.cache.l2_state import (
     bytes_of,
     first_slot,
     inserted,
+    mshr_of,
+    part_in,
     set_bytes,
+    tag_of,
     used,
     wait,
 )
@@ -47,7 +56,7 @@ def _prefetch_row(m, channel, line):
     base = first_slot(m, channel, line)
     prefetch(address_in(l2.rows, 2 * base))
     prefetch(address_in(l2.rows, 2 * base + l2.stride))
-    prefetch(address_in(l2.note, base))
+    prefetch(address_in(l2.note, base << l2.part_bits))
 
 
 @jit(inline=True)
@@ -62,18 +71,26 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     if not may_miss(l2.missing[channel]):
         wait(m, channel, L2_LINE + channel)
         return -1
-    if not found and bytes_of(m, slot, DIRTY) and not evict(m, now, channel, slot, ld_u32(row, way)):
+    if not found and not evict(m, now, channel, slot, ld_u32(row, way)):
         return -1
     if not fetch(m, now, channel, line, next_mshr(l2.missing[channel])):
         return -1
     if found:
         used(m, channel, row, way)
     else:
-        inserted(m, channel, row, way, line)
-        set_bytes(m, slot, HELD, 0)
+        inserted(m, channel, row, slot, way, line)
     start_filling(row, l2.stride, way)
     mshr = begin_miss(l2.missing[channel], slot)
-    l2.note[slot] = mshr << MSHR_SHIFT | (l2.note[slot] & ((1 << MSHR_SHIFT) - 1))
+    first = slot << l2.part_bits
+    l2.note[first] = mshr << MSHR_SHIFT | (l2.note[first] & ((1 << MSHR_SHIFT) - 1))
+    l2.coming[channel, mshr] = 1 << part_in(m, line)
+    l2.left[channel, mshr] = 1
+    if l2.part_bits and not line & LINE_SPARSE and bytes_of(m, first | part_in(m, line ^ 1), HELD) != ALL_BYTES:
+        l2.coming[channel, mshr] = 3
+        l2.left[channel, mshr] = 2
+        l2.due[channel] = (line ^ 1) + 1
+        l2.due_mshr[channel] = mshr
+        wake_at(m, L2_SERVE, now + 1, channel)
     return mshr
 
 
@@ -86,14 +103,14 @@ def _atomic_through(m, now, channel, line, source, mask, since):
     l2 = m.l2
     base = first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
-    way = way_of(row, l2.stride, line)
+    way = way_of(row, l2.stride, tag_of(m, line))
     found = way >= 0
     if found and is_filling(row, l2.stride, way):
         if l2.atomic_result[channel] == HIT:
             l2.atomic_result[channel] = MERGED
         wait(m, channel, L2_LINE + channel)
         return STALLED
-    if found and bytes_of(m, base + way, HELD) == ALL_BYTES:
+    if found and bytes_of(m, (base + way) << l2.part_bits | part_in(m, line), HELD) == ALL_BYTES:
         if not write_through(m, now, channel, line, mask):
             return STALLED
         used(m, channel, row, way)
@@ -107,7 +124,8 @@ def _atomic_through(m, now, channel, line, source, mask, since):
         wait(m, channel, L2_LINE + channel)
     elif _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
         l2.atomic_result[channel] = MISSED
-        wait(m, channel, L2_LINE + channel)
+        if l2.due[channel] == 0:  # else it is looked up again in the next cycle, after the other part's fetch
+            wait(m, channel, L2_LINE + channel)
     return STALLED
 
 
@@ -126,12 +144,12 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
             answer(m, now, now + l2.latency, channel, source, since)
             return MISSED
     if way >= 0:
-        slot = base + way
+        part = (base + way) << l2.part_bits | part_in(m, line)
         result = MERGED if is_filling(row, l2.stride, way) else HIT
         used(m, channel, row, way)
-        set_bytes(m, slot, HELD, bytes_of(m, slot, HELD) | mask)
+        set_bytes(m, part, HELD, bytes_of(m, part, HELD) | mask)
         if l2.write == BACK:
-            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | mask)
+            set_bytes(m, part, DIRTY, bytes_of(m, part, DIRTY) | mask)
     else:
         way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
         if way < 0:
@@ -139,11 +157,12 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
             return STALLED
         slot = base + way
         l2.missed_in[channel] = base
-        if bytes_of(m, slot, DIRTY) and not evict(m, now, channel, slot, ld_u32(row, way)):
+        if not evict(m, now, channel, slot, ld_u32(row, way)):
             return STALLED
-        inserted(m, channel, row, way, line)
-        set_bytes(m, slot, HELD, mask)
-        set_bytes(m, slot, DIRTY, mask if l2.write == BACK else 0)
+        inserted(m, channel, row, slot, way, line)
+        part = slot << l2.part_bits | part_in(m, line)
+        set_bytes(m, part, HELD, mask)
+        set_bytes(m, part, DIRTY, mask if l2.write == BACK else 0)
         l2.write_allocations += 1
         result = MISSED
     answer(m, now, now + l2.latency, channel, source, since)
@@ -156,18 +175,20 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
     l2 = m.l2
     found = way >= 0
     if found:
-        slot = base + way
+        part = (base + way) << l2.part_bits | part_in(m, line)
         if is_filling(row, l2.stride, way):
-            if not may_join(l2.missing[channel]):
+            mshr = mshr_of(m, base + way)
+            comes = l2.coming[channel, mshr] >> part_in(m, line) & 1 or bytes_of(m, part, HELD) == ALL_BYTES
+            if not comes or not may_join(l2.missing[channel]):
                 wait(m, channel, L2_LINE + channel)
                 return STALLED
             used(m, channel, row, way)
-            add_target(m, channel, l2.note[slot] >> MSHR_SHIFT, source, since, mask)
+            add_target(m, channel, mshr, source, since, mask, part_in(m, line))
             return MERGED
-        if bytes_of(m, slot, HELD) == ALL_BYTES:
+        if bytes_of(m, part, HELD) == ALL_BYTES:
             used(m, channel, row, way)
             if source & KIND_MASK != READ:
-                set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | mask)
+                set_bytes(m, part, DIRTY, bytes_of(m, part, DIRTY) | mask)
             answer(m, now, now + l2.latency, channel, source, since)
             return HIT
     else:
@@ -178,7 +199,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
     mshr = _start_fetch(m, now, channel, line, row, base, way, found)
     if mshr < 0:
         return STALLED
-    add_target(m, channel, mshr, source, since, mask)
+    add_target(m, channel, mshr, source, since, mask, part_in(m, line))
     return MISSED
 
 
@@ -192,7 +213,7 @@ def _access(m, now, channel, line, source, mask, since):
     kind = source & KIND_MASK
     base = first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
-    way = way_of(row, l2.stride, line)
+    way = way_of(row, l2.stride, tag_of(m, line))
     if kind == WRITE:
         return _write(m, now, channel, line, source, mask, since, base, row, way)
     if l2.write == THROUGH and kind != READ:
@@ -255,6 +276,17 @@ def _attribute_stall(m, now, channel):
 
 
 @jit(inline=True)
+def _begin_stall(m, now, channel):
+    """Note that the channel's oldest request, if there is one, waits from this cycle on, unless it does already."""
+    l2 = m.l2
+    if l2.i_count[channel] and l2.stalled_since[channel] < 0:
+        l2.stalled_since[channel] = now
+        l2.attributed_to[channel] = now
+        l2.engine_part[channel] = 0
+        l2.freed_by_engine[channel] = 0
+
+
+@jit(inline=True)
 def _try_oldest(m, now, channel):
     """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
     l2 = m.l2
@@ -272,19 +304,20 @@ def _try_oldest(m, now, channel):
             l2.engine_stall_cycles[channel] += l2.engine_part[channel]
             l2.stalled_since[channel] = -1
             l2.waits_for[channel] = 0
-    elif since < 0:
-        l2.stalled_since[channel] = now
-        l2.attributed_to[channel] = now
-        l2.engine_part[channel] = 0
-        l2.freed_by_engine[channel] = 0
+    else:
+        _begin_stall(m, now, channel)
 
 
 @jit(inline=True)
 def l2_serve_tick(m, now, channel):
     """Serve the channel's oldest waiting request, if there is one and what it waits for may have come free."""
-    resource = m.l2.waits_for[channel] - 1
-    if m.l2.i_count[channel] and not (resource >= 0 and waits(m, resource, channel)):
-        _try_oldest(m, now, channel)
+    l2 = m.l2
+    resource = l2.waits_for[channel] - 1
+    if (l2.i_count[channel] or l2.due[channel]) and not (resource >= 0 and waits(m, resource, channel)):
+        if l2.due[channel] and not fetch_due(m, now, channel):
+            _begin_stall(m, now, channel)
+        elif l2.i_count[channel]:
+            _try_oldest(m, now, channel)
 
 
 @jit(inline=True)

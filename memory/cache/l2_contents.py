@@ -19,9 +19,9 @@ class L2Contents:
     held: dict[str, np.ndarray] = field(default_factory=dict)
     """Saved arrays of the L2 state by field."""
     partial: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """int64 [slots]: slots with only some bytes of their lines."""
+    """int64 [parts]: parts of slots with only some of their bytes."""
     masks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """int64 [slots, 2]: valid bytes of the slots in `partial`; other masks, several megabytes, are not saved."""
+    """int64 [parts, 2]: valid bytes of the parts in `partial`; other masks, several megabytes, are not saved."""
 
     @property
     def sets_and_ways(self) -> tuple[int, int]:
@@ -51,23 +51,25 @@ class L2Contents:
     def restore_ways(self, m: Any) -> None:
         """Fill the L2 of a new machine with as many sets and other ways; lines of ways that it lacks are lost."""
         l2, sets = m.l2, self.shape[1]
-        rows, ways = int(l2.channels) * sets, min(int(l2.ways), self.shape[2])
+        rows, ways, bits = int(l2.channels) * sets, min(int(l2.ways), self.shape[2]), int(l2.part_bits)
         before, now = stride_of(self.shape[2]), int(l2.stride)
-        lines, notes = self.held["rows"].reshape(rows, 2, before), self.held["note"].reshape(rows, before)
+        lines = self.held["rows"].reshape(rows, 2, before)
         l2.rows[: 2 * rows * now].reshape(rows, 2, now)[:, :, :ways] = lines[:, :, :ways]
+        before, now, ways = before << bits, now << bits, ways << bits  # parts of a set
+        notes = self.held["note"].reshape(rows, before)
         l2.note[: rows * now].reshape(rows, now)[:, :ways] = notes[:, :ways]
         l2.order[:] = self.held["order"]
-        row, way = self.partial // before, self.partial % before
-        stay = way < ways
-        l2.mask[row[stay] * now + way[stay]] = self.masks[stay]
+        row, part = self.partial // before, self.partial % before
+        stay = part < ways
+        l2.mask[row[stay] * now + part[stay]] = self.masks[stay]
 
     def keep(self, m: Any) -> None:
         """Remember the L2 of a machine whose launch has ended."""
         l2 = m.l2
-        rows, stride = int(l2.channels * l2.sets), int(l2.stride)
+        rows, stride, parts = int(l2.channels * l2.sets), int(l2.stride), 1 << int(l2.part_bits)
         kept = {
             "rows": l2.rows[: 2 * rows * stride].copy(),
-            "note": l2.note[: rows * stride].copy(),
+            "note": l2.note[: rows * stride * parts].copy(),
             "order": l2.order.copy(),
         }
         lines = kept["rows"].reshape(rows, 2, stride)
@@ -77,7 +79,7 @@ class L2Contents:
         filling[:, ways] = orders[:, ways] >= FILLING
         tags[filling] = NO_TAG
         orders[filling] = 0
-        kept["note"].reshape(rows, stride)[filling] = 0
+        kept["note"].reshape(rows, stride, parts)[filling] = 0
         self.partial = np.flatnonzero(kept["note"] & (SOME_BYTES | SOME_BYTES << CODE_BITS))
         self.masks = l2.mask[self.partial]
         self.shape, self.held = _shape(m), kept
@@ -86,7 +88,7 @@ class L2Contents:
 def _shape(m: Any) -> tuple[int, ...]:
     """Return what decides where a line lies in L2, and what its order words mean, as integers."""
     l2, matrix = m.l2, m.map.matrix[L2_CHANNEL]
-    lies = (l2.channels, l2.sets, l2.ways, m.map.interleave_lines_bits, *matrix["shift"], *matrix["mask"])
+    lies = (l2.channels, l2.sets, l2.ways, l2.part_bits, m.map.interleave_lines_bits, *matrix["shift"], *matrix["mask"])
     return tuple(int(p) for p in (*lies, l2.replacement, l2.write))
 
 
@@ -94,13 +96,16 @@ def _but_sets_and_ways(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape[:1] + shape[3:]
 
 
+def _parts(m: Any) -> int:
+    return int(m.l2.channels * m.l2.sets * m.l2.stride) << int(m.l2.part_bits)
+
+
 def lose_lines(m: Any) -> None:
     """Forget all lines of a machine's L2, of which none is dirty, before it gets other sets or ways."""
-    m.l2.note[: int(m.l2.channels * m.l2.sets * m.l2.stride)] = 0
+    m.l2.note[: _parts(m)] = 0
 
 
 def dirty_lines(m: Any) -> int:
-    """Count the lines of a machine's L2 that hold bytes that DRAM does not."""
-    l2 = m.l2
-    notes = l2.note[: int(l2.channels * l2.sets * l2.stride)]
+    """Count the lines of 64 bytes of a machine's L2 that hold bytes that DRAM does not."""
+    notes = m.l2.note[: _parts(m)]
     return int(np.count_nonzero(notes & ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)))

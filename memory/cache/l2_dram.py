@@ -33,12 +33,23 @@ def _write_dram(m, now, channel, line, mask):
 
 
 @jit
-def evict(m, now, channel, slot, line):
-    """Write a dirty slot back; returns 0 if that must wait."""
-    if not _write_dram(m, now, channel, line, bytes_of(m, slot, DIRTY)):
+def write_back(m, now, channel, part, line):
+    """Write a slot's dirty part back; returns 0 if that must wait."""
+    if not _write_dram(m, now, channel, line, bytes_of(m, part, DIRTY)):
         return 0
-    set_bytes(m, slot, DIRTY, 0)
+    set_bytes(m, part, DIRTY, 0)
     m.l2.write_backs += 1
+    return 1
+
+
+@jit(inline=True)
+def evict(m, now, channel, slot, line):
+    """Write what is dirty of a slot back; returns 0 if some of it must wait."""
+    bits = m.l2.part_bits
+    for part in range(1 << bits):
+        at = slot << bits | part
+        if bytes_of(m, at, DIRTY) and not write_back(m, now, channel, at, line | part):
+            return 0
     return 1
 
 
@@ -66,7 +77,7 @@ def pass_write_on(m, now, channel, line, mask, row, way):
 
 @jit(inline=True)
 def fetch(m, now, channel, line, mshr):
-    """Ask DRAM or the engine for a line; returns 0 if it has no room."""
+    """Ask DRAM or the engine for 64 bytes of a line; returns 0 if it has no room."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
             m.l2.waits_for[channel] = SPARSE_SLOT + channel + 1
@@ -82,6 +93,17 @@ def fetch(m, now, channel, line, mshr):
         return 0
     m.l2.waits_for[channel] = 0
     slot_taken(m, now, queue, channel)
+    return 1
+
+
+@jit(cold=True)
+def fetch_due(m, now, channel):
+    """Ask DRAM for the other part of a line that is fetched; returns 0 if it has no room."""
+    l2 = m.l2
+    if not fetch(m, now, channel, l2.due[channel] - 1, l2.due_mshr[channel]):
+        return 0
+    l2.due[channel] = 0
+    l2.paired_fetches += 1
     return 1
 
 

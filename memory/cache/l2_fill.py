@@ -1,7 +1,7 @@
 """L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
 
 from gpusim.base.jit import address_in, jit
-from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_SINCE, T_SOURCE, bytes_of, set_bytes
+from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_PART, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.missing import LAST, end_miss, join_miss, next_target
 from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_respond, crossbar_response_room
@@ -25,22 +25,29 @@ def answer(m, now, t, channel, source, since):
 
 
 @jit(inline=True)
-def add_target(m, channel, mshr, source, since, mask):
+def add_target(m, channel, mshr, source, since, mask, part):
     """Have a request wait for the line of an MSHR, after those that already do."""
     l2 = m.l2
     target = join_miss(l2.missing[channel], mshr, LAST)
     l2.target[channel, target, T_SOURCE] = source
     l2.target[channel, target, T_SINCE] = since
     l2.target[channel, target, T_MASK] = mask
+    l2.target[channel, target, T_PART] = part
 
 
 @jit(inline=True)
 def _fill(m, now, channel, mshr, from_engine):
-    """Complete the fill of an MSHR's line and serve its targets, oldest first."""
+    """Complete the fill of an MSHR's line, if all of it has come, and serve its targets, oldest first."""
     l2 = m.l2
+    l2.left[channel, mshr] -= 1
+    if l2.left[channel, mshr]:
+        return
     missing = l2.missing[channel]
     slot = end_miss(missing, mshr, address_in(l2.rows, 0), l2.stride)
-    set_bytes(m, slot, HELD, ALL_BYTES)
+    first = slot << l2.part_bits
+    for part in range(1 << l2.part_bits):
+        if l2.coming[channel, mshr] >> part & 1:
+            set_bytes(m, first | part, HELD, ALL_BYTES)
     if freed(m, L2_LINE + channel):
         l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)
@@ -53,7 +60,8 @@ def _fill(m, now, channel, mshr, from_engine):
     while target >= 0:
         source = l2.target[channel, target, T_SOURCE]
         if source & KIND_MASK != READ:
-            set_bytes(m, slot, DIRTY, bytes_of(m, slot, DIRTY) | l2.target[channel, target, T_MASK])
+            part = first | l2.target[channel, target, T_PART]
+            set_bytes(m, part, DIRTY, bytes_of(m, part, DIRTY) | l2.target[channel, target, T_MASK])
         answer(m, now, now + l2.fill_latency, channel, source, l2.target[channel, target, T_SINCE])
         target = next_target(missing, target)
 

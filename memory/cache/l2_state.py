@@ -1,9 +1,12 @@
 """What L2 is configured by and what its channels hold: sets, byte masks of their lines, MSHRs, waiting requests."""
 
+from typing import Literal
+
 from pydantic import model_validator
 
 from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, jit, st_i32, u16
 from gpusim.base.spec import Spec, param
+from isa.trace import LINE_BYTES
 from memory.address_map import (
     MAX_L2_CHANNELS,
     check_masks,
@@ -42,6 +45,7 @@ MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the slot, while it 
 T_SOURCE = 0  # its source
 T_SINCE = 1  # cycle it came to the channel
 T_MASK = 2  # bytes a waiting atomic changes
+T_PART = 3  # which part of the line they lie in
 
 HIT, MERGED, MISSED, STALLED = range(4)
 
@@ -59,6 +63,11 @@ class L2Spec(Spec):
         "eight of 256 KiB, one for each memory channel",
         ge=1,
         le=MAX_L2_CHANNELS,
+    )
+    line_bytes: Literal[64, 128] = param(
+        64,
+        "bytes of a line; a line of 128 has two parts of 64, L1's lines: requests, fills and write-backs are of parts",
+        "AMD GCN3: 64 bytes",
     )
     interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
     channel_masks: tuple[int, ...] | None = param(
@@ -106,7 +115,7 @@ class L2Spec(Spec):
 
         ValueError for a share that cannot be taken.
         """
-        sets = self.size_kib * 1024 // 64 // self.channels // self.ways
+        sets = self.size_kib * 1024 // self.line_bytes // self.channels // self.ways
         left = sets_and_ways_left(sets, self.ways, taken)
         check_replacement(self.replacement, left[1])
         return left
@@ -122,11 +131,21 @@ class L2Spec(Spec):
         own = own_channel_bits(self.channels, self.interleave_bytes)
         check_masks("l2.channel_masks", self.channel_matrix, len(own))
         check_places("l2.channel_masks", self.channel_matrix, own)
+        if self.interleave_bytes < self.line_bytes:
+            raise ValueError(
+                f"l2.interleave_bytes: {self.interleave_bytes} is less than l2.line_bytes = {self.line_bytes}: a line "
+                "lies in one channel"
+            )
+        if any(mask % self.line_bytes for mask in self.channel_matrix):
+            raise ValueError(
+                f"l2.channel_masks: a mask of address bits below {self.line_bytes}, l2.line_bytes: a line lies in one "
+                "channel"
+            )
 
     def cache_kib(self, taken: L2Share | None = None) -> float:
         """Return the KiB of L2 that cache lines: all of it, or what is left while a share is taken."""
         sets, ways = self.sets_and_ways(taken)
-        return sets * ways * self.channels * 64 / 1024
+        return sets * ways * self.channels * self.line_bytes / 1024
 
 
 L2 = State(
@@ -142,10 +161,15 @@ L2 = State(
         "passes_on": Field((), "1: not every write stays here: it is not write-back, or does not allocate"),
         "atomic_result": Field((MAX_L2_CHANNELS,), "what the look-up of a waiting atomic gave at first, HIT before it"),
         "order": Field((MAX_L2_CHANNELS,), "running number of the accesses to the channel's sets"),
-        "note": Field((MAX_SLOTS,), "of a slot: codes of its masks HELD and DIRTY, and its MSHR", u16),
-        "mask": Field((MAX_SLOTS, 2), "its masks HELD and DIRTY where they are SOME_BYTES"),
+        "part_bits": Field((), "log2 of the parts of 64 bytes of a line"),
+        "note": Field((MAX_SLOTS,), "of a slot's part: codes of its masks HELD and DIRTY; of the first: its MSHR", u16),
+        "mask": Field((MAX_SLOTS, 2), "a part's masks HELD and DIRTY where they are SOME_BYTES"),
+        "coming": Field((MAX_L2_CHANNELS, MAX_MSHRS), "mask of the parts that are fetched for an MSHR"),
+        "left": Field((MAX_L2_CHANNELS, MAX_MSHRS), "how many of them have not come"),
+        "due": Field((MAX_L2_CHANNELS,), "the part's line + 1 that DRAM has to be asked for next, 0: none"),
+        "due_mshr": Field((MAX_L2_CHANNELS,), "its MSHR"),
         "missing": Field((MAX_L2_CHANNELS,), "missing lines of a channel", MISSING.dtype()),
-        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_SOURCE ... T_MASK"),
+        "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_SOURCE ... T_PART"),
         "input": Field(
             (MAX_L2_CHANNELS, MAX_INPUT, 4), "waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came"
         ),
@@ -153,7 +177,7 @@ L2 = State(
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
         "waits_for": Field((MAX_L2_CHANNELS,), "resource + 1 that the oldest request found used up, 0: look it up"),
         "flushes": Field((), "1: when nothing is to be done any more, dirty lines are written back"),
-        "flush_at": Field((MAX_L2_CHANNELS,), "slots of a channel that a flush has gone over"),
+        "flush_at": Field((MAX_L2_CHANNELS,), "parts of a channel's slots that a flush has gone over"),
         "attributed_to": Field((MAX_L2_CHANNELS,), "cycle up to which the present stall is attributed"),
         "engine_part": Field((MAX_L2_CHANNELS,), "its cycles that are the engine's"),
         "freed_by_engine": Field((MAX_L2_CHANNELS,), "1: a compacted line ended the wait of the oldest request"),
@@ -172,6 +196,7 @@ def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # 
     """
     l2 = m.l2
     l2.channels = spec.channels
+    l2.part_bits = (spec.line_bytes // LINE_BYTES).bit_length() - 1
     sets, ways = spec.sets_and_ways(taken)
     l2.latency, l2.fill_latency = spec.latency_cycles, spec.fill_latency_cycles
     l2.input_limit = spec.input_queue_packets
@@ -197,33 +222,51 @@ def await_end(m, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
 
 
 @jit
-def bytes_of(m, slot, which):
-    """Return a mask of a slot's bytes: HELD or DIRTY."""
-    code = (m.l2.note[slot] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
+def bytes_of(m, part, which):
+    """Return a mask of the bytes of a slot's part: HELD or DIRTY."""
+    code = (m.l2.note[part] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
-        return m.l2.mask[slot, which]
+        return m.l2.mask[part, which]
     return ALL_BYTES if code == EVERY_BYTE else 0
 
 
 @jit
-def set_bytes(m, slot, which, mask):
-    """Replace a mask of a slot: HELD or DIRTY."""
+def set_bytes(m, part, which, mask):
+    """Replace a mask of a slot's part: HELD or DIRTY."""
     code = SOME_BYTES
     if mask == 0:
         code = NO_BYTE
     elif mask == ALL_BYTES:
         code = EVERY_BYTE
     else:
-        m.l2.mask[slot, which] = mask
-    others = m.l2.note[slot] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
-    m.l2.note[slot] = others | code << (CODE_BITS * which)
+        m.l2.mask[part, which] = mask
+    others = m.l2.note[part] & (ALL_NOTE ^ ((1 << CODE_BITS) - 1) << (CODE_BITS * which))
+    m.l2.note[part] = others | code << (CODE_BITS * which)
 
 
 @jit
 def first_slot(m, channel, line):
     """Return the slot of way 0 of the line's set."""
     l2 = m.l2
-    return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
+    return (channel * l2.sets + ((l2_local_line(m, line) >> l2.part_bits) & (l2.sets - 1))) * l2.stride
+
+
+@jit
+def part_in(m, line):
+    """Return which part of its line 64 bytes are, by their number."""
+    return line & ((1 << m.l2.part_bits) - 1)
+
+
+@jit
+def tag_of(m, line):
+    """Return the tag of 64 bytes: the number of their line's first part."""
+    return line & ~((1 << m.l2.part_bits) - 1)
+
+
+@jit
+def mshr_of(m, slot):
+    """Return the MSHR that fills a slot."""
+    return m.l2.note[slot << m.l2.part_bits] >> MSHR_SHIFT
 
 
 @jit
@@ -243,10 +286,12 @@ def used(m, channel, row, way):
 
 
 @jit
-def inserted(m, channel, row, way, line):
-    """Put another line into a way, and note that for replacement."""
+def inserted(m, channel, row, slot, way, line):
+    """Put another line, of which no byte is there, into a way, and note that for replacement."""
     l2 = m.l2
-    st_i32(row, way, line)
+    st_i32(row, way, tag_of(m, line))
+    for part in range(1 << l2.part_bits):
+        set_bytes(m, slot << l2.part_bits | part, HELD, 0)
     on_insert(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
 
 

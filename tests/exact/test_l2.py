@@ -143,6 +143,15 @@ def test_four_lines_are_fetched_together(gpu: GpuSpec) -> None:
     assert case("load_four", gpu).cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look + 3))))
 
 
+def test_in_lines_of_128_bytes_the_second_half_follows_the_first(gpu: GpuSpec) -> None:
+    # of each pair the first misses, DRAM is asked for its half, and in the next cycle for the other, for which the
+    # second request waits, too; the two answers of the last pair leave one after the other
+    look = first_issue(gpu) + FOUR_LINES_TURNS + 1
+    facts = case("load_four", altered(gpu, l2={"line_bytes": 128}))
+    assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_miss(gpu, look + 3 + 1))))
+    assert (facts.l2.misses, facts.l2.mshr_merges, facts.l2.paired_fetches, facts.dram.reads) == (2, 2, 2, 4)
+
+
 def test_with_one_mshr_in_l2_they_are_fetched_one_after_another(gpu: GpuSpec) -> None:
     # a fill frees the MSHR for the request that waits, which is served in the same cycle
     look = first_issue(gpu) + FOUR_LINES_TURNS + 1

@@ -139,26 +139,41 @@ class ReferenceWrites:
     """A cache without time with a write policy: what goes to the level below, byte by byte.
 
     below: called with what the level below is asked for: "read", "write" or "atomic", the line, the mask of its bytes.
+    parts: lines of 64 bytes, those that all numbers here name, that share a tag.
     """
 
     def __init__(
-        self, lines: ReferenceCache, write: str, allocate: bool, below: Callable[[str, int, int], None]
+        self,
+        lines: ReferenceCache,
+        write: str,
+        allocate: bool,
+        below: Callable[[str, int, int], None],
+        parts: int = 1,
     ) -> None:
+        self.parts = parts
         self.lines, self.back, self.allocate, self.below = lines, write == "back", allocate, below
         self.held: dict[int, int] = {}  # line: bytes
         self.dirty: dict[int, int] = {}
         self.counts = {"hits": 0, "misses": 0, "write_backs": 0, "write_allocations": 0}
 
+    def holds(self, line: int) -> bool:
+        """Whether the line has a tag here; changes nothing."""
+        return self.lines.holds(line // self.parts)
+
+    def _parts_of(self, tag: int) -> list[int]:
+        return [tag * self.parts + part for part in range(self.parts)]
+
     def use(self, line: int) -> bool:
         """Look a line up and insert it if it is not there, in the place of one that is written back; True if it was."""
-        if not self.lines.holds(line):
-            way = self.lines.victim(line)
-            gone = self.lines.set_of(line).lines[way] if way is not None else None
-            if gone is not None:
-                self.clean(gone)
-                del self.held[gone]
-            self.held[line] = 0
-        return self.lines.use(line)[0]
+        tag = line // self.parts
+        if not self.holds(line):
+            way = self.lines.victim(tag)
+            gone = self.lines.set_of(tag).lines[way] if way is not None else None
+            for part in [] if gone is None else self._parts_of(gone):
+                self.clean(part)
+                del self.held[part]
+            self.held.update(dict.fromkeys(self._parts_of(tag), 0))
+        return self.lines.use(tag)[0]
 
     def clean(self, line: int) -> None:
         """Write a line's dirty bytes back, if it has any."""
@@ -169,8 +184,8 @@ class ReferenceWrites:
     def clean_all(self) -> None:
         """Write all dirty lines back, in the order of their sets and ways."""
         for row in self.lines.sets:
-            for line in row.lines:
-                if line is not None:
+            for tag in row.lines:
+                for line in [] if tag is None else self._parts_of(tag):
                     self.clean(line)
 
     def forget(self) -> None:
@@ -180,13 +195,14 @@ class ReferenceWrites:
         self.held.clear()
 
     def read(self, line: int) -> None:
-        """Read a line: from here if all of it is here."""
+        """Read a line: from here if all of it is here, else with what else of its tag's bytes is not here in whole."""
         hit = self.held.get(line) == WHOLE
         self.counts["hits" if hit else "misses"] += 1
         self.use(line)
-        if not hit:
-            self.held[line] = WHOLE
-            self.below("read", line, WHOLE)
+        for part in [] if hit else self._parts_of(line // self.parts):
+            if self.held[part] != WHOLE:
+                self.held[part] = WHOLE
+                self.below("read", part, WHOLE)
 
     def keep(self, line: int, mask: int, dirty: bool) -> None:
         """Put bytes into a line that is held."""

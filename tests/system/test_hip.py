@@ -273,7 +273,7 @@ def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpu", "instead"), [("gfx906", ", or run it with --gpu mi50 or mi60"), ("gfx90a", ""), ("gfx90a:xnack+", "")]
+    ("gpu", "instead"), [("gfx906", ", or run it with --gpu mi50 or mi60"), ("gfx942", ""), ("gfx942:xnack+", "")]
 )
 def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str, instead: str) -> None:
     (tmp_path / "module.co").write_bytes(bundle(entry(gpu, b"\x7fELF" + bytes(100)), (HOST, b"")))

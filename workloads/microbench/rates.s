@@ -197,7 +197,7 @@
 
     .if .amdgcn.gfx_generation_number >= 9
     rate fp16_pk_fma
-    .if .amdgcn.gfx_generation_stepping == 6
+    .if .amdgcn.gfx_generation_stepping == 6 || .amdgcn.gfx_generation_stepping == 8 || .amdgcn.gfx_generation_stepping == 10
     rate fp16_dot2
     rate int8_dot4
     rate int4_dot8

@@ -1,10 +1,11 @@
 """Matrix products by the kernels of rocBLAS, which Tensile writes and names.
 
 A kernel's name says what it multiplies and how it splits the work (Tensile's wiki, "Kernel Parameters"): SB, DB,
-HHS_BH what A, B and C are made of; GB after it, that matrices are given as arrays of pointers, one for each of a
-batch; MT tile of a workgroup in M, N and the K of one turn; WG work-items of a tile in M and N, and parts that K is
-split into within the workgroup; PK workgroups a compute unit, which take one tile after the other; GSU parts of K
-among workgroups, which add their results by atomics to what a kernel of its own has prepared before (beta C); SU, SUS
+HHS_BH, BBS_BH, I8II_BH what A, B, C and the sums are made of; GB after it, that matrices are given as arrays of
+pointers, one for each of a batch; MT tile of a workgroup in M, N and the K of one turn; WG work-items of a tile in M
+and N, and parts that K is split into within the workgroup; PK workgroups a compute unit, which take one tile after the
+other; GSU parts of K among workgroups, which add their results by atomics to what a kernel of its own has prepared
+before (beta C; GSUASB), or write them to a buffer, from which a kernel adds them up after them (GSUAMB); SU, SUS
 how far apart in K neighbouring workgroups may begin; WGM rows of tiles
 that neighbouring workgroups share. Arguments are those that Tensile's host code passes (ContractionSolution.cpp):
 assembly kernels name theirs, HIP ones (ISA000) take the same, but for a few, in the order of `HIP_ARGUMENTS`.
@@ -64,18 +65,25 @@ class Precision(NamedTuple):
     said: str
     """Name for messages."""
     element_bytes: int
-    """Size of an element of A, B and C in bytes."""
+    """Size of an element of A and B in bytes."""
+    result_bytes: int
+    """Size of an element of C in bytes."""
     scalar: type[np.generic]
     """Type of alpha and beta."""
     beta_kernel: str | None
-    """Kernel that computes D = beta C before workgroups add their parts; None: not needed."""
+    """Kernel that computes D = beta C before workgroups add their parts; None: they cannot."""
+    sum_kernel: str | None
+    """Kernel that computes D = alpha (sum of parts) + beta C of parts in a buffer; None: there is none."""
 
 
 PRECISIONS = {
-    "SB": Precision("FP32", 4, np.float32, "Cijk_S"),
-    "DB": Precision("FP64", 8, np.float64, "Cijk_D"),
-    "HHS_BH": Precision("FP16 with sums in FP32", 2, np.float32, None),
+    "SB": Precision("FP32", 4, 4, np.float32, "Cijk_S", "Cijk_S_PostGSU"),
+    "DB": Precision("FP64", 8, 8, np.float64, "Cijk_D", None),
+    "HHS_BH": Precision("FP16 with sums in FP32", 2, 2, np.float32, None, "Cijk_H_PostGSU"),
+    "BBS_BH": Precision("BF16 with sums in FP32", 2, 2, np.float32, None, "Cijk_B_PostGSU"),
+    "I8II_BH": Precision("8-bit integers with sums in 32 bits", 1, 4, np.int32, None, None),
 }
+PART_BYTES = 4  # of an element of a part in a buffer (GSUAMB): parts are in FP32
 
 
 class TensileError(UserError):
@@ -133,8 +141,13 @@ _NAME = re.compile(
     r"MT(?P<mt0>\d+)x(?P<mt1>\d+)x(?P<mtk>\d+)_.*_GSU(?P<gsu>\d+)_"
     r".*_WG(?P<wg0>\d+)_(?P<wg1>\d+)_(?P<wg2>\d+)_WGM(?P<wgm>\d+)$"
 )
+# a kernel that was written by hand, whose name does not say its work-items: four wavefronts
+_CUSTOM = re.compile(
+    r"(?P<kind>D)GEMM_\w+?_(?P<transposes>[NT]{2})_MT(?P<mt0>\d+)x(?P<mt1>\d+)x(?P<mtk>\d+)_.*_WGM(?P<wgm>\d+)$"
+)
+_CUSTOM_WORK_ITEMS = 256
 _PERSISTENT = re.compile(r"_PK(\d+)_")
-_STAGGER = re.compile(r"_SU(?P<steps>\d+)_.*_SUS(?P<bytes>\d+)_")  # 0 where a name has none
+_STAGGER = re.compile(r"_SU(?P<steps>\d+)_(?:.*_)?SUS(?P<bytes>\d+)_")  # 0 where a name has none
 
 
 def magic_division(divisor: int) -> tuple[int, int]:
@@ -162,7 +175,9 @@ def is_compiled(name: str) -> bool:
 def element_bytes_of(name: str) -> int:
     """Return the bytes of an element of the matrices that a kernel of this name multiplies; 4 where it does not say."""
     found = _NAME.match(name)
-    return PRECISIONS[found["types"]].element_bytes if found else 4
+    if found:
+        return PRECISIONS[found["types"]].element_bytes
+    return PRECISIONS["DB"].element_bytes if _CUSTOM.match(name) else 4
 
 
 @dataclass(frozen=True)
@@ -183,6 +198,8 @@ class TensileKernel:
     """Work-items of a workgroup."""
     split_k: int
     """Number of parts of the sum over k."""
+    gathers_parts: bool
+    """Workgroups write their parts to a buffer, and a kernel after them adds these up (GSUAMB)."""
     group_columns: int
     """Tile rows that neighbouring workgroups share (WGM)."""
     pointers: bool = False
@@ -196,6 +213,20 @@ class TensileKernel:
     def named(cls, name: str) -> "TensileKernel":
         """Read a name; raise TensileError for one that is not a product's, or of a kind that is not launched here."""
         match = _NAME.match(name)
+        if not match and (custom := _CUSTOM.match(name)):
+            stagger = _STAGGER.search(name)
+            return cls(
+                name=name,
+                precision=PRECISIONS[f"{custom['kind']}B"],
+                transposes=custom["transposes"],
+                tile=(int(custom["mt0"]), int(custom["mt1"])),
+                turn=int(custom["mtk"]),
+                work_items=_CUSTOM_WORK_ITEMS,
+                split_k=1,
+                gathers_parts=False,
+                group_columns=int(custom["wgm"]),
+                stagger=(int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
+            )
         if not match:
             types = ", ".join(f"{key} ({precision.said})" for key, precision in PRECISIONS.items())
             raise TensileError(
@@ -204,10 +235,12 @@ class TensileKernel:
             )
         part = {key: int(value) for key, value in match.groupdict().items() if value and value.isdigit()}
         precision, pointers = PRECISIONS[match["types"]], bool(match["pointers"])
-        if part["gsu"] > 1 and ("_GSUAMB_" in name or pointers or precision.beta_kernel is None):
+        gathers = "_GSUAMB_" in name and part["gsu"] > 1
+        more = precision.sum_kernel if gathers else precision.beta_kernel
+        if part["gsu"] > 1 and (pointers or more is None):
             raise TensileError(
-                f"kernel '{name}': K is split among workgroups that gather their parts in a buffer (GSUAMB), or of a "
-                "batch of pointers (GB), or of FP16: only GSUASB of FP32 and FP64 is launched"
+                f"kernel '{name}': K is split among workgroups, of a batch of pointers (GB) or of {precision.said}: "
+                "launched are GSUASB of FP32 and FP64 and GSUAMB of FP32, FP16 and BF16"
             )
         stagger, persistent = _STAGGER.search(name), _PERSISTENT.search(name)
         return cls(
@@ -218,6 +251,7 @@ class TensileKernel:
             turn=part["mtk"],
             work_items=part["wg0"] * part["wg1"] * part["wg2"],
             split_k=part["gsu"],
+            gathers_parts=gathers,
             group_columns=part["wgm"],
             pointers=pointers,
             stagger=(int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
@@ -226,12 +260,16 @@ class TensileKernel:
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of an element of A, B and C."""
+        """Bytes of an element of A and B."""
         return self.precision.element_bytes
 
     def workgroups(self, problem: TensileProblem) -> tuple[int, int, int]:
         """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""
         return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1]), problem.batch
+
+    def overlaps(self, problem: TensileProblem) -> bool:
+        """Tell whether tiles reach beyond the matrices."""
+        return bool(problem.m % self.tile[0] or problem.n % self.tile[1] or problem.k % self.turn)
 
     def stagger_mask(self, problem: TensileProblem) -> int:
         """Return what Tensile's host passes as OrigStaggerUIter: steps to begin apart - 1, a power of two - 1, fewer
@@ -273,6 +311,8 @@ class TensileGemm:
     """Device address of B, likewise."""
     c: int
     """Device address of C, likewise."""
+    parts: int = 0
+    """Device address of the parts of sums, where the kernel writes those to a buffer."""
 
     @classmethod
     def allocate(
@@ -286,18 +326,29 @@ class TensileGemm:
         sizes = {"A": problem.m * problem.k, "B": problem.k * problem.n, "C": problem.m * problem.n}
         addresses = []
         for (name, size), stride in zip(sizes.items(), problem.strides, strict=True):
-            matrix = kernel.element_bytes * size
-            address = memory.allocate((problem.batch if stride else 1) * matrix, name).address
+            matrix = (kernel.precision.result_bytes if name == "C" else kernel.element_bytes) * size
+            # tiles that reach beyond a matrix of pointers read on, as each buffer ends a batch behind its matrix's
+            # beginning: the last one's needs memory there
+            reads_on = kernel.pointers and name != "C" and kernel.overlaps(problem)
+            count = 2 * problem.batch if reads_on else problem.batch
+            address = memory.allocate((count if stride else 1) * matrix, name).address
             if kernel.pointers:
                 each = address + matrix * np.arange(problem.batch, dtype=np.uint64)
                 address = memory.upload(each, f"pointers to {name}", writable=False).address
             addresses.append(address)
-        return cls(problem, kernel, kernels, memory, *addresses)
+        a, b, c = addresses
+        parts = 0
+        if kernel.gathers_parts:
+            size = PART_BYTES * kernel.split_k * problem.batch * sizes["C"]
+            parts = memory.allocate(size, "parts of sums").address
+        return cls(problem=problem, kernel=kernel, kernels=kernels, memory=memory, a=a, b=b, c=c, parts=parts)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """The launches in order; where K is split among workgroups, that of beta C comes first."""
+        """The launches in order; where K is split among workgroups, beta C is first, or the sum of parts last."""
         multiply = self._multiply()
+        if self.kernel.gathers_parts:
+            return multiply, self._sum()
         return (self._beta(), multiply) if self.kernel.split_k > 1 else (multiply,)
 
     def _function(self, name: str) -> "Kernel":
@@ -314,6 +365,17 @@ class TensileGemm:
         values = [Pointer(self.c), Pointer(self.c), 0, 0, *strides, p.m, p.n, p.batch, beta]
         return self._launch(function, pack(function, values), (total * p.batch, 1, 1), BETA_WORK_ITEMS)
 
+    def _sum(self) -> Launch:
+        p, name = self.problem, self.kernel.precision.sum_kernel
+        assert name is not None  # as above
+        function, total = self._function(name), p.m * p.n
+        scalar = self.kernel.precision.scalar
+        strides = [p.m, total] * 3  # D's, the buffer's and C's
+        pointers = [Pointer(self.c), Pointer(self.parts), Pointer(self.c), 0, 0]
+        scalars = [scalar(p.alpha), scalar(p.beta)]
+        values = [*pointers, *scalars, *strides, p.m, p.n, p.batch, self.kernel.split_k]
+        return self._launch(function, pack(function, values), (total * p.batch, 1, 1), BETA_WORK_ITEMS)
+
     def _multiply(self) -> Launch:
         p, kernel, function = self.problem, self.kernel, self._function(self.kernel.name)
         tiles, scalar = kernel.workgroups(p), kernel.precision.scalar
@@ -321,12 +383,15 @@ class TensileGemm:
         magic, shift = magic_division(tiles[0])
         rest = tiles[1] % kernel.group_columns or kernel.group_columns
         buffers = 1 if p.one_b else p.batch
-        c = Pointer(self.c)
+        c = Pointer(self.parts or self.c)
         known: dict[str, Any] = {
             # where buffers end: behind one product of a strided batch, as rocBLAS 5.5.1 passes it
             **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * buffers, sizeB=p.k * p.n * buffers),
             **dict(D=c, C=c, A=Pointer(self.a), B=Pointer(self.b)),
-            **dict(alpha=scalar(p.alpha), beta=scalar(1.0 if kernel.split_k > 1 else p.beta)),
+            **dict(
+                alpha=scalar(1.0 if kernel.gathers_parts else p.alpha),
+                beta=scalar(1.0 if kernel.split_k > 1 else p.beta),
+            ),
             **dict(strideD0=p.m, strideC0=p.m, strideA0=p.lda, strideB0=p.ldb),
             **dict(strideD1=p.strides[2], strideC1=p.strides[2], strideA1=p.strides[0], strideB1=p.strides[1]),
             **dict(SizesFree0=p.m, SizesFree1=p.n, SizesFree2=p.batch, SizesSum0=p.k),

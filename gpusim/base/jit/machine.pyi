@@ -785,14 +785,24 @@ class L2Record(Record):
     """[32]: what the look-up of a waiting atomic gave at first, HIT before it."""
     order: NDArray[np.int64]
     """[32]: running number of the accesses to the channel's sets."""
+    part_bits: int
+    """log2 of the parts of 64 bytes of a line."""
     note: NDArray[np.uint16]
-    """[1048576]: of a slot: codes of its masks HELD and DIRTY, and its MSHR."""
+    """[1048576]: of a slot's part: codes of its masks HELD and DIRTY; of the first: its MSHR."""
     mask: NDArray[np.int64]
-    """[1048576, 2]: its masks HELD and DIRTY where they are SOME_BYTES."""
+    """[1048576, 2]: a part's masks HELD and DIRTY where they are SOME_BYTES."""
+    coming: NDArray[np.int64]
+    """[32, 256]: mask of the parts that are fetched for an MSHR."""
+    left: NDArray[np.int64]
+    """[32, 256]: how many of them have not come."""
+    due: NDArray[np.int64]
+    """[32]: the part's line + 1 that DRAM has to be asked for next, 0: none."""
+    due_mshr: NDArray[np.int64]
+    """[32]: its MSHR."""
     missing: RecordArray[L2MissingRecord]
     """[32]: missing lines of a channel."""
     target: NDArray[np.int64]
-    """[32, 4096, 4]: requests waiting for a line, by T_SOURCE ... T_MASK."""
+    """[32, 4096, 4]: requests waiting for a line, by T_SOURCE ... T_PART."""
     input: NDArray[np.int64]
     """[32, 64, 4]: waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came."""
     i_head: NDArray[np.int64]
@@ -804,7 +814,7 @@ class L2Record(Record):
     flushes: int
     """1: when nothing is to be done any more, dirty lines are written back."""
     flush_at: NDArray[np.int64]
-    """[32]: slots of a channel that a flush has gone over."""
+    """[32]: parts of a channel's slots that a flush has gone over."""
     attributed_to: NDArray[np.int64]
     """[32]: cycle up to which the present stall is attributed."""
     engine_part: NDArray[np.int64]
@@ -835,7 +845,8 @@ class L2Record(Record):
     sparse_misses: int
     """those of the misses that went to the compaction engine [accesses]."""
     write_backs: int
-    """dirty lines written to DRAM, replaced or flushed; else what is dirty at a kernel's end stays [lines]."""
+    """dirty lines of 64 bytes written to DRAM, replaced or flushed; else what is dirty at a kernel's end stays
+    [lines]."""
     flush_write_backs: int
     """those of the write-backs that a flush made, before or after the kernel [lines]."""
     flush_cycles: int
@@ -847,9 +858,11 @@ class L2Record(Record):
     writes_around: int
     """those of the misses that are writes and got no line [accesses]."""
     fills: int
-    """lines that came from DRAM [lines]."""
+    """lines of 64 bytes that came from DRAM [lines]."""
     sparse_fills: int
-    """lines that came from the compaction engine [lines]."""
+    """lines of 64 bytes that came from the compaction engine [lines]."""
+    paired_fetches: int
+    """those of the fills that were the other half of a missing line of 128 bytes [lines]."""
     read_latency: int
     """sum over answered reads of cycles from the access at the cache to its response [cycles]."""
     reads_answered: int

@@ -60,6 +60,7 @@ _CLPEAK = "clpeak results"
 _GCN = "GCN"
 _DP16 = "GCN with FP64 at 1/16"
 _GFX8, _VEGA10, _VEGA20 = ("gfx803",), ("gfx900",), ("gfx906",)
+_CDNA, _CDNA2 = ("gfx908",), ("gfx90a",)
 _SLOW_DP = (*_GFX8, *_VEGA10)
 _FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
 _FURY_X = "R9 Fury X (Fiji)"
@@ -72,6 +73,8 @@ _MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
 _MT4G = "caps-tum/mt4g, sample results"
 _HPC = "Robey and Zamora, Parallel and High Performance Computing, section 9.3, BabelStream in OpenCL"
 _GPU_BENCHES = "te42kyfo/gpu-benches, gpu-latency at 1700 MHz"
+_ROOFLINE = "ROCm/rocm-amdgpu-bench, issue 4"
+_STREAM = "te42kyfo/gpu-benches, gpu-stream"
 
 
 def _row(
@@ -107,6 +110,8 @@ def _of_memory() -> Iterable[PublishedFigure]:
         (_MI50, "clpeak, results/…/Radeon-MI50-PCIeGen4-rocm3.10.log", 767.5, 1024.0, _VEGA20),
         (_PRO_VII, "clpeak, issue 109", 827.75, 1024.0, _VEGA20),
         (_VII, "clpeak, issue 103", 840.63, 1024.0, _VEGA20),
+        (_MI100, f"{_STREAM}/mi100.txt", 1181.0, 1228.8, _CDNA),
+        (_MI210, f"{_STREAM}/mi210.txt", 1366.0, 1638.4, _CDNA2),
     ):
         yield _share("read", part, source, gb_s, peak, architectures)
     for part, source, peak, copy, triad, architectures in (
@@ -116,6 +121,9 @@ def _of_memory() -> Iterable[PublishedFigure]:
         (_VEGA64, "ROCm/legacy-rocm-build, issue 1399, GPU-STREAM 1.0 in HIP", 483.8, 384.548, 349.327, _VEGA10),
         (_VEGA56, "rocm-arch, issue 258, GPU-STREAM 1.0 in HIP", 409.6, 330.015, 311.379, _VEGA10),
         ("a Vega 20 card", _HPC, 1024.0, 764.890, 763.350, _VEGA20),
+        # `scale`, which is a copy with a factor
+        (_MI100, f"{_STREAM}/mi100.txt", 1228.8, 1044.0, 1034.0, _CDNA),
+        (_MI210, f"{_STREAM}/mi210.txt", 1638.4, 1399.0, 1305.0, _CDNA2),
     ):
         for name, gb_s in (("copy", copy), ("triad", triad)):
             yield _share(name, part, source, gb_s, peak, architectures)
@@ -216,8 +224,14 @@ def _rows() -> Iterable[PublishedFigure]:
         text = f"{_AMD}, table 2.5: {gb_s} GB/s of 32 CUs at 925 MHz, peak"
         yield _row(f"bandwidth.{name}", peak, "B/cycle/CU", _HD7970, text)
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
-    text = "ROCm/rocm-amdgpu-bench, issue 4: 2530 GB/s of 32 channels at 1502 MHz, measured"
+    text = f"{_ROOFLINE}: 2530 GB/s of 32 channels at 1502 MHz, measured"
     yield _row("bandwidth.l2_channel", 52.6, "B/cycle/channel", _MI100, text)
+    text = "te42kyfo/gpu-benches, gpu-l2-cache/mi210.txt: 5106 GB/s of 32 channels at 1700 MHz"
+    yield _row("bandwidth.l2_channel", 93.9, "B/cycle/channel", _MI210, text, _CDNA2)
+    for name, gb_s in (("l1", 8191), ("lds", 21579)):
+        text = f"{_ROOFLINE}: {gb_s} GB/s of 120 CUs at 1502 MHz, measured"
+        yield _row(f"bandwidth.{name}", round(gb_s / 120 / 1.502, 1), "B/cycle/CU", _MI100, text, _CDNA)
+    yield _share("copy", _MI100, f"{_ROOFLINE}, HBM", 1041.0, 1228.8, _CDNA)
     yield from _of_memory()
     operations = "operations/cycle/CU"
     for name, nano, rx570, tonga in (

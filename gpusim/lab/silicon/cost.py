@@ -88,7 +88,7 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
     if isinstance(point, ConvolutionPoint):
         return _of_convolution(point, conditions, kernels)
     problem, kernel = build_problem(point, conditions)
-    product = build_launches(problem, kernel, kernels)[-1]
+    product = next(one for one in build_launches(problem, kernel, kernels) if one.kernel.name == point.kernel)
     each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
     whole = conditions.calls(point) * each
     if conditions.get_sampling(point) is None:

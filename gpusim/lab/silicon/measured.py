@@ -35,7 +35,8 @@ LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is tak
 OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from its base
 # of a file of points without a table: times are of kernels alone, at the model's clock, and of a call after the first
 ALONE = {"clock_ghz": None, "launch_us": 0.0, "alpha": 1.0, "beta": 0.0, "warm_below_gflop": 1.0}
-COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured_gflops"))  # one name of each
+# a point's columns, by one of their names each; beside them 'kernel', and 'batch' of strided batches
+COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured_gflops", "efficiency_percent"))
 MAX_POINTS = 10_000
 CONTRADICTION = 3.0  # of a reading over the median of its neighbours, or of that over the reading
 
@@ -112,6 +113,9 @@ class MeasuredTable(Spec):
     gpu: GpuSpec = param(..., "the card's model", "user")
     clock_ghz: float | None = param(
         None, "the card's clock while it was measured; null: the model's", "user", gt=0, le=10
+    )
+    peak_gflops: float | None = param(
+        None, "of a column efficiency_percent: GFLOPS of which it is the share", "user", gt=0, le=1e9
     )
     launch_us: float = param(0.0, "time of a measurement that no kernel takes, in microseconds", "user", ge=0, le=1e6)
     hip_launch_us: float | None = param(
@@ -299,6 +303,7 @@ def read_points(
     like: str = LIKE,
     general: GeneralSpec = GeneralSpec(),
     selection: KernelSelection | None = None,
+    peak_gflops: float | None = None,
 ) -> list[ProductPoint]:
     """Read the points of a CSV file with the columns of COLUMNS.
 
@@ -307,6 +312,7 @@ def read_points(
         like: Table whose nearest product gives a point its kernel where neither the file nor `selection` does: a guess.
         general: As of MeasuredTable.
         selection: The library's table of kernels, for points whose kernel the file does not name.
+        peak_gflops: As of MeasuredTable.
 
     Returns:
         The points in the order of the file.
@@ -321,7 +327,10 @@ def read_points(
                 if not set(names) & set(reader.fieldnames or ()):
                     needed = ", ".join(" or ".join(each) for each in COLUMNS)
                     raise UserError(f"{path}: no column '{' or '.join(names)}' (needed: {needed}; allowed: kernel)")
-            rows = [(reader.line_num, _point(path, reader.line_num, row, general)) for row in reader]
+            if "efficiency_percent" in (reader.fieldnames or ()) and peak_gflops is None:
+                raise UserError(f"{path}: column efficiency_percent: peak_gflops of the table must say of what")
+            percent_gflops = (peak_gflops or 0.0) / 100
+            rows = [(reader.line_num, _point(path, reader.line_num, row, general, percent_gflops)) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not 0 < len(rows) <= MAX_POINTS:
@@ -357,7 +366,7 @@ def read_table(
         said = "are convolutions: solver must say which of their times is compared" if table.solver is None else ""
         raise UserError(f"{path}: its points {said or 'are products, which have no solver'} ({document.path})")
     if table.solver is None:
-        return [*read_points(path, table.kernels.like, table.general, library)]
+        return [*read_points(path, table.kernels.like, table.general, library, table.peak_gflops)]
     chosen = table.kernels.chosen
     beside = [folder / chosen for folder in (document.path.parent, files.SHIPPED / FOLDER) if chosen]
     found = next((file for file in beside if file.is_file()), None)
@@ -378,7 +387,8 @@ def _columns(path: Path) -> list[str]:
 
 def _products_of(table: str) -> list[ProductPoint]:
     document = files.opened(table, FOLDER)
-    return read_points(document.path.parent / str(document.data.get("points")))
+    path = document.path.parent / str(document.data.get("points"))
+    return read_points(path, peak_gflops=document.data.get("peak_gflops"))
 
 
 def _with_kernel(point: ProductPoint, known: Sequence[ProductPoint], selection: KernelSelection | None) -> ProductPoint:
@@ -394,7 +404,9 @@ def _with_kernel(point: ProductPoint, known: Sequence[ProductPoint], selection: 
     return replace(point, kernel=nearest.kernel, is_guessed=(nearest.m, nearest.n, nearest.k) != size)
 
 
-def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> ProductPoint:
+def _point(
+    path: Path, line: int, row: dict[str, str | None], general: GeneralSpec, percent_gflops: float
+) -> ProductPoint:
     def number(name: str, kind: type[int] | type[float]) -> int | float:
         text = row[name] or ""
         try:
@@ -412,7 +424,15 @@ def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSp
     m, n, k = (int(number(name, int)) for name in "mnk")
     kernel = row.get("kernel") or ""
     batch, own_launch_us = (general.batch, general.launch_us) if takes_pointers(kernel) else (1, None)
-    time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
+    if "batch" in row:
+        batch = int(number("batch", int))
+    mflop = 2e-3 * m * n * k * batch
+    if "us" in row:
+        time_us = number("us", float)
+    elif "measured_gflops" in row:
+        time_us = mflop / number("measured_gflops", float)
+    else:
+        time_us = mflop / (percent_gflops * number("efficiency_percent", float))
     return ProductPoint(
         transposes=transposes, m=m, n=n, k=k, time_us=time_us, kernel=kernel, batch=batch, own_launch_us=own_launch_us
     )

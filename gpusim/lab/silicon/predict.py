@@ -71,7 +71,7 @@ def predict(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource)
     first, *later = _run(point, conditions, kernels)
     call = later[-1] if later else first
     tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
-    return Prediction.of(point, call, call[-1], tiles, call_us(first))
+    return Prediction.of(point, call, max(call, key=lambda facts: facts.kernel.cycles), tiles, call_us(first))
 
 
 def build_problem(point: ProductPoint, conditions: Conditions) -> "tuple[TensileProblem, GemmKernel]":

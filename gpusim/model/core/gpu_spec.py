@@ -179,10 +179,11 @@ class GpuSpec(Spec):
                 f"l2.mshr_targets_per_channel = {answers} answers that a channel may have under way; allowed are "
                 f"{RESPONSE_DEPTH}"
             )
-        l2_sets = self.l2.size_kib * 16 / self.l2.channels / self.l2.ways
+        l2_sets = self.l2.size_kib * 1024 / self.l2.line_bytes / self.l2.channels / self.l2.ways
         if l2_sets != int(l2_sets) or not _power_of_two(int(l2_sets)) or l2_sets < 2:
             raise ValueError(
-                f"l2: {self.l2.size_kib} KiB over {self.l2.channels} channels of {self.l2.ways} ways of 64-byte lines "
-                f"gives {l2_sets:g} sets a channel; allowed is a power of two of at least 2"
+                f"l2: {self.l2.size_kib} KiB over {self.l2.channels} channels of {self.l2.ways} ways of "
+                f"{self.l2.line_bytes}-byte lines gives {l2_sets:g} sets a channel; allowed is a power of two of at "
+                "least 2"
             )
         return self

@@ -89,8 +89,8 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
         ("L2 hits + misses + merges = packets to L2", accesses(m, L2), packets_to_l2(m)),
         ("L2 reads + writes + atomics = packets to L2", int(l2.reads + l2.writes + l2.atomics), packets_to_l2(m)),
         (
-            "L2 misses = fills + allocations by writes + writes around",
-            int(l2.misses),
+            "L2 misses + other halves fetched = fills + allocations by writes + writes around",
+            int(l2.misses + l2.paired_fetches),
             int(l2.fills + l2.sparse_fills + l2.write_allocations + l2.writes_around),
         ),
         ("L2 sparse misses = sparse fills", int(l2.sparse_misses), int(l2.sparse_fills)),

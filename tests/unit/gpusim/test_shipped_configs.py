@@ -49,9 +49,12 @@ def test_r9_nano_is_the_data_sheet() -> None:
         ("vega56", 56, 10.5, 410, 8),
         ("mi50", 60, 13.3, 1024, 16),
         ("mi60", 64, 14.7, 1024, 32),
+        ("mi100", 120, 23.1, 1229, 32),
+        ("mi210", 104, 22.6, 1638, 64),
+        ("mi250x_die", 110, 23.9, 1638, 64),
     ],
 )
-def test_vega_is_its_product_pages(name: str, cus: int, tflops: float, gb_s: float, gib: int) -> None:
+def test_a_card_is_its_product_pages(name: str, cus: int, tflops: float, gb_s: float, gib: int) -> None:
     gpu = load_gpu(name)
     assert gpu.cus == cus
     assert 2 * 64 * cus * gpu.clock_hz == pytest.approx(tflops * 1e12, rel=0.005)

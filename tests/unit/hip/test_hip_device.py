@@ -58,12 +58,20 @@ def test_values_are_the_configurations() -> None:
         assert bandwidth == pytest.approx(gpu.dram.bytes_per_s, rel=1e-3)
 
 
-@pytest.mark.parametrize(("name", "architecture"), [("mi25", "gfx900"), ("mi60", "gfx906")])
-def test_the_architecture_is_the_gpus(name: str, architecture: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "target", "number"),
+    [
+        ("mi25", "gfx900:xnack-", 900),
+        ("mi60", "gfx906:sramecc+:xnack-", 906),
+        ("mi100", "gfx908:sramecc+:xnack-", 908),
+        ("mi210", "gfx90a:sramecc+:xnack-", 910),
+    ],
+)
+def test_the_architecture_is_the_gpus(name: str, target: str, number: int) -> None:
     first, second = properties(load_gpu(name))
     for told in (Properties5.from_buffer_copy(first), Properties6.from_buffer_copy(second)):
-        assert told.gcnArchName.split(b":")[0] == architecture.encode() and (told.major, told.minor) == (9, 0)
-    assert Properties5.from_buffer_copy(first).gcnArch == int(architecture[3:])
+        assert told.gcnArchName == target.encode() and (told.major, told.minor) == (9, 0)
+    assert Properties5.from_buffer_copy(first).gcnArch == number
 
 
 def test_programs_are_compiled_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

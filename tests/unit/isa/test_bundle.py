@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isa.object import zstandard
-from isa.object.bundle import BUNDLE_MAGIC, BundleEntry, entries
+from isa.object.bundle import BUNDLE_MAGIC, BundleEntry, code_objects, entries
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.targets import supported
 from tests.support.bundles import HOST, bundle, compressed, entry, fat_binary
@@ -62,6 +62,14 @@ def test_an_entry_is_chosen_by_the_devices_setting(monkeypatch: pytest.MonkeyPat
         load_code_object(bundle(of("gfx90a:xnack+", on)))
     monkeypatch.setenv("HSA_XNACK", "1")
     assert load_code_object(both).kernels["add"].code_object_version == 4
+
+
+@pytest.mark.parametrize("gpu", ["gfx906", "gfx908", "gfx90a"])
+def test_of_several_the_one_with_the_gpus_features_is_taken(gpu: str) -> None:
+    targets = [f"{gpu}:sramecc{ecc}:xnack{xnack}" for ecc in "+-" for xnack in "+-"]
+    for order in (targets, targets[::-1]):
+        data = bundle(*(of(target, target.encode()) for target in order))
+        assert code_objects(io.BytesIO(data), gpu) == [f"{gpu}:sramecc+:xnack-".encode()]
 
 
 def padded(data: bytes) -> bytes:

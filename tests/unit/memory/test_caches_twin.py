@@ -53,13 +53,15 @@ class ReferenceMemory:
             ReferenceCache(sets, gpu.l1.ways, gpu.l1.replacement), gpu.l1.write, gpu.l1.write_allocate, self.l2
         )
         self.tracks = gpu.l1.write == "back" or gpu.l1.write_allocate
-        sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
+        self.parts = gpu.l2.line_bytes // 64
+        sets = gpu.l2.size_kib * 16 // self.parts // CHANNELS // gpu.l2.ways
         self.channels = [
             ReferenceWrites(
                 ReferenceCache(sets, gpu.l2.ways, gpu.l2.replacement, number=channel),
                 gpu.l2.write,
                 gpu.l2.write_allocate,
                 self.dram,
+                self.parts,
             )
             for channel in range(CHANNELS)
         ]
@@ -78,7 +80,7 @@ class ReferenceMemory:
 
     def l2(self, kind: str, line: int, mask: int) -> None:
         channel, line = self._places(line)
-        found = channel.lines.holds(line)
+        found = channel.holds(line)
         self.requests[f"{kind}s"] += 1
         self.requests["bytes_written"] += 0 if kind == "read" else mask.bit_count()
         if kind == "read":
@@ -181,12 +183,12 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
     assert int(m.l2.write_throughs) == plain.through
     for name, count in (plain.requests | {"reads_answered": plain.requests["reads"]}).items():
         assert (name, int(getattr(m.l2, name))) == (name, count)
-    sets = gpu.l2.size_kib * 16 // CHANNELS // gpu.l2.ways
+    sets = gpu.l2.size_kib * 16 // plain.parts // CHANNELS // gpu.l2.ways
     assert plain.traffic == {"read": int(m.l2.fills), "write": int(m.l2.write_backs + m.l2.write_throughs)}
     assert lines_of(m.l1.rows, len(plain.l1.lines.sets), gpu.l1.ways) == [row.lines for row in plain.l1.lines.sets]
     for number, channel in enumerate(plain.channels):
         held = lines_of(m.l2.rows, sets, gpu.l2.ways, first=number * sets)
-        local = [[None if x is None else int(l2_local_line(m, x)) for x in row] for row in held]
+        local = [[None if x is None else int(l2_local_line(m, x)) // plain.parts for x in row] for row in held]
         assert local == [row.lines for row in channel.lines.sets]
     assert dirty_bytes(m) == {
         (number, line): mask for number, channel in enumerate(plain.channels) for line, mask in channel.dirty.items()
@@ -198,13 +200,14 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
 
 def dirty_bytes(m: Any) -> dict[tuple[int, int], int]:
     """By channel and number there, the bytes of L2's lines that DRAM has not."""
-    slots = int(m.l2.sets * m.l2.stride)
+    bits = int(m.l2.part_bits)
+    parts = int(m.l2.sets * m.l2.stride) << bits
     found = {}
-    for slot in range(int(m.l2.channels) * slots):
-        mask = int(bytes_of(m, slot, DIRTY)) & WHOLE
+    for part in range(int(m.l2.channels) * parts):
+        mask = int(bytes_of(m, part, DIRTY)) & WHOLE
         if mask:
-            line = line_in(address_in(m.l2.rows, 0), int(m.l2.stride), slot)
-            found[slot // slots, int(l2_local_line(m, line))] = mask
+            line = int(line_in(address_in(m.l2.rows, 0), int(m.l2.stride), part >> bits)) | part & (1 << bits) - 1
+            found[part // parts, int(l2_local_line(m, line))] = mask
     return found
 
 
@@ -234,18 +237,27 @@ ACCESSES = st.lists(
     ACCESSES,
     *[st.sampled_from(sorted(POLICIES))] * 2,
     *[st.sampled_from(WRITES)] * 2,
+    st.sampled_from([64, 128]),
 )
-@example([("load", 0, 0), ("store", 0, 0xFF)], "lru", "lru", ("through", False), ("back", True))
+@example([("load", 0, 0), ("store", 0, 0xFF)], "lru", "lru", ("through", False), ("back", True), 64)
+@example([("store", 1, WHOLE), ("load", 0, 0), ("load", 1, 0)], "lru", "lru", ("through", False), ("back", True), 128)
 def test_one_access_after_another_finds_what_the_reference_finds(
     accesses: list[tuple[str, int, int]],
     l1_policy: str,
     l2_policy: str,
     l1_write: tuple[str, bool],
     l2_write: tuple[str, bool],
+    line_bytes: int,
 ) -> None:
     gpu = machine(
         {"replacement": l1_policy, "write": l1_write[0], "write_allocate": l1_write[1]},
-        {"replacement": l2_policy, "write": l2_write[0], "write_allocate": l2_write[1]},
+        {
+            "replacement": l2_policy,
+            "write": l2_write[0],
+            "write_allocate": l2_write[1],
+            "line_bytes": line_bytes,
+            "interleave_bytes": line_bytes,
+        },
     )
     compare(gpu, accesses)
 
@@ -258,9 +270,15 @@ PARTS = st.lists(
 
 
 @settings(max_examples=20 if JIT_DISABLED else 80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(PARTS, st.sampled_from(sorted(POLICIES)), st.sampled_from(["gddr5", "hbm1"]), st.booleans())
+@given(
+    PARTS,
+    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(["gddr5", "hbm1"]),
+    st.booleans(),
+    st.sampled_from([64, 128]),
+)
 def test_every_byte_stored_in_parts_reaches_dram_once_for_each_eviction(
-    parts: list[tuple[int, int, int, int]], policy: str, standard: str, flush: bool
+    parts: list[tuple[int, int, int, int]], policy: str, standard: str, flush: bool, line_bytes: int
 ) -> None:
     # runs of up to eight pieces of a line, of one to eight bytes, stored again and again to 40 lines in two sets
     accesses = []
@@ -268,11 +286,13 @@ def test_every_byte_stored_in_parts_reaches_dram_once_for_each_eviction(
         mask = sum(((1 << size) - 1) << size * k for k in range(8) if pieces >> k & 1)
         accesses.append(("store", offset, mask << 8 * first & WHOLE or WHOLE))
     dram = DramSpec(standard=standard, channels=1, write_idle_clocks=0)
-    gpu = machine(l2={"size_kib": 1, "replacement": policy}, dram=dram)
+    lines = {"size_kib": line_bytes // 64, "line_bytes": line_bytes, "interleave_bytes": line_bytes}
+    l2 = {"replacement": policy, **lines}
+    gpu = machine(l2=l2, dram=dram)
     plain = compare(gpu, accesses)
     if flush:
         left = [mask for channel in plain.channels for mask in channel.dirty.values()]
-        m = run(machine(l2={"size_kib": 1, "replacement": policy, "flush_at_end": True}, dram=dram), accesses).m
+        m = run(machine(l2={**l2, "flush_at_end": True}, dram=dram), accesses).m
         assert dirty_bytes(m) == {}
         compare_dram(m, plain.written + left)
 
@@ -384,6 +404,46 @@ def test_a_line_written_through_is_clean_when_it_goes(allocate: bool) -> None:
     lines = [("load", 2 * k, 0) for k in range(20)]
     found = traffic(gpu, ("store", 0, WHOLE), ("load", 2, 0), ("store", 2, WHOLE), *lines)
     assert found["dram_writes"] == 2
+
+
+LONG = {"line_bytes": 128, "interleave_bytes": 128}
+
+
+@pytest.mark.parametrize("lines", [1, 2, 7, 16])
+def test_of_a_stream_of_64_bytes_each_second_read_hits_in_lines_of_128(lines: int) -> None:
+    m = compare(machine(l2=LONG), [("load", line, 0) for line in range(2 * lines)]).m
+    assert (int(m.l2.misses), int(m.l2.hits), int(m.l2.fills), int(m.l2.paired_fetches)) == (
+        lines,
+        lines,
+        2 * lines,
+        lines,
+    )
+
+
+def test_of_a_line_of_128_bytes_only_what_is_not_there_in_whole_is_fetched() -> None:
+    assert traffic(machine(l2=LONG), ("store", 1, WHOLE), ("load", 0, 0), ("load", 1, 0)) == {
+        "packets": 3,
+        "dram_reads": 1,
+    }
+    assert traffic(machine(l2=LONG), ("store", 1, HALF), ("load", 0, 0), ("load", 1, 0)) == {
+        "packets": 3,
+        "dram_reads": 2,
+    }
+
+
+def test_of_a_line_of_128_bytes_only_the_dirty_half_is_written_back() -> None:
+    # four ways of one set of a channel, then a fifth line: the first goes, with the 64 bytes that were stored
+    l2 = {**LONG, "size_kib": 1, "ways": 4}
+    with pytest.raises(ValidationError, match="128-byte lines gives 1 sets"):
+        machine(l2=l2)
+    stores = [("store", 8 * line + line % 2, WHOLE) for line in range(5)]
+    assert traffic(machine(l2={**l2, "size_kib": 2}), *stores) == {"packets": 5, "dram_writes": 1}
+
+
+@pytest.mark.parametrize("values", [{"interleave_bytes": 64}, {"channel_masks": [0x1000 | 0x40]}, {"line_bytes": 256}])
+def test_a_line_of_128_bytes_lies_in_one_channel(values: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(values))):
+        machine(l2={"line_bytes": 128, "interleave_bytes": 4096, **values})
 
 
 def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> None:

@@ -252,6 +252,4 @@ def test_the_front_of_a_table_is_that_of_each_workload(tmp_path: Path) -> None:
     with StoreReader(tmp_path / "s.db") as results:
         table, said = add_objective_columns(results, number, found, [])
     assert [row["Pareto front"] for row in table] == ["yes", "yes", "yes", ""]
-    assert said == [
-        f"Pareto front by kernel.cycles (least), {SIB} (least), means over config: {SIB} 4; {SIB} 8"
-    ]
+    assert said == [f"Pareto front by kernel.cycles (least), {SIB} (least), means over config: {SIB} 4; {SIB} 8"]

@@ -37,12 +37,38 @@ def test_a_name_says_types_and_how_matrices_are_given(types: str, element_bytes:
     assert (kernel.stagger, kernel.group_columns, kernel.split_k) == ((32, 256), 8, 1)
 
 
-@pytest.mark.parametrize("change", [("SB", "SB_GB"), ("SB", "HHS_BH"), ("GSUASB", "GSUAMB")])
-def test_a_split_k_that_is_not_added_by_atomics_is_refused(change: tuple[str, str]) -> None:
-    name = NAME.format(types="SB").replace("GSU1", "GSU4")
-    assert TensileKernel.named(name).split_k == 4
-    with pytest.raises(TensileError, match=re.escape("only GSUASB of FP32 and FP64 is launched")):
-        TensileKernel.named(name.replace(*change, 1))
+@pytest.mark.parametrize(
+    ("types", "how", "launched"),
+    [
+        ("SB", "GSUASB", True),
+        ("DB", "GSUASB", True),
+        ("HHS_BH", "GSUASB", False),
+        ("SB_GB", "GSUASB", False),
+        ("SB", "GSUAMB", True),
+        ("HHS_BH", "GSUAMB", True),
+        ("BBS_BH", "GSUAMB", True),
+        ("DB", "GSUAMB", False),
+        ("I8II_BH", "GSUAMB", False),
+        ("SB_GB", "GSUAMB", False),
+    ],
+)
+def test_a_split_k_is_added_by_atomics_or_in_a_buffer(types: str, how: str, launched: bool) -> None:
+    name = NAME.format(types=types).replace("GSU1", "GSU4").replace("GSUASB", how)
+    if launched:
+        kernel = TensileKernel.named(name)
+        assert (kernel.split_k, kernel.gathers_parts) == (4, how == "GSUAMB")
+    else:
+        with pytest.raises(
+            TensileError, match="launched are GSUASB of FP32 and FP64 and GSUAMB of FP32, FP16 and BF16"
+        ):
+            TensileKernel.named(name)
+
+
+def test_a_kernel_written_by_hand_is_read_by_its_own_name() -> None:
+    name = "DGEMM_Aldebaran_NN_MT128x128x16_MI16x16x4x1_GRVW2_SU4_SUS128_WGM4"
+    kernel = TensileKernel.named(name)
+    assert (kernel.transposes, kernel.tile, kernel.turn, kernel.work_items) == ("NN", (128, 128), 16, 256)
+    assert (kernel.element_bytes, element_bytes_of(name), kernel.stagger) == (8, 8, (4, 128))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +90,7 @@ def _function(names: list[str], sizes: dict[str, int]) -> SimpleNamespace:
     for name in names:
         size = sizes.get(name, 4)
         offset = -(-offset // size) * size
-        kind = "global_buffer" if name in "ABCD" else "by_value"
+        kind = "global_buffer" if name in "ABCDW" else "by_value"
         arguments.append(KernelArgument(name, kind, offset, size))
         offset += size
     return SimpleNamespace(name="k", short_name="k", arguments=tuple(arguments), kernarg_bytes=offset, lds_bytes=0)
@@ -83,18 +109,40 @@ def test_a_batch_by_pointers(types: str) -> None:
     gemm = TensileGemm.allocate(problem, kernel, {kernel.name: function}, memory)
     (launch,) = gemm.launches
     held = {a.name: (launch.kernarg[a.offset : a.offset + a.size]) for a in function.arguments}
-    for name, elements in (("A", 40 * 24), ("B", 24 * 100), ("C", 40 * 100)):
+    size, result = kernel.element_bytes, kernel.precision.result_bytes
+    # A's and B's tiles reach beyond them: there is memory for a batch behind the last one
+    for name, matrix, count in (("A", 40 * 24 * size, 6), ("B", 24 * 100 * size, 6), ("C", 40 * 100 * result, 3)):
         array = memory.at(int.from_bytes(held[name], "little"))
         matrices = next(one for one in memory.allocations if one.name == name)
         assert array is not None and not array.writable
         steps = memory.view(array, np.uint64) - np.uint64(matrices.address)
-        assert steps.tolist() == [one * elements * kernel.element_bytes for one in range(3)]
-        assert matrices.size_bytes == 3 * elements * kernel.element_bytes
+        assert steps.tolist() == [one * matrix for one in range(3)]
+        assert matrices.size_bytes == count * matrix
     assert held["D"] == held["C"]
-    dtype = np.float64 if types == "DB" else np.float32
+    dtype = kernel.precision.scalar
     assert [np.frombuffer(held[name], dtype)[0] for name in ("alpha", "beta")] == [2.0, 3.0]
     assert [int.from_bytes(held[n], "little") for n in ("SizesFree2", "strideA1", "sizeB")] == [3, 960, 7200]
     assert launch.workgroups == (2, 2, 3)
+
+
+def test_parts_in_a_buffer_are_added_up_by_a_kernel_after_them() -> None:
+    kernel = TensileKernel.named(NAME.format(types="HHS_BH").replace("GSU1", "GSU4").replace("GSUASB", "GSUAMB"))
+    product = _function(["D", "alpha", "beta"], {"D": 8})
+    words = [f"word{number}" for number in range(12)]
+    adds = _function([*"DWC", "offset0", "offset1", *words], dict.fromkeys([*"DWC", "offset0", "offset1"], 8))
+    functions = {kernel.name: product, "Cijk_H_PostGSU": adds}
+    memory = DeviceMemory(1 << 24)
+    problem = TensileProblem("TN", 40, 100, 24, alpha=2.0, beta=3.0)
+    multiply, sums = TensileGemm.allocate(problem, kernel, functions, memory).launches
+    parts = next(one for one in memory.allocations if one.name == "parts of sums")
+    assert parts.size_bytes == 4 * 4 * 40 * 100
+    assert int.from_bytes(multiply.kernarg[:8], "little") == parts.address  # alpha is applied once, to the sum
+    assert np.frombuffer(multiply.kernarg[8:12], np.float32)[0] == 1.0
+    pointers = np.frombuffer(sums.kernarg[:40], np.uint64).tolist()
+    assert pointers[1] == parts.address and pointers[0] == pointers[2] and pointers[3:] == [0, 0]
+    assert np.frombuffer(sums.kernarg[40:48], np.float32).tolist() == [2.0, 3.0]
+    values = [40, 4000, 40, 4000, 40, 4000, 40, 100, 1, 4]
+    assert np.frombuffer(sums.kernarg[48:88], np.uint32).tolist() == values
 
 
 def test_hip_kernels_take_their_arguments_in_order() -> None:

@@ -23,13 +23,17 @@ PRODUCTS = [name for name in TABLES if load_measured(name)[0].solver is None]  #
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_a_shipped_table_is_whole(name: str) -> None:
     table, document = load_measured(name)
-    points = read_points(document.path.parent / table.points, general=table.general)
+    points = read_points(document.path.parent / table.points, general=table.general, peak_gflops=table.peak_gflops)
     for point in points:
-        # GFLOPS: a multiply-accumulate a lane and cycle, half as many of FP64, twice as many of FP16
-        peak = 64 * table.gpu.cus * 2 * table.gpu.clock_ghz * 4 / point.element_bytes
+        # GFLOPS: a multiply-accumulate a lane and cycle, half as many of FP64, twice as many of FP16; of matrix cores
+        # twice as many of FP32 and four times as many of FP64, and 1024 a compute unit and cycle of what is smaller
+        matrix = 1024 if point.element_bytes < 4 else 256
+        operations = matrix if "_MI" in point.kernel else 128 * 4 / point.element_bytes
+        peak = operations * table.gpu.cus * table.gpu.clock_ghz
         assert build_problem(point, Conditions.of(table, 1.0, None))[1].transposes == point.transposes
         assert 1e3 * point.gflop / (point.time_us * 1e-3) < 1e3 * peak
-    assert len({(p.transposes, p.m, p.n, p.k) for p in points}) == len(points)
+    types = [p.kernel.split("_MT")[0] for p in points]
+    assert len({(p.label, kind) for p, kind in zip(points, types, strict=True)}) == len(points)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -67,8 +71,18 @@ def test_a_wrong_point_is_named(row: str, said: str, tmp_path: Path) -> None:
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     file = tmp_path / "points.csv"
     file.write_text("transposes,m,n,k,kernel\n", encoding="utf-8")
-    with pytest.raises(UserError, match="no column 'us or measured_gflops'"):
+    with pytest.raises(UserError, match="no column 'us or measured_gflops or efficiency_percent'"):
         read_points(file)
+
+
+def test_a_row_may_have_a_batch_of_its_own_and_a_share_of_a_peak(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("transposes,m,n,k,batch,efficiency_percent,kernel\nNT,100,200,50,3,25,kernel\n", encoding="utf-8")
+    with pytest.raises(UserError, match="efficiency_percent: peak_gflops of the table must say of what"):
+        read_points(file)
+    (point,) = read_points(file, peak_gflops=400.0)
+    assert (point.batch, point.label) == (3, "NT 100x200x50 x3")
+    assert point.time_us == pytest.approx(2 * 100 * 200 * 50 * 3 / (0.25 * 400e9) * 1e6)
 
 
 def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
