@@ -8,11 +8,11 @@ roundings, conversions, reciprocals and transcendental functions are none. Matri
 
 import re
 
-from isa.architecture import LANES
 from isa.opcodes.opcode import Opcode
 
 PRECISIONS = {32: "single", 64: "double", 16: "half"}  # by bits, in the order of the trace's fields
 
+_LANES = 64  # of a wavefront
 _ONE = r"v_(?:add|sub|subrev|mul|mul_legacy)"
 _TWO = r"v_(?:mac|mad|mad_legacy|madmk|madak|fma|fma_legacy|fmac|div_fmas)"
 # by mnemonic where the name does not tell: bits, operations; half a register each, or FP32 sums of FP16 products
@@ -38,4 +38,4 @@ def matrix_operations(opcode: Opcode) -> int:
     """Return a matrix product's floating-point operations, of all lanes together; 0 where it adds integers."""
     results = re.match(r"vdst:f\d+(?:x(\d+))?", opcode.operands)
     sizes = re.search(r"_\d+x\d+x(\d+)", opcode.mnemonic)
-    return 2 * LANES * int(results[1] or 1) * int(sizes[1]) if results and sizes else 0
+    return 2 * _LANES * int(results[1] or 1) * int(sizes[1]) if results and sizes else 0
