@@ -30,12 +30,15 @@ def fill_in_types(kernel: Kernel, arguments: Mapping[str, ArgumentSpec], path: P
         The descriptions, each with a dtype where it has numbers.
 
     Raises:
-        UserError: the code object does not say the type, or names one that no dtype stands for.
+        UserError: the kernel has no such argument; the code object does not say the type, or names one that no dtype
+            stands for.
     """
     known = explicit(kernel)
     named = {argument.name: argument for argument in known}
     if not all(named) or len(named) < len(known):
         named = dict(zip(arguments, known, strict=False))
+    elif unknown := [name for name in arguments if name not in named]:
+        raise UserError(f"{path}: arguments: unknown argument '{unknown[0]}'; allowed: {', '.join(named)}")
     return {
         name: spec.model_copy(update={"dtype": _find_type(f"{path}: arguments.{name}", named.get(name))})
         if spec.is_typed and spec.dtype is None

@@ -43,6 +43,8 @@ class ExecJob(Job):
     @property
     def variants(self) -> Sequence[Variant]:
         """Return the only variant, without engine: nothing in the file names a sparse region."""
+        if self._config.recorded is None:
+            self._described()  # an argument that is not the kernel's is an error before anything is reported
         return [Variant(self._kernel_name, False, self._prepare)]
 
     def resolved(self) -> dict[str, Any]:
@@ -66,6 +68,9 @@ class ExecJob(Job):
             raise UserError(f"{self._module.source} has several kernels; name one of them in kernel: {listed(names)}")
         return names[0]
 
+    def _described(self) -> dict[str, ArgumentSpec]:
+        return fill_in_types(self._module[self._kernel_name].kernel, self._config.arguments, self._path)
+
     def _prepare(self) -> Task:
         for name in ("_device", "_module") if self._is_prepared else ():
             del self.__dict__[name]  # each draw of the machine finds the device memory as the first did
@@ -74,8 +79,7 @@ class ExecJob(Job):
         kernel = self._module[self._kernel_name]
         if config.recorded is not None:
             return self._recorded(config.recorded, kernel)
-        described = fill_in_types(kernel.kernel, config.arguments, path)
-        arguments = {name: build_argument(device, name, spec, path) for name, spec in described.items()}
+        arguments = {name: build_argument(device, name, spec, path) for name, spec in self._described().items()}
         expected = [
             load_expected(arguments[name], spec, path)
             for name, spec in config.arguments.items()

@@ -62,7 +62,7 @@ QUIET: dict[str, Any] = {
         "dram_pj_per_bit": 4.5,
     },
     "stalls": {
-        "issued": 600, "not_selected": 100, "execution_dependency": 100, "memory_dependency": 100,
+        "issued": 600, "not_selected": 100, "execution_dependency": 100, "matrix_unit": 0, "memory_dependency": 100,
         "memory_throttle": 30, "synchronization": 30, "instruction_fetch": 20, "branch_latency": 10, "idle": 10,
     },
     "stalls_by_compute_unit": {"issued": [150, 150, 150, 150]},

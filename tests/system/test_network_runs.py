@@ -337,7 +337,8 @@ def test_a_row_s_metrics_are_found_out_once(one_process: NetworkRecord, monkeypa
     as_json(tree)
     of_rows = {id(part.facts) for part in record.parts}
     of_launches = {id(one.facts) for part in record.parts if len(part.launches) > 1 for one in part.launches}
-    assert sorted(asked) == sorted(of_rows | of_launches)
+    # findings ask further ones, sums of launches that are alike
+    assert sorted(one for one in asked if one in of_rows | of_launches) == sorted(of_rows | of_launches)
     assert len(of_rows) > 20 and len(one_process.of_class) > 20
 
 

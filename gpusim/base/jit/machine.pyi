@@ -104,11 +104,11 @@ class WaitingRecord(Record):
     """m.waiting"""
 
     waiters: NDArray[np.int64]
-    """[2434]: mask of those who wait, by resource."""
+    """[2946]: mask of those who wait, by resource."""
     contest: RecordArray[WaitingContestRecord]
     """[64]: of the contested resources: who goes first."""
     shortage: RecordArray[WaitingShortageRecord]
-    """[1280]: of the timed resources: when none was to be had."""
+    """[1792]: of the timed resources: when none was to be had."""
 
 class PortsRecord(Record):
     """m.ports"""
@@ -1659,6 +1659,8 @@ class CuRecord(Record):
     """[128]: bit of the CU in masks of its array."""
     simd: RecordArray[CuSimdRecord]
     """[512]: SIMDs."""
+    matrix_free: NDArray[np.int64]
+    """[512]: cycle in which the SIMD's matrix unit is free."""
     served: NDArray[np.int64]
     """[128, 8]: SIMD that last issued to the unit."""
     lds_free: NDArray[np.int64]
@@ -1688,17 +1690,19 @@ class CuRecord(Record):
     active_since: NDArray[np.int64]
     """[128]: cycle from which a workgroup is resident."""
     issued: NDArray[np.int64]
-    """[8]: those that are vector ALU [instructions]; those that are scalar ALU [instructions]; those that are vector
-    memory (FLAT and MUBUF) [instructions]; those that are LDS (DS) [instructions]; those that are scalar memory
-    [instructions]; those that are branch [instructions]; those that are other (s_waitcnt, s_barrier, s_nop, messages,
-    end of program) [instructions]."""
+    """[8]: those that are vector ALU, without matrix products [instructions]; those that are matrix products
+    [instructions]; those that are scalar ALU [instructions]; those that are vector memory (FLAT and MUBUF)
+    [instructions]; those that are LDS (DS) [instructions]; those that are scalar memory [instructions]; those that are
+    branch [instructions]; those that are other (s_waitcnt, s_barrier, s_nop, messages, end of program)
+    [instructions]."""
     stalls: NDArray[np.int64]
-    """[128, 9]: cycles of resident wavefronts in which it issued an instruction [wavefront-cycles]; cycles of resident
+    """[128, 10]: cycles of resident wavefronts in which it issued an instruction [wavefront-cycles]; cycles of resident
     wavefronts in which it could have issued, another wavefront was chosen [wavefront-cycles]; cycles of resident
     wavefronts in which its pipeline was busy or a result was not ready [wavefront-cycles]; cycles of resident
-    wavefronts in which it waited at s_waitcnt for memory or LDS [wavefront-cycles]; cycles of resident wavefronts in
-    which its memory instruction found a queue full [wavefront-cycles]; cycles of resident wavefronts in which it waited
-    at a barrier [wavefront-cycles]; cycles of resident wavefronts in which its next instruction was not there yet
+    wavefronts in which its matrix product found the matrix unit busy [wavefront-cycles]; cycles of resident wavefronts
+    in which it waited at s_waitcnt for memory or LDS [wavefront-cycles]; cycles of resident wavefronts in which its
+    memory instruction found a queue full [wavefront-cycles]; cycles of resident wavefronts in which it waited at a
+    barrier [wavefront-cycles]; cycles of resident wavefronts in which its next instruction was not there yet
     [wavefront-cycles]; cycles of resident wavefronts in which its branch was taken and it had not gone to the target
     yet [wavefront-cycles]; cycles of resident wavefronts in which none of the others, ended but not yet released
     included [wavefront-cycles]."""
@@ -1711,6 +1715,8 @@ class CuRecord(Record):
     [wavefront-cycles]."""
     valu_busy: int
     """cycles vector ALUs were occupied, summed over SIMDs [cycles]."""
+    matrix_busy: int
+    """cycles matrix units were occupied, summed over SIMDs [cycles]."""
     lds_busy: int
     """LDS bank cycles, summed over CUs [cycles]."""
 
@@ -1788,6 +1794,9 @@ class RunRecord(Record):
     half_flops: int
     """floating-point operations of 16 bits that active lanes executed: additions and multiplications, fused ones as
     two; no comparisons, conversions, reciprocals, transcendental functions, atomics [operations]."""
+    matrix_flops: int
+    """floating-point operations of matrix products: a multiplication and an addition for each product of two elements
+    [operations]."""
     ended: int
     """cycle in which all was done but fetches that nobody needs any more, 0: not yet."""
     fault: int

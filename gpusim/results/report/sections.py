@@ -90,6 +90,7 @@ SECTIONS: tuple[ReportSection, ...] = (
             "kernel.*flops",
             "profile.flop_sp_efficiency",
             "cu.valu_busy_cycles",
+            "cu.matrix_busy_cycles",
             "cu.lds_busy_cycles",
         ),
     ),

@@ -72,7 +72,7 @@ def test_no_estimate_is_below_what_no_run_can_beat() -> None:
 
 
 def asked(instructions: float, lines: float, read_bytes: float) -> LaunchDemand:
-    return LaunchDemand(LaunchWork(1, 1, instructions, 0, 0, 0, lines, lines, 0, 0, 0, 0), read_bytes, 0.0, 1)
+    return LaunchDemand(LaunchWork(1, 1, instructions, 0, 0, 0, 0, lines, lines, 0, 0, 0, 0), read_bytes, 0.0, 1)
 
 
 def test_rates_of_simulating_are_found_and_none_is_negative() -> None:

@@ -111,9 +111,9 @@ def _resident(p: dict[str, Any]) -> int:
 EXPECTED: dict[str, Formula] = {
     "kernel.time_us": lambda p: p["kernel.cycles"] / p["kernel.clock_ghz"] / 1000,
     "kernel.ipc": lambda p: p["kernel.wavefront_instructions"] / p["kernel.cycles"],
-    "kernel.flops": lambda p: p["kernel.single_flops"] + p["kernel.double_flops"] + p["kernel.half_flops"],
+    "kernel.flops": lambda p: sum(p[f"kernel.{kind}_flops"] for kind in ("single", "double", "half", "matrix")),
     "kernel.gflops": lambda p: (
-        (p["kernel.single_flops"] + p["kernel.double_flops"] + p["kernel.half_flops"])
+        sum(p[f"kernel.{kind}_flops"] for kind in ("single", "double", "half", "matrix"))
         / (p["kernel.cycles"] / p["kernel.clock_ghz"])
     ),
     "kernel.occupancy": lambda p: _resident(p) / p["cu.wavefront_slot_cycles"],
@@ -136,6 +136,7 @@ EXPECTED: dict[str, Formula] = {
     "profile.issue_slot_utilization": lambda p: p["cu.issue_cycles"] / p["cu.cycles"],
     "profile.eligible_warps_per_cycle": lambda p: (p["stalls.issued"] + p["stalls.not_selected"]) / p["cu.cycles"],
     "profile.alu_fu_utilization": _bound("valu"),
+    "profile.tensor_utilization": _bound("matrix"),
     "profile.shared_utilization": _bound("lds"),
     "profile.tex_utilization": _bound("l1"),
     "profile.l2_utilization": _bound("l2"),
@@ -153,6 +154,7 @@ EXPECTED: dict[str, Formula] = {
     "profile.stall_inst_fetch": _stalled("instruction_fetch"),
     "profile.stall_branch_resolving": _stalled("branch_latency"),
     "profile.stall_exec_dependency": _stalled("execution_dependency"),
+    "profile.stall_pipe_busy": _stalled("matrix_unit"),
     "profile.stall_memory_dependency": _stalled("memory_dependency"),
     "profile.stall_memory_throttle": _stalled("memory_throttle"),
     "profile.stall_sync": _stalled("synchronization"),

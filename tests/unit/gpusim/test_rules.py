@@ -84,6 +84,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         {"stalls.execution_dependency": 350},
         "busy pipeline",
     ),
+    "stall_matrix_unit": ({"stalls.matrix_unit": 970}, {"stalls.matrix_unit": 220}, "find the matrix unit busy"),
     "stall_synchronization": ({"stalls.synchronization": 970}, {"stalls.synchronization": 160}, "wait at barriers"),
     "stall_instruction_fetch": (
         {"stalls.instruction_fetch": 980},

@@ -47,7 +47,7 @@ INSTRUCTIONS = {
 }
 HERE = {
     *INSTRUCTIONS, "kernel.wavefronts_ended", "cu.wavefront_slot_cycles", "dram.bus_available_cycles",
-    "cu.issue_cycles", "cu.resident_cycles", "cu.valu_busy_cycles", "l1.return_busy_cycles",
+    "cu.issue_cycles", "cu.resident_cycles", "cu.valu_busy_cycles", "cu.matrix_busy_cycles", "l1.return_busy_cycles",
 }  # fmt: skip
 # counters without a second statement, each with the reason
 WITHOUT = {

@@ -92,7 +92,7 @@ def test_a_fat_binary_has_a_bundle_for_each_translation_unit(pack) -> None:  # t
     [
         (
             bundle((HOST, b""), of("gfx902"), of("gfx942:xnack+")),
-            f"gfx902, gfx942, none for {supported()}",
+            f"gfx902, gfx942:xnack+, none for {supported()}",
         ),
         (bundle((HOST, b"x")), "the bundle holds no GPU's code object"),
         (bundle(of("gfx803", V5))[:-1], "'hipv4-amdgcn-amd-amdhsa--gfx803' ends after the end of the file"),

@@ -4,11 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from gpusim.base.errors import UserError
-from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import run_functional
 from isa.launch import Launch
@@ -196,9 +192,3 @@ def test_work_item_ids_are_packed():
     out = run(IDS, np.zeros(4, np.uint32), (8, 4, 2))[OUT // 256]
     z, y, x = np.mgrid[:2, :4, :8]
     np.testing.assert_array_equal(out, (x | y << 10 | z << 20).ravel())
-
-
-def test_timing_is_refused_where_it_is_not_modelled():
-    launch, _ = prepared(FLUSHED, np.zeros(4, np.uint32))
-    with pytest.raises(UserError, match=r"v_mfma_f32_4x4x4bf16_1k at 0x.*: the timing of matrix products"):
-        simulate(launch, GpuSpec(architecture="gfx90a"))

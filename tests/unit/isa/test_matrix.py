@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from gpusim.base.errors import UserError
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
-from gpusim.model.core.simulator import simulate
 from isa.architecture import LANES
 from isa.checking.checker import checked
 from isa.device_memory import DeviceMemory
@@ -336,11 +334,3 @@ def test_checking_knows_what_a_product_writes(name):
     launch, _ = prepared(name, small_numbers(8).view(np.uint32))
     found = checked(launch, residency(launch, GpuSpec(architecture="gfx908"))).findings
     assert [finding.text for finding in found] == []
-
-
-def test_timing_is_refused_by_name():
-    launch, _ = prepared(SHARED, small_numbers(8).view(np.uint32))
-    with pytest.raises(
-        UserError, match=r"v_mfma_f32_16x16x1f32 at 0x.*: the timing of matrix products is not modelled"
-    ):
-        simulate(launch, GpuSpec(architecture="gfx908"))

@@ -177,7 +177,8 @@ def test_cost_is_of_whole_tiles_and_less_where_a_product_is_sampled(
     limit_gflop: float, part: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "Cijk_Ailk_Bljk_SB_MT64x64x8_SN_GSU1_K1_WG16_16_1_WGM1"
-    monkeypatch.setattr(cost, "build_launches", lambda *_: [SimpleNamespace(kernel=None, workgroups=(100, 100, 1))])
+    launch = SimpleNamespace(kernel=SimpleNamespace(name=name), workgroups=(100, 100, 1))
+    monkeypatch.setattr(cost, "build_launches", lambda *_: [launch])
     monkeypatch.setattr(cost, "occupancy", lambda *_: SimpleNamespace(workgroups_per_cu=1))
     monkeypatch.setattr(cost, "decode_kernel", lambda _: loop(["v_mac_f32"] * 4 + ["s_branch"]))
     conditions = Conditions(TABLE.gpu, 1.0, 0.0, 0.0, limit_gflop, SamplingSpec())
