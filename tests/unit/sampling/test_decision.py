@@ -87,8 +87,9 @@ def test_where_nothing_can_be_passed_over_nothing_is() -> None:
     assert (then.jump, then.enough) == (0, False)
 
 
-def test_a_launch_that_does_not_settle_is_hardly_passed_over() -> None:
-    assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] > 0.9
+def test_a_launch_that_does_not_settle_is_passed_over_in_short_parts() -> None:
+    # what drifts for a sixth of the grid changes along it: most of it is simulated, in many places
+    assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] > 0.5
 
 
 def test_a_launch_too_noisy_for_its_length_is_hardly_passed_over() -> None:

@@ -4,7 +4,7 @@ A seed decides all of a launch, so that a suite nobody has seen is one number aw
 simulated in whole: some tenths of a second to some seconds of processor time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from workloads.toolchain.build import PLACED_KERNELS_DIR, code_object_path
 
 GENERATED_GPUS = ("r9nano", "mi6", "mi60")
 _WAVE_SLOTS = 40  # of a compute unit, on all of these GPUs
-_INSTRUCTIONS = (300_000, 1_800_000)  # wavefront instructions of a launch, about
+_INSTRUCTIONS = (300_000, 1_500_000)  # wavefront instructions of a launch, about
 _ELEMENTS = 1 << 22
 _FAR_ELEMENTS = 1 << 27  # 512 MiB: more pages than an L1 TLB has entries
 _PER_WAVEFRONT = 24  # instructions beside the repeated ones
@@ -64,7 +64,8 @@ GRADUAL = "gradual"
 def _work(rng: np.random.Generator, count: int, name: str) -> np.ndarray:
     """Return float64 [workgroups], mean about 1: repetitions, relative."""
     if name == "ramp":
-        return np.linspace(*rng.permutation([0.4, 1.6]), count)
+        low, high = rng.permutation([0.4, 1.6])
+        return np.asarray(np.linspace(float(low), float(high), count))
     if name == "random":
         return rng.uniform(0.5, 1.5, count)
     if name == "late":
@@ -92,17 +93,18 @@ class _Draw:
         resident = max(1, int(_WAVE_SLOTS * occupancy) // waves)
         own = 8192 if kind == "banks" else 0
         self.dynamic_lds = 0 if occupancy == 1 else max(min(65_536 // resident // 512 * 512, 32_768) - own, 0)
-        rounds = float(np.exp(self.rng.uniform(np.log(14), np.log(110))))
+        rounds = float(np.exp(self.rng.uniform(np.log(20), np.log(110))))
         budget = float(np.exp(self.rng.uniform(*np.log(_INSTRUCTIONS))))
         each = 6 + 4 * self.more
         most = budget * 2 / waves / (_PER_WAVEFRONT + 2 * each)
-        self.count = int(min(rounds, max(most / (resident * units), 14)) * resident * units)
+        self.count = int(min(rounds, max(most / (resident * units), 20)) * resident * units)
         self.repetitions = int(np.clip((budget / (self.count * waves) - _PER_WAVEFRONT) / each, 2, 64))
 
     def level(self) -> np.ndarray:
         """Return float64 [workgroups] from 0 to 1: how much of the other kind each workgroup is."""
         if self.place == GRADUAL:
-            return np.linspace(*self.rng.permutation([0.0, 1.0]), self.count)
+            low, high = self.rng.permutation([0.0, 1.0])
+            return np.asarray(np.linspace(float(low), float(high), self.count))
         return PLACES[self.place](self.rng, self.count).astype(float)
 
     def plan(self, step: np.ndarray | int, mask: np.ndarray | int, offset: np.ndarray | int = 0) -> Plan:
@@ -150,12 +152,16 @@ def _gather(draw: _Draw) -> SamplingLaunch:
 
 def _window(draw: _Draw) -> SamplingLaunch:
     low, high = draw.rng.permutation([1 << int(draw.rng.integers(12, 18)), 1 << int(draw.rng.integers(19, 23))])
-    return draw.launch("strided", draw.plan(33, _between(draw.level(), low, high) - 1), x=np.ones(_ELEMENTS, np.float32))
+    return draw.launch(
+        "strided", draw.plan(33, _between(draw.level(), low, high) - 1), x=np.ones(_ELEMENTS, np.float32)
+    )
 
 
 def _stride(draw: _Draw) -> SamplingLaunch:
     low, high = draw.rng.permutation([1, 1 << int(draw.rng.integers(2, 7))])
-    return draw.launch("strided", draw.plan(_between(draw.level(), low, high), _ELEMENTS - 1), x=np.ones(_ELEMENTS, np.float32))
+    return draw.launch(
+        "strided", draw.plan(_between(draw.level(), low, high), _ELEMENTS - 1), x=np.ones(_ELEMENTS, np.float32)
+    )
 
 
 def _channels(draw: _Draw) -> SamplingLaunch:
@@ -177,7 +183,9 @@ def _banks(draw: _Draw) -> SamplingLaunch:
 def _atomics(draw: _Draw) -> SamplingLaunch:
     low, high = draw.rng.permutation([1 << int(draw.rng.integers(4, 9)), 1 << int(draw.rng.integers(12, 17))])
     draw.repetitions = min(draw.repetitions, 6)
-    return draw.launch("counted", draw.plan(1, _between(draw.level(), low, high) - 1), bins=np.zeros(1 << 18, np.uint32))
+    return draw.launch(
+        "counted", draw.plan(1, _between(draw.level(), low, high) - 1), bins=np.zeros(1 << 18, np.uint32)
+    )
 
 
 def _chase(draw: _Draw) -> SamplingLaunch:
@@ -191,7 +199,9 @@ def _chase(draw: _Draw) -> SamplingLaunch:
 
 def _values(draw: _Draw) -> SamplingLaunch:
     items = draw.local_size * draw.count // 64 + 4096
-    level = np.repeat(draw.level(), draw.local_size // 64)[np.minimum(np.arange(items), draw.count * draw.local_size // 64 - 1)]
+    level = np.repeat(draw.level(), draw.local_size // 64)[
+        np.minimum(np.arange(items), draw.count * draw.local_size // 64 - 1)
+    ]
     kind = (draw.rng.random(items) < 0.1 + 0.8 * level).astype(np.uint32)
     return draw.launch("decided", draw.plan(1, 0), kind=kind, x=np.ones(_ELEMENTS, np.float32), elements=_ELEMENTS)
 
