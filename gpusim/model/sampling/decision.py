@@ -213,7 +213,10 @@ class _RatioForecast:
         counts = [*(count_laps_left(measured.counts, first) if anew else measured.laps_left(first)), *[1] * more]
         weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
         noise = estimated.noise
-        t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
+        degrees = noise.degrees + more - (first - self.first)
+        if degrees <= 0:  # as many laps would be left out as are to come
+            return inf
+        t = quantile(spec.confidence, degrees)
         passed = measured.age(first, more) - measured.age(self.first)
         laps = (plain_sum(measured.jumps) + part * (more + 0.5)) / measured.lap_size
         own = (laps + 2 * measured.simulated_after(more)) / laps**2 if laps else 0.0
