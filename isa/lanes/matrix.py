@@ -76,11 +76,6 @@ class MatrixProduct:
         return self.m * self.n * self.blocks // LANES
 
     @property
-    def operations(self) -> int:
-        """Multiplications and additions of an instruction."""
-        return 2 * self.k * self.m * self.n * self.blocks
-
-    @property
     def sum_kind(self) -> str:
         """Type of the elements of C and D."""
         return {"f64": "f64", "i8": "i32"}.get(self.kind, "f32")

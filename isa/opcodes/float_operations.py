@@ -2,14 +2,17 @@
 
 Counted as nvprof counts them (`flop_count_sp`, `flop_count_dp`, `flop_count_hp`: CUDA profiler user's guide, metrics
 reference): an addition or a multiplication is one, a multiplication with an addition two; comparisons, minima, maxima,
-roundings, conversions, reciprocals and transcendental functions are none. Matrix products are not counted yet: they are
-not timed, and a lane's 256 operations of one do not fit the trace's field.
+roundings, conversions, reciprocals and transcendental functions are none. Matrix products are counted apart, as a whole
+(`matrix_operations`): a lane's 256 operations of one do not fit the trace's field.
 """
 
 import re
 
+from isa.opcodes.opcode import Opcode
+
 PRECISIONS = {32: "single", 64: "double", 16: "half"}  # by bits, in the order of the trace's fields
 
+_LANES = 64  # of a wavefront
 _ONE = r"v_(?:add|sub|subrev|mul|mul_legacy)"
 _TWO = r"v_(?:mac|mad|mad_legacy|madmk|madak|fma|fma_legacy|fmac|div_fmas)"
 # by mnemonic where the name does not tell: bits, operations; half a register each, or FP32 sums of FP16 products
@@ -29,3 +32,10 @@ def float_operations(mnemonic: str) -> tuple[int, int]:
     if found is None:
         return _OTHERS.get(mnemonic, (32, 0))
     return int(found[2]), 2 if found[1] else 1
+
+
+def matrix_operations(opcode: Opcode) -> int:
+    """Return a matrix product's floating-point operations, of all lanes together; 0 where it adds integers."""
+    results = re.match(r"vdst:f\d+(?:x(\d+))?", opcode.operands)
+    sizes = re.search(r"_\d+x\d+x(\d+)", opcode.mnemonic)
+    return 2 * _LANES * int(results[1] or 1) * int(sizes[1]) if results and sizes else 0

@@ -36,7 +36,8 @@ CONFIG: dict[str, Any] = {
 # Of a kernel of which no rule has anything to say: 4 compute units, 100,000 cycles, busy vector ALUs, data in caches.
 QUIET: dict[str, Any] = {
     "kernel": {
-        "name": "k", "cycles": 100_000, "clock_ghz": 1.0, "time_us": 100.0, "workgroups": 64, "workgroups_total": 64, "wavefronts": 64,
+        "name": "k", "cycles": 100_000, "clock_ghz": 1.0, "time_us": 100.0, "workgroups": 64, "workgroups_total": 64,
+        "wavefronts": 64,
         "wavefront_instructions": 200_000, "valu_instructions": 150_000, "lds_instructions": 10_000, "ipc": 2.0,
         "occupancy": 0.5, "roofline_utilization": 0.6, "occupancy_limiter": "VGPRs", "workgroups_per_compute_unit": 8,
     },

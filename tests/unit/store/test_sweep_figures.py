@@ -286,7 +286,7 @@ def test_labels_order_ranges_panels_and_legend_are_chosen(points: SweepData) -> 
     for wrong, text in (
         (FigureLayout(labels={"layrB": "x"}), "did you mean 'layerB'?"),
         (FigureLayout(order={"config": ["layerC"]}), "no point has layerC; there are layerA, layerB"),
-        (FigureLayout(order={"cofig": []}), "did you mean 'config'?"),
+        (FigureLayout(order={"config_": []}), "did you mean 'config'?"),
     ):
         with pytest.raises(UserError, match=re.escape(text)):
             build_series(points, FigureChoice(layout=wrong))

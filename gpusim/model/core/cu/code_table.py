@@ -24,7 +24,7 @@ from gpusim.base.errors import UserError
 from gpusim.model.core.cu.interlocks import VALU_CYCLES, interlocks
 from gpusim.model.core.cu.spec import MATRIX, ComputeUnitSpec
 from isa.encoding.instruction import Instruction
-from isa.lanes.matrix import matrix_product
+from isa.opcodes.float_operations import matrix_operations
 from isa.opcodes.opcode import INTERNAL, LDS, SMEM, VALU, VMEM, Opcode
 from isa.trace import LINE_BYTES
 
@@ -67,8 +67,7 @@ def category(opcode: Opcode) -> int:
 
 def _matrix_fields(opcode: Opcode) -> int:
     """Return passes and the code of the operations a pass, as a word of the table has them."""
-    product = matrix_product(opcode.mnemonic)
-    rate = product.operations // opcode.passes if product.sum_kind[0] == "f" else 0
+    rate = matrix_operations(opcode) // opcode.passes
     return opcode.passes << PASSES_SHIFT | (rate // RATE_UNIT).bit_length() - 1 + (rate == 0) << RATE_SHIFT
 
 
