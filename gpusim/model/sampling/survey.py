@@ -82,19 +82,19 @@ def _all(parts: Iterable[np.ndarray]) -> np.ndarray:
 
 def _covariates(seen: Sequence[WorkgroupAccesses]) -> np.ndarray:
     """Return the covariates of each workgroup."""
-    distinct = [np.unique(one.lines) for one in seen]
+    distinct = [np.unique(workgroup.lines) for workgroup in seen]
     lines, times = np.unique(np.concatenate(distinct), return_counts=True)
     rows = []
-    for one, own in zip(seen, distinct, strict=True):
-        memory, lds, count = max(one.instructions, 1), max(one.lds_instructions, 1), max(len(own), 1)
+    for workgroup, own in zip(seen, distinct, strict=True):
+        memory, lds, count = max(workgroup.instructions, 1), max(workgroup.lds_instructions, 1), max(len(own), 1)
         shared = float((times[np.searchsorted(lines, own)] - 1).sum()) / (count * max(len(seen) - 1, 1))
         channels = np.bincount(own >> _CHANNEL_LINES & (_CHANNELS - 1), minlength=_CHANNELS)
         rows.append(
             (
-                len(one.lines) / memory,
-                one.path_cycles / memory,
-                one.bank_cycles / lds,
-                count / max(len(one.lines), 1),
+                len(workgroup.lines) / memory,
+                workgroup.path_cycles / memory,
+                workgroup.bank_cycles / lds,
+                count / max(len(workgroup.lines), 1),
                 len(np.unique(own >> _PAGE_LINES)) / memory,
                 shared,
                 float(channels.max()) / count,
