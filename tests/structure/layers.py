@@ -245,15 +245,15 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 4_910,
-    "gpusim.model": 8_160,
+    "gpusim.model": 8_620,
     "gpusim.config": 2_670,
     "gpusim.results": 13_020,
     "gpusim.jobs": 12_800,
     "gpusim.study": 3_260,
     "gpusim.cli": 3_570,
-    "gpusim.lab": 21_500,
-    "isa": 21_400,
+    "gpusim.lab": 21_650,
+    "isa": 21_650,
     "memory": 8_970,
     "spartan": 2_950,
-    "workloads": 20_360,
+    "workloads": 20_370,
 }

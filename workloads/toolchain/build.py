@@ -30,8 +30,12 @@ from workloads.toolchain.link import link
 KERNELS_DIR = Path(__file__).resolve().parents[1] / "kernels"
 MICROBENCH_DIR = Path(__file__).resolve().parents[1] / "microbench"
 BENCH_KERNELS_DIR = Path(__file__).resolve().parents[1] / "bench_kernels"
-SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
-SHIPPED_GPUS = {MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906")}  # those of other folders are for DEFAULT_GPU alone
+PLACED_KERNELS_DIR = Path(__file__).resolve().parents[1] / "placed_kernels"
+SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR, PLACED_KERNELS_DIR)
+SHIPPED_GPUS = {  # those of other folders are for DEFAULT_GPU alone
+    MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906"),
+    PLACED_KERNELS_DIR: ("gfx803", "gfx906"),
+}
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
 OPENCL_LIBRARY = Path(__file__).with_name("opencl.h")

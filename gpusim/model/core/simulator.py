@@ -153,6 +153,7 @@ def simulate(
         from gpusim.model.core.steering import SteeredLaunch
         from isa.execution.counting import executed_blocks
         from isa.execution.emulator import run_functional
+        from isa.execution.survey import WorkgroupAccesses, surveyed_accesses
 
         def counts() -> RunFacts:
             return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
@@ -163,9 +164,19 @@ def simulate(
         def work() -> np.ndarray:
             return executed_blocks(launch, shadows, max_instructions)
 
+        def accesses(workgroups: Sequence[int]) -> list[WorkgroupAccesses]:
+            return surveyed_accesses(launch, workgroups, shadows)
+
         l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
         return SteeredLaunch(
-            m=m, context=context, counts=counts, resident=held.workgroups, execute=execute, work=work, l2_lines=l2_lines
+            m=m,
+            context=context,
+            counts=counts,
+            resident=held.workgroups,
+            execute=execute,
+            work=work,
+            accesses=accesses,
+            l2_lines=l2_lines,
         )
 
     try:

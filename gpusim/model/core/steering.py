@@ -1,6 +1,6 @@
 """What may steer a launch from outside: the interface through which a launch is simulated in part and estimated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusim.model.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
+from isa.execution.survey import WorkgroupAccesses
 from isa.trace import INSTRUCTIONS, SEGMENT_0
 
 
@@ -27,6 +28,8 @@ class SteeredLaunch:
     """Executes workgroups of the grid without timing and returns their number of instructions."""
     work: Callable[[], np.ndarray]
     """Returns the number of instructions of each workgroup (`isa.execution.counting.executed_blocks`)."""
+    accesses: Callable[[Sequence[int]], list[WorkgroupAccesses]]
+    """Returns what some workgroups access (`isa.execution.survey.surveyed_accesses`)."""
     l2_lines: int
     """Lines that L2 can hold."""
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, inf, sqrt
 
 import numpy as np
 
 from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
-from gpusim.model.sampling.grid import RemainingGrid, block_weights, count_laps_left
+from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_laps_left
 from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.pace import pace_strata, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
@@ -17,6 +19,13 @@ _PACE = Columns.of_pace()
 MOST_MOVING = 0.01  # of all waits: what one reason for them may still grow or shrink by
 _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
 _MOST_TRIED = 16
+_LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes along the grid
+_MOST_MISSED = 4.0  # times the wanted error: what is skipped if less cannot be had
+_MOST_SIMULATED = 0.6  # of what is left, for laps at other places
+_SURPRISE = 0.05  # relative: what the pace may change by from one lap to the next
+_MOST_AT_A_PLACE = 6  # laps
+LEAST_PLACES = 8  # where laps are taken, of a grid that has so many times `_LAPS_OF_A_PLACE`
+_LAPS_OF_A_PLACE = 4  # with what is passed over
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
 MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too much, would be estimated from elsewhere
@@ -30,20 +39,74 @@ class IntervalMeasurements:
     """float64 [intervals, windows, columns]: cycles, instructions and waits of the detailed intervals."""
     counts: Sequence[int]
     """Number of detailed intervals in each block between fast-forwards."""
-    jumps: Sequence[int]
+    jumps: Sequence[float]
     """Workgroups that each fast-forward skips, one after each block but the last."""
     lap_rounds: float
     """Waves of workgroups in a detailed interval."""
+    lap_size: float = inf
+    """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
+    mixed: bool = False
+    """The pace is known to change along the grid: no lap but the first is left out as not settled."""
+
+    @property
+    def pace(self) -> np.ndarray:
+        """float64 [laps]: cycles per instruction."""
+        totals = self.laps.sum(axis=1)
+        return np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
+
+    def counted(self, first: int) -> np.ndarray:
+        """Return bool [laps]: all but the `first` ones and those in which the place before still took part."""
+        return np.asarray((np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts))
+
+    def own_chance(self, skipped: float) -> float:
+        """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first
+        jump, which is another draw than without it: relative to a lap's.
+        """
+        passed = skipped / self.lap_size
+        return (passed + 2 * self.simulated_after()) / passed**2 if passed else 0.0
+
+    def simulated_after(self, places: int = 0) -> float:
+        """Return the laps that are simulated after the first jump, with those between and the end; `places` to come."""
+        return sum(self.counts[1:]) + len(self.jumps) / self.lap_rounds + 1.5 + places * (1 + 1 / self.lap_rounds)
+
+    def laps_left(self, first: int) -> list[int]:
+        """Return the number of laps that count in each block."""
+        counted = self.counted(first)
+        ends = np.cumsum(self.counts)
+        return [int(counted[end - count : end].sum()) for end, count in zip(ends, self.counts, strict=True)]
 
     def weights(self, first: int, last_jump: float) -> np.ndarray:
-        """Return the weight of each lap except the `first` ones if `last_jump` follows them; their sum is 1."""
-        return block_weights([*self.jumps, last_jump], count_laps_left(self.counts, first))
+        """Return the weight of each lap that counts if `last_jump` follows them; their sum is 1."""
+        return block_weights([*self.jumps, last_jump], self.laps_left(first))
+
+    def strata(self, first: int) -> np.ndarray:
+        """Return int64 [laps that count]: the stratum of pace of each."""
+        counted = self.counted(first)
+        laps = self.laps[counted]
+        halves = laps.reshape(len(laps), 2, -1, laps.shape[-1]).sum(axis=2) if laps.shape[1] % 2 == 0 else laps
+        pace = halves[..., _PACE.cycles] / np.maximum(halves[..., _PACE.work], 1)
+        mean = np.maximum(pace.mean(axis=1), 1e-300)
+        spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
+        before = max(0, self.counts[0] - first) if self.jumps else len(laps)
+        return pace_strata(self.pace[counted], spread, before)
+
+    def changes(self, first: int, last_jump: float) -> tuple[tuple[int, int, float], ...]:
+        """Return the strata before and after each jump between two, and its share of what is skipped."""
+        return block_changes([*self.jumps, last_jump], self.laps_left(first), self.strata(first))
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
         columns = Columns.of_pace(self.laps.shape[-1] - 2)
         return ratios(
-            self.laps[first:], self.weights(first, last_jump), self.age(first), columns, spec, self.lap_rounds
+            self.laps[self.counted(first)],
+            self.weights(first, last_jump),
+            self.age(first),
+            columns,
+            spec,
+            self.lap_rounds,
+            self.strata(first),
+            changes=self.changes(first, last_jump),
+            own_chance=self.own_chance(plain_sum(self.jumps) + last_jump),
         )
 
     def age(self, first: int, more: int = 0) -> float:
@@ -54,16 +117,28 @@ class IntervalMeasurements:
         """Choose how many laps to leave out at the beginning, as not settled: the number with the smallest error.
 
         It is at most half of them: with more candidates, the best is more likely so by chance. What is left is enough
-        to see a drift.
+        to see a drift. Laps after the first jump are always counted: what differs there is another place.
         """
         count = len(self.laps)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
+        if self.jumps:
+            most = min(most, self.counts[0] - 1)
+        if self.mixed:
+            most = min(most, 1)
 
         def error(first: int) -> float:
             found = self.ratios(first, last_jump, spec)
             return found.squares(found.doubts, _PACE.cycles)
 
         return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
+
+    @property
+    def surprised(self) -> bool:
+        """Whether the pace changed at the last jump, and has not been the same twice since."""
+        count, pace = self.counts[-1], self.pace
+        if not self.jumps or not 0 < count < _MOST_AT_A_PLACE or count == len(pace):
+            return False
+        return bool(abs(pace[-1] - pace[-2]) > _SURPRISE * pace[-2])
 
 
 @dataclass(frozen=True)
@@ -81,23 +156,37 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     share = (left.skippable + plain_sum(measured.jumps)) / left.total
     if not share:
         return SamplingDecision(0, False)
+    if measured.surprised:
+        return SamplingDecision(0, False)
     first = measured.first(left.skippable, spec)
     estimated = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
-    if len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
+    rounds = left.total / left.lap
+    settles = not measured.jumps and len(measured.laps) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / 6))
+    if settles and len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
         return SamplingDecision(0, False)
-    elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
         return SamplingDecision(0, False)
-    few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
-    if elsewhere and few <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
+    few = min(_LEAST_LAPS, int(rounds * _LEAST_SHARE)) - len(measured.laps)
+    places = min(LEAST_PLACES, int(rounds / _LAPS_OF_A_PLACE))
+    # as many are left as equal parts of the grid are
+    unseen = ceil(places * left.skippable / left.total - 0.5) if places > 1 else 0
+    elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
+    if elsewhere and max(few, unseen) <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
         return SamplingDecision(left.jump(0), True)
-    if len(measured.laps) < LEAST_FOR_DRIFT or estimated.squares((estimated.drift,), _PACE.cycles) > wanted / 2:
+    drifts = estimated.squares((estimated.drift,), _PACE.cycles) > wanted / 2
+    if len(measured.laps) < LEAST_FOR_DRIFT or (settles and drifts):
         return SamplingDecision(0, False)
-    needed = _more(_RatioForecast(measured, first, estimated, spec), left, wanted)
-    more = max(needed, few) if needed else 0
-    worth = measured.jumps or left.skippable - more * left.lap >= LEAST_SKIPPED * left.total
-    return SamplingDecision(left.jump(more) if more and worth else 0, False)
+    forecast = _RatioForecast(measured, first, estimated, spec)
+    most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
+    needed = _more(forecast, left, wanted) or (
+        most if measured.jumps else min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
+    )
+    more = max(needed, few, unseen) if needed else 0
+    if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
+        return SamplingDecision(left.jump(0), True)
+    worth = measured.jumps or left.skippable - more * left.place >= LEAST_SKIPPED * left.total
+    return SamplingDecision(left.jump(min(more, max(most, unseen, 1))) if more and worth else 0, False)
 
 
 @dataclass(frozen=True)
@@ -121,15 +210,20 @@ class _RatioForecast:
         """
         measured, estimated, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
-        counts = [*count_laps_left(measured.counts, first), *[1] * more]
+        counts = [*(count_laps_left(measured.counts, first) if anew else measured.laps_left(first)), *[1] * more]
         weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
         noise = estimated.noise
-        t = quantile(spec.confidence, noise.degrees + more - (first - self.first))
+        degrees = noise.degrees + more - (first - self.first)
+        if degrees <= 0:  # as many laps would be left out as are to come
+            return inf
+        t = quantile(spec.confidence, degrees)
         passed = measured.age(first, more) - measured.age(self.first)
+        laps = (plain_sum(measured.jumps) + part * (more + 0.5)) / measured.lap_size
+        own = (laps + 2 * measured.simulated_after(more)) / laps**2 if laps else 0.0
         return float(
-            t * t * noise.inflation * estimated.lap_variance(_PACE.cycles) * (weights**2).sum()
+            t * t * noise.inflation * estimated.lap_variance(_PACE.cycles) * ((weights**2).sum() + own)
             + estimated.squares((estimated.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
-            + estimated.squares((estimated.jump,), _PACE.cycles)
+            + estimated.squares((estimated.jump,) if anew else (estimated.jump, estimated.change), _PACE.cycles)
         )
 
 
@@ -137,10 +231,10 @@ def _more(outlook: _RatioForecast, left: RemainingGrid, wanted: float) -> int:
     """Return how many laps are still needed, each at another place; 0: more than the grid has room for."""
 
     def enough(more: int) -> bool:
-        part = max(left.skippable - more * left.lap, 0) / (more + 0.5)
+        part = max(left.skippable - more * left.place, 0) / (more + 0.5)
         return min(outlook.square(more, part, anew) for anew in (False, True)) <= wanted
 
-    most = left.skippable // left.lap
+    most = left.skippable // left.place
     more = 1
     while more <= most and not enough(more):
         more *= 2

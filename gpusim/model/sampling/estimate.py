@@ -23,6 +23,7 @@ of workgroups (`gpusim.model.sampling.grid`), so that it may run faster or slowe
 tenth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import e, log2
 
@@ -57,15 +58,19 @@ class Ratios:
     """Uncertainty component: drift along the grid."""
     jump: Replicates
     """Uncertainty component: effect of fast-forwards."""
+    change: Replicates
+    """Uncertainty component: places of changes of the pace."""
     noise: Noise
     """Noise of a detailed interval."""
+    last: np.ndarray
+    """float64 [columns]: counts per instruction in the last stratum of pace."""
     moving: float = 0.0
     """Share of the wavefronts' waits that still moves from one reason to another."""
 
     @property
     def doubts(self) -> tuple[Replicates, ...]:
         """All independent reasons to doubt the values."""
-        return self.chance, self.settling, self.drift, self.jump
+        return self.chance, self.settling, self.drift, self.jump, self.change
 
     def lap_variance(self, column: int) -> float:
         """Return the relative variance of a lap's count in a column, with its work accounted for."""
@@ -87,16 +92,26 @@ def ratios(
     lap_rounds: float = 1.0,
     strata: np.ndarray | None = None,
     after: np.ndarray | None = None,
+    changes: Sequence[tuple[int, int, float]] = (),
+    own_chance: float = 0.0,
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them; lap_rounds: rounds that a lap takes; strata, after: as of `gpusim.model.sampling.noise.noise`.
+    middle of them; lap_rounds: rounds that a lap takes; strata, after: as of `gpusim.model.sampling.noise.noise`;
+    changes: jumps from one stratum to another, with the share of each in what is skipped; own_chance: variance of what
+    is skipped by its own chance, as a part of a lap's. Laps of strata with another
+    pace have another number of instructions, but what is skipped has not: they are scaled to the same.
     """
+    strata = np.zeros(len(laps), np.int64) if strata is None else strata
+    paces = _paces(laps, strata, columns)
+    means = np.array([laps[strata == k][..., columns.work].sum(axis=1).mean() for k in range(len(paces))])
+    laps = laps * (means.mean() / np.maximum(means, 1))[strata][:, np.newaxis, np.newaxis]
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata, after)
+    of_strata = strata if after is None else np.append(strata, strata[-1])
+    laps_noise = noise(laps, columns.work, columns.cycles, spec, of_strata, after)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
@@ -104,17 +119,32 @@ def ratios(
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)
     in_time = append_lap(totals, after)
+    in_time = in_time - (paces[of_strata] - values) * in_time[:, columns.work : columns.work + 1]
     moved = _drift(in_time, columns, laps_noise, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
+    # added up: changes along a grid that go on in one direction are wrong in one direction
+    apart = plain_sum(
+        _ANYWHERE / 2 * share * np.abs(paces[later] - paces[earlier]) for earlier, later, share in changes
+    )
     return Ratios(
         values=values,
-        chance=Replicates(t * t * laps_noise.inflation * float((weights**2).sum()), laps_noise.rows * scale),
+        chance=Replicates(
+            t * t * laps_noise.inflation * (float((weights**2).sum()) + own_chance), laps_noise.rows * scale
+        ),
         settling=Replicates(z * z, unsettled[np.newaxis]),
         drift=Replicates(z * z, _drift(in_time, columns, laps_noise, scale, settling)[np.newaxis]),
         jump=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
+        change=Replicates(z * z, np.broadcast_to(np.asarray(apart, float), (1, len(values)))),
         noise=laps_noise,
+        last=paces[-1],
         moving=float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
+
+
+def _paces(laps: np.ndarray, strata: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return the counts per instruction of each stratum of laps, [stratum, column]."""
+    sums = np.array([laps[strata == k].sum(axis=(0, 1)) for k in range(int(strata.max()) + 1)])
+    return np.asarray(sums / np.maximum(sums[:, columns.work : columns.work + 1], 1))
 
 
 def _drift(
@@ -159,22 +189,26 @@ def estimate(
     after: np.ndarray | None = None,
     last_part: float = 1.0,
     rounds: float = 0.0,
+    strata: np.ndarray | None = None,
+    changes: Sequence[tuple[int, int, float]] = (),
+    own_chance: float = 0.0,
 ) -> CountEstimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
-    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
-    as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
-    the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
-    part that the last jump passed over; rounds: of all these workgroups.
+    laps, weights, age, lap_rounds, strata, changes, own_chance: as of `ratios`; work: instructions of the skipped
+    wavefronts if they are known, 0: as many as those that ended in the laps had, which is doubted as their spread says;
+    after: what was counted after the last jump while the machine was full, if anything, a test of the forecast;
+    last_part: of what was skipped, the part that the last jump passed over; rounds: of all these workgroups.
     """
-    estimated = ratios(laps, weights, age, columns, spec, lap_rounds)
+    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, None, changes, own_chance)
     surprise = np.zeros((1, laps.shape[-1]))
     if after is not None and after[columns.work] > 0:
         part = float(after[columns.work] / laps[..., columns.work].sum()) * len(laps)
         surprise = _surprise(after, part, part * lap_rounds, estimated, columns, spec)
         if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
             # it is as far from its work's counts as a lap is: what is a part of one varies the more
-            estimated = ratios(laps, weights, age, columns, spec, lap_rounds, after=after * part**-0.5)
+            again = after * part**-0.5
+            estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, again, changes, own_chance)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
@@ -221,7 +255,7 @@ def _surprise(
     after: counted then; part, rounds: how many laps and rounds that is; estimated: of the laps before the jump.
     """
     chance = estimated.noise.inflation * (estimated.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
-    apart = after / float(after[columns.work]) - estimated.values
+    apart = after / float(after[columns.work]) - estimated.last
     beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * estimated.values) ** 2, apart, 0)
     seen = max(rounds / 2 if rounds < 1 else 1 - 1 / (2 * rounds), spec.tail_rounds / 2)
     return np.asarray(beyond * _ANYWHERE / min(seen, 1))[np.newaxis]

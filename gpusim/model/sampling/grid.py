@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
+
 LEAST_JUMP = 1 / 32  # of the grid: for two rounds what follows a jump may differ from what would be there
 _BITS = 3  # of a jump that differ from 0
 
@@ -35,6 +37,13 @@ class RemainingGrid:
     """Workgroups skipped up to now."""
     luck: float = 0.5
     """Random number from 0 to 1 that decides the length of the next fast-forward."""
+    settling: int = 0
+    """Workgroups dispatched after a fast-forward until those before it have ended."""
+
+    @property
+    def place(self) -> int:
+        """Workgroups dispatched for a detailed interval at another place."""
+        return self.lap + self.settling
 
     def jump(self, more: int) -> int:
         """Return the size of the next jump in workgroups if `more` laps, each at another place, are to follow it.
@@ -47,7 +56,7 @@ class RemainingGrid:
         """
         if not more:
             return max(0, (self.passed + self.skippable) // self.resident * self.resident - self.passed)
-        part = int((self.skippable - more * self.lap) / (more + 0.5))
+        part = int((self.skippable - more * self.place) / (more + 0.5))
         if part < max(self.resident, self.total * LEAST_JUMP):
             return 0
         part = max(int(part * (0.5 + self.luck)), self.resident)
@@ -74,6 +83,28 @@ def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
     after = measured[np.minimum(next_one, len(measured) - 1)]
     shares = np.bincount(before, jumped, len(sizes)) + np.bincount(after, jumped, len(sizes))
     return np.asarray(np.repeat(shares / np.maximum(laps, 1), laps) / (2 * jumped.sum()))
+
+
+def block_changes(
+    sizes: Sequence[float], counts: Sequence[int], strata: np.ndarray
+) -> tuple[tuple[int, int, float], ...]:
+    """Return the jumps between two strata of pace: the strata before and after, and the share of all workgroups.
+
+    Args:
+        sizes: workgroups of each jump.
+        counts: laps in the block before each.
+        strata: int64 [laps], of each.
+    """
+    measured = np.flatnonzero(np.array(counts))
+    ends, total = np.cumsum(counts), max(plain_sum(sizes), 1)
+    crossings = []
+    for k, size in enumerate(sizes):
+        earlier, later = measured[measured <= k], measured[measured > k]
+        if len(earlier) and len(later) and size:
+            before, after = int(strata[ends[earlier[-1]] - 1]), int(strata[ends[later[0]] - 1])
+            if before != after:
+                crossings.append((before, after, size / total))
+    return tuple(crossings)
 
 
 def count_laps_left(counts: Sequence[int], first: int) -> list[int]:

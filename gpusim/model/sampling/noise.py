@@ -17,6 +17,8 @@ from gpusim.model.sampling.spec import SamplingSpec
 _PRIOR_LAPS = 4  # whose parts are the prior: the last ones
 _MOST_ROWS = 32  # of laps: each costs a computation of all metrics
 _LEAST_FOR_CORRELATION = 6
+_LEAST_FOR_WITNESS = 3  # degrees of freedom of laps, from which on they bound what windows say
+_MOST_OF_LAPS = 2.0  # times the laps' own spread
 _MOST_CORRELATION = 0.92  # more says that nothing is known
 
 
@@ -61,6 +63,10 @@ def noise(
     correlation = lag1(between[: len(laps), time])
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
     degrees = spec.prior_degrees + own_degrees
+    if own_degrees >= _LEAST_FOR_WITNESS:  # windows of workgroups in step make up for one another, within laps
+        own_spread = float(np.sqrt((between[:, time] ** 2).sum() / own_degrees))
+        window_spread = float(np.sqrt((prior[:, time] ** 2).sum()))
+        prior = prior * min(1.0, _MOST_OF_LAPS * own_spread / max(window_spread, 1e-300))
     # neighbours are added up, and those of one stratum would cancel one another: its rows have no sum
     within_stratum = np.array([(strata[:k] == stratum).sum() for k, stratum in enumerate(strata)])
     between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)

@@ -33,6 +33,7 @@ from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.shortened import shortened
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
+from gpusim.model.sampling.survey import survey
 from gpusim.model.sampling.within import MOST_ROUNDS, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
 from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
 from isa.execution.control_slice import ControlSliceError
@@ -45,6 +46,7 @@ FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
 LOOKS = 4  # the last dispatch is seen within this part of a window
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
+_END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
@@ -125,6 +127,7 @@ class _LaunchSteering:
         self._luck = np.random.default_rng(spec.seed)
         self._work: WorkgroupInstructions | None = None
         self._strata: list[StratumMeasurement] = []
+        self._jumped: np.ndarray | None = None  # what was counted at the first jump
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
         served = bool(launch.context.launch.regions)
         self.reason = dependence(launch.context.instructions, served) or (
@@ -149,12 +152,20 @@ class _LaunchSteering:
         except (ControlSliceError, ExecutionFault) as why:
             self.reason = f"how much its workgroups have to do is not known before: {why}"
             return
-        stretches = self._work.stretches(self._resident)
+        try:
+            seen = survey(self._total, self._launch.accesses, self._luck)
+        except (ControlSliceError, ExecutionFault) as why:
+            self.reason = f"what its addresses do is not known before: {why}"
+            return
+        if seen.refusal:
+            self.reason = f"what its addresses do is not known before: {seen.refusal}"
+            return
+        stretches = self._work.stretches(self._resident, seen.cuts())
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
             changes = len(stretches) - 1
             self.reason = (
-                f"not stationary: its work changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
+                f"not stationary: it changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
                 " without a change was long enough"
             )
         elif stretches[0].longest_rounds > 1:
@@ -199,7 +210,9 @@ class _LaunchSteering:
         pace = now[columns.cycles] / max(now[columns.work], 1)
         rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
-        stratum = StratumMeasurement.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
+        stratum = StratumMeasurement.of(
+            stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident, max(length, 1)
+        )
         self._strata.append(stratum)
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
@@ -220,18 +233,32 @@ class _LaunchSteering:
                 self._resident,
                 self._row,
                 luck=float(self._luck.random()),
+                settling=self._resident,
             )
             then = stratum.following(left, columns)
             if then.jump:
                 self._jump(stratum, then.jump)
+            if then.jump and not then.enough:
+                yield from self._replaced(stretch)
+                now = self._look()
             if then.enough:
                 stratum.after = yield from self._tested(stretch, counted[columns.cycles])
-                if self._changed is None and stretch.end < self._total:
+                if self._changed is None and stretch.end < self._total and not stretch.alike:
                     self._changed = self._look()
                 return
             if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
+
+    def _replaced(self, stretch: WorkgroupStratum) -> Iterator[int]:
+        """Wait after a jump until the workgroups of the place before have ended; yields each look.
+
+        What the machine does until then is their work, however cheap or costly the workgroups that are dispatched are:
+        a lap would say of this place what is true of the one before.
+        """
+        launch, first, since = self._launch, self._launch.position, self._launch.now
+        while launch.context.oldest_workgroup < first and launch.position < stretch.end:
+            yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
     def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:
         """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
@@ -287,6 +314,8 @@ class _LaunchSteering:
 
     def _jump(self, stratum: StratumMeasurement, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
+        if self._jumped is None:
+            self._jumped = self._look()
         passed = self._launch.skip(size)
         assert self._work is not None
         executed = self._launch.execute(passed) if self._spec.functional else 0
@@ -306,10 +335,16 @@ class _LaunchSteering:
             return
         size = len(self._vector.timed)
         added, doubts = np.zeros(size), list[Replicates]()
-        if self._changed is not None:
-            later = (self._vector.values(facts.sections) - self._changed[:size]) * self._vector.timed
-            factor = quantile(confidence, MANY_DEGREES) ** 2
-            doubts.append(Replicates(factor, self._spec.change_bias * later[np.newaxis]))
+        for since, bias in ((self._jumped, self._spec.bias), (self._changed, self._spec.change_bias)):
+            if since is not None:
+                later = (self._vector.values(facts.sections) - since[:size]) * self._vector.timed
+                doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, bias * later[np.newaxis]))
+        whole = (
+            self._vector.values(facts.sections)
+            * self._vector.timed
+            * (self._total / (self._total - sum(jumped.skipped for jumped in strata)))
+        )
+        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, _END / rounds * whole[np.newaxis]))
         for stratum in strata:
             self._check_work(stratum, simulated)
             found = stratum.estimate(self._columns, self._waves)

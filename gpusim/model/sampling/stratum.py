@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -26,6 +27,8 @@ class StratumMeasurement:
     """Waves of workgroups in a detailed interval."""
     rounds: float
     """Waves of workgroups in the stratum."""
+    length: float = 1.0
+    """Mean instructions of a workgroup."""
     laps: list[np.ndarray] = field(default_factory=list)
     """float64 [windows, columns] of each detailed interval."""
     counts: list[int] = field(default_factory=lambda: [0])
@@ -36,20 +39,24 @@ class StratumMeasurement:
     """Instructions of the skipped workgroups; 0: unknown."""
     after: np.ndarray | None = None
     """float64 [columns]: counts after the last fast-forward while the machine was full; None: none."""
+    works: list[int] = field(default_factory=list)
+    """Instructions of each fast-forward's workgroups; 0: unknown."""
     measured: IntervalMeasurements | None = None
     """Measurements of the stratum; None: not yet evaluated."""
 
     @classmethod
     def of(
-        cls, stretch: WorkgroupStratum, spec: SamplingSpec, lap_rounds: float, rounds: float
+        cls, stretch: WorkgroupStratum, spec: SamplingSpec, lap_rounds: float, rounds: float, length: float = 1.0
     ) -> "StratumMeasurement":
         """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
 
-        rounds: of the stretch.
+        rounds: of the stretch; length: mean instructions of its workgroups.
         """
         error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
-        bias = (spec.bias if stretch.share == 1 else spec.change_bias) + stretch.end_doubt(rounds)
-        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds, rounds)
+        bias = (spec.bias if stretch.alike else spec.change_bias) + stretch.end_doubt(rounds)
+        return cls(
+            stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds, rounds, length
+        )
 
     @property
     def skipped(self) -> int:
@@ -64,7 +71,12 @@ class StratumMeasurement:
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
         self.measured = IntervalMeasurements(
-            _pace(np.array(self.laps), columns), tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds
+            _pace(np.array(self.laps), columns),
+            tuple(self.counts),
+            tuple(self._sizes),
+            self.lap_rounds,
+            left.lap,
+            self.stretch.mixed,
         )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 
@@ -73,6 +85,14 @@ class StratumMeasurement:
         self.jumps.append(over)
         self.counts.append(0)
         self.work += work
+        self.works.append(work)
+
+    @property
+    def _sizes(self) -> list[float]:
+        """Workgroups of mean work that each fast-forward skips."""
+        if not all(self.works):
+            return [float(len(jump)) for jump in self.jumps]
+        return [work / self.length for work in self.works]
 
     @property
     def left_out(self) -> int:
@@ -81,17 +101,17 @@ class StratumMeasurement:
         return self.measured.first(self._last, self.spec)
 
     @property
-    def _last(self) -> int:
+    def _last(self) -> float:
         """Workgroups of the jump that no lap follows, 0 where there is none."""
         assert self.measured is not None
-        return sum(map(len, self.jumps[len(self.measured.jumps) :]))
+        return plain_sum(self._sizes[len(self.measured.jumps) :])
 
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over. wavefronts: of a workgroup."""
         measured, first = self.measured, self.left_out
         assert measured is not None
         return estimate(
-            np.array(self.laps[first:]),
+            np.array(self.laps)[measured.counted(first)],
             measured.weights(first, self._last),
             measured.age(first),
             columns,
@@ -100,8 +120,11 @@ class StratumMeasurement:
             self.work,
             measured.lap_rounds,
             self.after,
-            self._last / self.skipped,
+            self._last / plain_sum(self._sizes),
             self.rounds,
+            measured.strata(first),
+            measured.changes(first, self._last),
+            measured.own_chance(self.skipped),
         )
 
 

@@ -1,0 +1,75 @@
+"""Where the pace along a grid changes for good: laps of one pace are a stratum, as workgroups of alike work are.
+
+A change that lasts is at least two laps on either side whose means differ by more than a tolerance and more than chance
+explains: binary segmentation (Scott and Knott 1974). A single lap that differs is chance, of which the others know: it
+widens the bar of its stratum. Before the first jump nothing is divided: what changes there is a launch that settles.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+ALIKE = 0.02  # relative: paces that differ by less are one
+_BY_CHANCE = 3.5  # standard errors of the difference of two means
+_LEAST = 2  # laps
+
+
+def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
+    """Return the number of the stratum of each lap, in order along the grid.
+
+    Args:
+        pace: float64 [laps], cycles an instruction.
+        spread: standard deviation of a lap's pace by chance, as the windows within laps have it; relative.
+        before: laps before the first jump, which belong together.
+    """
+    strata = np.zeros(len(pace), np.int64)
+    for cut in change_points(pace, spread, ALIKE, _BY_CHANCE, max(before, _LEAST)):
+        strata[cut:] += 1
+    return strata
+
+
+def change_points(
+    values: np.ndarray, spread: float, alike: float, by_chance: float, before: int = _LEAST, start: int = 0
+) -> list[int]:
+    """Return where the mean of values changes for good.
+
+    Args:
+        values: float64, in order.
+        spread: relative standard deviation of a value by chance, beside what is seen of it.
+        alike: relative difference that is none.
+        by_chance: standard errors of a difference that is none.
+        before: values before the first change, at least.
+        start: what is added to the places.
+    """
+    count = len(values)
+    places = np.arange(max(_LEAST, before), count - _LEAST + 1)
+    if not len(places):
+        return []
+    sums, squares = np.cumsum(values), np.cumsum(values**2)
+    left, right = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (count - places)
+    within = squares[-1] - places * left**2 - (count - places) * right**2
+    best = int(np.argmin(within))
+    k, apart = int(places[best]), abs(float(left[best] - right[best]))
+    scale = min(float(left[best]), float(right[best]))
+    residual = max(float(within[best]), 0.0) / max(count - 2, 1)
+    chance = np.sqrt((residual + (spread * scale) ** 2) * (1 / k + 1 / (count - k)))
+    if apart <= max(alike * scale, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+        return []
+    earlier = change_points(values[:k], spread, alike, by_chance, before, start)
+    return [*earlier, start + k, *change_points(values[k:], spread, alike, by_chance, before - k, start + k)]
+
+
+def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+    """Return bool [laps]: the laps after a jump in which workgroups of the place before still took part.
+
+    That is the first lap of a place with several, where the pace of the others lies on the far side of its own from
+    that of the lap before the jump.
+    """
+    mixed = np.zeros(len(pace), bool)
+    at = counts[0]
+    for count in counts[1:]:
+        if count > 1 and at:
+            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
+            mixed[at] = abs(later - before) > ALIKE * before and (first - before) * (later - first) > 0
+        at += count
+    return mixed

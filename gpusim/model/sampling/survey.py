@@ -1,0 +1,103 @@
+"""What the addresses of a grid do, seen before anything is timed: the covariates of a spread of workgroups.
+
+The same instructions cost differently where their addresses differ. Workgroups all over the grid are executed without
+writing (`isa.execution.survey`), and of each is noted what decides what memory and LDS take for it: lines and cycles of
+an instruction, lines and pages met, how many of them other workgroups meet, how evenly they lie over the channels, bank
+cycles. A stretch of the grid ends where any of these changes for good, as it does where work changes. How large a set
+of lines several workgroups share is known from how often two of them meet the same (capture and recapture, Seber 1982).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from gpusim.model.sampling.pace import change_points
+from isa.execution.survey import WorkgroupAccesses
+
+LEAST_PLACES, MOST_PLACES = 64, 512
+_SPACING = 16  # workgroups: more places than one of so many would be in the same wave
+_MOST_ACCESSES = 60_000  # of all places together, beyond the least number of places
+_ALIKE = 0.08  # relative: covariates that differ by less are one
+_BY_CHANCE = 4.0  # standard errors
+_PAGE_LINES = 15  # bits of a line's number within a page of 2 MiB
+_CHANNEL_LINES, _CHANNELS = 2, 16  # bits within a channel's part, parts that are told apart
+
+
+@dataclass(frozen=True)
+class AddressSurvey:
+    """Covariates of workgroups spread over a grid."""
+
+    workgroups: np.ndarray
+    """int64 [places]: numbers of the workgroups."""
+    covariates: np.ndarray
+    """float64 [places, covariates]."""
+    refusal: str = ""
+    """Why the survey says nothing of what the launch does; empty: it does."""
+
+    def cuts(self) -> list[int]:
+        """Return where stretches of the grid begin whose addresses behave alike, without the first."""
+        changes = set[int]()
+        for values in self.covariates.T:
+            changes |= set(change_points(values, 0.0, _ALIKE, _BY_CHANCE))
+        apart = sorted(changes)
+        separate = [at for k, at in enumerate(apart) if not k or at - apart[k - 1] > 1]
+        return [int(self.workgroups[at - 1] + self.workgroups[at] + 1) // 2 for at in separate]
+
+
+def survey(
+    total: int, accesses: Callable[[Sequence[int]], list[WorkgroupAccesses]], luck: np.random.Generator
+) -> AddressSurvey:
+    """Look at the addresses of workgroups spread over a grid, one at random in each of many equal parts.
+
+    Args:
+        total: workgroups of the grid.
+        accesses: returns what workgroups access.
+        luck: decides the places.
+    """
+    few = max(1, min(LEAST_PLACES, total // _SPACING))
+    by_number = {accessed.workgroup: accessed for accessed in accesses(_spread(total, few, luck))}
+    of_one = max(1, sum(accessed.instructions + accessed.lds_instructions for accessed in by_number.values()) // few)
+    places = min(MOST_PLACES, total // _SPACING, _MOST_ACCESSES // of_one)
+    if places > few:
+        more = [number for number in _spread(total, places - few, luck) if number not in by_number]
+        by_number |= {accessed.workgroup: accessed for accessed in accesses(more)}
+    workgroups = sorted(by_number)
+    seen = [by_number[number] for number in workgroups]
+    if len(np.intersect1d(_all(accessed.deciding for accessed in seen), _all(accessed.written for accessed in seen))):
+        return AddressSurvey(np.array(workgroups), np.zeros((len(seen), 0)), "its addresses depend on what it writes")
+    return AddressSurvey(np.array(workgroups), _covariates(seen))
+
+
+def _spread(total: int, places: int, luck: np.random.Generator) -> list[int]:
+    """Return one workgroup of each of `places` equal parts of a grid."""
+    edges = np.arange(places + 1) * total // places
+    return [int(low + luck.integers(high - low)) for low, high in pairwise(edges)]
+
+
+def _all(parts: Iterable[np.ndarray]) -> np.ndarray:
+    return np.unique(np.concatenate(list(parts)))
+
+
+def _covariates(seen: Sequence[WorkgroupAccesses]) -> np.ndarray:
+    """Return the covariates of each workgroup."""
+    distinct = [np.unique(workgroup.lines) for workgroup in seen]
+    lines, times = np.unique(np.concatenate(distinct), return_counts=True)
+    rows = []
+    for workgroup, own in zip(seen, distinct, strict=True):
+        memory, lds, count = max(workgroup.instructions, 1), max(workgroup.lds_instructions, 1), max(len(own), 1)
+        shared = float((times[np.searchsorted(lines, own)] - 1).sum()) / (count * max(len(seen) - 1, 1))
+        channels = np.bincount(own >> _CHANNEL_LINES & (_CHANNELS - 1), minlength=_CHANNELS)
+        rows.append(
+            (
+                len(workgroup.lines) / memory,
+                workgroup.path_cycles / memory,
+                workgroup.bank_cycles / lds,
+                count / max(len(workgroup.lines), 1),
+                len(np.unique(own >> _PAGE_LINES)) / memory,
+                shared,
+                float(channels.max()) / count,
+            )
+        )
+    return np.array(rows, float)
