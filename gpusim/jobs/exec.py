@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
-from gpusim.config.exec import ExecConfig, RecordedSpec, resolve_path
+from gpusim.config.exec import ArgumentSpec, ExecConfig, RecordedSpec, resolve_path
 from gpusim.jobs.api.device import Device
 from gpusim.jobs.api.device_array import DeviceArray
 from gpusim.jobs.api.module import KernelFunction, Module

@@ -206,9 +206,7 @@ LEANS: tuple[AssumptionShare, ...] = (
         ("dispatch.order",), "instructions: the mean compute unit issues fewer than the busiest by", _of(uneven)
     ),
     AssumptionShare(("cu.launch_cycles",), f"{WAITS}: before a wavefront's first issue", _begun),
-    AssumptionShare(
-        ("cu.wait_state_cycles",), f"{WAITS}: wait states and pipelines", _stalls("execution_dependency")
-    ),
+    AssumptionShare(("cu.wait_state_cycles",), f"{WAITS}: wait states and pipelines", _stalls("execution_dependency")),
     AssumptionShare(("cu.lds_latency_cycles",), f"{WAITS}: waits for LDS", _waits_for("lds")),
     AssumptionShare(
         ("cu.lds_backlog_cycles",), "the cycles: the LDS is busy", lambda run, _: run.share("roofline.lds")
