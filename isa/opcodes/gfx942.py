@@ -12,6 +12,7 @@ from isa.opcodes.extension import Extension
 from isa.opcodes.formats import layout
 from isa.opcodes.gfx9 import EXTENSION as GFX9
 from isa.opcodes.gfx90a import EXTENSION as GFX90A
+from isa.opcodes.gfx908 import EXTENSION as GFX908
 from isa.opcodes.table import read_rows
 
 _OWN = read_rows("gfx942.txt")
@@ -29,7 +30,9 @@ EXTENSION = Extension(
         *(place for place in _REPLACED if place not in _NUMBERS),
     ),
     # its own rules of matrix products are not listed: its timing is refused, and others' are not its
-    removed_hazards=tuple(sorted({hazard.name for hazard in GFX90A.hazards})),
+    removed_hazards=tuple(
+        sorted({hazard.name for hazard in (*GFX908.hazards, *GFX90A.hazards)} - {*GFX90A.removed_hazards})
+    ),
     formats={
         **dict.fromkeys(("flat", "global"), layout(2, f"op:18:7 {_FLAT}")),
         "scratch": layout(2, f"op:18:7 sve:13:1 {_FLAT}"),

@@ -73,6 +73,5 @@ def measure(bench: Bench, results: MicrobenchResults) -> None:
             results.add(f"issue.{name}_operations", CLASSES[name], operations, "operations/cycle/CU")
             peaks[name] = operations
         results.add_curve(name, "issue rates", axes, rates)
-    if "fp32_mac" in peaks:  # gfx942 has it not
-        text = "operations of v_mul_lo_u32 and v_add_u32 over those of v_mac_f32"
-        results.add("issue.int32_to_fp32", text, peaks["int32_mad"] / peaks["fp32_mac"], "ratio")
+    text = "operations of v_mul_lo_u32 and v_add_u32 over those of v_mac_f32"
+    results.add("issue.int32_to_fp32", text, peaks["int32_mad"] / peaks["fp32_mac"], "ratio")
