@@ -37,7 +37,7 @@ def fill_in_types(kernel: Kernel, arguments: Mapping[str, ArgumentSpec], path: P
     named = {argument.name: argument for argument in known}
     if not all(named) or len(named) < len(known):
         named = dict(zip(arguments, known, strict=False))
-    elif unknown := [name for name in arguments if name not in named]:
+    elif named and (unknown := [name for name in arguments if name not in named]):
         raise UserError(f"{path}: arguments: unknown argument '{unknown[0]}'; allowed: {', '.join(named)}")
     return {
         name: spec.model_copy(update={"dtype": _find_type(f"{path}: arguments.{name}", named.get(name))})
