@@ -140,7 +140,7 @@ def _fetch(m, now, array, line):
     row = address_in(cache.rows, 2 * slot)
     way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
     missing = cache.missing[array]
-    if way < 0 or not may_miss(missing) or not crossbar_has_room(m, port):
+    if way < 0 or not may_miss(missing) or not crossbar_has_room(m, now, port):
         return 0
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))

@@ -43,7 +43,7 @@ from memory.cache.l1_state import (
 from memory.cache.l1_stores import all_written_back, held_in_part, line_is_clean, look_up_store, make_room, store_kept
 from memory.cache.look_ahead import look_ahead
 from memory.cache.missing import LAST, NO_SLOT, begin_miss, join_miss, may_join, may_miss
-from memory.network.crossbar import crossbar_has_room, crossbar_send
+from memory.network.crossbar import crossbar_has_room, crossbar_send, wait_for_credit
 from memory.network.state import ATOMIC, ATOMIC_RETURN, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
@@ -55,7 +55,6 @@ from memory.waiting import (
     L1_RETURN_ENTRY,
     L1_STORE,
     LOOK_UP,
-    REQUEST_SLOT,
     TRANSLATION,
     is_short,
     short_since,
@@ -136,8 +135,8 @@ def _fetch(m, now, cu, line, entry, base, row, way):
     if not may_miss(cache.missing):
         wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
-    if not crossbar_has_room(m, cu):
-        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    if not crossbar_has_room(m, now, cu):
+        wait_for_credit(m, cu)
         return 0
     if way < 0:
         way = find_victim(l1.replacement, row, l1.stride, l1.ways, cache.order)
@@ -214,8 +213,8 @@ def _store_or_atomic(m, now, cu, q, header, position):
         if result != MISS:
             store_kept(m, now, cu, token, line, result)
             return 1
-    if not crossbar_has_room(m, cu):
-        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    if not crossbar_has_room(m, now, cu):
+        wait_for_credit(m, cu)
         return 0
     if header & RECORD_RETURN:
         cache.entry[cache.q_entry].open += 1
@@ -248,8 +247,8 @@ def _read_past_cache(m, now, cu, line, entry):
     l1 = m.l1
     if l1.keeps_stores and not line_is_clean(m, now, cu, line):
         return 0
-    if not crossbar_has_room(m, cu):
-        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    if not crossbar_has_room(m, now, cu):
+        wait_for_credit(m, cu)
         return 0
     l1.unit[cu].entry[entry].open += 1
     crossbar_send(m, now, cu, line, READ | cu << SOURCE_CU_SHIFT | (entry | DIRECT) << SOURCE_ID_SHIFT, 0)
@@ -349,13 +348,13 @@ def _waits_for_port(m, now, cu, header, line):
     """
     l1 = m.l1
     cache = l1.unit[cu]
-    if crossbar_has_room(m, cu) or l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
+    if crossbar_has_room(m, now + 1, cu) or l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
         return 0
     if not (header & (RECORD_STORE | RECORD_ATOMIC) or _passes(m, header, line)):
         row = address_in(l1.rows, 2 * first_slot(m, cu, line))
         if not may_miss(cache.missing) or way_of(row, l1.stride, line) >= 0:
             return 0
-    wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    wait_for_credit(m, cu)
     cache.stalled_since = now + 1
     return 1
 

@@ -19,12 +19,12 @@ from memory.cache.l1_state import (
     next_use,
 )
 from memory.cache.write_policy import ALL_BYTES, goes_below, is_kept
-from memory.network.crossbar import crossbar_has_room, crossbar_send
+from memory.network.crossbar import crossbar_has_room, crossbar_send, wait_for_credit
 from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
-from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, freed, wait_for
+from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, freed, wait_for
 from memory.wheel import wake, wake_at
 
 
@@ -36,8 +36,8 @@ def _write_back(m, now, cu, slot, line):
     """
     l1 = m.l1
     cache = l1.unit[cu]
-    if not crossbar_has_room(m, cu):
-        wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+    if not crossbar_has_room(m, now, cu):
+        wait_for_credit(m, cu)
         return 0
     crossbar_send(m, now, cu, line, WRITE | cu << SOURCE_CU_SHIFT | WRITE_BACK << SOURCE_ID_SHIFT, l1.dirty[slot])
     l1.dirty[slot] = 0
@@ -114,8 +114,8 @@ def look_up_store(m, now, cu, line, mask, header):
         return STALL
     below = in_l2 or goes_below(l1.write, l1.allocate, found)
     if below:
-        if not crossbar_has_room(m, cu):
-            wait_for(m, REQUEST_SLOT + cu, LOOK_UP)
+        if not crossbar_has_room(m, now, cu):
+            wait_for_credit(m, cu)
             return STALL
         if not header & RECORD_RETURN and cache.stores_out >= l1.store_limit:
             wait_for(m, L1_STORE + cu, LOOK_UP)

@@ -37,7 +37,13 @@ from memory.cache.l2_state import (
 )
 from memory.cache.missing import begin_miss, may_join, may_miss, next_mshr
 from memory.cache.write_policy import ALL_BYTES, BACK, THROUGH, goes_below, is_kept
-from memory.network.crossbar import crossbar_offers, crossbar_pick_request, crossbar_pop_request, crossbar_response_room
+from memory.network.crossbar import (
+    crossbar_offers,
+    crossbar_pick_request,
+    crossbar_pop_request,
+    crossbar_response_room,
+    wait_for_answer_credit,
+)
 from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
@@ -294,8 +300,9 @@ def _try_oldest(m, now, channel):
     served = 0
     if since >= 0:
         _attribute_stall(m, now, channel)
-    if not crossbar_response_room(m, channel):
-        wait(m, channel, RESPONSE_SLOT + channel)
+    if not crossbar_response_room(m, now, channel):
+        l2.waits_for[channel] = RESPONSE_SLOT + channel + 1
+        wait_for_answer_credit(m, channel, channel, L2_SERVE)
     elif not still_refused(m, now, channel):
         served = _serve_oldest(m, now, channel)
     if served:

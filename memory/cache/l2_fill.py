@@ -4,12 +4,12 @@ from gpusim.base.jit import address_in, jit
 from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_PART, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.missing import LAST, end_miss, join_miss, next_target
 from memory.cache.write_policy import ALL_BYTES
-from memory.network.crossbar import crossbar_respond, crossbar_response_room
+from memory.network.crossbar import crossbar_respond, crossbar_response_room, wait_for_answer_credit
 from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
 from memory.timeline import ANSWERED, record
 from memory.unit_classes import L2_FILL, L2_SERVE
-from memory.waiting import FILLS, L2_LINE, RESPONSE_SLOT, freed, wait_for
+from memory.waiting import FILLS, L2_LINE, freed
 from memory.wheel import wake, wake_at
 
 
@@ -71,14 +71,14 @@ def _take_fill(m, now, channel, port):
     """Take the oldest line from a port that holds some, if it is there and the channel can answer; 1 if it did."""
     p = m.ports
     took = 0
-    if crossbar_response_room(m, channel):
+    if crossbar_response_room(m, now, channel):
         if port_ready(m, now, port):
             _fill(m, now, channel, port_take(m, port), 1 if port >= L2_FROM_ENGINE else 0)
             took = 1
         if p.count[port] and (p.far or port_ready(m, now, port)):
             wake(m, L2_FILL, p.ready[port, p.head[port]], channel)
     else:
-        wait_for(m, RESPONSE_SLOT + channel, FILLS)
+        wait_for_answer_credit(m, channel, FILLS, L2_FILL)
     return took
 
 

@@ -29,7 +29,7 @@ from memory.cache.missing import (
     may_miss,
     next_target,
 )
-from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response
+from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response, wait_for_credit
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import (
     Replacement,
@@ -44,7 +44,7 @@ from memory.sets.rows import LANES, is_filling, next_order, set_fields, start_fi
 from memory.translation.l1_tlb import translated
 from memory.translation.state import FIRST_SCALAR_USER
 from memory.unit_classes import SCALAR
-from memory.waiting import LOOK_UP, REQUEST_SLOT, SCALAR_LINE, freed, wait_for
+from memory.waiting import LOOK_UP, SCALAR_LINE, freed, wait_for
 from memory.wheel import wake_at
 
 MAX_SCALAR_LINES = 1024  # an array: 64 KiB
@@ -211,8 +211,8 @@ def _look_up(m, now, array, line, entry):
     if not may_miss(cache.missing[array]) or way < 0:
         wait_for(m, SCALAR_LINE + array, LOOK_UP)
         return 0
-    if not crossbar_has_room(m, port):
-        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
+    if not crossbar_has_room(m, now, port):
+        wait_for_credit(m, port)
         return 0
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))
@@ -230,8 +230,8 @@ def _store(m, now, array, line, mask, entry):
     """Write a line through; returns 0 if that must wait. A held line stays: functional data is not kept here."""
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
-    if not crossbar_has_room(m, port):
-        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
+    if not crossbar_has_room(m, now, port):
+        wait_for_credit(m, port)
         return 0
     cache.e_pending[array, entry] += 1
     cache.writes += 1

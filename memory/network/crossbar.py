@@ -1,10 +1,16 @@
 """The crossbar between the vector and scalar L1 caches and the L2 channels: a request and a response network.
 
-Each cache has one request port with a finite queue, each L2 channel one response port; a port moves one packet (up to
-64 data bytes) a cycle. An L2 channel looks at the oldest packets of each port, `request_lookahead` of them, and takes
-the first one that is for it, from the ports round robin; so a packet passes those before it that wait for other
-channels, never one for its own. A cache takes responses from the channels round robin, the oldest of each. A full queue
-stalls its writer.
+Each cache has one request port, each L2 channel one response port; a port moves one packet (up to 64 data bytes) a
+cycle. The queue of a request port is at the channels' end of the way: an L2 channel looks at the oldest packets of
+each port, `request_lookahead` of them, and takes the first one that is for it, from the ports round robin; so a packet
+passes those before it that wait for other channels, never one for its own. A cache takes answers from the channels
+round robin, the oldest of each. As no cache ever refuses one, which one it takes depends on the channels' ports alone:
+the choice is the network's, made at the channels' end, and reaches the cache after the latency.
+
+Flow control is by credits (memory/network/credits.py): a cache sends while it has a credit for a slot of its port's
+queue, a channel answers while it has one for a slot at the caches, and a credit is back after the network's latency.
+So what caches and channels do reaches the other side after that latency, and in no other way than as a packet or as a
+credit.
 
 In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: channels
 look at all packets of a port, and ports move any number a cycle, unless the channels' shares of a given bandwidth say
@@ -14,6 +20,7 @@ from one port to one channel, and back, stay in order.
 
 from gpusim.base.jit import ONE, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS
+from memory.network.credits import credit_known, has_credit, return_credit
 from memory.network.ideal import (
     ideal_has_bandwidth,
     ideal_pop_response,
@@ -40,7 +47,7 @@ from memory.network.state import (
 )
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
-from memory.waiting import FILLS, REQUEST_SLOT, RESPONSE_SLOT, freed
+from memory.waiting import FILLS, LOOK_UP, REQUEST_SLOT, RESPONSE_SLOT, freed, wait_for
 from memory.wheel import wake_at
 
 
@@ -61,9 +68,19 @@ def _look_at(m, port, q, ready):
 
 
 @jit
-def crossbar_has_room(m, port):
-    """Return 1 if the port may send a packet, else 0; then its unit may wait for REQUEST_SLOT."""
-    return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
+def crossbar_has_room(m, t, port):
+    """Return 1 if the port may send a packet in cycle `t`, else 0; then its unit may wait (`wait_for_credit`)."""
+    return has_credit(m.xbar.request_credits[port], t)
+
+
+@jit
+def wait_for_credit(m, port):
+    """Have the unit at a port that has no credit be woken in the cycle in which one is back."""
+    back = credit_known(m.xbar.request_credits[port])
+    if back < 0:
+        wait_for(m, REQUEST_SLOT + port, LOOK_UP)
+    else:
+        wake_sender(m, back, port)
 
 
 @jit(inline=True)
@@ -82,6 +99,7 @@ def crossbar_send(m, now, port, line, source, mask):
     ready = now + x.request_latency[port]
     x.request[port, q, P_READY] = ready
     x.o_count[port] = n + 1
+    x.request_credits[port].next += 1
     x.requests += 1
     if m.timeline.on:
         record(m, SENT, port, source, line)
@@ -171,8 +189,9 @@ def crossbar_pop_request(m, now, channel, port):
     n = x.o_count[port]
     x.o_count[port] = n - 1
     x.next_port[channel] = port + 1 if port + 1 < MAX_PORTS else 0
-    if n == x.request_limit and freed(m, REQUEST_SLOT + port):
-        wake_sender(m, now, port)
+    back = now + x.response_latency[channel]
+    if return_credit(x.request_credits[port], back) and freed(m, REQUEST_SLOT + port):
+        wake_sender(m, back, port)
     if x.ideal:
         ideal_use_bandwidth(m, now, channel)
     else:
@@ -196,6 +215,29 @@ def crossbar_pop_request(m, now, channel, port):
 
 
 @jit
+def crossbar_response_room(m, now, channel):
+    """Return 1 if the channel may start answering, else 0; then it may wait (`wait_for_answer_credit`)."""
+    return has_credit(m.xbar.answer_credits[channel], now)
+
+
+@jit
+def wait_for_answer_credit(m, channel, waiter, unit_class):
+    """Have a channel's unit, which has no credit to answer, be woken in the cycle in which one is back.
+
+    Args:
+        m: The machine.
+        channel: The channel, and the unit's number in its class.
+        waiter: FILLS, or the number of the channel, whose oldest request waits.
+        unit_class: The unit's class.
+    """
+    back = credit_known(m.xbar.answer_credits[channel])
+    if back < 0:
+        wait_for(m, RESPONSE_SLOT + channel, waiter)
+    else:
+        wake_at(m, unit_class, back, channel)
+
+
+@jit
 def _announce_response(m, channel, earliest):
     """Tell the port that the channel's oldest response is for it; it may be taken from cycle `earliest` on."""
     x = m.xbar
@@ -208,17 +250,12 @@ def _announce_response(m, channel, earliest):
 
 
 @jit
-def crossbar_response_room(m, channel):
-    """Return 1 if the channel may start answering, else 0; then it may wait for RESPONSE_SLOT."""
-    return 1 if m.xbar.r_count[channel] < m.xbar.response_limit else 0
-
-
-@jit
 def crossbar_respond(m, now, t, channel, source):
     """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
     x = m.xbar
     n = x.r_count[channel]
     x.r_count[channel] = n + 1
+    x.answer_credits[channel].next += 1
     if x.ideal:
         return ideal_respond(m, t, channel, source)
     leaves = max(t, x.r_free[channel])
@@ -231,6 +268,20 @@ def crossbar_respond(m, now, t, channel, source):
     return leaves
 
 
+@jit
+def _return_answer_credit(m, t, channel):
+    """Send the credit of an answer back to its channel, where it is in cycle `t`; wake who waits for it."""
+    if not return_credit(m.xbar.answer_credits[channel], t):
+        return
+    waiters = freed(m, RESPONSE_SLOT + channel)
+    if waiters:
+        at = m.xbar.destination[channel]
+        if (waiters >> FILLS) & 1:
+            wake_at(m, at.fills, t, at.unit)
+        if waiters & ~(ONE << FILLS):
+            wake_at(m, at.serves, t, at.unit)
+
+
 @jit(inline=True)
 def _pop_response(m, now, port, channel):
     """Remove the channel's oldest response, which is for the port; returns its source."""
@@ -240,13 +291,7 @@ def _pop_response(m, now, port, channel):
     bit = bit_of(channel)
     x.next_channel[port] = bit + 1 if bit + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
-    if n == x.response_limit:
-        waiters = freed(m, RESPONSE_SLOT + channel)
-        at = x.destination[channel]
-        if (waiters >> FILLS) & 1:
-            wake_at(m, at.fills, now, at.unit)
-        if waiters & ~(ONE << FILLS):
-            wake_at(m, at.serves, now, at.unit)
+    _return_answer_credit(m, now + x.request_latency[port], channel)
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]

@@ -18,6 +18,7 @@ from gpusim.base.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.counters import CROSSBAR_COUNTERS
+from memory.network.credits import CREDITS, MAX_CREDITS, configure_credits, power_of_two
 from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
 from memory.wheel import wake_at
 
@@ -29,7 +30,7 @@ BETWEEN = MAX_DESTINATIONS > MAX_L2_CHANNELS  # whether a level may lie between 
 BY_LINE = -1
 assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and MAX_PORTS <= 256  # a port has eight bits of a source
 PORT_WORDS = MAX_PORTS // 64
-REQUEST_DEPTH = 256  # a power of two
+REQUEST_DEPTH = MAX_CREDITS
 RESPONSE_DEPTH = 1024  # a power of two
 
 READ, WRITE, ATOMIC, ATOMIC_RETURN = range(4)
@@ -65,7 +66,12 @@ class CrossbarSpec(Spec):
         35, "cycles a response spends between an L2 channel and a CU", "assumed, as the request side", ge=1, le=300
     )
     request_queue_packets: int = param(
-        32, "packets a CU's request port holds", "assumed: half of the L1's misses in flight", ge=1, le=100
+        8,
+        "packets a request port holds beside those, and the credits, that are on the way at one a cycle",
+        "fitted to DRAM's measured bandwidth and to rocBLAS's R9 Nano figures, docs/explanation/decisions/0016; with "
+        "what is on the way 78 credits, of the up to 127 of GFX8's register (Linux amdgpu, TCP_CREDIT)",
+        ge=1,
+        le=100,
     )
     request_lookahead: int = param(
         2,
@@ -113,6 +119,15 @@ class CrossbarSpec(Spec):
         """Latency of a response in the chosen model."""
         return self.ideal_latency_cycles if self.model == "ideal" else self.response_latency_cycles
 
+    @property
+    def request_credits(self) -> int:
+        """Credits of a request port: those of its slots, and what is on the way, a packet or a credit a cycle."""
+        return self.request_queue_packets + self.request_cycles + self.response_cycles
+
+    def answer_credits(self, l2_latency_cycles: int) -> int:
+        """Credits of a channel for answers: of slots at the caches, its own pipeline, and what is on the way."""
+        return self.response_queue_packets + l2_latency_cycles + self.response_cycles + self.request_cycles
+
 
 PORT = State(
     "port",
@@ -141,10 +156,8 @@ CROSSBAR = State(
         "leads_to": Field((MAX_PORTS,), "destination of all requests of a port; BY_LINE: the L2 channel of the line"),
         "port": Field((MAX_PORTS,), "what is attached to a port", PORT.dtype()),
         "destination": Field((MAX_DESTINATIONS,), "what is attached to a destination", DESTINATION.dtype()),
-        "request_limit": Field((), "packets a CU's request queue and the way after it may hold"),
-        "response_limit": Field(
-            (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
-        ),
+        "request_credits": Field((MAX_PORTS,), "credits of a port for its slots at the destinations", CREDITS.dtype()),
+        "answer_credits": Field((MAX_DESTINATIONS,), "credits of a destination for slots at ports", CREDITS.dtype()),
         "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
         "lookahead": Field((), "requests of a port, the oldest first, that channels look at"),
         "o_count": Field((MAX_PORTS,), "requests held"),
@@ -179,10 +192,6 @@ CROSSBAR = State(
 )
 
 
-def _power_of_two(least: int) -> int:
-    return 1 << (least - 1).bit_length()
-
-
 def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int) -> None:  # type: ignore[no-untyped-def]
     """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
     x = m.xbar
@@ -194,12 +203,11 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
     for first, count, takes, serves, fills in DESTINATIONS.values():
         for unit in range(count):
             x.destination[first + unit] = unit, takes, serves, fills
-    # a packet on its way (one a cycle, for the latency) is not in the queue
-    x.request_limit = spec.request_queue_packets + spec.request_cycles
-    x.response_limit = spec.response_queue_packets + l2_latency_cycles + spec.response_cycles
+    configure_credits(x.request_credits, spec.request_credits)
+    configure_credits(x.answer_credits, spec.answer_credits(l2_latency_cycles))
     x.lookahead = spec.looked_at
     # no larger than needed: what it walks through lies in the host's cache
-    x.response_ring = _power_of_two(int(x.response_limit) + l2_targets)
+    x.response_ring = power_of_two(spec.answer_credits(l2_latency_cycles) + l2_targets)
     x.ideal = int(spec.model == "ideal")
     if x.ideal:
         if spec.ideal_bytes_per_cycle:
@@ -259,10 +267,10 @@ def wake_receiver(m, t, port):
 
 
 @jit
-def wake_sender(m, now, port):
-    """Have the unit at a port, which waits for room in its queue, send on in the next cycle."""
+def wake_sender(m, t, port):
+    """Have the unit at a port, which waits for a credit, send on in cycle `t`, within the wheel's reach, to come."""
     at = m.xbar.port[port]
-    wake_at(m, at.sends, now + 1, at.unit)
+    wake_at(m, at.sends, t, at.unit)
 
 
 @jit

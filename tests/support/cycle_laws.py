@@ -21,6 +21,7 @@ from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import LINES_MASK
 from memory.cache.l1_state import MAX_QUEUE
 from memory.cache.l2_state import MAX_INPUT
+from memory.network.credits import credits_where
 from memory.network.state import FIRST_SCALAR_PORT, P_SOURCE, R_SOURCE, SOURCE_CU_SHIFT
 from memory.ports import PORT_DEPTH
 from memory.rings import RING_FRONT
@@ -169,9 +170,20 @@ class CycleLaws:
             source = int(self.x["response"][0, channel, before["x_head"][channel], R_SOURCE])
             receivers.append((source >> SOURCE_CU_SHIFT) & 255)
         self._must(len(set(receivers)) == len(receivers) == counts[5], "a cache takes two answers")
+        self._check_credits("answer_credits", list(enumerate(after["x_count"].tolist())))
+        self._check_credits("request_credits", list(zip(self.port_numbers, after["o_count"].tolist(), strict=True)))
+
+    def _check_credits(self, name: str, packets: list[tuple[int, int]]) -> None:
+        """Credits are conserved: at the sender, with packets that are in slots, on their way back."""
+        for number, held in packets:
+            credits = self.x[name][0, number]
+            at_sender, with_packets, returning = credits_where(credits, self.now)
+            law = f"{name} of {number}: {at_sender} at the sender, {held} with packets, {returning} on their way"
+            self._must(with_packets == held and at_sender + held + returning == credits["limit"], law)
+            self._must(name == "answer_credits" or at_sender >= 0, law)
 
     def _check_limits(self) -> None:
-        cu, l1, l2, x = self.cu, self.l1, self.l2, self.x
+        cu, l1, l2 = self.cu, self.l1, self.l2
         n, k = self.slots, self.channels
         waves = cu["wave"][0, :n]
         in_flight = waves["vm_tail"] - waves["vm_head"]
@@ -196,7 +208,6 @@ class CycleLaws:
         ):
             lines = misses["lines"]
             self._must((lines >= 0).all() and (lines <= misses["mshrs"]).all(), "MSHRs leave their number")
-        self._must((x["o_count"][0, self.port_numbers] <= x["request_limit"][0]).all(), "a request queue overflows")
         self._must((l2["i_count"][0, :k] <= l2["input_limit"][0]).all(), "an L2 channel's queue overflows")
 
     def _check_waiting(self) -> None:

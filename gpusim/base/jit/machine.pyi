@@ -162,6 +162,34 @@ class XbarDestinationRecord(Record):
     fills: int
     """class that fills lines, for which requests wait."""
 
+class XbarRequestCreditsRecord(Record):
+    """m.xbar.request_credits"""
+
+    next: int
+    """number of the credit that the next packet takes along, -limit at first."""
+    taken: int
+    """packets that the receiver has taken."""
+    limit: int
+    """the receiver's slots."""
+    ring: int
+    """entries of `back` in use less one: a power of two less one."""
+    back: NDArray[np.int64]
+    """[1024]: cycle from which a credit is back at the sender, by its number."""
+
+class XbarAnswerCreditsRecord(Record):
+    """m.xbar.answer_credits"""
+
+    next: int
+    """number of the credit that the next packet takes along, -limit at first."""
+    taken: int
+    """packets that the receiver has taken."""
+    limit: int
+    """the receiver's slots."""
+    ring: int
+    """entries of `back` in use less one: a power of two less one."""
+    back: NDArray[np.int64]
+    """[1024]: cycle from which a credit is back at the sender, by its number."""
+
 class XbarRecord(Record):
     """m.xbar"""
 
@@ -175,18 +203,18 @@ class XbarRecord(Record):
     """[192]: what is attached to a port."""
     destination: RecordArray[XbarDestinationRecord]
     """[32]: what is attached to a destination."""
-    request_limit: int
-    """packets a CU's request queue and the way after it may hold."""
-    response_limit: int
-    """answers under way from which a channel stalls: its pipeline, its queue and the way."""
+    request_credits: RecordArray[XbarRequestCreditsRecord]
+    """[192]: credits of a port for its slots at the destinations."""
+    answer_credits: RecordArray[XbarAnswerCreditsRecord]
+    """[32]: credits of a destination for slots at ports."""
     request: NDArray[np.int64]
-    """[192, 256, 4]: queued requests of a port, by P_LINE ... P_READY."""
+    """[192, 1024, 4]: queued requests of a port, by P_LINE ... P_READY."""
     lookahead: int
     """requests of a port, the oldest first, that channels look at."""
     o_count: NDArray[np.int64]
     """[192]: requests held."""
     o_next: NDArray[np.int64]
-    """[192, 256]: position + 1 of the request after one in its list; 0: none."""
+    """[192, 1024]: position + 1 of the request after one in its list; 0: none."""
     o_free_slot: NDArray[np.int64]
     """[192]: position + 1 of the slot given back last; 0: none is left."""
     o_first: NDArray[np.int64]

@@ -167,15 +167,10 @@ class GpuSpec(Spec):
                 f"translation: {pages} L2 TLB entries in {ways} ways give {pages / ways:g} sets; allowed is a power of "
                 "two"
             )
-        answers = (
-            self.crossbar.response_queue_packets
-            + self.crossbar.response_cycles
-            + self.l2.latency_cycles
-            + self.l2.mshr_targets_per_channel
-        )
+        answers = self.crossbar.answer_credits(self.l2.latency_cycles) + self.l2.mshr_targets_per_channel
         if answers > RESPONSE_DEPTH:
             raise ValueError(
-                "crossbar.response_queue_packets + the response latency + l2.latency_cycles + "
+                "crossbar.response_queue_packets + the latencies of request and response + l2.latency_cycles + "
                 f"l2.mshr_targets_per_channel = {answers} answers that a channel may have under way; allowed are "
                 f"{RESPONSE_DEPTH}"
             )

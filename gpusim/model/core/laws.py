@@ -55,7 +55,7 @@ def _sent(m: Any, level: CacheLevel) -> int:
 def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     """Return (law, left side, right side) for each law of a finished run; both sides must be equal."""
     l2, x, cu, run, dram = m.l2, m.xbar, m.cu, m.run, dram_totals(m)
-    tlb = m.translation
+    tlb, asked, answered = m.translation, x.request_credits, x.answer_credits
     unanswered, unseen = int((tlb.m_page >= 0).sum()), int(tlb.r_count.sum())  # only an instruction cache's
     return [
         ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
@@ -86,6 +86,16 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
         ),
         ("L1 lines dirty after the kernel = 0", int(m.l1.dirty_lines), 0),
         ("packets = answers", int(x.requests), int(x.responses)),
+        (
+            "credits with requests = packets in request ports",
+            int((asked["next"] + m.xbar.request_credits["limit"] - asked["taken"]).sum()),
+            int(x.o_count.sum()),
+        ),
+        (
+            "credits with answers = packets in response ports",
+            int((answered["next"] + m.xbar.answer_credits["limit"] - answered["taken"]).sum()),
+            int(x.r_count.sum()),
+        ),
         ("L2 hits + misses + merges = packets to L2", accesses(m, L2), packets_to_l2(m)),
         ("L2 reads + writes + atomics = packets to L2", int(l2.reads + l2.writes + l2.atomics), packets_to_l2(m)),
         (

@@ -235,7 +235,7 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
     # a port that never has room: fetch asks again in every cycle, and nothing comes of it
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
     r = ScriptedRun(SMALL, [[Script().end()]])
-    r.m.xbar.request_limit = 0
+    r.m.xbar.request_credits["next"] = 0  # no credit, none with a packet
     assert simulator._loop(r.m, None, None) == LIVELOCK
     ((_, state),) = standing(r.m)
     assert state.startswith("waiting for instruction fetch")

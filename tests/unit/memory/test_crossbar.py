@@ -12,6 +12,7 @@ from gpusim.base.jit import JIT_DISABLED, address_of
 from gpusim.model.core.loop import FINISHED
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
+from memory.network.credits import credits_where
 from memory.network.crossbar import (
     crossbar_has_room,
     crossbar_pick_request,
@@ -114,36 +115,60 @@ def test_a_given_bandwidth_is_the_channels_share_of_it_each_way(bytes_per_cycle:
 
 @by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
-def test_a_port_holds_so_many_packets(model: str) -> None:
-    m = machine(model=model, request_queue_packets=3, request_latency_cycles=2, ideal_latency_cycles=2)
-    sent = lines(m, 0, 15)
-    for first in range(0, 15, 5):  # three times full, so that its ring goes round
-        for line in sent[first : first + 5]:
-            assert crossbar_has_room(m, 9)
-            send(m, first, 9, line)
-        assert not crossbar_has_room(m, 9)
-        assert crossbar_has_room(m, 8)
-        for k, line in enumerate(sent[first : first + 5]):
-            assert take(m, first + 2 + k, 0) == (9, line)
-            assert crossbar_has_room(m, 9)
+def test_a_credit_is_back_when_the_network_has_carried_it_and_not_when_its_packet_leaves(model: str) -> None:
+    m = machine(
+        model=model,
+        request_queue_packets=3,
+        request_latency_cycles=2,
+        response_latency_cycles=2 if model == "ideal" else 4,
+        ideal_latency_cycles=2,
+    )
+    way, back = 2, 2 if model == "ideal" else 4
+    packets = 3 + way + back
+    sent = lines(m, 0, 3 * packets)
+    begin = 0
+    for first in range(0, len(sent), packets):  # three times full, so that its rings go round
+        for line in sent[first : first + packets]:
+            assert crossbar_has_room(m, begin, 9)
+            send(m, begin, 9, line)
+        assert not crossbar_has_room(m, begin + 1000, 9)
+        assert crossbar_has_room(m, begin, 8)
+        for k, line in enumerate(sent[first : first + packets]):
+            assert take(m, begin + way + k, 0) == (9, line)
+            assert not crossbar_has_room(m, begin + way + back - 1, 9)
+            assert crossbar_has_room(m, begin + way + back, 9)
+            assert credits_where(m.xbar.request_credits[9], begin + way + back - 1) == (0, packets - k - 1, k + 1)
+        begin += way + packets + back
 
 
 @by_hand
 @pytest.mark.parametrize("model", ["cycle", "ideal"])
 def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model: str) -> None:
-    m = machine(model=model, response_queue_packets=4, response_latency_cycles=3, ideal_latency_cycles=3)
+    m = machine(
+        model=model,
+        response_queue_packets=4,
+        response_latency_cycles=3,
+        request_latency_cycles=3,
+        ideal_latency_cycles=3,
+    )
+    credits = m.xbar.answer_credits[1]
     answers = 0
-    while crossbar_response_room(m, 1):
+    while crossbar_response_room(m, 0, 1):
         crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | answers << SOURCE_ID_SHIFT)
         answers += 1
-    assert answers == 4 + L2Spec().latency_cycles + 3
+    started = 4 + L2Spec().latency_cycles + 3 + 3
+    assert answers == started
     for tag in range(answers, answers + L2Spec().mshr_targets_per_channel):
         crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
         answers += 1
     for tag in range(answers):
-        m.wheel.now = 13 + tag
-        assert crossbar_take_response(m, 13 + tag, 9) >> SOURCE_ID_SHIFT == tag
-    assert crossbar_response_room(m, 1)
+        m.wheel.now = now = 13 + tag
+        assert crossbar_take_response(m, now, 9) >> SOURCE_ID_SHIFT == tag
+        paid = tag >= answers - started  # what a fill answered beside is paid for first
+        assert crossbar_response_room(m, now + 2, 1) == (tag > answers - started)
+        assert crossbar_response_room(m, now + 3, 1) == paid
+        assert sum(credits_where(credits, now)) == started
+    assert credits_where(credits, now + 3) == (started, 0, 0)
 
 
 @by_hand

@@ -13,6 +13,7 @@ from memory.wheel import due, wake_at
 from tests.unit.memory.crossbar_harness import CHANNELS, lines, machine, send, take, take_tagged
 
 LATENCY = 3
+WAY_BACK = 5  # of a credit
 PORTS = (0, 1, 2, 63, 70)
 Taken = tuple[int, int, int, int]  # cycle, channel, port, tag
 
@@ -25,6 +26,12 @@ class Twin:
     ports: dict[int, list[tuple[int, int, int]]] = field(default_factory=lambda: {port: [] for port in PORTS})
     moved_in: dict[int, int] = field(default_factory=lambda: dict.fromkeys(PORTS, -1))
     next_port: list[int] = field(default_factory=lambda: [0] * CHANNELS)
+    returning: dict[int, list[int]] = field(default_factory=lambda: {port: [] for port in PORTS})
+    """Of each port the cycles in which credits come back."""
+
+    def has_room(self, now: int, port: int, slots: int) -> bool:
+        """Whether a credit of a port with so many is not with a packet nor on its way back."""
+        return len(self.ports[port]) + sum(cycle > now for cycle in self.returning[port]) < slots
 
     def take(self, now: int, channel: int) -> tuple[int, int] | None:
         """(port, tag) that the channel takes in a cycle: every channel in every cycle, none is woken."""
@@ -34,6 +41,7 @@ class Twin:
             if seen and seen[0][0] <= now and self.moved_in[port] < now:
                 self.ports[port].remove(seen[0])
                 self.moved_in[port] = now
+                self.returning[port].append(now + WAY_BACK)
                 self.next_port[channel] = port + 1
                 return port, seen[0][2]
         return None
@@ -64,7 +72,12 @@ def rotated(now: int) -> list[int]:
 def test_channels_that_look_only_when_woken_take_what_the_twin_says(
     lookahead: int, queue: int, cycles: list[tuple[list[tuple[int, int]], set[int]]]
 ) -> None:
-    m = machine(request_lookahead=lookahead, request_queue_packets=queue, request_latency_cycles=LATENCY)
+    m = machine(
+        request_lookahead=lookahead,
+        request_queue_packets=queue,
+        request_latency_cycles=LATENCY,
+        response_latency_cycles=WAY_BACK,
+    )
     homes = [lines(m, channel, 1)[0] for channel in range(CHANNELS)]
     twin = Twin(lookahead)
     taken: list[Taken] = []
@@ -87,8 +100,8 @@ def test_channels_that_look_only_when_woken_take_what_the_twin_says(
                     wake_at(m, L2_TAKE, now + 1, channel)
         assert taken == expected
         for port, channel in packets:
-            room = len(twin.ports[port]) < queue + LATENCY
-            assert bool(crossbar_has_room(m, port)) == room
+            room = twin.has_room(now, port, queue + LATENCY + WAY_BACK)
+            assert bool(crossbar_has_room(m, now, port)) == room
             if room:
                 send(m, now, port, homes[channel], tag)
                 twin.ports[port].append((now + LATENCY, channel, tag))
