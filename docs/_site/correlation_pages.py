@@ -10,6 +10,7 @@ from docs._site.pages import RESULTS as STORED
 from docs._site.pages import table
 from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
+from gpusim.base.student import interval
 from gpusim.config.gpu import load_gpu
 from gpusim.lab.microbench.bandwidth import element_stream, strided_reads
 from gpusim.lab.microbench.bench import Bench
@@ -290,12 +291,15 @@ def bandwidths() -> str:
             ]
             if not figures:
                 continue
-            rate = strided_reads(bench) if kernel == "read" else element_stream(bench, kernel, apart_bytes)
-            share = 100 * rate * bench.gpu.clock_hz / bench.gpu.dram.bytes_per_s
+            rates = strided_reads(bench) if kernel == "read" else [element_stream(bench, kernel, apart_bytes)]
+            rate, half_width = interval(rates)
+            in_percent = 100 * bench.gpu.clock_hz / bench.gpu.dram.bytes_per_s
+            share = rate * in_percent
+            spread = f" ± {half_width * in_percent:.1f}" if half_width else ""
             what = kernel if kernel == "read" else f"{kernel}, arrays {apart_bytes >> 20} MiB apart"
             for row in figures:
                 off = deviation_text(row.deviation(share))
-                rows.append([name, what, f"{share:.1f} %", f"{row.text} %", off, row.part, row.source])
+                rows.append([name, what, f"{share:.1f}{spread} %", f"{row.text} %", off, row.part, row.source])
     return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)
 
 

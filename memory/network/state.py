@@ -66,10 +66,11 @@ class CrossbarSpec(Spec):
         35, "cycles a response spends between an L2 channel and a CU", "assumed, as the request side", ge=1, le=300
     )
     request_queue_packets: int = param(
-        8,
+        2,
         "packets a request port holds beside those, and the credits, that are on the way at one a cycle",
-        "fitted to DRAM's measured bandwidth and to rocBLAS's R9 Nano figures, docs/explanation/decisions/0016; with "
-        "what is on the way 78 credits, of the up to 127 of GFX8's register (Linux amdgpu, TCP_CREDIT)",
+        "assumed: those that channels look at; more moves MI6's reads of DRAM off the card's "
+        "(docs/explanation/decisions/0016). With what is on the way 72 credits, of the up to 127 of GFX8's register "
+        "(Linux amdgpu, TCP_CREDIT)",
         ge=1,
         le=100,
     )

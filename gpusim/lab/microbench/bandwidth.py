@@ -6,6 +6,7 @@ Each is the difference of two launches that move different amounts, in bytes a c
 import struct
 from collections.abc import Callable
 from functools import partial
+from statistics import fmean
 
 from gpusim.lab.microbench.bench import GROUP_WAVES, LANES, Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
@@ -19,7 +20,11 @@ MIN_SET_BYTES = 16 << 20
 ELEMENT_ARRAYS = {"copy": (0, 2), "triad": (0, 1, 2)}
 ELEMENT_BYTES, VALUES, VALUE_BYTES = 8, 16, 16
 ARRAY_BYTES = 256 << 20  # of BabelStream's arrays by default, which lie one after another
-ELEMENT_STREAM_BYTES, READ_BYTES = (16 << 20, 32 << 20), (32 << 20, 64 << 20)  # of an array, in the two launches
+ELEMENT_STREAM_BYTES = (16 << 20, 32 << 20)  # of an array, in the two launches
+READ_SIZES, READ_MORE_BYTES = (
+    tuple(size << 20 for size in range(24, 40, 2)),
+    32 << 20,
+)  # of the two launches of a reading
 L2_STEPS = (4, 8)
 
 
@@ -95,9 +100,18 @@ def element_stream(bench: Bench, kernel: str, apart_bytes: int = ARRAY_BYTES) ->
     return len(ELEMENT_ARRAYS[kernel]) * (many - few) / bench.longer(run, few, many)
 
 
-def strided_reads(bench: Bench) -> float:
-    """Return the bytes a cycle of a program whose work-items add up sixteen values of 16 bytes, as clpeak's: the better
-    of its two orders, in which a work-item's values lie in its workgroup's block, or in one block each.
+def strided_reads(bench: Bench) -> list[float]:
+    """Return the bytes a cycle of a program whose work-items add up sixteen values of 16 bytes, as clpeak's does.
+
+    Where its sixteen streams meet in DRAM depends on their distance: one reading of the same machine may be 15 % from
+    the next one. So each reading has another size.
+
+    Args:
+        bench: The GPU to measure.
+
+    Returns:
+        A reading for each of READ_SIZES, in the order of the better mean: a work-item's values lie in its workgroup's
+        block, or in one block each.
     """
     group_items = GROUP_WAVES * LANES
 
@@ -112,8 +126,11 @@ def strided_reads(bench: Bench) -> float:
         block = struct.pack("<QQII", values.address, sums.address, *order)
         return bench.run(("programs", "read_values"), memory, block, groups)
 
-    few, many = READ_BYTES
-    return max((many - few) / bench.longer(partial(run, is_by_group=one), few, many) for one in (True, False))
+    def readings(is_by_group: bool) -> list[float]:
+        timed = partial(run, is_by_group=is_by_group)
+        return [READ_MORE_BYTES / bench.longer(timed, few, few + READ_MORE_BYTES) for few in READ_SIZES]
+
+    return max(readings(True), readings(False), key=fmean)
 
 
 def measure(bench: Bench, results: MicrobenchResults) -> None:
@@ -124,7 +141,7 @@ def measure(bench: Bench, results: MicrobenchResults) -> None:
         "lds": ("LDS reads", lambda: rate_kernel(bench, "lds_read_b64", 8, 4)),
         "scalar": ("scalar cache reads", lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8)),
         "l2": ("L2 reads", lambda: l2_read(bench)),
-        "dram_read": ("DRAM reads, sixteen values a work-item", lambda: strided_reads(bench)),
+        "dram_read": ("DRAM reads, sixteen values a work-item", lambda: fmean(strided_reads(bench))),
         "dram_resident": ("DRAM reads of resident wavefronts", lambda: resident_stream(bench, "read")),
         "dram_write": ("DRAM writes", lambda: resident_stream(bench, "write")),
         "dram_copy": ("DRAM copy, read and written", lambda: element_stream(bench, "copy")),
