@@ -13,6 +13,9 @@ The signature of a vector operation names its operands in order and, after the a
 
 and of a scalar operation: the sources a, b; `old:KIND`, `scc` (a bit); results KIND and `scc`.
 
+An operation of one expression is a row, `vop(names, signature)(lambda x, a: ...)`; a longer one is a function under the
+decorator.
+
 `manual` is what the manual says the operation computes: a Python expression on the operands of one lane, as bits, under
 the names of the function's parameters. It may use M32, M64, `signed`, and plain functions of the operation's file. The
 tests hold the function to it; those without one have a reference in the tests.

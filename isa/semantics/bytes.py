@@ -34,29 +34,13 @@ def _accumulated(x, sums, c):
     return x.select(total < c, 0xFFFFFFFF, total)
 
 
-@vop("v_sad_u8", "u32 u32 u32 -> u32")
-def v_sad_u8(x, a, b, c):
-    return _sad(x, a, b) + c
-
-
-@vop("v_sad_u8.clamp", "u32 u32 u32 -> u32")
-def v_sad_u8_clamp(x, a, b, c):
-    return _accumulated(x, _sad(x, a, b), c)
-
-
-@vop("v_sad_hi_u8", "u32 u32 u32 -> u32")
-def v_sad_hi_u8(x, a, b, c):
-    return (_sad(x, a, b) << 16) + c
-
-
-@vop("v_sad_hi_u8.clamp", "u32 u32 u32 -> u32")
-def v_sad_hi_u8_clamp(x, a, b, c):
-    return _accumulated(x, _sad(x, a, b) << 16, c)
-
-
-@vop("v_sad_u16", "u32 u32 u32 -> u32", manual="abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c & M32")
-def v_sad_u16(x, a, b, c):
-    return _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16) + c
+vop("v_sad_u8", "u32 u32 u32 -> u32")(lambda x, a, b, c: _sad(x, a, b) + c)
+vop("v_sad_u8.clamp", "u32 u32 u32 -> u32")(lambda x, a, b, c: _accumulated(x, _sad(x, a, b), c))
+vop("v_sad_hi_u8", "u32 u32 u32 -> u32")(lambda x, a, b, c: (_sad(x, a, b) << 16) + c)
+vop("v_sad_hi_u8.clamp", "u32 u32 u32 -> u32")(lambda x, a, b, c: _accumulated(x, _sad(x, a, b) << 16, c))
+vop("v_sad_u16", "u32 u32 u32 -> u32", manual="abs(a % 65536 - b % 65536) + abs((a >> 16) - (b >> 16)) + c & M32")(
+    lambda x, a, b, c: _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16) + c
+)
 
 
 @vop(
@@ -68,24 +52,12 @@ def v_sad_u16_clamp(x, a, b, c):
     return _accumulated(x, _difference(x, a & 0xFFFF, b & 0xFFFF) + _difference(x, a >> 16, b >> 16), c)
 
 
-@vop("v_sad_u32", "u32 u32 u32 -> u32", manual="abs(a - b) + c & M32")
-def v_sad_u32(x, a, b, c):
-    return _difference(x, a, b) + c
-
-
-@vop("v_sad_u32.clamp", "u32 u32 u32 -> u32", manual="min(abs(a - b) + c, M32)")
-def v_sad_u32_clamp(x, a, b, c):
-    return _accumulated(x, _difference(x, a, b), c)
-
-
-@vop("v_msad_u8", "u32 u32 u32 -> u32")
-def v_msad_u8(x, a, b, c):
-    return _masked_sad(x, a, b) + c
-
-
-@vop("v_msad_u8.clamp", "u32 u32 u32 -> u32")
-def v_msad_u8_clamp(x, a, b, c):
-    return _accumulated(x, _masked_sad(x, a, b), c)
+vop("v_sad_u32", "u32 u32 u32 -> u32", manual="abs(a - b) + c & M32")(lambda x, a, b, c: _difference(x, a, b) + c)
+vop("v_sad_u32.clamp", "u32 u32 u32 -> u32", manual="min(abs(a - b) + c, M32)")(
+    lambda x, a, b, c: _accumulated(x, _difference(x, a, b), c)
+)
+vop("v_msad_u8", "u32 u32 u32 -> u32")(lambda x, a, b, c: _masked_sad(x, a, b) + c)
+vop("v_msad_u8.clamp", "u32 u32 u32 -> u32")(lambda x, a, b, c: _accumulated(x, _masked_sad(x, a, b), c))
 
 
 def _window(a, i):
@@ -101,34 +73,18 @@ def _packed(x, a, b, c, sad, saturates=False):
     return result
 
 
-@vop("v_qsad_pk_u16_u8", "u64 u32 u64 -> u64")
-def v_qsad_pk_u16_u8(x, a, b, c):
-    return _packed(x, a, b, c, _sad)
-
-
-@vop("v_qsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")
-def v_qsad_pk_u16_u8_clamp(x, a, b, c):
-    return _packed(x, a, b, c, _sad, saturates=True)
-
-
-@vop("v_mqsad_pk_u16_u8", "u64 u32 u64 -> u64")
-def v_mqsad_pk_u16_u8(x, a, b, c):
-    return _packed(x, a, b, c, _masked_sad)
-
-
-@vop("v_mqsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")
-def v_mqsad_pk_u16_u8_clamp(x, a, b, c):
-    return _packed(x, a, b, c, _masked_sad, saturates=True)
-
-
-@vop("v_mqsad_u32_u8", "u64 u32 u32x4 -> u32x4")
-def v_mqsad_u32_u8(x, a, b, c):
-    return tuple(_masked_sad(x, _window(a, i), b) + c[i] for i in range(4))
-
-
-@vop("v_mqsad_u32_u8.clamp", "u64 u32 u32x4 -> u32x4")
-def v_mqsad_u32_u8_clamp(x, a, b, c):
-    return tuple(_accumulated(x, _masked_sad(x, _window(a, i), b), c[i]) for i in range(4))
+vop("v_qsad_pk_u16_u8", "u64 u32 u64 -> u64")(lambda x, a, b, c: _packed(x, a, b, c, _sad))
+vop("v_qsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")(lambda x, a, b, c: _packed(x, a, b, c, _sad, saturates=True))
+vop("v_mqsad_pk_u16_u8", "u64 u32 u64 -> u64")(lambda x, a, b, c: _packed(x, a, b, c, _masked_sad))
+vop("v_mqsad_pk_u16_u8.clamp", "u64 u32 u64 -> u64")(
+    lambda x, a, b, c: _packed(x, a, b, c, _masked_sad, saturates=True)
+)
+vop("v_mqsad_u32_u8", "u64 u32 u32x4 -> u32x4")(
+    lambda x, a, b, c: tuple(_masked_sad(x, _window(a, i), b) + c[i] for i in range(4))
+)
+vop("v_mqsad_u32_u8.clamp", "u64 u32 u32x4 -> u32x4")(
+    lambda x, a, b, c: tuple(_accumulated(x, _masked_sad(x, _window(a, i), b), c[i]) for i in range(4))
+)
 
 
 @vop("v_lerp_u8", "u32 u32 u32 -> u32")

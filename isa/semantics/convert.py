@@ -5,75 +5,20 @@ from isa.lanes.table import HOST_MODE, NARROWING, vop
 from isa.semantics.float16 import flush_result
 from isa.semantics.float32 import quiet
 
-
-@vop("v_cvt_f32_i32", "i32 -> f32")
-def v_cvt_f32_i32(x, a):
-    return a.to("f32")
-
-
-@vop("v_cvt_f32_u32", "u32 -> f32")
-def v_cvt_f32_u32(x, a):
-    return a.to("f32")
-
-
-@vop("v_cvt_u32_f32", "f32 -> u32")
-def v_cvt_u32_f32(x, a):
-    return a.to("u32")
-
-
-@vop("v_cvt_i32_f32", "f32 -> i32")
-def v_cvt_i32_f32(x, a):
-    return a.to("i32")
-
-
-@vop("v_cvt_rpi_i32_f32", "f32 -> i32")
-def v_cvt_rpi_i32_f32(x, a):
-    return x.floor(a + 0.5).to("i32")
-
-
-@vop("v_cvt_flr_i32_f32", "f32 -> i32")
-def v_cvt_flr_i32_f32(x, a):
-    return x.floor(a).to("i32")
-
-
-@vop("v_cvt_f16_f32", "f32 -> f16")
-def v_cvt_f16_f32(x, a):
-    return a.to("f16")
-
-
-@vop("v_cvt_f32_f16", "f16 -> f32")
-def v_cvt_f32_f16(x, a):
-    return a.to("f32")
-
-
-@vop("v_cvt_f32_f64", "f64 -> f32", host_mode=NARROWING)
-def v_cvt_f32_f64(x, a):
-    return a.to("f32")
-
-
-@vop("v_cvt_f64_f32", "f32 -> f64", host_mode=HOST_MODE)
-def v_cvt_f64_f32(x, a):
-    return a.to("f64")
-
-
-@vop("v_cvt_i32_f64", "f64 -> i32", host_mode=HOST_MODE)
-def v_cvt_i32_f64(x, a):
-    return a.to("i32")
-
-
-@vop("v_cvt_u32_f64", "f64 -> u32", host_mode=HOST_MODE)
-def v_cvt_u32_f64(x, a):
-    return a.to("u32")
-
-
-@vop("v_cvt_f64_i32", "i32 -> f64", host_mode=HOST_MODE)
-def v_cvt_f64_i32(x, a):
-    return a.to("f64")
-
-
-@vop("v_cvt_f64_u32", "u32 -> f64", host_mode=HOST_MODE)
-def v_cvt_f64_u32(x, a):
-    return a.to("f64")
+vop("v_cvt_f32_i32", "i32 -> f32")(lambda x, a: a.to("f32"))
+vop("v_cvt_f32_u32", "u32 -> f32")(lambda x, a: a.to("f32"))
+vop("v_cvt_u32_f32", "f32 -> u32")(lambda x, a: a.to("u32"))
+vop("v_cvt_i32_f32", "f32 -> i32")(lambda x, a: a.to("i32"))
+vop("v_cvt_rpi_i32_f32", "f32 -> i32")(lambda x, a: x.floor(a + 0.5).to("i32"))
+vop("v_cvt_flr_i32_f32", "f32 -> i32")(lambda x, a: x.floor(a).to("i32"))
+vop("v_cvt_f16_f32", "f32 -> f16")(lambda x, a: a.to("f16"))
+vop("v_cvt_f32_f16", "f16 -> f32")(lambda x, a: a.to("f32"))
+vop("v_cvt_f32_f64", "f64 -> f32", host_mode=NARROWING)(lambda x, a: a.to("f32"))
+vop("v_cvt_f64_f32", "f32 -> f64", host_mode=HOST_MODE)(lambda x, a: a.to("f64"))
+vop("v_cvt_i32_f64", "f64 -> i32", host_mode=HOST_MODE)(lambda x, a: a.to("i32"))
+vop("v_cvt_u32_f64", "f64 -> u32", host_mode=HOST_MODE)(lambda x, a: a.to("u32"))
+vop("v_cvt_f64_i32", "i32 -> f64", host_mode=HOST_MODE)(lambda x, a: a.to("f64"))
+vop("v_cvt_f64_u32", "u32 -> f64", host_mode=HOST_MODE)(lambda x, a: a.to("f64"))
 
 
 for _byte in range(4):
@@ -83,9 +28,7 @@ for _byte in range(4):
         return ((a >> shift) & 0xFF).to("f32")
 
 
-@vop("v_cvt_off_f32_i4", "i32 -> f32")
-def v_cvt_off_f32_i4(x, a):
-    return ((a << 28) >> 28).to("f32") * 0.0625
+vop("v_cvt_off_f32_i4", "i32 -> f32")(lambda x, a: ((a << 28) >> 28).to("f32") * 0.0625)
 
 
 def _pair(low, high):
@@ -124,9 +67,7 @@ def v_cvt_pknorm_u16_f32(x, a, b):
     return _pair(_normalised(x, a, 0.0, 65535.0, "u16"), _normalised(x, b, 0.0, 65535.0, "u16"))
 
 
-@vop("v_cvt_pk_u16_u32", "u32 u32 -> u32")
-def v_cvt_pk_u16_u32(x, a, b):
-    return x.min(a, 0xFFFF) | (x.min(b, 0xFFFF) << 16)
+vop("v_cvt_pk_u16_u32", "u32 u32 -> u32")(lambda x, a, b: x.min(a, 0xFFFF) | (x.min(b, 0xFFFF) << 16))
 
 
 @vop("v_cvt_pk_i16_i32", "i32 i32 -> u32")
@@ -152,11 +93,7 @@ def _to_byte(x, a):
     return (_clamp(x, a, 0.0, 255.0) + _WHOLE - _WHOLE).to("u32")
 
 
-@vop("v_cvt_pk_u8_f32", "f32 u32 u32 -> u32")
-def v_cvt_pk_u8_f32(x, a, select, into):
-    return _insert_byte(x, _to_byte(x, a), select, into)
-
-
-@vop("v_cvt_pkaccum_u8_f32", "f32 u32 old:u32 -> u32")
-def v_cvt_pkaccum_u8_f32(x, a, select, into):
-    return _insert_byte(x, _to_byte(x, a), select, into)
+vop("v_cvt_pk_u8_f32", "f32 u32 u32 -> u32")(lambda x, a, select, into: _insert_byte(x, _to_byte(x, a), select, into))
+vop("v_cvt_pkaccum_u8_f32", "f32 u32 old:u32 -> u32")(
+    lambda x, a, select, into: _insert_byte(x, _to_byte(x, a), select, into)
+)

@@ -24,16 +24,10 @@ def v_cubeid_f32(x, a, b, c):
     return _pick(x, a, b, c, face(a, 0.0), face(b, 2.0), face(c, 4.0))
 
 
-@vop("v_cubesc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)
-def v_cubesc_f32(x, a, b, c):
-    return _pick(x, a, b, c, x.select(a < 0.0, c, -c), a, x.select(c < 0.0, -a, a))
-
-
-@vop("v_cubetc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)
-def v_cubetc_f32(x, a, b, c):
-    return _pick(x, a, b, c, -b, x.select(b < 0.0, -c, c), -b)
-
-
-@vop("v_cubema_f32", "f32 f32 f32 -> f32")
-def v_cubema_f32(x, a, b, c):
-    return _pick(x, a, b, c, a * 2.0, b * 2.0, c * 2.0)
+vop("v_cubesc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)(
+    lambda x, a, b, c: _pick(x, a, b, c, x.select(a < 0.0, c, -c), a, x.select(c < 0.0, -a, a))
+)
+vop("v_cubetc_f32", "f32 f32 f32 -> f32", host_mode=KEEP_DENORMALS)(
+    lambda x, a, b, c: _pick(x, a, b, c, -b, x.select(b < 0.0, -c, c), -b)
+)
+vop("v_cubema_f32", "f32 f32 f32 -> f32")(lambda x, a, b, c: _pick(x, a, b, c, a * 2.0, b * 2.0, c * 2.0))

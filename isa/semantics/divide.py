@@ -66,14 +66,8 @@ def div_scale(x, a, denominator, numerator):
     return result, flag
 
 
-@vop("v_div_scale_f32", "f32 f32 f32 -> f32 mask", host_mode=KEEP_DENORMALS)
-def v_div_scale_f32(x, a, b, c):
-    return div_scale(x, a, b, c)
-
-
-@vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask", host_mode=KEEP_DENORMALS)
-def v_div_scale_f64(x, a, b, c):
-    return div_scale(x, a, b, c)
+vop("v_div_scale_f32", "f32 f32 f32 -> f32 mask", host_mode=KEEP_DENORMALS)(lambda x, a, b, c: div_scale(x, a, b, c))
+vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask", host_mode=KEEP_DENORMALS)(lambda x, a, b, c: div_scale(x, a, b, c))
 
 
 def _scale_back(x, value, c, mask):
@@ -82,14 +76,8 @@ def _scale_back(x, value, c, mask):
     return x.select(mask, scaled, value)
 
 
-@vop("v_div_fmas_f32", "f32 f32 f32 mask -> f32")
-def v_div_fmas_f32(x, a, b, c, mask):
-    return _scale_back(x, x.fma(a, b, c), c, mask)
-
-
-@vop("v_div_fmas_f64", "f64 f64 f64 mask -> f64")
-def v_div_fmas_f64(x, a, b, c, mask):
-    return _scale_back(x, x.fma(a, b, c), c, mask)
+vop("v_div_fmas_f32", "f32 f32 f32 mask -> f32")(lambda x, a, b, c, mask: _scale_back(x, x.fma(a, b, c), c, mask))
+vop("v_div_fmas_f64", "f64 f64 f64 mask -> f64")(lambda x, a, b, c, mask: _scale_back(x, x.fma(a, b, c), c, mask))
 
 
 def div_fixup(x, a, denominator, numerator):
@@ -116,14 +104,8 @@ def _quiet_bit(width):
     return 1 << {16: 9, 32: 22, 64: 51}[width]
 
 
-@vop("v_div_fixup_f32", "f32 f32 f32 -> f32")
-def v_div_fixup_f32(x, a, b, c):
-    return div_fixup(x, a, b, c)
-
-
-@vop("v_div_fixup_f64", "f64 f64 f64 -> f64", host_mode=HOST_MODE)
-def v_div_fixup_f64(x, a, b, c):
-    return div_fixup(x, a, b, c)
+vop("v_div_fixup_f32", "f32 f32 f32 -> f32")(lambda x, a, b, c: div_fixup(x, a, b, c))
+vop("v_div_fixup_f64", "f64 f64 f64 -> f64", host_mode=HOST_MODE)(lambda x, a, b, c: div_fixup(x, a, b, c))
 
 
 @vop("v_div_fixup_f16", "f16 f16 f16 -> f16", host_mode=HOST_MODE)

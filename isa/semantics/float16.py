@@ -20,14 +20,8 @@ def v_add_f16(x, a, b):
     return _round(a.to("f32") + b.to("f32"))
 
 
-@vop("v_sub_f16", "f16 f16 -> f16")
-def v_sub_f16(x, a, b):
-    return _round(a.to("f32") - b.to("f32"))
-
-
-@vop("v_subrev_f16", "f16 f16 -> f16")
-def v_subrev_f16(x, a, b):
-    return _round(b.to("f32") - a.to("f32"))
+vop("v_sub_f16", "f16 f16 -> f16")(lambda x, a, b: _round(a.to("f32") - b.to("f32")))
+vop("v_subrev_f16", "f16 f16 -> f16")(lambda x, a, b: _round(b.to("f32") - a.to("f32")))
 
 
 @vop("v_mul_f16", "f16 f16 -> f16")
@@ -81,39 +75,13 @@ def fma_f16(x, a, b, c):
     return _narrow_to_odd(x, product + c.to("f32").to("f64")).to("f16")
 
 
-@vop("v_fma_f16", "f16 f16 f16 -> f16")
-def v_fma_f16(x, a, b, c):
-    return fma_f16(x, a, b, c)
-
-
-@vop("v_min_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)
-def v_min_f16(x, a, b, mode):
-    return float_min(x, a, b, mode)
-
-
-@vop("v_max_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)
-def v_max_f16(x, a, b, mode):
-    return float_max(x, a, b, mode)
-
-
-@vop("v_trunc_f16", "f16 -> f16")
-def v_trunc_f16(x, a):
-    return _round(x.trunc(a.to("f32")))
-
-
-@vop("v_ceil_f16", "f16 -> f16")
-def v_ceil_f16(x, a):
-    return _round(x.ceil(a.to("f32")))
-
-
-@vop("v_rndne_f16", "f16 -> f16")
-def v_rndne_f16(x, a):
-    return _round(x.rint(a.to("f32")))
-
-
-@vop("v_floor_f16", "f16 -> f16")
-def v_floor_f16(x, a):
-    return _round(x.floor(a.to("f32")))
+vop("v_fma_f16", "f16 f16 f16 -> f16")(lambda x, a, b, c: fma_f16(x, a, b, c))
+vop("v_min_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(lambda x, a, b, mode: float_min(x, a, b, mode))
+vop("v_max_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_trunc_f16", "f16 -> f16")(lambda x, a: _round(x.trunc(a.to("f32"))))
+vop("v_ceil_f16", "f16 -> f16")(lambda x, a: _round(x.ceil(a.to("f32"))))
+vop("v_rndne_f16", "f16 -> f16")(lambda x, a: _round(x.rint(a.to("f32"))))
+vop("v_floor_f16", "f16 -> f16")(lambda x, a: _round(x.floor(a.to("f32"))))
 
 
 @vop("v_fract_f16", "f16 -> f16")
@@ -150,21 +118,11 @@ def v_ldexp_f16(x, a, n):
     return _round(a.to("f32") * scale)
 
 
-@vop("v_cvt_f16_u16", "u16 -> f16")
-def v_cvt_f16_u16(x, a):
-    return _round(a.to("f32"))
-
-
-@vop("v_cvt_f16_i16", "i16 -> f16")
-def v_cvt_f16_i16(x, a):
-    return _round(a.to("f32"))
-
-
-@vop("v_cvt_u16_f16", "f16 -> u16", host_mode=HOST_MODE)
-def v_cvt_u16_f16(x, a):
-    return x.max(x.min(a.to("f32").to("i32"), 0xFFFF), 0).to("u16")
-
-
-@vop("v_cvt_i16_f16", "f16 -> i16", host_mode=HOST_MODE)
-def v_cvt_i16_f16(x, a):
-    return x.max(x.min(a.to("f32").to("i32"), 0x7FFF), -0x8000).to("i16")
+vop("v_cvt_f16_u16", "u16 -> f16")(lambda x, a: _round(a.to("f32")))
+vop("v_cvt_f16_i16", "i16 -> f16")(lambda x, a: _round(a.to("f32")))
+vop("v_cvt_u16_f16", "f16 -> u16", host_mode=HOST_MODE)(
+    lambda x, a: x.max(x.min(a.to("f32").to("i32"), 0xFFFF), 0).to("u16")
+)
+vop("v_cvt_i16_f16", "f16 -> i16", host_mode=HOST_MODE)(
+    lambda x, a: x.max(x.min(a.to("f32").to("i32"), 0x7FFF), -0x8000).to("i16")
+)

@@ -8,24 +8,10 @@ IEEE_BIT = 1 << 9  # MODE: signalling NaN counts in min and max (GCN3 ISA manual
 _QUIET_BIT = {"f16": 1 << 9, "f32": 1 << 22, "f64": 1 << 51}
 
 
-@vop("v_add_f32", "f32 f32 -> f32")
-def v_add_f32(x, a, b):
-    return a + b
-
-
-@vop("v_sub_f32", "f32 f32 -> f32")
-def v_sub_f32(x, a, b):
-    return a - b
-
-
-@vop("v_subrev_f32", "f32 f32 -> f32")
-def v_subrev_f32(x, a, b):
-    return b - a
-
-
-@vop("v_mul_f32", "f32 f32 -> f32")
-def v_mul_f32(x, a, b):
-    return a * b
+vop("v_add_f32", "f32 f32 -> f32")(lambda x, a, b: a + b)
+vop("v_sub_f32", "f32 f32 -> f32")(lambda x, a, b: a - b)
+vop("v_subrev_f32", "f32 f32 -> f32")(lambda x, a, b: b - a)
+vop("v_mul_f32", "f32 f32 -> f32")(lambda x, a, b: a * b)
 
 
 def _zero_wins(x, a, b, value):
@@ -33,24 +19,12 @@ def _zero_wins(x, a, b, value):
     return x.select((a == 0.0) | (b == 0.0), x.f32(0.0), value)
 
 
-@vop("v_mul_legacy_f32", "f32 f32 -> f32")
-def v_mul_legacy_f32(x, a, b):
-    return _zero_wins(x, a, b, a * b)
-
-
-@vop("v_mac_f32", "f32 f32 old:f32 -> f32", host_mode=FLUSH_DENORMALS)
-def v_mac_f32(x, a, b, d):
-    return a * b + d
-
-
-@vop("v_mad_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
-def v_mad_f32(x, a, b, c):
-    return a * b + c
-
-
-@vop("v_mad_legacy_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
-def v_mad_legacy_f32(x, a, b, c):
-    return _zero_wins(x, a, b, a * b) + c
+vop("v_mul_legacy_f32", "f32 f32 -> f32")(lambda x, a, b: _zero_wins(x, a, b, a * b))
+vop("v_mac_f32", "f32 f32 old:f32 -> f32", host_mode=FLUSH_DENORMALS)(lambda x, a, b, d: a * b + d)
+vop("v_mad_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)(lambda x, a, b, c: a * b + c)
+vop("v_mad_legacy_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)(
+    lambda x, a, b, c: _zero_wins(x, a, b, a * b) + c
+)
 
 
 @vop("v_fmaak_f32", "f32 f32 f32 -> f32")
@@ -77,9 +51,7 @@ def v_madmk_f32(x, a, k, b):
     return a * k + b
 
 
-@vop("v_fma_f32", "f32 f32 f32 -> f32")
-def v_fma_f32(x, a, b, c):
-    return x.fma(a, b, c)
+vop("v_fma_f32", "f32 f32 f32 -> f32")(lambda x, a, b, c: x.fma(a, b, c))
 
 
 def ordered_key(a):
@@ -127,49 +99,15 @@ def float_med3(x, a, b, c, mode):
     return x.select(nan, float_min(x, float_min(x, a, b, mode), c, mode), middle)
 
 
-@vop("v_min_f32", "f32 f32 mode -> f32")
-def v_min_f32(x, a, b, mode):
-    return float_min(x, a, b, mode)
-
-
-@vop("v_max_f32", "f32 f32 mode -> f32")
-def v_max_f32(x, a, b, mode):
-    return float_max(x, a, b, mode)
-
-
-@vop("v_min3_f32", "f32 f32 f32 mode -> f32")
-def v_min3_f32(x, a, b, c, mode):
-    return float_min(x, float_min(x, a, b, mode), c, mode)
-
-
-@vop("v_max3_f32", "f32 f32 f32 mode -> f32")
-def v_max3_f32(x, a, b, c, mode):
-    return float_max(x, float_max(x, a, b, mode), c, mode)
-
-
-@vop("v_med3_f32", "f32 f32 f32 mode -> f32")
-def v_med3_f32(x, a, b, c, mode):
-    return float_med3(x, a, b, c, mode)
-
-
-@vop("v_trunc_f32", "f32 -> f32")
-def v_trunc_f32(x, a):
-    return x.trunc(a)
-
-
-@vop("v_ceil_f32", "f32 -> f32")
-def v_ceil_f32(x, a):
-    return x.ceil(a)
-
-
-@vop("v_rndne_f32", "f32 -> f32")
-def v_rndne_f32(x, a):
-    return x.rint(a)
-
-
-@vop("v_floor_f32", "f32 -> f32")
-def v_floor_f32(x, a):
-    return x.floor(a)
+vop("v_min_f32", "f32 f32 mode -> f32")(lambda x, a, b, mode: float_min(x, a, b, mode))
+vop("v_max_f32", "f32 f32 mode -> f32")(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_min3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_min(x, float_min(x, a, b, mode), c, mode))
+vop("v_max3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_max(x, float_max(x, a, b, mode), c, mode))
+vop("v_med3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_med3(x, a, b, c, mode))
+vop("v_trunc_f32", "f32 -> f32")(lambda x, a: x.trunc(a))
+vop("v_ceil_f32", "f32 -> f32")(lambda x, a: x.ceil(a))
+vop("v_rndne_f32", "f32 -> f32")(lambda x, a: x.rint(a))
+vop("v_floor_f32", "f32 -> f32")(lambda x, a: x.floor(a))
 
 
 @vop("v_fract_f32", "f32 -> f32")
@@ -210,6 +148,4 @@ def ldexp_f32(x, a, n):
     return (a.to("f64") * power_of_two(x, n)).to("f32")
 
 
-@vop("v_ldexp_f32", "f32 i32 -> f32")
-def v_ldexp_f32(x, a, n):
-    return ldexp_f32(x, a, n)
+vop("v_ldexp_f32", "f32 i32 -> f32")(lambda x, a, n: ldexp_f32(x, a, n))

@@ -4,55 +4,16 @@
 from isa.lanes.table import HOST_MODE, vop
 from isa.semantics.float32 import float_max, float_min, power_of_two, quiet
 
-
-@vop("v_add_f64", "f64 f64 -> f64")
-def v_add_f64(x, a, b):
-    return a + b
-
-
-@vop("v_mul_f64", "f64 f64 -> f64")
-def v_mul_f64(x, a, b):
-    return a * b
-
-
-@vop("v_fma_f64", "f64 f64 f64 -> f64")
-def v_fma_f64(x, a, b, c):
-    return x.fma(a, b, c)
-
-
-@vop("v_fmac_f64", "f64 f64 old:f64 -> f64")
-def v_fmac_f64(x, a, b, d):
-    return x.fma(a, b, d)
-
-
-@vop("v_min_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)
-def v_min_f64(x, a, b, mode):
-    return float_min(x, a, b, mode)
-
-
-@vop("v_max_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)
-def v_max_f64(x, a, b, mode):
-    return float_max(x, a, b, mode)
-
-
-@vop("v_trunc_f64", "f64 -> f64")
-def v_trunc_f64(x, a):
-    return x.trunc(a)
-
-
-@vop("v_ceil_f64", "f64 -> f64")
-def v_ceil_f64(x, a):
-    return x.ceil(a)
-
-
-@vop("v_rndne_f64", "f64 -> f64")
-def v_rndne_f64(x, a):
-    return x.rint(a)
-
-
-@vop("v_floor_f64", "f64 -> f64")
-def v_floor_f64(x, a):
-    return x.floor(a)
+vop("v_add_f64", "f64 f64 -> f64")(lambda x, a, b: a + b)
+vop("v_mul_f64", "f64 f64 -> f64")(lambda x, a, b: a * b)
+vop("v_fma_f64", "f64 f64 f64 -> f64")(lambda x, a, b, c: x.fma(a, b, c))
+vop("v_fmac_f64", "f64 f64 old:f64 -> f64")(lambda x, a, b, d: x.fma(a, b, d))
+vop("v_min_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(lambda x, a, b, mode: float_min(x, a, b, mode))
+vop("v_max_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_trunc_f64", "f64 -> f64")(lambda x, a: x.trunc(a))
+vop("v_ceil_f64", "f64 -> f64")(lambda x, a: x.ceil(a))
+vop("v_rndne_f64", "f64 -> f64")(lambda x, a: x.rint(a))
+vop("v_floor_f64", "f64 -> f64")(lambda x, a: x.floor(a))
 
 
 @vop("v_fract_f64", "f64 -> f64")
@@ -100,9 +61,7 @@ def ldexp_f64(x, a, n):
     return x.select(size >= x.infinity_bits("f64"), quiet(x, a), result)
 
 
-@vop("v_ldexp_f64", "f64 i32 -> f64")
-def v_ldexp_f64(x, a, n):
-    return ldexp_f64(x, a, n)
+vop("v_ldexp_f64", "f64 i32 -> f64")(lambda x, a, n: ldexp_f64(x, a, n))
 
 
 _TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros after them

@@ -21,34 +21,14 @@ def kept(old, half):
 
 
 # -- 32-bit integers ------------------------------------------------------------------------------------------------
-@vop("v_add_nc_u32 v_add_nc_i32", "u32 u32 -> u32", manual="a + b & M32")
-def v_add_nc_u32(x, a, b):
-    return a + b
-
-
-@vop("v_sub_nc_u32 v_sub_nc_i32", "u32 u32 -> u32", manual="a - b & M32")
-def v_sub_nc_u32(x, a, b):
-    return a - b
-
-
-@vop("v_subrev_nc_u32", "u32 u32 -> u32", manual="b - a & M32")
-def v_subrev_nc_u32(x, a, b):
-    return b - a
-
-
-@vop("v_add_nc_u32.clamp", "u32 u32 -> u32", manual="min(a + b, M32)")
-def v_add_nc_u32_clamp(x, a, b):
-    return x.select(a + b < a, 0xFFFFFFFF, a + b)
-
-
-@vop("v_sub_nc_u32.clamp", "u32 u32 -> u32", manual="max(a - b, 0)")
-def v_sub_nc_u32_clamp(x, a, b):
-    return x.select(a < b, 0, a - b)
-
-
-@vop("v_subrev_nc_u32.clamp", "u32 u32 -> u32", manual="max(b - a, 0)")
-def v_subrev_nc_u32_clamp(x, a, b):
-    return x.select(b < a, 0, b - a)
+vop("v_add_nc_u32 v_add_nc_i32", "u32 u32 -> u32", manual="a + b & M32")(lambda x, a, b: a + b)
+vop("v_sub_nc_u32 v_sub_nc_i32", "u32 u32 -> u32", manual="a - b & M32")(lambda x, a, b: a - b)
+vop("v_subrev_nc_u32", "u32 u32 -> u32", manual="b - a & M32")(lambda x, a, b: b - a)
+vop("v_add_nc_u32.clamp", "u32 u32 -> u32", manual="min(a + b, M32)")(
+    lambda x, a, b: x.select(a + b < a, 0xFFFFFFFF, a + b)
+)
+vop("v_sub_nc_u32.clamp", "u32 u32 -> u32", manual="max(a - b, 0)")(lambda x, a, b: x.select(a < b, 0, a - b))
+vop("v_subrev_nc_u32.clamp", "u32 u32 -> u32", manual="max(b - a, 0)")(lambda x, a, b: x.select(b < a, 0, b - a))
 
 
 def limited(value, bits):
@@ -56,79 +36,31 @@ def limited(value, bits):
     return max(-(1 << bits - 1), min(value, (1 << bits - 1) - 1)) & ((1 << bits) - 1)
 
 
-@vop("v_add_nc_i32.clamp", "i32 i32 -> i32", manual="limited(signed(a) + signed(b), 32)")
-def v_add_nc_i32_clamp(x, a, b):
-    return saturated(x, a.to("i64") + b.to("i64"), "i32")
-
-
-@vop("v_sub_nc_i32.clamp", "i32 i32 -> i32", manual="limited(signed(a) - signed(b), 32)")
-def v_sub_nc_i32_clamp(x, a, b):
-    return saturated(x, a.to("i64") - b.to("i64"), "i32")
-
-
-@vop("v_add3_u32", "u32 u32 u32 -> u32", manual="a + b + c & M32")
-def v_add3_u32(x, a, b, c):
-    return a + b + c
-
-
-@vop("v_lshl_add_u32", "u32 u32 u32 -> u32", manual="(a << b % 32) + c & M32")
-def v_lshl_add_u32(x, a, b, c):
-    return (a << (b & 31)) + c
-
-
-@vop("v_add_lshl_u32", "u32 u32 u32 -> u32", manual="a + b << c % 32 & M32")
-def v_add_lshl_u32(x, a, b, c):
-    return (a + b) << (c & 31)
-
-
-@vop("v_xad_u32", "u32 u32 u32 -> u32", manual="(a ^ b) + c & M32")
-def v_xad_u32(x, a, b, c):
-    return (a ^ b) + c
-
-
-@vop("v_lshl_or_b32", "u32 u32 u32 -> u32", manual="a << b % 32 & M32 | c")
-def v_lshl_or_b32(x, a, b, c):
-    return (a << (b & 31)) | c
-
-
-@vop("v_and_or_b32", "u32 u32 u32 -> u32", manual="a & b | c")
-def v_and_or_b32(x, a, b, c):
-    return (a & b) | c
-
-
-@vop("v_or3_b32", "u32 u32 u32 -> u32", manual="a | b | c")
-def v_or3_b32(x, a, b, c):
-    return a | b | c
-
-
-@vop("v_xnor_b32", "u32 u32 -> u32", manual="a ^ b ^ M32")
-def v_xnor_b32(x, a, b):
-    return ~(a ^ b)
-
-
-@vop("v_mad_u32_u16", "u16 u16 u32 -> u32", manual="a * b + c & M32")
-def v_mad_u32_u16(x, a, b, c):
-    return a.to("u32") * b.to("u32") + c
-
-
-@vop("v_mad_u32_u16.clamp", "u16 u16 u32 -> u32", manual="min(a * b + c, M32)")
-def v_mad_u32_u16_clamp(x, a, b, c):
-    return saturated(x, a.to("u64") * b.to("u64") + c.to("u64"), "u32")
-
-
-@vop("v_mad_i32_i16", "i16 i16 i32 -> i32", manual="signed(a, 16) * signed(b, 16) + signed(c) & M32")
-def v_mad_i32_i16(x, a, b, c):
-    return a.to("i32") * b.to("i32") + c
-
-
-@vop("v_mad_i32_i16.clamp", "i16 i16 i32 -> i32", manual="limited(signed(a, 16) * signed(b, 16) + signed(c), 32)")
-def v_mad_i32_i16_clamp(x, a, b, c):
-    return saturated(x, a.to("i64") * b.to("i64") + c.to("i64"), "i32")
-
-
-@vop("v_fmac_f32", "f32 f32 old:f32 -> f32")
-def v_fmac_f32(x, a, b, d):
-    return x.fma(a, b, d)
+vop("v_add_nc_i32.clamp", "i32 i32 -> i32", manual="limited(signed(a) + signed(b), 32)")(
+    lambda x, a, b: saturated(x, a.to("i64") + b.to("i64"), "i32")
+)
+vop("v_sub_nc_i32.clamp", "i32 i32 -> i32", manual="limited(signed(a) - signed(b), 32)")(
+    lambda x, a, b: saturated(x, a.to("i64") - b.to("i64"), "i32")
+)
+vop("v_add3_u32", "u32 u32 u32 -> u32", manual="a + b + c & M32")(lambda x, a, b, c: a + b + c)
+vop("v_lshl_add_u32", "u32 u32 u32 -> u32", manual="(a << b % 32) + c & M32")(lambda x, a, b, c: (a << (b & 31)) + c)
+vop("v_add_lshl_u32", "u32 u32 u32 -> u32", manual="a + b << c % 32 & M32")(lambda x, a, b, c: (a + b) << (c & 31))
+vop("v_xad_u32", "u32 u32 u32 -> u32", manual="(a ^ b) + c & M32")(lambda x, a, b, c: (a ^ b) + c)
+vop("v_lshl_or_b32", "u32 u32 u32 -> u32", manual="a << b % 32 & M32 | c")(lambda x, a, b, c: (a << (b & 31)) | c)
+vop("v_and_or_b32", "u32 u32 u32 -> u32", manual="a & b | c")(lambda x, a, b, c: (a & b) | c)
+vop("v_or3_b32", "u32 u32 u32 -> u32", manual="a | b | c")(lambda x, a, b, c: a | b | c)
+vop("v_xnor_b32", "u32 u32 -> u32", manual="a ^ b ^ M32")(lambda x, a, b: ~(a ^ b))
+vop("v_mad_u32_u16", "u16 u16 u32 -> u32", manual="a * b + c & M32")(lambda x, a, b, c: a.to("u32") * b.to("u32") + c)
+vop("v_mad_u32_u16.clamp", "u16 u16 u32 -> u32", manual="min(a * b + c, M32)")(
+    lambda x, a, b, c: saturated(x, a.to("u64") * b.to("u64") + c.to("u64"), "u32")
+)
+vop("v_mad_i32_i16", "i16 i16 i32 -> i32", manual="signed(a, 16) * signed(b, 16) + signed(c) & M32")(
+    lambda x, a, b, c: a.to("i32") * b.to("i32") + c
+)
+vop("v_mad_i32_i16.clamp", "i16 i16 i32 -> i32", manual="limited(signed(a, 16) * signed(b, 16) + signed(c), 32)")(
+    lambda x, a, b, c: saturated(x, a.to("i64") * b.to("i64") + c.to("i64"), "i32")
+)
+vop("v_fmac_f32", "f32 f32 old:f32 -> f32")(lambda x, a, b, d: x.fma(a, b, d))
 
 
 # -- 16 bits --------------------------------------------------------------------------------------------------------
@@ -140,39 +72,27 @@ def v_mac_keep_f16(x, a, b, old, mode):
     return kept(old, flush_result(x, v_mac_f16(x, a, b, addend, mode), mode))
 
 
-@vop("v_mad_keep_f16 v_madak_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)
-def v_mad_keep_f16(x, a, b, c, mode, old):
-    return kept(old, flush_result(x, v_mad_f16(x, a, b, c, mode), mode))
-
-
-@vop("v_madmk_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)
-def v_madmk_keep_f16(x, a, k, b, mode, old):
-    return kept(old, flush_result(x, v_madmk_f16(x, a, k, b, mode), mode))
-
-
-@vop("v_fma_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)
-def v_fma_keep_f16(x, a, b, c, mode, old):
-    return kept(old, flush_result(x, fma_f16(x, a, b, c), mode))
-
-
-@vop("v_div_fixup_keep_f16", "f16 f16 f16 old:u32 -> u32", host_mode=HOST_MODE)
-def v_div_fixup_keep_f16(x, a, b, c, old):
-    return kept(old, v_div_fixup_f16(x, a, b, c))
-
-
-@vop("v_min3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)
-def v_min3_f16(x, a, b, c, mode, old):
-    return kept(old, float_min(x, float_min(x, a, b, mode), c, mode))
-
-
-@vop("v_max3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)
-def v_max3_f16(x, a, b, c, mode, old):
-    return kept(old, float_max(x, float_max(x, a, b, mode), c, mode))
-
-
-@vop("v_med3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)
-def v_med3_f16(x, a, b, c, mode, old):
-    return kept(old, float_med3(x, a, b, c, mode))
+vop("v_mad_keep_f16 v_madak_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)(
+    lambda x, a, b, c, mode, old: kept(old, flush_result(x, v_mad_f16(x, a, b, c, mode), mode))
+)
+vop("v_madmk_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)(
+    lambda x, a, k, b, mode, old: kept(old, flush_result(x, v_madmk_f16(x, a, k, b, mode), mode))
+)
+vop("v_fma_keep_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HALF)(
+    lambda x, a, b, c, mode, old: kept(old, flush_result(x, fma_f16(x, a, b, c), mode))
+)
+vop("v_div_fixup_keep_f16", "f16 f16 f16 old:u32 -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, c, old: kept(old, v_div_fixup_f16(x, a, b, c))
+)
+vop("v_min3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, c, mode, old: kept(old, float_min(x, float_min(x, a, b, mode), c, mode))
+)
+vop("v_max3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, c, mode, old: kept(old, float_max(x, float_max(x, a, b, mode), c, mode))
+)
+vop("v_med3_f16", "f16 f16 f16 mode old:u32 -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, c, mode, old: kept(old, float_med3(x, a, b, c, mode))
+)
 
 
 def with_upper(old, half):
@@ -201,14 +121,12 @@ for _kind in ("u16", "i16"):
         return kept(old, x.max(x.min(a, b), x.min(x.max(a, b), c)))
 
 
-@vop("v_mad_keep_u16 v_mad_keep_i16", "u16 u16 u16 old:u32 -> u32", manual="with_upper(old, a * b + c)")
-def v_mad_keep_u16(x, a, b, c, old):
-    return kept(old, v_mad_u16(x, a, b, c))
-
-
-@vop("v_mad_keep_u16.clamp", "u16 u16 u16 old:u32 -> u32", manual="with_upper(old, min(a * b + c, 65535))")
-def v_mad_keep_u16_clamp(x, a, b, c, old):
-    return kept(old, v_mad_u16_clamp(x, a, b, c))
+vop("v_mad_keep_u16 v_mad_keep_i16", "u16 u16 u16 old:u32 -> u32", manual="with_upper(old, a * b + c)")(
+    lambda x, a, b, c, old: kept(old, v_mad_u16(x, a, b, c))
+)
+vop("v_mad_keep_u16.clamp", "u16 u16 u16 old:u32 -> u32", manual="with_upper(old, min(a * b + c, 65535))")(
+    lambda x, a, b, c, old: kept(old, v_mad_u16_clamp(x, a, b, c))
+)
 
 
 @vop(
@@ -220,29 +138,15 @@ def v_mad_keep_i16_clamp(x, a, b, c, old):
     return kept(old, v_mad_i16_clamp(x, a, b, c))
 
 
-@vop("v_add_i16", "u16 u16 old:u32 -> u32", manual="with_upper(old, a + b)")
-def v_add_i16(x, a, b, old):
-    return kept(old, a + b)
-
-
-@vop("v_sub_i16", "u16 u16 old:u32 -> u32", manual="with_upper(old, a - b)")
-def v_sub_i16(x, a, b, old):
-    return kept(old, a - b)
-
-
-@vop("v_add_i16.clamp", "i16 i16 old:u32 -> u32", manual="with_upper(old, limited(signed(a, 16) + signed(b, 16), 16))")
-def v_add_i16_clamp(x, a, b, old):
-    return kept(old, saturated(x, a.to("i64") + b.to("i64"), "i16"))
-
-
-@vop("v_sub_i16.clamp", "i16 i16 old:u32 -> u32", manual="with_upper(old, limited(signed(a, 16) - signed(b, 16), 16))")
-def v_sub_i16_clamp(x, a, b, old):
-    return kept(old, saturated(x, a.to("i64") - b.to("i64"), "i16"))
-
-
-@vop("v_pack_b32_f16", "u16 u16 -> u32", manual="a | b << 16")
-def v_pack_b32_f16(x, a, b):
-    return a.to("u32") | (b.to("u32") << 16)
+vop("v_add_i16", "u16 u16 old:u32 -> u32", manual="with_upper(old, a + b)")(lambda x, a, b, old: kept(old, a + b))
+vop("v_sub_i16", "u16 u16 old:u32 -> u32", manual="with_upper(old, a - b)")(lambda x, a, b, old: kept(old, a - b))
+vop("v_add_i16.clamp", "i16 i16 old:u32 -> u32", manual="with_upper(old, limited(signed(a, 16) + signed(b, 16), 16))")(
+    lambda x, a, b, old: kept(old, saturated(x, a.to("i64") + b.to("i64"), "i16"))
+)
+vop("v_sub_i16.clamp", "i16 i16 old:u32 -> u32", manual="with_upper(old, limited(signed(a, 16) - signed(b, 16), 16))")(
+    lambda x, a, b, old: kept(old, saturated(x, a.to("i64") - b.to("i64"), "i16"))
+)
+vop("v_pack_b32_f16", "u16 u16 -> u32", manual="a | b << 16")(lambda x, a, b: a.to("u32") | (b.to("u32") << 16))
 
 
 @vop("v_cvt_pknorm_i16_f16", "f16 f16 -> u32", host_mode=HOST_MODE)
@@ -255,14 +159,8 @@ def v_cvt_pknorm_u16_f16(x, a, b):
     return v_cvt_pknorm_u16_f32(x, a.to("f32"), b.to("f32"))
 
 
-@vop("v_cvt_norm_i16_f16", "f16 -> u32", host_mode=HOST_MODE)
-def v_cvt_norm_i16_f16(x, a):
-    return v_cvt_pknorm_i16_f16(x, a, a) & 0xFFFF
-
-
-@vop("v_cvt_norm_u16_f16", "f16 -> u32", host_mode=HOST_MODE)
-def v_cvt_norm_u16_f16(x, a):
-    return v_cvt_pknorm_u16_f16(x, a, a) & 0xFFFF
+vop("v_cvt_norm_i16_f16", "f16 -> u32", host_mode=HOST_MODE)(lambda x, a: v_cvt_pknorm_i16_f16(x, a, a) & 0xFFFF)
+vop("v_cvt_norm_u16_f16", "f16 -> u32", host_mode=HOST_MODE)(lambda x, a: v_cvt_pknorm_u16_f16(x, a, a) & 0xFFFF)
 
 
 def byte_of(number):
@@ -277,14 +175,12 @@ def v_sat_pk_u8_i16(x, a):
 
 
 # -- scalar ---------------------------------------------------------------------------------------------------------
-@sop("s_mul_hi_u32", "u32 u32 -> u32", manual="a * b >> 32")
-def s_mul_hi_u32(x, a, b):
-    return ((a.to("u64") * b.to("u64")) >> 32).to("u32")
-
-
-@sop("s_mul_hi_i32", "i32 i32 -> i32", manual="signed(a) * signed(b) >> 32 & M32")
-def s_mul_hi_i32(x, a, b):
-    return ((a.to("i64") * b.to("i64")) >> 32).to("i32")
+sop("s_mul_hi_u32", "u32 u32 -> u32", manual="a * b >> 32")(
+    lambda x, a, b: ((a.to("u64") * b.to("u64")) >> 32).to("u32")
+)
+sop("s_mul_hi_i32", "i32 i32 -> i32", manual="signed(a) * signed(b) >> 32 & M32")(
+    lambda x, a, b: ((a.to("i64") * b.to("i64")) >> 32).to("i32")
+)
 
 
 for _n in range(1, 5):
@@ -295,19 +191,15 @@ for _n in range(1, 5):
         return total.to("u32"), (total >> 32) != 0
 
 
-@sop("s_pack_ll_b32_b16", "u32 u32 -> u32", manual="a & 0xFFFF | (b & 0xFFFF) << 16")
-def s_pack_ll_b32_b16(x, a, b):
-    return (a & 0xFFFF) | (b << 16)
-
-
-@sop("s_pack_lh_b32_b16", "u32 u32 -> u32", manual="a & 0xFFFF | b >> 16 << 16")
-def s_pack_lh_b32_b16(x, a, b):
-    return (a & 0xFFFF) | (b & 0xFFFF0000)
-
-
-@sop("s_pack_hh_b32_b16", "u32 u32 -> u32", manual="a >> 16 | b >> 16 << 16")
-def s_pack_hh_b32_b16(x, a, b):
-    return (a >> 16) | (b & 0xFFFF0000)
+sop("s_pack_ll_b32_b16", "u32 u32 -> u32", manual="a & 0xFFFF | (b & 0xFFFF) << 16")(
+    lambda x, a, b: (a & 0xFFFF) | (b << 16)
+)
+sop("s_pack_lh_b32_b16", "u32 u32 -> u32", manual="a & 0xFFFF | b >> 16 << 16")(
+    lambda x, a, b: (a & 0xFFFF) | (b & 0xFFFF0000)
+)
+sop("s_pack_hh_b32_b16", "u32 u32 -> u32", manual="a >> 16 | b >> 16 << 16")(
+    lambda x, a, b: (a >> 16) | (b & 0xFFFF0000)
+)
 
 
 # the first operand is EXEC, the second the source
@@ -320,14 +212,12 @@ def s_andn1_saveexec_b64(x, exec_mask, source):
     return exec_mask & ~source, (exec_mask & ~source) != 0
 
 
-@sop("s_orn1_saveexec_b64", "u64 u64 -> u64 scc", manual="(exec_mask | source ^ M64, exec_mask | source ^ M64 != 0)")
-def s_orn1_saveexec_b64(x, exec_mask, source):
-    return exec_mask | ~source, (exec_mask | ~source) != 0
-
-
-@sop("s_andn2_wrexec_b64", "u64 u64 -> u64 scc", manual="(source & ~exec_mask, source & ~exec_mask != 0)")
-def s_andn2_wrexec_b64(x, exec_mask, source):
-    return source & ~exec_mask, (source & ~exec_mask) != 0
+sop("s_orn1_saveexec_b64", "u64 u64 -> u64 scc", manual="(exec_mask | source ^ M64, exec_mask | source ^ M64 != 0)")(
+    lambda x, exec_mask, source: (exec_mask | ~source, (exec_mask | ~source) != 0)
+)
+sop("s_andn2_wrexec_b64", "u64 u64 -> u64 scc", manual="(source & ~exec_mask, source & ~exec_mask != 0)")(
+    lambda x, exec_mask, source: (source & ~exec_mask, (source & ~exec_mask) != 0)
+)
 
 
 @sop("s_bitreplicate_b64_b32", "u32 -> u64", manual="sum((a >> i & 1) * 3 << 2 * i for i in range(32))")

@@ -4,25 +4,10 @@
 from isa.lanes.table import vop
 from isa.semantics.integer32 import saturated
 
-
-@vop("v_add_u16", "u16 u16 -> u16", manual="(a + b) % 65536")
-def v_add_u16(x, a, b):
-    return a + b
-
-
-@vop("v_sub_u16", "u16 u16 -> u16", manual="(a - b) % 65536")
-def v_sub_u16(x, a, b):
-    return a - b
-
-
-@vop("v_subrev_u16", "u16 u16 -> u16", manual="(b - a) % 65536")
-def v_subrev_u16(x, a, b):
-    return b - a
-
-
-@vop("v_add_u16.clamp", "u16 u16 -> u16", manual="min(a + b, 65535)")
-def v_add_u16_clamp(x, a, b):
-    return x.select(a + b < a, 0xFFFF, a + b)
+vop("v_add_u16", "u16 u16 -> u16", manual="(a + b) % 65536")(lambda x, a, b: a + b)
+vop("v_sub_u16", "u16 u16 -> u16", manual="(a - b) % 65536")(lambda x, a, b: a - b)
+vop("v_subrev_u16", "u16 u16 -> u16", manual="(b - a) % 65536")(lambda x, a, b: b - a)
+vop("v_add_u16.clamp", "u16 u16 -> u16", manual="min(a + b, 65535)")(lambda x, a, b: x.select(a + b < a, 0xFFFF, a + b))
 
 
 @vop("v_sub_u16.clamp", "u16 u16 -> u16", manual="max(a - b, 0)")
@@ -30,19 +15,11 @@ def v_sub_u16_clamp(x, a, b):
     return x.select(a < b, 0, a - b)
 
 
-@vop("v_subrev_u16.clamp", "u16 u16 -> u16", manual="max(b - a, 0)")
-def v_subrev_u16_clamp(x, a, b):
-    return v_sub_u16_clamp(x, b, a)
-
-
-@vop("v_mul_lo_u16", "u16 u16 -> u16", manual="a * b % 65536")
-def v_mul_lo_u16(x, a, b):
-    return a * b
-
-
-@vop("v_mul_lo_u16.clamp", "u16 u16 -> u16", manual="min(a * b, 65535)")
-def v_mul_lo_u16_clamp(x, a, b):
-    return saturated(x, a.to("u64") * b.to("u64"), "u16")
+vop("v_subrev_u16.clamp", "u16 u16 -> u16", manual="max(b - a, 0)")(lambda x, a, b: v_sub_u16_clamp(x, b, a))
+vop("v_mul_lo_u16", "u16 u16 -> u16", manual="a * b % 65536")(lambda x, a, b: a * b)
+vop("v_mul_lo_u16.clamp", "u16 u16 -> u16", manual="min(a * b, 65535)")(
+    lambda x, a, b: saturated(x, a.to("u64") * b.to("u64"), "u16")
+)
 
 
 @vop("v_mad_u16 v_mad_i16", "u16 u16 u16 -> u16", manual="(a * b + c) % 65536")
@@ -60,19 +37,9 @@ def v_mad_i16_clamp(x, a, b, c):
     return saturated(x, a.to("i64") * b.to("i64") + c.to("i64"), "i16")
 
 
-@vop("v_lshlrev_b16", "u16 u16 -> u16", manual="b << a % 16 & 65535")
-def v_lshlrev_b16(x, a, b):
-    return b << (a & 15)
-
-
-@vop("v_lshrrev_b16", "u16 u16 -> u16", manual="b >> a % 16")
-def v_lshrrev_b16(x, a, b):
-    return b >> (a & 15)
-
-
-@vop("v_ashrrev_i16", "i16 i16 -> i16", manual="signed(b, 16) >> a % 16 & 65535")
-def v_ashrrev_i16(x, a, b):
-    return b >> (a & 15)
+vop("v_lshlrev_b16", "u16 u16 -> u16", manual="b << a % 16 & 65535")(lambda x, a, b: b << (a & 15))
+vop("v_lshrrev_b16", "u16 u16 -> u16", manual="b >> a % 16")(lambda x, a, b: b >> (a & 15))
+vop("v_ashrrev_i16", "i16 i16 -> i16", manual="signed(b, 16) >> a % 16 & 65535")(lambda x, a, b: b >> (a & 15))
 
 
 for _kind in ("u16", "i16"):

@@ -41,9 +41,7 @@ def _block_lanes(x, sharing):
     return ((((block >> sharing_bits) << sharing_bits) + chosen) << width) | within
 
 
-@vop("row_share_blocks", "row imm -> u32")
-def row_share_blocks(x, sharing):
-    return x.gather("a", _block_lanes(x, sharing) & 63)
+vop("row_share_blocks", "row imm -> u32")(lambda x, sharing: x.gather("a", _block_lanes(x, sharing) & 63))
 
 
 @vop("row_share_blocks_x2", "row imm -> u32x2")
@@ -52,9 +50,7 @@ def row_share_blocks_x2(x, sharing):
     return x.gather("a", lanes), x.gather("a", lanes, 1)
 
 
-@vop("row_index_set", "u32 imm -> u32")
-def row_index_set(x, a, place):
-    return a >> place
+vop("row_index_set", "u32 imm -> u32")(lambda x, a, place: a >> place)
 
 
 def _permuted_lanes(x, pattern):
@@ -68,9 +64,7 @@ def _permuted_lanes(x, pattern):
     return x.select(pattern > 3, quarter, x.select(pattern == 3, (lane + 16) & 63, half))
 
 
-@vop("row_permute_blocks", "row imm -> u32")
-def row_permute_blocks(x, pattern):
-    return x.gather("a", _permuted_lanes(x, pattern))
+vop("row_permute_blocks", "row imm -> u32")(lambda x, pattern: x.gather("a", _permuted_lanes(x, pattern)))
 
 
 @vop("row_permute_blocks_x2", "row imm -> u32x2")

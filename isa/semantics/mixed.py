@@ -18,21 +18,11 @@ def row_mix(x, a, flags):
     return (bits ^ (((flags >> 3) & 1) << 31)).as_("f32")
 
 
-@vop("v_mad_mix_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
-def v_mad_mix_f32(x, a, b, c):
-    return a * b + c
-
-
-@vop("v_mad_mixlo_f16 v_mad_mixhi_f16", "f32 f32 f32 mode -> u32", host_mode=FLUSH_DENORMALS)
-def v_mad_mix_f16(x, a, b, c, mode):
-    return flush_result(x, (a * b + c).to("f16"), mode).bits().to("u32")
-
-
-@vop("v_fma_mix_f32", "f32 f32 f32 -> f32")
-def v_fma_mix_f32(x, a, b, c):
-    return x.fma(a, b, c)
-
-
-@vop("v_fma_mixlo_f16 v_fma_mixhi_f16", "f32 f32 f32 mode -> u32", host_mode=HOST_MODE)
-def v_fma_mix_f16(x, a, b, c, mode):
-    return flush_result(x, x.fma(a, b, c).to("f16"), mode).bits().to("u32")
+vop("v_mad_mix_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)(lambda x, a, b, c: a * b + c)
+vop("v_mad_mixlo_f16 v_mad_mixhi_f16", "f32 f32 f32 mode -> u32", host_mode=FLUSH_DENORMALS)(
+    lambda x, a, b, c, mode: flush_result(x, (a * b + c).to("f16"), mode).bits().to("u32")
+)
+vop("v_fma_mix_f32", "f32 f32 f32 -> f32")(lambda x, a, b, c: x.fma(a, b, c))
+vop("v_fma_mixlo_f16 v_fma_mixhi_f16", "f32 f32 f32 mode -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, c, mode: flush_result(x, x.fma(a, b, c).to("f16"), mode).bits().to("u32")
+)

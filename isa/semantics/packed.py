@@ -57,34 +57,20 @@ def _halves_f16(x, function, mode, *registers):
     return _each(x, one, *registers)
 
 
-@vop("v_pk_fma_f16", "u32 u32 u32 mode -> u32", host_mode=HALF)
-def v_pk_fma_f16(x, a, b, c, mode):
-    return _halves_f16(x, fma_f16, mode, a, b, c)
-
-
-@vop("v_pk_fmac_f16", "u32 u32 old:u32 mode -> u32", host_mode=HALF)
-def v_pk_fmac_f16(x, a, b, d, mode):
-    return _halves_f16(x, fma_f16, mode, a, b, d)
-
-
-@vop("v_pk_add_f16", "u32 u32 mode -> u32", host_mode=HALF)
-def v_pk_add_f16(x, a, b, mode):
-    return _halves_f16(x, v_add_f16, mode, a, b)
-
-
-@vop("v_pk_mul_f16", "u32 u32 mode -> u32", host_mode=HALF)
-def v_pk_mul_f16(x, a, b, mode):
-    return _halves_f16(x, v_mul_f16, mode, a, b)
-
-
-@vop("v_pk_min_f16", "u32 u32 mode -> u32", host_mode=HOST_MODE)
-def v_pk_min_f16(x, a, b, mode):
-    return _each(x, lambda p, q: float_min(x, p.as_("f16"), q.as_("f16"), mode), a, b)
-
-
-@vop("v_pk_max_f16", "u32 u32 mode -> u32", host_mode=HOST_MODE)
-def v_pk_max_f16(x, a, b, mode):
-    return _each(x, lambda p, q: float_max(x, p.as_("f16"), q.as_("f16"), mode), a, b)
+vop("v_pk_fma_f16", "u32 u32 u32 mode -> u32", host_mode=HALF)(
+    lambda x, a, b, c, mode: _halves_f16(x, fma_f16, mode, a, b, c)
+)
+vop("v_pk_fmac_f16", "u32 u32 old:u32 mode -> u32", host_mode=HALF)(
+    lambda x, a, b, d, mode: _halves_f16(x, fma_f16, mode, a, b, d)
+)
+vop("v_pk_add_f16", "u32 u32 mode -> u32", host_mode=HALF)(lambda x, a, b, mode: _halves_f16(x, v_add_f16, mode, a, b))
+vop("v_pk_mul_f16", "u32 u32 mode -> u32", host_mode=HALF)(lambda x, a, b, mode: _halves_f16(x, v_mul_f16, mode, a, b))
+vop("v_pk_min_f16", "u32 u32 mode -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, mode: _each(x, lambda p, q: float_min(x, p.as_("f16"), q.as_("f16"), mode), a, b)
+)
+vop("v_pk_max_f16", "u32 u32 mode -> u32", host_mode=HOST_MODE)(
+    lambda x, a, b, mode: _each(x, lambda p, q: float_max(x, p.as_("f16"), q.as_("f16"), mode), a, b)
+)
 
 
 def both(function, *words):
@@ -98,14 +84,12 @@ def s16(value):
     return value - 0x10000 if value & 0x8000 else value
 
 
-@vop("v_pk_mad_i16 v_pk_mad_u16", "u32 u32 u32 -> u32", manual="both(lambda p, q, r: p * q + r, a, b, c)")
-def v_pk_mad_u16(x, a, b, c):
-    return _each(x, lambda p, q, r: p * q + r, a, b, c)
-
-
-@vop("v_pk_mad_u16.clamp", "u32 u32 u32 -> u32", manual="both(lambda p, q, r: min(p * q + r, 65535), a, b, c)")
-def v_pk_mad_u16_clamp(x, a, b, c):
-    return _each(x, lambda p, q, r: saturated(x, p.to("u64") * q.to("u64") + r.to("u64"), "u16"), a, b, c)
+vop("v_pk_mad_i16 v_pk_mad_u16", "u32 u32 u32 -> u32", manual="both(lambda p, q, r: p * q + r, a, b, c)")(
+    lambda x, a, b, c: _each(x, lambda p, q, r: p * q + r, a, b, c)
+)
+vop("v_pk_mad_u16.clamp", "u32 u32 u32 -> u32", manual="both(lambda p, q, r: min(p * q + r, 65535), a, b, c)")(
+    lambda x, a, b, c: _each(x, lambda p, q, r: saturated(x, p.to("u64") * q.to("u64") + r.to("u64"), "u16"), a, b, c)
+)
 
 
 @vop(
@@ -121,74 +105,44 @@ def v_pk_mad_i16_clamp(x, a, b, c):
     return _each(x, one, a, b, c)
 
 
-@vop("v_pk_mul_lo_u16", "u32 u32 -> u32", manual="both(lambda p, q: p * q, a, b)")
-def v_pk_mul_lo_u16(x, a, b):
-    return _each(x, lambda p, q: p * q, a, b)
-
-
-@vop("v_pk_add_u16 v_pk_add_i16", "u32 u32 -> u32", manual="both(lambda p, q: p + q, a, b)")
-def v_pk_add_u16(x, a, b):
-    return _each(x, lambda p, q: p + q, a, b)
-
-
-@vop("v_pk_sub_u16 v_pk_sub_i16", "u32 u32 -> u32", manual="both(lambda p, q: p - q, a, b)")
-def v_pk_sub_u16(x, a, b):
-    return _each(x, lambda p, q: p - q, a, b)
-
-
-@vop("v_pk_add_u16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: min(p + q, 65535), a, b)")
-def v_pk_add_u16_clamp(x, a, b):
-    return _each(x, lambda p, q: x.select(p + q < p, 0xFFFF, p + q), a, b)
-
-
-@vop("v_pk_sub_u16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: max(p - q, 0), a, b)")
-def v_pk_sub_u16_clamp(x, a, b):
-    return _each(x, lambda p, q: x.select(p < q, 0, p - q), a, b)
-
-
-@vop("v_pk_add_i16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: limited(s16(p) + s16(q), 16), a, b)")
-def v_pk_add_i16_clamp(x, a, b):
-    return _each(x, lambda p, q: saturated(x, p.as_("i16").to("i64") + q.as_("i16").to("i64"), "i16"), a, b)
-
-
-@vop("v_pk_sub_i16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: limited(s16(p) - s16(q), 16), a, b)")
-def v_pk_sub_i16_clamp(x, a, b):
-    return _each(x, lambda p, q: saturated(x, p.as_("i16").to("i64") - q.as_("i16").to("i64"), "i16"), a, b)
-
-
-@vop("v_pk_lshlrev_b16", "u32 u32 -> u32", manual="both(lambda p, q: q << p % 16, a, b)")
-def v_pk_lshlrev_b16(x, a, b):
-    return _each(x, lambda p, q: q << (p & 15), a, b)
-
-
-@vop("v_pk_lshrrev_b16", "u32 u32 -> u32", manual="both(lambda p, q: q >> p % 16, a, b)")
-def v_pk_lshrrev_b16(x, a, b):
-    return _each(x, lambda p, q: q >> (p & 15), a, b)
-
-
-@vop("v_pk_ashrrev_i16", "u32 u32 -> u32", manual="both(lambda p, q: s16(q) >> p % 16, a, b)")
-def v_pk_ashrrev_i16(x, a, b):
-    return _each(x, lambda p, q: q.as_("i16") >> (p & 15).as_("i16"), a, b)
-
-
-@vop("v_pk_min_u16", "u32 u32 -> u32", manual="both(min, a, b)")
-def v_pk_min_u16(x, a, b):
-    return _each(x, x.min, a, b)
-
-
-@vop("v_pk_max_u16", "u32 u32 -> u32", manual="both(max, a, b)")
-def v_pk_max_u16(x, a, b):
-    return _each(x, x.max, a, b)
-
-
-@vop("v_pk_min_i16", "u32 u32 -> u32", manual="both(lambda p, q: min(s16(p), s16(q)), a, b)")
-def v_pk_min_i16(x, a, b):
-    return _each(x, lambda p, q: x.min(p.as_("i16"), q.as_("i16")), a, b)
-
-
-@vop("v_pk_max_i16", "u32 u32 -> u32", manual="both(lambda p, q: max(s16(p), s16(q)), a, b)")
-def v_pk_max_i16(x, a, b):
-    return _each(x, lambda p, q: x.max(p.as_("i16"), q.as_("i16")), a, b)
+vop("v_pk_mul_lo_u16", "u32 u32 -> u32", manual="both(lambda p, q: p * q, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: p * q, a, b)
+)
+vop("v_pk_add_u16 v_pk_add_i16", "u32 u32 -> u32", manual="both(lambda p, q: p + q, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: p + q, a, b)
+)
+vop("v_pk_sub_u16 v_pk_sub_i16", "u32 u32 -> u32", manual="both(lambda p, q: p - q, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: p - q, a, b)
+)
+vop("v_pk_add_u16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: min(p + q, 65535), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: x.select(p + q < p, 0xFFFF, p + q), a, b)
+)
+vop("v_pk_sub_u16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: max(p - q, 0), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: x.select(p < q, 0, p - q), a, b)
+)
+vop("v_pk_add_i16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: limited(s16(p) + s16(q), 16), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: saturated(x, p.as_("i16").to("i64") + q.as_("i16").to("i64"), "i16"), a, b)
+)
+vop("v_pk_sub_i16.clamp", "u32 u32 -> u32", manual="both(lambda p, q: limited(s16(p) - s16(q), 16), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: saturated(x, p.as_("i16").to("i64") - q.as_("i16").to("i64"), "i16"), a, b)
+)
+vop("v_pk_lshlrev_b16", "u32 u32 -> u32", manual="both(lambda p, q: q << p % 16, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: q << (p & 15), a, b)
+)
+vop("v_pk_lshrrev_b16", "u32 u32 -> u32", manual="both(lambda p, q: q >> p % 16, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: q >> (p & 15), a, b)
+)
+vop("v_pk_ashrrev_i16", "u32 u32 -> u32", manual="both(lambda p, q: s16(q) >> p % 16, a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: q.as_("i16") >> (p & 15).as_("i16"), a, b)
+)
+vop("v_pk_min_u16", "u32 u32 -> u32", manual="both(min, a, b)")(lambda x, a, b: _each(x, x.min, a, b))
+vop("v_pk_max_u16", "u32 u32 -> u32", manual="both(max, a, b)")(lambda x, a, b: _each(x, x.max, a, b))
+vop("v_pk_min_i16", "u32 u32 -> u32", manual="both(lambda p, q: min(s16(p), s16(q)), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: x.min(p.as_("i16"), q.as_("i16")), a, b)
+)
+vop("v_pk_max_i16", "u32 u32 -> u32", manual="both(lambda p, q: max(s16(p), s16(q)), a, b)")(
+    lambda x, a, b: _each(x, lambda p, q: x.max(p.as_("i16"), q.as_("i16")), a, b)
+)
 
 
 @vop("row_packed_f32", "u32x2 imm -> u32x2")
@@ -199,21 +153,9 @@ def row_packed_f32(x, a, flags):
     return low ^ ((flags >> 2) & 1) << 31, high ^ ((flags >> 3) & 1) << 31
 
 
-@vop("v_pk_fma_f32", "f32x2 f32x2 f32x2 -> f32x2")
-def v_pk_fma_f32(x, a, b, c):
-    return tuple(x.fma(p, q, r) for p, q, r in zip(a, b, c, strict=True))
-
-
-@vop("v_pk_mul_f32", "f32x2 f32x2 -> f32x2")
-def v_pk_mul_f32(x, a, b):
-    return tuple(p * q for p, q in zip(a, b, strict=True))
-
-
-@vop("v_pk_add_f32", "f32x2 f32x2 -> f32x2")
-def v_pk_add_f32(x, a, b):
-    return tuple(p + q for p, q in zip(a, b, strict=True))
-
-
-@vop("v_pk_mov_b32", "u32x2 u32x2 -> u32x2")
-def v_pk_mov_b32(x, a, b):
-    return a[0], b[0]
+vop("v_pk_fma_f32", "f32x2 f32x2 f32x2 -> f32x2")(
+    lambda x, a, b, c: tuple(x.fma(p, q, r) for p, q, r in zip(a, b, c, strict=True))
+)
+vop("v_pk_mul_f32", "f32x2 f32x2 -> f32x2")(lambda x, a, b: tuple(p * q for p, q in zip(a, b, strict=True)))
+vop("v_pk_add_f32", "f32x2 f32x2 -> f32x2")(lambda x, a, b: tuple(p + q for p, q in zip(a, b, strict=True)))
+vop("v_pk_mov_b32", "u32x2 u32x2 -> u32x2")(lambda x, a, b: (a[0], b[0]))

@@ -3,30 +3,11 @@
 from isa.lanes.table import vop
 from isa.lanes.values import BITS
 
-
-@vop("row_broadcast", "imm -> u32")
-def row_broadcast(x, value):
-    return value
-
-
-@vop("row_broadcast_b64", "imm imm -> u32x2")
-def row_broadcast_b64(x, low, high):
-    return low, high
-
-
-@vop("row_copy", "u32 -> u32")
-def row_copy(x, a):
-    return a
-
-
-@vop("row_copy_b64", "u64 -> u64")
-def row_copy_b64(x, a):
-    return a
-
-
-@vop("row_select", "u32 u32 mask -> u32")
-def row_select(x, a, b, mask):
-    return x.select(mask, b, a)
+vop("row_broadcast", "imm -> u32")(lambda x, value: value)
+vop("row_broadcast_b64", "imm imm -> u32x2")(lambda x, low, high: (low, high))
+vop("row_copy", "u32 -> u32")(lambda x, a: a)
+vop("row_copy_b64", "u64 -> u64")(lambda x, a: a)
+vop("row_select", "u32 u32 mask -> u32")(lambda x, a, b, mask: x.select(mask, b, a))
 
 
 def _sign(x, a, flags):
@@ -36,24 +17,12 @@ def _sign(x, a, flags):
     return (a & keep) ^ (((flags >> 1) & 1) * sign)
 
 
-@vop("row_sign_f32", "u32 imm -> u32")
-def row_sign_f32(x, a, flags):
-    return _sign(x, a, flags)
-
-
-@vop("row_sign_f16", "u16 imm -> u16")
-def row_sign_f16(x, a, flags):
-    return _sign(x, a, flags)
-
-
-@vop("row_sign_f64", "u64 imm -> u64")
-def row_sign_f64(x, a, flags):
-    return _sign(x, a, flags)
-
-
-@vop("row_flush_f16", "u16 imm -> u16")
-def row_flush_f16(x, a, keep):
-    return x.select(((a & 0x7C00) == 0) & (keep.to("u16") == 0), a & 0x8000, a)
+vop("row_sign_f32", "u32 imm -> u32")(lambda x, a, flags: _sign(x, a, flags))
+vop("row_sign_f16", "u16 imm -> u16")(lambda x, a, flags: _sign(x, a, flags))
+vop("row_sign_f64", "u64 imm -> u64")(lambda x, a, flags: _sign(x, a, flags))
+vop("row_flush_f16", "u16 imm -> u16")(
+    lambda x, a, keep: x.select(((a & 0x7C00) == 0) & (keep.to("u16") == 0), a & 0x8000, a)
+)
 
 
 def _output(x, a, flags, wide):
@@ -70,24 +39,10 @@ def _output(x, a, flags, wide):
     return x.select((flags & 4) != 0, clamped, scaled)
 
 
-@vop("row_output_f32", "f32 imm -> f32")
-def row_output_f32(x, a, flags):
-    return _output(x, a, flags, "f32")
-
-
-@vop("row_output_f32x2", "f32x2 imm -> f32x2")
-def row_output_f32x2(x, a, flags):
-    return tuple(_output(x, part, flags, "f32") for part in a)
-
-
-@vop("row_output_f16", "f16 imm -> f16")
-def row_output_f16(x, a, flags):
-    return _output(x, a, flags, "f32")
-
-
-@vop("row_output_f64", "f64 imm -> f64")
-def row_output_f64(x, a, flags):
-    return _output(x, a, flags, "f64")
+vop("row_output_f32", "f32 imm -> f32")(lambda x, a, flags: _output(x, a, flags, "f32"))
+vop("row_output_f32x2", "f32x2 imm -> f32x2")(lambda x, a, flags: tuple(_output(x, part, flags, "f32") for part in a))
+vop("row_output_f16", "f16 imm -> f16")(lambda x, a, flags: _output(x, a, flags, "f32"))
+vop("row_output_f64", "f64 imm -> f64")(lambda x, a, flags: _output(x, a, flags, "f64"))
 
 
 def _sdwa_width(x, select):

@@ -183,14 +183,8 @@ for _name, _combine in _SAVEEXEC.items():
         return _with_nonzero(combine(exec_mask, source))
 
 
-@sop("s_add_u32", "u32 u32 -> u32 scc", manual="(a + b & M32, a + b > M32)")
-def s_add_u32(x, a, b):
-    return a + b, a + b < a
-
-
-@sop("s_sub_u32", "u32 u32 -> u32 scc", manual="(a - b & M32, a < b)")
-def s_sub_u32(x, a, b):
-    return a - b, a < b
+sop("s_add_u32", "u32 u32 -> u32 scc", manual="(a + b & M32, a + b > M32)")(lambda x, a, b: (a + b, a + b < a))
+sop("s_sub_u32", "u32 u32 -> u32 scc", manual="(a - b & M32, a < b)")(lambda x, a, b: (a - b, a < b))
 
 
 def _add_signed(a, b):
@@ -217,9 +211,9 @@ def s_addc_u32(x, a, b, scc):
     return total, (partial < a) | (total < partial)
 
 
-@sop("s_subb_u32", "u32 u32 scc -> u32 scc", manual="(a - b - scc & M32, a < b + scc)")
-def s_subb_u32(x, a, b, scc):
-    return a - b - scc.to("u32"), (a < b) | ((a == b) & scc)
+sop("s_subb_u32", "u32 u32 scc -> u32 scc", manual="(a - b - scc & M32, a < b + scc)")(
+    lambda x, a, b, scc: (a - b - scc.to("u32"), (a < b) | ((a == b) & scc))
+)
 
 
 for _kind in ("i32", "u32"):
@@ -235,29 +229,11 @@ for _kind in ("i32", "u32"):
         return x.max(a, b), a > b
 
 
-@sop("s_mul_i32", "u32 u32 -> u32", manual="a * b & M32")
-def s_mul_i32(x, a, b):
-    return a * b
-
-
-@sop("s_absdiff_i32", "i32 i32 -> i32 scc")
-def s_absdiff_i32(x, a, b):
-    return _with_nonzero(abs(a - b))
-
-
-@sop("s_abs_i32", "i32 -> i32 scc")
-def s_abs_i32(x, a):
-    return _with_nonzero(abs(a))
-
-
-@sop("s_sext_i32_i8", "i8 -> i32", manual="signed(a, 8) & M32")
-def s_sext_i32_i8(x, a):
-    return a.to("i32")
-
-
-@sop("s_sext_i32_i16", "i16 -> i32", manual="signed(a, 16) & M32")
-def s_sext_i32_i16(x, a):
-    return a.to("i32")
+sop("s_mul_i32", "u32 u32 -> u32", manual="a * b & M32")(lambda x, a, b: a * b)
+sop("s_absdiff_i32", "i32 i32 -> i32 scc")(lambda x, a, b: _with_nonzero(abs(a - b)))
+sop("s_abs_i32", "i32 -> i32 scc")(lambda x, a: _with_nonzero(abs(a)))
+sop("s_sext_i32_i8", "i8 -> i32", manual="signed(a, 8) & M32")(lambda x, a: a.to("i32"))
+sop("s_sext_i32_i16", "i16 -> i32", manual="signed(a, 16) & M32")(lambda x, a: a.to("i32"))
 
 
 _CONDITIONS = {
@@ -280,24 +256,12 @@ for _condition, _compare in _CONDITIONS.items():
             return compare(d, constant.to(d.kind))
 
 
-@sop("s_cmp_eq_u64", "u64 u64 -> scc")
-def s_cmp_eq_u64(x, a, b):
-    return a == b
-
-
-@sop("s_cmp_lg_u64", "u64 u64 -> scc")
-def s_cmp_lg_u64(x, a, b):
-    return a != b
-
-
-@sop("s_movk_i32", "i16 -> i32", manual="signed(constant, 16) & M32")
-def s_movk_i32(x, constant):
-    return constant.to("i32")
-
-
-@sop("s_cmovk_i32", "i16 scc old:i32 -> i32", manual="signed(constant, 16) & M32 if scc else d")
-def s_cmovk_i32(x, constant, scc, d):
-    return x.select(scc, constant.to("i32"), d)
+sop("s_cmp_eq_u64", "u64 u64 -> scc")(lambda x, a, b: a == b)
+sop("s_cmp_lg_u64", "u64 u64 -> scc")(lambda x, a, b: a != b)
+sop("s_movk_i32", "i16 -> i32", manual="signed(constant, 16) & M32")(lambda x, constant: constant.to("i32"))
+sop("s_cmovk_i32", "i16 scc old:i32 -> i32", manual="signed(constant, 16) & M32 if scc else d")(
+    lambda x, constant, scc, d: x.select(scc, constant.to("i32"), d)
+)
 
 
 @sop("s_addk_i32", "i16 old:i32 -> i32 scc")
@@ -306,21 +270,15 @@ def s_addk_i32(x, constant, d):
     return _add_signed(d, constant.to("i32"))
 
 
-@sop("s_mulk_i32", "i16 old:i32 -> i32", manual="signed(constant, 16) * signed(d) & M32")
-def s_mulk_i32(x, constant, d):
-    return d * constant.to("i32")
-
-
-@sop("s_set_gpr_idx_on", "u32 u32 old:u32 -> u32", manual="m0 & 0xFFFF0F00 | index & 0xFF | (operands & 15) << 12")
-def s_set_gpr_idx_on(x, index, operands, m0):
-    return (m0 & 0xFFFF0F00) | (index & 0xFF) | ((operands & 15) << 12)
-
-
-@sop("s_set_gpr_idx_idx", "u32 old:u32 -> u32", manual="m0 & 0xFFFFFF00 | index & 0xFF")
-def s_set_gpr_idx_idx(x, index, m0):
-    return (m0 & 0xFFFFFF00) | (index & 0xFF)
-
-
-@sop("s_set_gpr_idx_mode", "u32 old:u32 -> u32", manual="m0 & 0xFFFF0FFF | (operands & 15) << 12")
-def s_set_gpr_idx_mode(x, operands, m0):
-    return (m0 & 0xFFFF0FFF) | ((operands & 15) << 12)
+sop("s_mulk_i32", "i16 old:i32 -> i32", manual="signed(constant, 16) * signed(d) & M32")(
+    lambda x, constant, d: d * constant.to("i32")
+)
+sop("s_set_gpr_idx_on", "u32 u32 old:u32 -> u32", manual="m0 & 0xFFFF0F00 | index & 0xFF | (operands & 15) << 12")(
+    lambda x, index, operands, m0: (m0 & 0xFFFF0F00) | (index & 0xFF) | ((operands & 15) << 12)
+)
+sop("s_set_gpr_idx_idx", "u32 old:u32 -> u32", manual="m0 & 0xFFFFFF00 | index & 0xFF")(
+    lambda x, index, m0: (m0 & 0xFFFFFF00) | (index & 0xFF)
+)
+sop("s_set_gpr_idx_mode", "u32 old:u32 -> u32", manual="m0 & 0xFFFF0FFF | (operands & 15) << 12")(
+    lambda x, operands, m0: (m0 & 0xFFFF0FFF) | ((operands & 15) << 12)
+)

@@ -154,16 +154,6 @@ for _name, (_names, _function) in _FUNCTIONS.items():
         return _with_nans(x, a, function(x, a.to("f32")).to("f16"))
 
 
-@vop("v_rcp_f64", "f64 -> f64")
-def v_rcp_f64(x, a):
-    return _with_nans(x, a, 1.0 / a)
-
-
-@vop("v_rsq_f64", "f64 -> f64")
-def v_rsq_f64(x, a):
-    return _with_nans(x, a, 1.0 / x.sqrt(a))
-
-
-@vop("v_sqrt_f64", "f64 -> f64")
-def v_sqrt_f64(x, a):
-    return _with_nans(x, a, x.sqrt(a))
+vop("v_rcp_f64", "f64 -> f64")(lambda x, a: _with_nans(x, a, 1.0 / a))
+vop("v_rsq_f64", "f64 -> f64")(lambda x, a: _with_nans(x, a, 1.0 / x.sqrt(a)))
+vop("v_sqrt_f64", "f64 -> f64")(lambda x, a: _with_nans(x, a, x.sqrt(a)))

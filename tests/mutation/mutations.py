@@ -60,17 +60,17 @@ def _end(node: ast.AST) -> tuple[int, int]:
 class _Finder:
     """The mutations of one function."""
 
-    def __init__(self, file: str, function: ast.FunctionDef, source: str) -> None:
-        self.file, self.function, self.source = file, function, source
+    def __init__(self, file: str, name: str, body: list[ast.AST], source: str) -> None:
+        self.file, self.name, self.body, self.source = file, name, body, source
 
     def _replaced(self, node: ast.AST, text: str, what: str) -> Mutation:
-        return Mutation(self.file, self.function.name, _start(node), _end(node), text, what)
+        return Mutation(self.file, self.name, _start(node), _end(node), text, what)
 
     def _between(self, left: ast.expr, right: ast.expr, old: str, new: str) -> Mutation:
         """An operator that stands between two operands (whatever brackets there are stay)."""
         text = self._text((left.end_lineno or 0, left.end_col_offset or 0), _start(right))
         return Mutation(
-            self.file, self.function.name, _end(left), _start(right), text.replace(old, new, 1), f"`{old}` → `{new}`"
+            self.file, self.name, _end(left), _start(right), text.replace(old, new, 1), f"`{old}` → `{new}`"
         )
 
     def _text(self, start: tuple[int, int], end: tuple[int, int]) -> str:
@@ -120,7 +120,7 @@ class _Finder:
 
     def found(self) -> Iterator[Mutation]:
         """All mutations of the function, those of its messages and annotations left out."""
-        todo: list[ast.AST] = list(self.function.body)
+        todo = list(self.body)
         while todo:
             node = todo.pop()
             if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.FunctionDef):
@@ -132,9 +132,17 @@ class _Finder:
             todo += ast.iter_child_nodes(node)
 
 
+def _bodies(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Yield the name and body of each function, and of each row of a table: `vop(name, ...)(lambda ...)`."""
+    yield from ((node.name, list(node.body)) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    for statement in tree.body:
+        match statement:
+            case ast.Expr(ast.Call(ast.Call(args=[ast.Constant(str(name)), *_]), [ast.Lambda(body=body)])):
+                yield name, [body]
+
+
 def mutations_of(file: str, root: Path) -> list[Mutation]:
     """All mutations of a file's functions, in the order of the text."""
     source = (root / file).read_text(encoding="utf-8")
-    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    found = {m for function in functions for m in _Finder(file, function, source).found()}
+    found = {m for name, body in _bodies(ast.parse(source)) for m in _Finder(file, name, body, source).found()}
     return sorted(found, key=lambda m: (m.start, m.end, m.what))

@@ -55,6 +55,12 @@ def test_each_error_is_one_small_change(body: str, found: dict[str, str], tmp_pa
     assert mutated(tmp_path, body) == found
 
 
+def test_a_row_of_semantics_is_changed_as_a_function_is(tmp_path: Path) -> None:
+    (tmp_path / "rows.py").write_text('vop("v_add_u32 v_add", "u32 u32 -> u32")(lambda x, a, b: a + b)\n')
+    [mutation] = mutations_of("rows.py", tmp_path)
+    assert (mutation.function, mutation.what) == ("v_add_u32 v_add", "`+` → `-`")
+
+
 def test_conditions_are_negated_and_loops_leave_or_go_on(tmp_path: Path) -> None:
     found = mutated(tmp_path, "for k in a:\n        if k:\n            break\n        continue")
     assert found["not `k`"] == "for k in a:\n        if not (k):\n            break\n        continue"
