@@ -1,4 +1,4 @@
-"""Written by `gpusim.model.core.write_units` from the table in `units` beside it: change that, not this.
+"""Written by `tests.support.write_units` from the table in `units` beside it: change that, not this.
 
 Classes of timed units in the wake-up wheel, in the order in which they run within a cycle, and what is attached to the
 crossbar.

@@ -7,6 +7,7 @@ a value takes the value's kind. Kinds: `u8 u16 u32 u64 i8 i16 i32 i64 f16 f32 f6
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 BITS = {"b": 1, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "f16": 16, "u32": 32, "i32": 32, "f32": 32}
@@ -21,6 +22,23 @@ def is_float(kind: str) -> bool:
 def unsigned(kind: str) -> str:
     """Return the unsigned integer kind of the same width."""
     return f"u{BITS[kind]}"
+
+
+def _arithmetic(operation: str, swapped: bool = False) -> "Callable[[LaneValue, Any], LaneValue]":
+    """Make an operator of two values of one kind, or of a value and a number; the latter is the first if swapped."""
+
+    def operator(self: "LaneValue", other: Any) -> "LaneValue":
+        a, b = (self._other(other), self) if swapped else (self, self._other(other))
+        return LaneValue(self.x, self.kind, self.x.binary(operation, self.kind, a.raw, b.raw))
+
+    return operator
+
+
+def _comparison(operation: str) -> "Callable[[LaneValue, Any], LaneValue]":
+    def operator(self: "LaneValue", other: Any) -> "LaneValue":
+        return LaneValue(self.x, "b", self.x.compare(operation, self.kind, self.raw, self._other(other).raw))
+
+    return operator
 
 
 class LaneValue:
@@ -38,90 +56,41 @@ class LaneValue:
             return other
         return self.x.constant(self.kind, other)
 
-    def _binary(self, operation: str, other: Any, swapped: bool = False) -> "LaneValue":
-        b = self._other(other)
-        a, b = (b, self) if swapped else (self, b)
-        return LaneValue(self.x, self.kind, self.x.binary(operation, self.kind, a.raw, b.raw))
-
-    def _compare(self, operation: str, other: Any) -> "LaneValue":
-        b = self._other(other)
-        return LaneValue(self.x, "b", self.x.compare(operation, self.kind, self.raw, b.raw))
-
-    def __add__(self, other: Any) -> "LaneValue":
-        return self._binary("add", other)
-
-    def __radd__(self, other: Any) -> "LaneValue":
-        return self._binary("add", other, True)
-
-    def __sub__(self, other: Any) -> "LaneValue":
-        return self._binary("sub", other)
-
-    def __rsub__(self, other: Any) -> "LaneValue":
-        return self._binary("sub", other, True)
-
-    def __mul__(self, other: Any) -> "LaneValue":
-        return self._binary("mul", other)
-
-    def __rmul__(self, other: Any) -> "LaneValue":
-        return self._binary("mul", other, True)
-
-    def __truediv__(self, other: Any) -> "LaneValue":
-        return self._binary("div", other)
-
-    def __rtruediv__(self, other: Any) -> "LaneValue":
-        return self._binary("div", other, True)
-
-    def __and__(self, other: Any) -> "LaneValue":
-        return self._binary("and", other)
-
-    def __or__(self, other: Any) -> "LaneValue":
-        return self._binary("or", other)
-
-    def __xor__(self, other: Any) -> "LaneValue":
-        return self._binary("xor", other)
-
-    def __lshift__(self, other: Any) -> "LaneValue":
-        """Shift left; the amount must be below the width (mask it as the instruction says)."""
-        return self._binary("shl", other)
-
-    def __rshift__(self, other: Any) -> "LaneValue":
-        """Shift right, arithmetic for signed kinds; the amount must be below the width."""
-        return self._binary("shr", other)
+    __add__ = _arithmetic("add")
+    __radd__ = _arithmetic("add", swapped=True)
+    __sub__ = _arithmetic("sub")
+    __rsub__ = _arithmetic("sub", swapped=True)
+    __mul__ = _arithmetic("mul")
+    __rmul__ = _arithmetic("mul", swapped=True)
+    __truediv__ = _arithmetic("div")
+    __rtruediv__ = _arithmetic("div", swapped=True)
+    __and__ = _arithmetic("and")
+    __or__ = _arithmetic("or")
+    __xor__ = _arithmetic("xor")
+    # shifts by an amount below the width (mask it as the instruction says); to the right, arithmetic for signed kinds
+    __lshift__ = _arithmetic("shl")
+    __rshift__ = _arithmetic("shr")
+    __lt__ = _comparison("lt")
+    __le__ = _comparison("le")
+    __gt__ = _comparison("gt")
+    __ge__ = _comparison("ge")
+    __eq__ = _comparison("eq")  # type: ignore[assignment]
+    __ne__ = _comparison("ne")  # type: ignore[assignment]  # for floats true when unordered, as in C
+    __hash__ = None  # type: ignore[assignment]
 
     def __invert__(self) -> "LaneValue":
-        return self._binary("xor", True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
+        return self ^ (True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
 
     def __neg__(self) -> "LaneValue":
         """Negate: two's complement for integers; for floats only the sign bit flips (NaN included)."""
         if is_float(self.kind):
             return (self.bits() ^ (1 << (BITS[self.kind] - 1))).as_(self.kind)
-        return self._binary("sub", 0, True)
+        return 0 - self
 
     def __abs__(self) -> "LaneValue":
         if is_float(self.kind):
             return (self.bits() & ((1 << (BITS[self.kind] - 1)) - 1)).as_(self.kind)
         return self.x.select(self < 0, -self, self)
-
-    def __lt__(self, other: Any) -> "LaneValue":
-        return self._compare("lt", other)
-
-    def __le__(self, other: Any) -> "LaneValue":
-        return self._compare("le", other)
-
-    def __gt__(self, other: Any) -> "LaneValue":
-        return self._compare("gt", other)
-
-    def __ge__(self, other: Any) -> "LaneValue":
-        return self._compare("ge", other)
-
-    def __eq__(self, other: Any) -> "LaneValue":  # type: ignore[override]
-        return self._compare("eq", other)
-
-    def __ne__(self, other: Any) -> "LaneValue":  # type: ignore[override]
-        """Compare for inequality; for floats true when unordered, as in C."""
-        return self._compare("ne", other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def as_(self, kind: str) -> "LaneValue":
         """Return the same bits as another kind of the same width."""

@@ -7,7 +7,7 @@ that a standard does not have is not one of that standard's.
 
 A command that covers several banks (precharge all, the refreshes) counts at level `BANK` for each bank it covers, as
 preceding and as following command. The scheduler keeps, for each bank, bank group and rank, the first clock of each
-command; to add a rule is to add a row here. The checker reads the rows themselves, not what is compiled from them.
+command; to add a rule is to add a row here. The tests' checker reads the rows, not what is compiled from them.
 """
 
 import re

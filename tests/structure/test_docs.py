@@ -269,5 +269,5 @@ def can_be_run(module: str) -> bool:
 
 def test_modules_that_texts_run_can_be_run() -> None:
     """A module without an entry point ends without a word when it is run."""
-    assert can_be_run("gpusim.model.core.write_units") and not can_be_run("gpusim.model.core.units")
+    assert can_be_run("tests.support.write_units") and not can_be_run("gpusim.model.core.units")
     assert {module: names for module, names in commands_by_module().items() if not can_be_run(module)} == {}

@@ -1,6 +1,6 @@
 """The cache levels: a row for each, from which all that lists levels follows.
 
-`python -m gpusim.model.core.write_units` writes from the rows what compiled code takes of them: the crossbar's ports
+`python -m tests.support.write_units` writes from the rows what compiled code takes of them: the crossbar's ports
 and the units' classes. Counters, laws, rooflines, metrics, energy, sections, charts, topology and timeline read them.
 
 A level that takes requests of others lies between them and L2: its caches are destinations of the crossbar beside L2's

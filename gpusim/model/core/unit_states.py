@@ -1,4 +1,4 @@
-"""Written by `gpusim.model.core.write_units` from the table in `units` beside it: change that, not this."""
+"""Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """The timed units, in the order in which they run within a cycle: the table that wheel, machine and run loop follow.
 
-`python -m gpusim.model.core.write_units` writes three files from it, which a test holds to the table:
+`python -m tests.support.write_units` writes three files from it, which a test holds to the table:
 
 - `memory/unit_classes.py`: the units' classes in the wake-up wheel, by which units wake one another;
 - `gpusim/model/core/unit_states.py`: their states, parts of the machine record, and how each is set up from a GPU;

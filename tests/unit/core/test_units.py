@@ -14,11 +14,11 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.machine import MACHINE, machine_dtype
 from gpusim.model.core.run_units import wake_everything
 from gpusim.model.core.units import UNITS, Unit
-from gpusim.model.core.write_units import WRITTEN
 from memory.unit_classes import CLASSES, MOST_UNITS
 from memory.wheel import due
 from tests.support.machine_stub import STUB, record_stub
 from tests.support.scripted import Script, ScriptedRun
+from tests.support.write_units import WRITTEN
 
 
 def named(path: str) -> Any:
@@ -30,7 +30,7 @@ def named(path: str) -> Any:
 @pytest.mark.generated
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_what_is_written_is_that_of_the_table(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.write_units`"
+    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m tests.support.write_units`"
 
 
 def test_the_stub_of_the_machine_record_is_that_of_the_states() -> None:
@@ -54,7 +54,7 @@ def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
     assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
     assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
     done = (
-        "import sys, gpusim.model.core.units, gpusim.model.core.write_units;"
+        "import sys, gpusim.model.core.units, tests.support.write_units;"
         " print([n for n in sys.modules if 'memory' in n])"
     )
     loaded = subprocess.run([sys.executable, "-c", done], capture_output=True, text=True, check=True)

@@ -20,7 +20,6 @@ from gpusim.base.jit import (
     st_i64,
 )
 from memory.address_map import ADDRESS_MAP, configure_address_map, dram_channel
-from memory.dram.checker import DramCommand, record_commands, recorded_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.constraints import RULES, TimingRule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
@@ -31,6 +30,7 @@ from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.waiting import WAITING
 from memory.wheel import SIZE, WHEEL, due
 from tests.support.compiled import compile_part, take_back
+from tests.support.dram_checker import DramCommand, record_commands, recorded_commands
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))

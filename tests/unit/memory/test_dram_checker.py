@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import DramCommand, ProtocolError, check_commands, recorded_commands
 from memory.dram.constants import ACTIVATE, PRECHARGE, PRECHARGE_ALL, READ_BURST, REFRESH, WRITE_BURST
 from memory.dram.constraints import RULES
 from memory.dram.spec import resolve
+from tests.support.dram_checker import DramCommand, ProtocolError, check_commands, recorded_commands
 from tests.unit.memory.dram_harness import READ, WRITE, plain_spec, run
 
 # every delay so long or so short that the rule under test is the one that binds

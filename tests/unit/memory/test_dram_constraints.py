@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import DramCommand, ProtocolError, check_commands
 from memory.dram.constants import (
     ACTIVATE,
     BANK,
@@ -20,6 +19,7 @@ from memory.dram.constants import (
 )
 from memory.dram.constraints import REACH, RULES, TimingRule, compiled, in_force, reaches_further
 from memory.dram.spec import resolve
+from tests.support.dram_checker import DramCommand, ProtocolError, check_commands
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, machine, plain_spec, run
 
 T = resolve(plain_spec())

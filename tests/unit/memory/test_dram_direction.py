@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import check_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.spec import DramSpec, resolve
+from tests.support.dram_checker import check_commands
 from tests.unit.memory.dram_harness import READ, WRITE, line_at, plain_spec, run, run_streams
 
 NO_REFRESH = {"trefi_ns": 100_000}

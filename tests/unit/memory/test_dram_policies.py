@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.dram.checker import check_commands
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
 from memory.dram.spec import DramSpec, resolve
+from tests.support.dram_checker import check_commands
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run, run_streams
 
 NO_REFRESH = {"trefi_ns": 100_000}

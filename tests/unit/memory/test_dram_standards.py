@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from gpusim.base.errors import UserError
 from gpusim.base.jit import JIT_DISABLED
 from gpusim.config.gpu import load_gpu
-from memory.dram.checker import check_commands
 from memory.dram.constants import COLUMN_COMMANDS, MAX_BANKS, REFRESH
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import STANDARDS
+from tests.support.dram_checker import check_commands
 from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams, with_plain_banks
 
 STREAM_LINES = 400 if JIT_DISABLED else 20_000

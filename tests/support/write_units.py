@@ -1,4 +1,4 @@
-"""Writes the files that follow from the table of timed units: `python -m gpusim.model.core.write_units`.
+"""Writes the files that follow from the table of timed units: `python -m tests.support.write_units`.
 
 They are kept as files so that they can be read, stepped through, type-checked and cached. The run loop holds a loop for
 each class of units: one loop that tells classes apart would mispredict its branch at every other visit.
@@ -14,11 +14,11 @@ from gpusim.model.core.levels import LEVELS
 from gpusim.model.core.unit import Unit
 from gpusim.model.core.units import UNITS
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[2]
 _WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
 _MASK_BITS = 64  # units that `due` tells of at a time
 _LINE = 120
-_DOCSTRING = "Written by `gpusim.model.core.write_units` from the table in `units` beside it: change that, not this."
+_DOCSTRING = "Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."
 
 Units = tuple[Unit, ...]
 
