@@ -90,9 +90,13 @@ def transforms() -> str:
                 theirs = again["kernel"]
                 rows.append(
                     [
-                        *(str(block), what, f"{count:,}"),
-                        *(f"{facts.time_us:,.0f}", f"{theirs['time_us']:,.0f}"),
-                        *(bound_of(facts.roofline, facts.cycles), bound_of(again["roofline"], theirs["cycles"])),
+                        str(block),
+                        what,
+                        f"{count:,}",
+                        f"{facts.time_us:,.0f}",
+                        f"{theirs['time_us']:,.0f}",
+                        bound_of(facts.roofline, facts.cycles),
+                        bound_of(again["roofline"], theirs["cycles"]),
                         f"{facts.kernel.wavefront_instructions:,}",
                         f"{theirs['wavefront_instructions']:,}",
                         f"{(facts.dram.bytes_read + facts.dram.bytes_written) / 1e6:,.1f}",

@@ -28,11 +28,8 @@ def page(results: list[Tree]) -> str:
         gpu = result["config"]["gpu"]
         name = SETTINGS[gpu["caches"], gpu["l2"]["flush_at_end"]]
         held.setdefault(result["network"], {})[name] = result
-    columns = [
-        *(Column("network"), Column("caches at a launch"), Column("time us", right=True)),
-        *(Column("to flushed", right=True), Column("L2 hits", right=True)),
-        *(Column("DRAM reads MB", right=True), Column("DRAM writes MB", right=True)),
-    ]
+    numbers = ("time us", "to flushed", "L2 hits", "DRAM reads MB", "DRAM writes MB")
+    columns = [Column("network"), Column("caches at a launch"), *(Column(name, right=True) for name in numbers)]
     rows = []
     for network, found in held.items():
         if set(found) != set(SETTINGS.values()):

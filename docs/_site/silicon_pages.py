@@ -158,8 +158,13 @@ def sums() -> str:
     """A row for the sum of each network's passes; the last column: without what no kernel takes."""
     cells = [
         [
-            *(s.network, s.what, str(s.points), f"{s.measured_us / 1e3:.2f}", f"{s.modelled_us / 1e3:.2f}"),
-            *(f"{s.ratio:.2f}", f"{s.kernels_ratio:.2f}"),
+            s.network,
+            s.what,
+            str(s.points),
+            f"{s.measured_us / 1e3:.2f}",
+            f"{s.modelled_us / 1e3:.2f}",
+            f"{s.ratio:.2f}",
+            f"{s.kernels_ratio:.2f}",
         ]
         for s in totals(_rows(SAME))
         if s.network in NETWORKS

@@ -50,7 +50,8 @@ def storages() -> str:
                 [
                     found.training.spec.storage.name,
                     "scattered" if scattered else "in order",
-                    *(f"{found.pace.iteration_us / 1e3:,.1f}", found.bound),
+                    f"{found.pace.iteration_us / 1e3:,.1f}",
+                    found.bound,
                     *(f"{100 * share:.0f} %" for share in busy.values()),
                     ", ".join(f"{one.resource} {one.gain:.2f} ×" for one in helps if one.gain > 1.005),
                 ]
@@ -74,7 +75,10 @@ def claims() -> str:
     """Their claims on the stages."""
     rows = [
         [
-            *(one.text, f"{one.said:g} {one.unit}".strip(), f"{one.low:g} to {one.high:g}", f"{one.ours:.3g}"),
+            one.text,
+            f"{one.said:g} {one.unit}".strip(),
+            f"{one.low:g} to {one.high:g}",
+            f"{one.ours:.3g}",
             "given" if one.given else "yes" if one.holds else "no",
         ]
         for one in published.claims(_published())

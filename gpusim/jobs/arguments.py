@@ -56,14 +56,14 @@ def _find_type(where: str, argument: KernelArgument | None) -> str:
             f" (allowed: {', '.join(allowed)})"
         )
     is_value = argument.kind == "by_value"
-    found = argument_types.by_value(argument) if is_value else argument_types.pointee(argument)
-    scalar = found is not None and (found.width == 1 or not is_value)  # an array may be one of vectors
-    if found is None or not scalar or found.scalar.name not in allowed:
+    number_type = argument_types.by_value(argument) if is_value else argument_types.pointee(argument)
+    scalar = number_type is not None and (number_type.width == 1 or not is_value)  # an array may be one of vectors
+    if number_type is None or not scalar or number_type.scalar.name not in allowed:
         text = argument.type_name or argument.value_type or "nothing"
         raise UserError(
             f"{where}: dtype is required: the code object names {text} as the type (allowed: {', '.join(allowed)})"
         )
-    return found.scalar.name
+    return number_type.scalar.name
 
 
 def build_argument(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:

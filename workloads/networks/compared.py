@@ -78,22 +78,22 @@ def document(summaries: Sequence[NetworkSummary], training: bool, per_image: boo
 
 def table(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) -> Table:
     """Make the table for a terminal: a row for each network, a column for each kind of layer that one of them has."""
-    kinds = list(dict.fromkeys(kind for one in summaries for kind in one.kinds))
+    kinds = list(dict.fromkeys(kind for summary in summaries for kind in summary.kinds))
     heads = [Column("network"), *(Column(kind.replace("_", " "), _counted) for kind in kinds)]
     heads += [Column("with weights", "{:,}".format), Column("GFLOPs", "{:,.2f}".format)]
     heads += [Column("all passes", "{:,.2f}".format)] if training else []
     heads += [Column("M parameters", "{:,.2f}".format), Column("MiB", "{:,.1f}".format)]
     rows = [
         (
-            one.network.name,
-            *(one.kinds.get(kind, 0) for kind in kinds),
-            one.with_weights,
-            one.flops / 1e9,
-            *((one.all_passes_flops / 1e9,) if training else ()),
-            one.parameters / 1e6,
-            one.planned_bytes / (1 << 20),
+            summary.network.name,
+            *(summary.kinds.get(kind, 0) for kind in kinds),
+            summary.with_weights,
+            summary.flops / 1e9,
+            *((summary.all_passes_flops / 1e9,) if training else ()),
+            summary.parameters / 1e6,
+            summary.planned_bytes / (1 << 20),
         )
-        for one in summaries
+        for summary in summaries
     ]
     images = "one image" if per_image else f"batch {summaries[0].batch}"
     title = f"layers by kind, and what they cost: {'training' if training else 'inference'}, {images}"
@@ -107,25 +107,25 @@ def plain_table(summaries: Sequence[NetworkSummary]) -> Table:
 
 def picture(summaries: Sequence[NetworkSummary]) -> Picture:
     """Make a picture of depth and work, a bar for each network (as Dong 2020, figure 2.4)."""
-    names = [one.network.name for one in summaries]
+    names = [summary.network.name for summary in summaries]
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
         for axes, (title, value, scale) in zip(figure.subplots(1, len(_PANELS), sharey=True), _PANELS, strict=True):
-            bars = axes.barh(names, [getattr(one, value) * scale for one in summaries])
+            bars = axes.barh(names, [getattr(summary, value) * scale for summary in summaries])
             axes.bar_label(bars, fmt="{:,.3g}", padding=3, fontsize=8)
             axes.margins(x=0.18)
             axes.set_title(title)
         axes.invert_yaxis()
 
-    rows = [(one.network.name, one.with_weights, one.flops / 1e9) for one in summaries]
-    said = "; ".join(f"{name}: {count} layers with weights, {gflops:.2f} GFLOPs" for name, count, gflops in rows)
+    rows = [(summary.network.name, summary.with_weights, summary.flops / 1e9) for summary in summaries]
+    described = "; ".join(f"{name}: {count} layers with weights, {gflops:.2f} GFLOPs" for name, count, gflops in rows)
     size = (9.0, 1.0 + _BAR_INCHES * len(names))
     heads = ("network", "layers with weights", "GFLOPs")
     return Picture(
         name="networks",
         title="Depth and work of networks",
-        alt=said,
+        alt=described,
         heads=heads,
         rows=rows,
         draw=draw,

@@ -88,13 +88,13 @@ class Combine(LayerKind):
             raise ShapeError(
                 f"{format_shape(left)} and {format_shape(right)}: sizes must be equal, or 1 where one is repeated"
             )
-        found = tuple(max(a, b) for a, b in zip(*full, strict=True))
+        joined_shape = tuple(max(a, b) for a, b in zip(*full, strict=True))
         if self.stored is not None and len(self.stored) > len(inputs[0]):
             raise ShapeError(
                 f"stored values of {format_shape(self.stored)} have more axes than an input of"
                 f" {format_shape(inputs[0])}"
             )
-        return found
+        return joined_shape
 
     def anatomy(self, inputs: Sequence[Shape]) -> LayerTensors:
         if self.stored is None:

@@ -42,13 +42,13 @@ def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -
     """Make a combination of layers' outputs, by the kind for equal shapes where there is one."""
     shape = numpy_shape(shapes)
     equal = {"add": "add", "multiply": "multiply"}.get(operation)
-    if equal and all(image_shape(one) == image_shape(shape) for one in shapes):
+    if equal and all(image_shape(each) == image_shape(shape) for each in shapes):
         return OnnxLayer(equal, {}, tuple(sources), shape)
     cut = 1 if len(shape) > 1 and shape[0] == 1 else 0
     viewed: list[Source] = []
-    for source, one in zip(sources, shapes, strict=True):
-        full = ((1,) * (len(shape) - len(one)) + one)[cut:]
-        viewed.append(ReshapedTensor(source, full) if isinstance(source, str) and full != image_shape(one) else source)
+    for source, each in zip(sources, shapes, strict=True):
+        full = ((1,) * (len(shape) - len(each)) + each)[cut:]
+        viewed.append(ReshapedTensor(source, full) if isinstance(source, str) and full != image_shape(each) else source)
     return OnnxLayer("combine", {"operation": operation}, tuple(viewed), shape)
 
 

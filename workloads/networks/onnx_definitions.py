@@ -78,7 +78,7 @@ def _windows(x: np.ndarray, attributes: dict[str, Any]) -> list[list[tuple[list[
     dilations = attributes.get("dilations") or [1] * len(sizes)
     pads = attributes.get("pads") or [0] * 2 * len(sizes)
     automatic, ceil = attributes.get("auto_pad") or "NOTSET", bool(attributes.get("ceil_mode"))
-    found = []
+    windows = []
     for k, (size, width, stride, dilation) in enumerate(zip(sizes, kernel, strides, dilations, strict=True)):
         reach = dilation * (width - 1) + 1
         before, after = (pads[k], pads[k + len(sizes)]) if automatic == "NOTSET" else (0, 0)
@@ -86,8 +86,8 @@ def _windows(x: np.ndarray, attributes: dict[str, Any]) -> list[list[tuple[list[
             zeros = max(0, (-(-size // stride) - 1) * stride + reach - size)
             before = zeros // 2 if automatic == "SAME_UPPER" else zeros - zeros // 2
             after = zeros - before
-        found.append(_along_axis(size, before, after, range(0, reach, dilation), stride, ceil))
-    return found
+        windows.append(_along_axis(size, before, after, range(0, reach, dilation), stride, ceil))
+    return windows
 
 
 def _along_axis(

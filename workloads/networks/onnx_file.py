@@ -531,7 +531,7 @@ class _GraphReader:
         if operator == "If" and self.stored.shape(inputs[0]) is not None:
             self._take_branch(proto, attributes)
             return
-        if all(not one or self.stored.shape(one) is not None for one in inputs) and proto.domain in ("", "ai.onnx"):
+        if all(not each or self.stored.shape(each) is not None for each in inputs) and proto.domain in ("", "ai.onnx"):
             self.stored.fold(proto, operator)
             return
         if formula is not None:
@@ -575,12 +575,12 @@ class _GraphReader:
         if ignored := node.attributes.ignored():
             raise UnsupportedNodeError(f"attribute {ignored[0]} = {attributes[ignored[0]]}: must be left out")
         several = read if isinstance(read, tuple) else (read,)
-        further = [one for one in outputs[len(several) :] if self.readers[one]]
+        further = [each for each in outputs[len(several) :] if self.readers[each]]
         if further and operator not in ("BatchNormalization", "Dropout"):
             raise UnsupportedNodeError(f"output '{further[0]}' is read, or is the network's: only the first may be")
-        for output, one in zip(outputs, several, strict=False):
+        for output, each in zip(outputs, several, strict=False):
             if self.readers[output] or len(several) == 1:
-                self._finish(name, output, one)
+                self._finish(name, output, each)
         self._note_axes(outputs, carried)
 
     def _note_axes(self, outputs: Sequence[str], carried: CarriedBatch | None) -> None:

@@ -57,25 +57,25 @@ class PatternFinder:
         open_products = [node]
         while open_products:
             product = open_products.pop()
-            for one, other in (tuple(product.input), tuple(product.input)[::-1]):
+            for factor, other in (tuple(product.input), tuple(product.input)[::-1]):
                 number = self.number(other)
                 if number is not None and math.isclose(number, 0.5, rel_tol=CLOSE) and not halved:
                     halved = True
-                    further = self._made_by(one, "Mul")
+                    further = self._made_by(factor, "Mul")
                     if further is not None:
-                        inner.add(one)
+                        inner.add(factor)
                         open_products.append(further)
                     else:
-                        factors.append(one)
+                        factors.append(factor)
                     break
             else:
-                for one in product.input:
-                    further = self._made_by(one, "Mul")
+                for factor in product.input:
+                    further = self._made_by(factor, "Mul")
                     if further is not None and self._operand(further, 0.5) is not None and not halved:
-                        inner.add(one)
+                        inner.add(factor)
                         open_products.append(further)
                     else:
-                        factors.append(one)
+                        factors.append(factor)
         if not halved or len(factors) != 2:
             return None
         for x, other in (factors, factors[::-1]):

@@ -207,7 +207,7 @@ class _ScheduleBuilder:
 
     def _masked(self) -> dict[str, str]:
         """Return the ReLU that is joined to the backward pass of the layer after it; note why others are not."""
-        network, found = self.network, dict[str, str]()
+        network, masked = self.network, dict[str, str]()
         for layer in network.layers:
             if not layer.kind.IS_RELU:
                 continue
@@ -217,14 +217,14 @@ class _ScheduleBuilder:
             elif not readers[0].kind.JOINS_RELU:
                 why = f"its gradient comes from {readers[0].kind_name}, whose kernels end with no mask"
             else:
-                found[readers[0].name] = layer.name
+                masked[readers[0].name] = layer.name
                 continue
             self.apart[layer.name, Pass.BACKWARD_DATA] = why
-        return found
+        return masked
 
     def _joined(self) -> dict[str, str]:
         """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
-        network, found = self.network, dict[str, str]()
+        network, joined = self.network, dict[str, str]()
         for layer in network.layers:
             if not layer.kind.IS_RELU:
                 continue
@@ -235,14 +235,14 @@ class _ScheduleBuilder:
             elif network.readers[before.name] > 1 or before.name in network.declared.values():
                 self.apart[layer.name, Pass.FORWARD] = f"what {before.name} gives is needed without it too"
             else:
-                found[before.name] = layer.name
-        return found
+                joined[before.name] = layer.name
+        return joined
 
     def _pooled(self) -> dict[str, str]:
         """Return the pooling that is joined after a ReLU, by the name of the layer before that; note why others are
         not.
         """
-        network, found = self.network, dict[str, str]()
+        network, pooled = self.network, dict[str, str]()
         before = {relu: name for name, relu in self.joined.items()}
         for layer in network.layers:
             why = layer.kind.why_after_relu_apart()
@@ -253,8 +253,8 @@ class _ScheduleBuilder:
             if why:
                 self.apart[layer.name, Pass.FORWARD] = why
             else:
-                found[before[relu]] = layer.name
-        return found
+                pooled[before[relu]] = layer.name
+        return pooled
 
     def _join_pooling(self, layer: Layer, own: Mapping[str, str]) -> None:
         """Let the step of the layer before the ReLU give the results of pooling too."""

@@ -112,13 +112,13 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
     counted = True
     try:
         shadows = shadows_of(launch) or None
-        found = executed_kinds(launch, _counting(launch.kernel, gpu.cu, answer), looked_at, shadows)
+        counts = executed_kinds(launch, _counting(launch.kernel, gpu.cu, answer), looked_at, shadows)
     except ExecutionFault:
         static = _kinds(instructions, gpu.cu, answer).sum(axis=0)
-        found, counted = np.tile(static * waves, (len(looked_at), 1)), False
-    each = _mean(found, groups)
+        counts, counted = np.tile(static * waves, (len(looked_at), 1)), False
+    each = _mean(counts, groups)
     middle, l1_lines = len(looked_at) // 2, (gpu.l1.size_kib << 10) // LINE_BYTES
-    access = _of_an_access(launch, looked_at[middle], found[middle], l1_lines) if counted else _Access()
+    access = _of_an_access(launch, looked_at[middle], counts[middle], l1_lines) if counted else _Access()
     whole = each * groups
     return LaunchWork(
         workgroups=groups,
@@ -134,7 +134,7 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
         turn_cycles=float(each[TURNS]) / waves,
         exposed_cycles=float(each[EXPOSED]) / waves,
         code_lines=code_bytes * min(1.0, float(each[ALL]) / waves / len(instructions)) / LINE_BYTES,
-        longest=float(found[:, ALL].max() / max(each[ALL], 1.0)),
+        longest=float(counts[:, ALL].max() / max(each[ALL], 1.0)),
         counted=counted,
     )
 
@@ -175,13 +175,14 @@ def _kinds(instructions: Sequence[Instruction], cu: ComputeUnitSpec, answer: int
     answer: cycles to the data of a load that L1 does not have.
     """
     words = code_table(instructions, cu)
-    unit = np.array([one.opcode.unit for one in instructions])
-    stores = np.array([bool(one.opcode.flags & {"store", "atomic"}) for one in instructions])
+    unit = np.array([instruction.opcode.unit for instruction in instructions])
+    stores = np.array([bool(instruction.opcode.flags & {"store", "atomic"}) for instruction in instructions])
     kinds = np.zeros((len(words), BLOCKS), np.int64)
     kinds[:, ALL] = 1
     kinds[:, VALU_CYCLES] = np.where(unit == VALU, words >> CYCLES_SHIFT & CYCLES_MASK, 0)
     kinds[:, MATRIX_CYCLES] = [
-        PASS_CYCLES * one.opcode.passes if "matrix" in one.opcode.flags else 0 for one in instructions
+        PASS_CYCLES * instruction.opcode.passes if "matrix" in instruction.opcode.flags else 0
+        for instruction in instructions
     ]
     kinds[:, SCALAR] = (unit == SALU) | (unit == SMEM)
     kinds[:, LDS_ACCESSES] = unit == LDS

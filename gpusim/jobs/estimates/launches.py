@@ -70,16 +70,16 @@ class LaunchWorkCache:
 
     def works(self, operator: TensorOperator, classes: Sequence[LaunchClass]) -> Iterator[LaunchWork]:
         """Yield what each launch of an operator asks for; tables that later ones read are made before."""
-        new = [number for number, one in enumerate(classes) if one not in self.found]
+        new = [number for number, launch_class in enumerate(classes) if launch_class not in self.found]
         for number in operator.decisive:
             if number < max(new, default=0):
                 launch = operator.launches[number]
                 with suppress(ExecutionFault):  # whoever reads the table is looked at with what there is
                     run_functional(launch, residency=residency(launch, self.gpu))
-        for number, one in enumerate(classes):
-            if one not in self.found:
-                self.found[one] = launch_work(operator.launches[number], self.gpu)
-            yield self.found[one]
+        for number, launch_class in enumerate(classes):
+            if launch_class not in self.found:
+                self.found[launch_class] = launch_work(operator.launches[number], self.gpu)
+            yield self.found[launch_class]
 
 
 def placed_launches(
@@ -98,7 +98,7 @@ def placed_launches(
     planned, iteration = planned_iteration(network, settings, batch, train, chosen)
     storage, selected = Storage.allocate(planned, settings.gpu, CODE_BYTES), selected_layers(network, layers)
     looked = looked or LaunchWorkCache(settings.gpu)
-    found = []
+    launches = []
     for step in planned.schedule.steps:
         if selected is not None and step.layer not in selected:
             continue
@@ -114,7 +114,7 @@ def placed_launches(
                 if past:
                     work = replace(work, missed_lines=work.load_lines)
                 asked = LaunchDemand(work, *moved_bytes(operator, number), fit)
-                found.append(
+                launches.append(
                     NetworkLaunch(
                         layer=step.layer,
                         what=step.what,
@@ -124,7 +124,7 @@ def placed_launches(
                         share=share,
                     )
                 )
-    return planned, found
+    return planned, launches
 
 
 def moved_bytes(operator: TensorOperator, number: int) -> tuple[float, float]:

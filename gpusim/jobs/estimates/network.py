@@ -131,21 +131,22 @@ class NetworkEstimate:
         }
 
     def cost(
-        self, is_known: Callable[[LaunchClass], bool] = lambda one: False, rates: Rates | None = None
+        self, is_known: Callable[[LaunchClass], bool] = lambda _: False, rates: Rates | None = None
     ) -> SimulationCost:
         """Return what simulating it would cost on this host. is_known: launches that need not be simulated; rates: of
         another host.
         """
         rates = rates or self.fitted.rates.here()
         once = {placed.one: placed for placed in self.placed}
-        new = [placed for one, placed in once.items() if not is_known(one)]
+        new = [placed for launch_class, placed in once.items() if not is_known(launch_class)]
         whole = plain_sum(rates.seconds(placed.asked) for placed in new)
-        sampled = plain_sum(rates.seconds(one.asked, sampled_share(one.asked, self.gpu, rates)) for one in new)
+        sampled = plain_sum(rates.seconds(placed.asked, sampled_share(placed.asked, self.gpu, rates)) for placed in new)
         return SimulationCost(
             cpu_s=float(whole if self.settings.sampling is None else sampled),
             whole_s=float(whole),
             sampled_s=float(sampled),
-            executed_s=float(plain_sum(one.asked.work.instructions for one in self.placed)) / rates.executed_per_s,
+            executed_s=float(plain_sum(placed.asked.work.instructions for placed in self.placed))
+            / rates.executed_per_s,
             launches=len(new),
             known=len(once) - len(new),
             instructions=float(plain_sum(placed.asked.work.instructions for placed in new)),
@@ -176,14 +177,14 @@ def estimate(
     if chosen_kinds(settings):
         chosen = _fastest_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
     planned, placed = placed_launches(network, settings, batch, train, layers, chosen, looked)
-    found = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]
+    estimates = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]
     return NetworkEstimate(
         network=network,
         settings=settings,
         planned=planned,
         train=train,
         placed=placed,
-        estimates=found,
+        estimates=estimates,
         fitted=fitted,
         algorithms=chosen,
     )
@@ -250,31 +251,31 @@ def estimated_cost(
     network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, fitted: EstimateFit | None = None
 ) -> tuple[NetworkEstimate, SimulationCost]:
     """Return the estimate of an iteration without engine, and what `estimate_cost` says of it. Raises UserError."""
-    found, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
+    estimated, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
     if store is None or wanted.fresh or not store.is_file():
-        cost = found.cost()
+        cost = estimated.cost()
     else:
         kept = LaunchCache(store, settings.gpu)
-        specs = sampling_of_classes(((placed.one, placed.share) for placed in found.placed), settings.sampling)
+        specs = sampling_of_classes(((placed.one, placed.share) for placed in estimated.placed), settings.sampling)
         try:
-            cost = found.cost(lambda one: kept.get(one.sampled(specs.get(one))) is not None)
+            cost = estimated.cost(lambda one: kept.get(one.sampled(specs.get(one))) is not None)
         finally:
             kept.close()
-    if is_real(wanted, found.planned):
+    if is_real(wanted, estimated.planned):
         cost = cost._replace(cpu_s=cost.cpu_s + cost.executed_s)
-    return found, cost
+    return estimated, cost
 
 
-def _row(layer: str, what: Pass, held: Sequence[tuple[NetworkLaunch, LaunchEstimate]]) -> LayerPassEstimate:
+def _row(layer: str, what: Pass, estimates: Sequence[tuple[NetworkLaunch, LaunchEstimate]]) -> LayerPassEstimate:
     by: dict[str, float] = {}
-    for _, one in held:
-        by[one.bounds.by] = by.get(one.bounds.by, 0.0) + one.cycles
+    for _, each in estimates:
+        by[each.bounds.by] = by.get(each.bounds.by, 0.0) + each.cycles
     return LayerPassEstimate(
         layer=layer,
         what=what,
-        operators=list(dict.fromkeys(placed.operator for placed, _ in held)),
-        launches=len(held),
-        cycles=float(plain_sum(one.cycles for _, one in held)),
+        operators=list(dict.fromkeys(placed.operator for placed, _ in estimates)),
+        launches=len(estimates),
+        cycles=float(plain_sum(each.cycles for _, each in estimates)),
         bound=max(by, key=lambda name: by[name]),
-        unknown=sum(not one.known for _, one in held),
+        unknown=sum(not each.known for _, each in estimates),
     )

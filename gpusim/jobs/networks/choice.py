@@ -90,7 +90,7 @@ def choose(
     known: dict[LaunchClass, RunFacts] = {}
 
     def measure(asked: Mapping[Place, MeasurementRequest]) -> Mapping[Place, Measured]:
-        by_step = {place: one.name for place, one in asked.items()}
+        by_step = {place: request.name for place, request in asked.items()}
         names = ", ".join(sorted(set(by_step.values())))
         reporter.say(f"algorithms: measuring {len(asked)} of {len(candidates)} passes by {names}")
         how = replace(alone, places=frozenset(asked))
@@ -105,8 +105,8 @@ def choose(
     except _MeasurementStoppedError:
         return AlgorithmChoices()  # what follows ends by the same interrupt
     exact = {
-        one.sampled(None): replace(facts, sampling=None)
-        for one, facts in known.items()
+        launch_class.sampled(None): replace(facts, sampling=None)
+        for launch_class, facts in known.items()
         if facts.sampling is None or facts.sampling.method == WHOLE
     }
     return AlgorithmChoices(choices, exact)
@@ -152,7 +152,7 @@ def _candidates(
     """Return, by layer and pass, the algorithms that compute it themselves, with the fewest cycles that
     each can take.
     """
-    found: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
+    candidates: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
     effort: dict[tuple[Place, str], float] = {}
     for kind, names in ALGORITHMS.items():
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
@@ -168,12 +168,12 @@ def _candidates(
                 operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
                 if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):
                     least = plain_sum(_least(operator, settings.gpu) for operator in operators)
-                    found[step.layer, step.what].append(Candidate(name, least))
+                    candidates[step.layer, step.what].append(Candidate(name, least))
                     effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
-    for place, ways in found.items():
+    for place, ways in candidates.items():
         most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
-        found[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
-    return {place: ways for place, ways in found.items() if ways}
+        candidates[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
+    return {place: ways for place, ways in candidates.items() if ways}
 
 
 def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:

@@ -290,17 +290,17 @@ class Execution:
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
         """Decide which launches are simulated, each class once, and how precisely."""
-        shares = [(one, result.of_launch) for _, result in prepared for one in result.classes]
+        shares = [(class_key, result.of_launch) for _, result in prepared for class_key in result.classes]
         specs = sampling_of_classes(shares, self.how.sampling, functional=self.how.real and self._is_warm)
         seen: set[LaunchClass] = set()
         for _, result in prepared:
-            result.sampling = {n: specs[one] for n, one in enumerate(result.classes) if one in specs}
-            result.classes = tuple(one.sampled(specs.get(one)) for one in result.classes)
+            result.sampling = {n: specs[class_key] for n, class_key in enumerate(result.classes) if class_key in specs}
+            result.classes = tuple(class_key.sampled(specs.get(class_key)) for class_key in result.classes)
             new = set()
-            for number, one in enumerate(result.classes):
-                if one not in seen and not self._is_known(one):
+            for number, class_key in enumerate(result.classes):
+                if class_key not in seen and not self._is_known(class_key):
                     new.add(number)
-                seen.add(one)
+                seen.add(class_key)
             result.simulated = frozenset(new)
 
     def _classes(
@@ -320,13 +320,13 @@ class Execution:
                 classes.append(launch_class(operator, launch, values, not deciding(primitive), past, draw=draw))
         return tuple(classes)
 
-    def _is_known(self, one: LaunchClass) -> bool:
+    def _is_known(self, class_key: LaunchClass) -> bool:
         """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""
-        if one not in self.of_class and self.kept is not None and one.transferable:
-            facts = self.kept.get(one)
+        if class_key not in self.of_class and self.kept is not None and class_key.transferable:
+            facts = self.kept.get(class_key)
             if facts is not None and self.how.is_answered_by(facts):
-                self.of_class[one] = facts if self.how.launches.every else replace(facts, series=None)
-        return one in self.of_class
+                self.of_class[class_key] = facts if self.how.launches.every else replace(facts, series=None)
+        return class_key in self.of_class
 
     def _is_selected(self, step: Step) -> bool:
         asked = self.how.places is None or (step.layer, step.what) in self.how.places
@@ -340,7 +340,7 @@ class Execution:
         past = self.how.l1_bypass(result.step.layer, result.step.what)
         return LaunchTimingOptions(self.engine_spec, self.how.launches, result.sampling, past)
 
-    def _in_order(self, prepared: list[Prepared], told: "_StepReporter", keep: Keep | None) -> None:
+    def _in_order(self, prepared: list[Prepared], step_reporter: "_StepReporter", keep: Keep | None) -> None:
         alone = self.how.jobs == 1 or not self.how.timing or self._is_warm
         children = None if alone else ProcessPool(self.how.jobs)
         processor = new_processor(self.gpu, LaunchTimingOptions(self.engine_spec)) if self._is_warm else None
@@ -351,7 +351,7 @@ class Execution:
                 forked = children is not None and bool(result.simulated)
                 if children is not None and forked:
                     while children.full:
-                        self._collect(children, told)
+                        self._collect(children, step_reporter)
                     known = (operators, self.gpu, result.simulated, compared, lambda _: True, self._timing(result))
                     children.start(result, partial(run_step, *known))
                 here = frozenset[int]() if forked else result.simulated
@@ -359,18 +359,18 @@ class Execution:
                 outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing, processor)
                 if selected and not forked:
                     self._take(result, outcome)
-                    told.done(result)
+                    step_reporter.done(result)
                 for name in result.step.writes.values() if keep is not None else ():
                     keep(name, self.storage.array(name))  # type: ignore[misc]
                 if self.interrupt.asked:
                     raise LaunchStoppedError
             while children is not None and children.running:
-                self._collect(children, told)
+                self._collect(children, step_reporter)
         finally:
             if children is not None:
                 children.stop()
 
-    def _alone(self, prepared: list[Prepared], told: "_StepReporter", keep: Keep | None) -> None:
+    def _alone(self, prepared: list[Prepared], step_reporter: "_StepReporter", keep: Keep | None) -> None:
         children = ProcessPool(self.how.jobs)
         # the longest first, so that none is left alone at the end
         ordered = sorted(prepared, key=lambda one: -one[1].instructions)
@@ -384,10 +384,10 @@ class Execution:
                         waiting.append(piece)
                         put_off += 1
                     elif self._is_found(piece):
-                        self._finish(piece, told)
+                        self._finish(piece, step_reporter)
                     else:
                         self._begin(piece, children)
-                self._collect(children, told)
+                self._collect(children, step_reporter)
         finally:
             children.stop()
 
@@ -424,21 +424,21 @@ class Execution:
         result.simulated -= piece.of_step
         return True
 
-    def _finish(self, piece: OperatorLaunches, told: "_StepReporter") -> None:
+    def _finish(self, piece: OperatorLaunches, step_reporter: "_StepReporter") -> None:
         """Let other runs have a piece, and count its step once nothing of it is left."""
         self._release(piece)
         if all(piece.result.classes[n] in self.of_class for n in piece.result.simulated):
-            told.done(piece.result)
+            step_reporter.done(piece.result)
 
-    def _collect(self, children: ProcessPool, told: "_StepReporter") -> None:
+    def _collect(self, children: ProcessPool, step_reporter: "_StepReporter") -> None:
         """Wait a moment for a process that ends; raises LaunchStoppedError once the user has interrupted."""
         for key, outcome in children.finished():
             if isinstance(key, OperatorLaunches):
                 self._take(key.result, key.in_step(outcome))
-                self._finish(key, told)
+                self._finish(key, step_reporter)
             else:
                 self._take(key, outcome)
-                told.done(key)
+                step_reporter.done(key)
         if self.interrupt.asked:
             raise LaunchStoppedError
 

@@ -66,7 +66,7 @@ def _launching(column: RunMetrics) -> float:
 
 def _fusion(result: Result) -> Table:
     before, after = result.columns
-    without, found = _timed(result, before), []
+    without, rows = _timed(result, before), []
     whole = before.number("host.time_us")
     for place, row in _timed(result, after).items():
         joined = [without.get((name, place[1])) for name in row.values.get("joined", ())]
@@ -76,7 +76,7 @@ def _fusion(result: Result) -> Table:
         apart, together = _us([without[place], *others]), _us([row])
         launches = sum(one.values["launches"] for one in (without[place], *others)) - row.values["launches"]
         gain = apart - together
-        found.append(
+        rows.append(
             {
                 "layers": _joined(row),
                 "apart_us": apart,
@@ -87,11 +87,11 @@ def _fusion(result: Result) -> Table:
                 "launches_less": launches,
             }
         )
-    found.sort(key=lambda gain: -gain["gain_us"])
+    rows.sort(key=lambda gain: -gain["gain_us"])
     fused = {(name, place[1]) for place, row in _timed(result, after).items() for name in _fused(row)}
     gone = [row for place, row in without.items() if row.values.get("kind") == "relu" or place in fused]
     notes = [*_fusion_notes(result, gone, whole), *describe_fusion(result)] if whole else []
-    return FUSION.table(found, notes=notes)
+    return FUSION.table(rows, notes=notes)
 
 
 def _fusion_notes(result: Result, gone: list[ResultRow], whole: float) -> Iterator[str]:
@@ -124,10 +124,10 @@ def _l1_bypass(result: Result) -> Table:
     gaining = sorted((place for place in apart if gains[place] > 0), key=lambda place: -gains[place])
     losing = sorted((place for place in apart if gains[place] < 0), key=lambda place: gains[place])
     whole = _us([through[place] for place in places])
-    found = []
+    rows = []
     for place in (*gaining, *reversed(losing[:MOST_LOSSES])):
         row, time_us = through[place], through[place].values["time_us"]
-        found.append(
+        rows.append(
             {
                 "row": " ".join(place).replace("_", " "),
                 "through_us": time_us,
@@ -139,7 +139,7 @@ def _l1_bypass(result: Result) -> Table:
             }
         )
     notes = _l1_notes(through, past, gaining, len(losing), places) if whole else []
-    return L1_BYPASS.table(found, notes=list(notes))
+    return L1_BYPASS.table(rows, notes=list(notes))
 
 
 def _l1_notes(

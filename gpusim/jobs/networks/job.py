@@ -148,7 +148,7 @@ class NetworkJob(Job):
         draw = context.launches.perturbation
         wanted = replace(self.wanted, engine=mode, launches=replace(self.wanted.launches, perturbation=draw))
         settings = GAINS[self.wanted.gains](self.settings, name == WITH) if self.wanted.gains else self.settings
-        found = run_iteration(
+        iteration = run_iteration(
             self.network,
             settings,
             wanted,
@@ -160,56 +160,56 @@ class NetworkJob(Job):
             self._known.get(draw, {}),
             {place: choice.kernel for place, choice in self._choices.items()},
         )
-        self.found[name], self._known[draw], self.outputs = found, found.of_class, found.outputs
-        fill(record, found, self)
+        self.found[name], self._known[draw], self.outputs = iteration, iteration.of_class, iteration.outputs
+        fill(record, iteration, self)
 
     def get_choice(self, place: Place) -> KernelChoice | None:
         """Return how the algorithm of a layer's pass was chosen, where it was."""
         return (self._choices or {}).get(place)
 
 
-def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:
+def fill(record: RunRecord, iteration: NetworkRecord, job: NetworkJob | None = None) -> None:
     """Add an iteration to the record of a run: its rows, the launches with their times, the comparison with NumPy.
 
     `spent_s` is the processor time of what was simulated, equal launches once.
     """
-    queue = StreamQueue(found.settings.gpu.kernel_launch_us)
-    for row in found.rows:
+    queue = StreamQueue(iteration.settings.gpu.kernel_launch_us)
+    for row in iteration.rows:
         for step in row.steps:
-            for one in step.classes:
-                if one in found.of_class and found.of_class[one].roofline is not None:
+            for launch in step.classes:
+                if launch in iteration.of_class and iteration.of_class[launch].roofline is not None:
                     place = f"{row.layer} {row.what}"
-                    queue.kernel(DEFAULT, found.of_class[one].time_us, name=one.kernel, place=place)
+                    queue.kernel(DEFAULT, iteration.of_class[launch].time_us, name=launch.kernel, place=place)
     queue.finish()
-    record.parts += [_part(row, found, job) for row in found.rows]
+    record.parts += [_part(row, iteration, job) for row in iteration.rows]
     begin_us = record.host_time_us or 0.0  # after an earlier iteration of the same run
     record.commands += [
         replace(
-            one,
-            launched_us=begin_us + one.launched_us,
-            started_us=begin_us + one.started_us,
-            ended_us=begin_us + one.ended_us,
+            launch,
+            launched_us=begin_us + launch.launched_us,
+            started_us=begin_us + launch.started_us,
+            ended_us=begin_us + launch.ended_us,
         )
-        for one in queue.times
+        for launch in queue.times
     ]
     record.launch_count = sum(len(part.launches) for part in record.parts)
-    record.partial = record.partial or bool(found.stopped_by)
+    record.partial = record.partial or bool(iteration.stopped_by)
     if queue.times:
         record.host_time_us = begin_us + queue.times[-1].ended_us
     compared = [part.verification for part in record.parts if part.verification is not None]
-    if found.file is not None:
-        record.values["file"] = found.file.document
-        compared += [found.file.verification] if found.file.verification is not None else []
+    if iteration.file is not None:
+        record.values["file"] = iteration.file.document
+        compared += [iteration.file.verification] if iteration.file.verification is not None else []
     record.verification = _worst(compared)
-    spent_s = math.fsum(facts.simulator.cpu_s for facts in found.of_class.values() if facts.roofline is not None)
+    spent_s = math.fsum(facts.simulator.cpu_s for facts in iteration.of_class.values() if facts.roofline is not None)
     record.values["spent_s"] = record.values.get("spent_s", 0.0) + spent_s
-    record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
+    record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), iteration.planned_bytes)
 
 
-def _part(row: LayerPassRow, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
-    works = [work for step in row.steps for work in step.work]
+def _part(row: LayerPassRow, iteration: NetworkRecord, job: NetworkJob | None) -> PartRecord:
+    works, network = [work for step in row.steps for work in step.work], iteration.schedule.network
     values: dict[str, Any] = {
-        "kind": found.schedule.network[row.layer].kind_name if row.layer in found.schedule.network.named else "",
+        "kind": network[row.layer].kind_name if row.layer in network.named else "",
         "operator": row.operators,
         "macs": row.macs,
         "needed_macs": row.needed_macs,
@@ -222,23 +222,24 @@ def _part(row: LayerPassRow, found: NetworkRecord, job: NetworkJob | None) -> Pa
         values["why_dense"] = row.why_dense
     if row.joined:
         values["joined"] = list(row.joined)
-    why = found.schedule.apart.get((row.layer, row.what))
+    why = iteration.schedule.apart.get((row.layer, row.what))
     if apart := {**row.why_apart, **({row.layer: why} if why else {})}:
         values["why_apart"] = apart
     choice = job.get_choice((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:
         values["choice"] = asdict(choice)
     launches = [
-        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated, one in found.of_class)
+        PartLaunch(one.kernel, iteration.of_class.get(one), number in step.simulated, one in iteration.of_class)
         for step in row.steps
         for number, one in enumerate(step.classes)
     ]
     verified = _worst([step.verification for step in row.steps if step.verification is not None])
     groups = group_launches(one.facts for one in launches if one.facts is not None)
-    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified, groups=groups)
+    facts = _with_purpose(row, iteration)
+    return PartRecord(row.layer, str(row.what), values, launches, facts, verified, groups=groups)
 
 
-def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:
+def _with_purpose(row: LayerPassRow, iteration: NetworkRecord) -> RunFacts | None:
     """Return the row's facts with what its launches are for (`gpusim.model.core.counters.LAYER`); None while not all
     are known.
     """
@@ -246,7 +247,7 @@ def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:
     if facts is None or facts.roofline is None:
         return facts
     cycles, flops = Counter[str](), Counter[str]()
-    launches = [found.of_class[one] for step in row.steps for one in step.classes]
+    launches = [iteration.of_class[one] for step in row.steps for one in step.classes]
     for one in launches:
         cycles[one.kernel.name] += one.cycles
         flops[one.kernel.name] += one.kernel.single_flops
@@ -255,7 +256,7 @@ def _with_purpose(row: LayerPassRow, found: NetworkRecord) -> RunFacts | None:
         if left > 0 and executed:
             del cycles[name]
             left -= executed
-    gpu = found.settings.gpu
+    gpu = iteration.settings.gpu
     purpose = Counts(
         facts.sections.get("layer", {}),
         macs=row.macs,

@@ -175,19 +175,19 @@ def find_launches_in_l2(before: Sequence[PrecedingLaunch], l2_bytes: int) -> tup
     return tuple(before[first:])
 
 
-def class_after(before: Sequence[PrecedingLaunch], one: PrecedingLaunch, draw: int = 0) -> LaunchClass:
+def class_after(before: Sequence[PrecedingLaunch], launched: PrecedingLaunch, draw: int = 0) -> LaunchClass:
     """Return the class of a launch that finds in L2 what others left there, all in one memory.
 
     Args:
         before: the others.
-        one: the launch.
+        launched: the launch.
         draw: of the machine.
 
     Returns:
         The class.
     """
-    placement = place_arrays([(each.operator, each.launch) for each in (*before, one)], draw)
-    *others, last = (_placed(each.one, each.operator, each.launch, placement) for each in (*before, one))
+    placement = place_arrays([(each.operator, each.launch) for each in (*before, launched)], draw)
+    *others, last = (_placed(each.one, each.operator, each.launch, placement) for each in (*before, launched))
     return last._replace(after=tuple(other._replace(after=()) for other in others))
 
 

@@ -59,7 +59,7 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
     trace = np.ctypeslib.as_array((c_int64 * TRACE_WORDS).from_address(address))
     begins = sorted(launch.pointers)
     read, written = defaultdict[int, _Array](_Array), defaultdict[int, _Array](_Array)
-    held = {True: 0, False: 0}  # bytes of LDS that are stored, loaded
+    lds_bytes = {True: 0, False: 0}  # bytes of LDS that are stored, loaded
 
     def note() -> None:
         for header, lines in taken_records(trace):
@@ -68,7 +68,7 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
             asked = header >> ASKED_SHIFT & ASKED_MASK
             stores = bool(header & (RECORD_STORE | RECORD_ATOMIC))
             if header & RECORD_LDS:
-                held[stores] += asked
+                lds_bytes[stores] += asked
             elif lines:
                 first = bisect_right(begins, LINE_BYTES * (lines[0] + 1) - 1)
                 array = (written if stores else read)[first]
@@ -82,5 +82,6 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
         ranges = [array.range_bytes(value_bytes) for array in arrays.values()]
         return max(ranges, default=0) / (value_bytes * work_items)
 
-    users = held[False] / held[True] if held[True] else max((one.users for one in read.values()), default=1.0)
+    stored, loaded = lds_bytes[True], lds_bytes[False]
+    users = loaded / stored if stored else max((array.users for array in read.values()), default=1.0)
     return Counts(data_reuse=users, read_distance=distance(read), write_distance=distance(written))

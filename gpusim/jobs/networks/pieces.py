@@ -60,14 +60,14 @@ class OperatorLaunches:
 
 def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[OperatorLaunches]:
     """Divide the launches of a step that are to be simulated into as many pieces as possible."""
-    found, first = [], 0
+    divided, first = [], 0
     for operator in operators:
         numbers = [n for n in range(len(operator.launches)) if first + n in result.simulated]
         together = has_tables(operator.primitive) and numbers and not result.before
         parts = [numbers] if together else [[n] for n in numbers]
-        found += [
+        divided += [
             OperatorLaunches(operator, result, frozenset(part), first, result.before.get(first + part[0], ()))
             for part in parts
         ]
         first += len(operator.launches)
-    return found
+    return divided

@@ -90,13 +90,13 @@ class LaunchPlacement:
         Returns:
             The memory.
         """
-        end = max((one.address + one.size_bytes for one in self.ranges), default=VIRTUAL_BASE)
+        end = max((array.address + array.size_bytes for array in self.ranges), default=VIRTUAL_BASE)
         size = round_up(end - VIRTUAL_BASE + beside_bytes, PAGE_BYTES) + OVERHEAD_BYTES
         small = end - VIRTUAL_BASE < HUGE_PAGE_BYTES
         image = (zeroed(size, huge_pages=False), None) if small else returnable(size)
         memory = DeviceMemory(size, *image, architecture=architecture)
-        for number, one in enumerate(self.ranges):
-            memory.allocate_at(one.address, one.size_bytes, f"array {number}")
+        for number, array in enumerate(self.ranges):
+            memory.allocate_at(array.address, array.size_bytes, f"array {number}")
         return memory
 
 

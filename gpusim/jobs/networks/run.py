@@ -201,7 +201,7 @@ def run_iteration(
         kept = LaunchCache(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
     answered = () if in_order or known is None else known.items()
-    known_facts = {one: facts for one, facts in answered if how.is_answered_by(facts)}
+    known_facts = {known_class: facts for known_class, facts in answered if how.is_answered_by(facts)}
     execution = Execution(
         storage=storage,
         gpu=settings.gpu,
@@ -225,8 +225,8 @@ def run_iteration(
             outputs[name] = storage.array(name).copy()
 
     def keep(name: str, array: np.ndarray) -> None:
-        for one in {name, schedule.get_memory_tensor(name)} & asked_for:
-            outputs[one] = array.copy()
+        for requested in {name, schedule.get_memory_tensor(name)} & asked_for:
+            outputs[requested] = array.copy()
 
     try:
         with reporting(reporter):

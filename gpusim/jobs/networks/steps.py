@@ -108,7 +108,7 @@ def run_step(
         LaunchStoppedError: the observer ended a launch; and what a launch raises.
     """
     facts: dict[int, RunFacts] = {}
-    found: list[Verification] = []
+    verifications: list[Verification] = []
     number, zeros = 0, None
     for operator in operators:
         inputs = before(operator) if compared else {}
@@ -126,8 +126,8 @@ def run_step(
                     raise LaunchStoppedError
             number += 1
         if compared:
-            found.append(verify(operator, inputs))
-    verified, mismatches = _worst(found) if found else (None, ())
+            verifications.append(verify(operator, inputs))
+    verified, mismatches = _worst(verifications) if verifications else (None, ())
     return StepOutcome(facts, verified, mismatches, zeros)
 
 
@@ -191,16 +191,16 @@ def _simulate_alone(
     Its results are nobody's. Values that decide its time are taken from the operator's tensors.
     """
     launch = operator.launches[number]
-    chain = [(one.operator, one.launch) for one in before] + [(operator, launch)]
+    chain = [(preceding.operator, preceding.launch) for preceding in before] + [(operator, launch)]
     placement = place_arrays(chain, timing.launches.perturbation)
-    memory = placement.allocate(gpu.architecture, sum(_code_and_private_bytes(one, gpu) for _, one in chain))
+    memory = placement.allocate(gpu.architecture, sum(_code_and_private_bytes(each, gpu) for _, each in chain))
     processor = new_processor(gpu, timing)
-    for one in before:
-        _make_values(one.operator, one.number, gpu, sparsity)
-        fill_arrays(one.operator, one.launch, placement, memory)
-        plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
-        discarding = _discarding(one.operator, one.launch, placement, memory, observer)
-        simulate_launch(placement.move(one.launch, memory), discarding, processor, plain, sampling)
+    for preceding in before:
+        _make_values(preceding.operator, preceding.number, gpu, sparsity)
+        fill_arrays(preceding.operator, preceding.launch, placement, memory)
+        plain = replace(timing, launches=RunOptions(), l1_bypass=preceding.one.l1_bypass)
+        discarding = _discarding(preceding.operator, preceding.launch, placement, memory, observer)
+        simulate_launch(placement.move(preceding.launch, memory), discarding, processor, plain, sampling)
     if before:  # they may have had the operator's memory
         _make_values(operator, number, gpu, sparsity)
     fill_arrays(operator, launch, placement, memory)
@@ -286,11 +286,13 @@ def simulate_launch(
     return record.launches[0]
 
 
-def _worst(found: Sequence[Verification]) -> tuple[VerificationFacts, tuple[str, ...]]:
+def _worst(verifications: Sequence[Verification]) -> tuple[VerificationFacts, tuple[str, ...]]:
     """Return the facts of the step's worst comparison: the one closest to its bound, or farthest above it; and all
     mismatches.
     """
-    worst = max(found, key=lambda one: (not one.passed, one.max_error / one.bound if one.bound else one.max_error))
-    passed = all(one.passed for one in found)
-    mismatches = tuple(str(mismatch) for one in found for mismatch in one.mismatches)
+    worst = max(
+        verifications, key=lambda one: (not one.passed, one.max_error / one.bound if one.bound else one.max_error)
+    )
+    passed = all(one.passed for one in verifications)
+    mismatches = tuple(str(mismatch) for one in verifications for mismatch in one.mismatches)
     return VerificationFacts(passed, worst.max_error, worst.bound), mismatches

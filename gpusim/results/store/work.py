@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from gpusim.config.run import RunConfig
 
 ROOT = Path(__file__).resolve().parents[3]
-# what decides the facts of a launch that is given, simulated whole or sampled
-SIMULATOR = (
-    *("isa", "memory", "spartan", "gpusim/model"),
-    *("gpusim/base/jit", "gpusim/base/student.py", "gpusim/base/sums.py"),  # quantiles and sums of estimates
-)
+# what decides the facts of a launch that is given, simulated whole or sampled: quantiles and sums are of estimates
+_QUANTILES_AND_SUMS = ("gpusim/base/student.py", "gpusim/base/sums.py")
+SIMULATOR = ("isa", "memory", "spartan", "gpusim/model", "gpusim/base/jit", *_QUANTILES_AND_SUMS)
 # what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
 ALL = (*SIMULATOR, "workloads", "gpusim/config", "gpusim/jobs", "gpusim/results/records", "gpusim/results/metrics")
 KINDS = (".py", ".hsaco", ".cpp", ".txt")
