@@ -60,8 +60,9 @@ single opcodes a kernel is refused for
   allowed, and a kernel that meets another one is stopped there with the reason;
 - `s_setreg` on bits of MODE other than rounding, denormals, DX10_CLAMP and IEEE (bits 9:0);
 - `s_set_gpr_idx_on` where the mode at an instruction depends on the way taken or lasts across a jump through a
-  register, where M0 is written otherwise in it, and for operands of `v_readlane` and its kin and of instructions with
-  a lane mask, with SDWA, DPP or other modifiers.
+  register, and where M0 is written otherwise in it;
+- the same for operands of `v_readlane` and its kin, and of instructions with a lane mask, with SDWA, DPP or other
+  modifiers.
 """
 # bits that no instruction is executed with; the page says so once
 _NEVER = ("tfe", "gds", "lwe", "d16", "r128", "a16")
