@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from tests.system.test_hip import PROGRAMS, pytestmark, run
+from tests.support.hip_programs import PROGRAMS, pytestmark, run
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "check"
 __all__ = ["pytestmark"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isa.image_resource import CLAMP_BORDER, LAST_TEXEL, MIRROR, WRAP, ImageSampler, TexelFormat
+from tests.support.hip_programs import PROGRAMS, pytestmark, run
 from tests.support.images import sampled
-from tests.system.test_hip import PROGRAMS, pytestmark, run
 
 __all__ = ["pytestmark"]
 

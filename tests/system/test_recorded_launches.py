@@ -9,8 +9,8 @@ import yaml
 
 from gpusim.cli.main import invoke
 from isa.memory_file import MemoryFile
+from tests.support.hip_programs import PROGRAMS, pytestmark, run
 from tests.support.oracle_isa.text import tool
-from tests.system.test_hip import PROGRAMS, pytestmark, run
 
 __all__ = ["pytestmark"]
 needs_llvm = pytest.mark.skipif(tool("llvm-objdump") is None, reason="the second statement needs llvm-objdump")
