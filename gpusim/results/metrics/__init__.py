@@ -1,7 +1,7 @@
 """Every metric that gpusim reports: path, unit, definition and how it follows from what was counted.
 
-Each counter of the tables in `gpusim.model.core.counters` is a metric of its own; what is derived from several (rates,
-means, shares) is a formula in one of this package's files. The one list of them is `METRICS`.
+Each counter of the tables in `gpusim.model.core.counters` is a metric of its own. What is derived from several (rates,
+means, shares) is a row of `derived.txt`, or of a table in `memory.py` or `energy.py`. `METRICS` lists them all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,12 +13,11 @@ from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.levels import ABOVE_L2, L2
 from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.energy import ENERGY
+from gpusim.results.metrics.formulas import DERIVED
 from gpusim.results.metrics.half_widths import SUFFIX as SUFFIX
 from gpusim.results.metrics.half_widths import half_widths
-from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import MEMORY
 from gpusim.results.metrics.metric import Metric, collect_formula_inputs, counted, ratio
-from gpusim.results.metrics.run import RUN
 from gpusim.results.records.record import RunRecord
 
 SCHEMA_VERSION = 3
@@ -55,7 +54,7 @@ def _group(path: str) -> str:
 
 METRICS: tuple[Metric, ...] = tuple(
     sorted(
-        (*counted(TABLES), *KERNEL, *MEMORY, *ENERGY, *RUN),
+        (*counted(TABLES), *MEMORY, *DERIVED, *ENERGY),
         key=lambda metric: GROUPS.index(_group(metric.path)),
     )
 )
