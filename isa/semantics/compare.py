@@ -105,7 +105,4 @@ def classify(x, a, wanted):
 
 
 for _kind in ("f16", "f32", "f64"):
-
-    @vop(_both("class", _kind), f"{_kind} u32 -> mask", host_mode=HOST_MODE)
-    def v_cmp_class(x, a, wanted):
-        return classify(x, a, wanted)
+    vop(_both("class", _kind), f"{_kind} u32 -> mask", host_mode=HOST_MODE)(classify)

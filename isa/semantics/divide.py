@@ -66,8 +66,8 @@ def div_scale(x, a, denominator, numerator):
     return result, flag
 
 
-vop("v_div_scale_f32", "f32 f32 f32 -> f32 mask", host_mode=KEEP_DENORMALS)(lambda x, a, b, c: div_scale(x, a, b, c))
-vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask", host_mode=KEEP_DENORMALS)(lambda x, a, b, c: div_scale(x, a, b, c))
+vop("v_div_scale_f32", "f32 f32 f32 -> f32 mask", host_mode=KEEP_DENORMALS)(div_scale)
+vop("v_div_scale_f64", "f64 f64 f64 -> f64 mask", host_mode=KEEP_DENORMALS)(div_scale)
 
 
 def _scale_back(x, value, c, mask):
@@ -104,8 +104,8 @@ def _quiet_bit(width):
     return 1 << {16: 9, 32: 22, 64: 51}[width]
 
 
-vop("v_div_fixup_f32", "f32 f32 f32 -> f32")(lambda x, a, b, c: div_fixup(x, a, b, c))
-vop("v_div_fixup_f64", "f64 f64 f64 -> f64", host_mode=HOST_MODE)(lambda x, a, b, c: div_fixup(x, a, b, c))
+vop("v_div_fixup_f32", "f32 f32 f32 -> f32")(div_fixup)
+vop("v_div_fixup_f64", "f64 f64 f64 -> f64", host_mode=HOST_MODE)(div_fixup)
 
 
 @vop("v_div_fixup_f16", "f16 f16 f16 -> f16", host_mode=HOST_MODE)

@@ -78,4 +78,4 @@ for _name, _bits in (("v_dot2c_i32_i16", 16), ("v_dot4c_i32_i8", 8), ("v_dot8c_i
         return saturated(x, _dot(x, a, b, d, bits, True), "i32").bits()
 
 
-vop("v_dot2c_f32_f16", "u32 u32 old:f32 -> f32")(lambda x, a, b, d: v_dot2_f32_f16(x, a, b, d))
+vop("v_dot2c_f32_f16", "u32 u32 old:f32 -> f32")(v_dot2_f32_f16)

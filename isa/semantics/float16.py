@@ -75,9 +75,9 @@ def fma_f16(x, a, b, c):
     return _narrow_to_odd(x, product + c.to("f32").to("f64")).to("f16")
 
 
-vop("v_fma_f16", "f16 f16 f16 -> f16")(lambda x, a, b, c: fma_f16(x, a, b, c))
-vop("v_min_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(lambda x, a, b, mode: float_min(x, a, b, mode))
-vop("v_max_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_fma_f16", "f16 f16 f16 -> f16")(fma_f16)
+vop("v_min_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(float_min)
+vop("v_max_f16", "f16 f16 mode -> f16", host_mode=HOST_MODE)(float_max)
 vop("v_trunc_f16", "f16 -> f16")(lambda x, a: _round(x.trunc(a.to("f32"))))
 vop("v_ceil_f16", "f16 -> f16")(lambda x, a: _round(x.ceil(a.to("f32"))))
 vop("v_rndne_f16", "f16 -> f16")(lambda x, a: _round(x.rint(a.to("f32"))))

@@ -99,11 +99,11 @@ def float_med3(x, a, b, c, mode):
     return x.select(nan, float_min(x, float_min(x, a, b, mode), c, mode), middle)
 
 
-vop("v_min_f32", "f32 f32 mode -> f32")(lambda x, a, b, mode: float_min(x, a, b, mode))
-vop("v_max_f32", "f32 f32 mode -> f32")(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_min_f32", "f32 f32 mode -> f32")(float_min)
+vop("v_max_f32", "f32 f32 mode -> f32")(float_max)
 vop("v_min3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_min(x, float_min(x, a, b, mode), c, mode))
 vop("v_max3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_max(x, float_max(x, a, b, mode), c, mode))
-vop("v_med3_f32", "f32 f32 f32 mode -> f32")(lambda x, a, b, c, mode: float_med3(x, a, b, c, mode))
+vop("v_med3_f32", "f32 f32 f32 mode -> f32")(float_med3)
 vop("v_trunc_f32", "f32 -> f32")(lambda x, a: x.trunc(a))
 vop("v_ceil_f32", "f32 -> f32")(lambda x, a: x.ceil(a))
 vop("v_rndne_f32", "f32 -> f32")(lambda x, a: x.rint(a))
@@ -148,4 +148,4 @@ def ldexp_f32(x, a, n):
     return (a.to("f64") * power_of_two(x, n)).to("f32")
 
 
-vop("v_ldexp_f32", "f32 i32 -> f32")(lambda x, a, n: ldexp_f32(x, a, n))
+vop("v_ldexp_f32", "f32 i32 -> f32")(ldexp_f32)

@@ -8,8 +8,8 @@ vop("v_add_f64", "f64 f64 -> f64")(lambda x, a, b: a + b)
 vop("v_mul_f64", "f64 f64 -> f64")(lambda x, a, b: a * b)
 vop("v_fma_f64", "f64 f64 f64 -> f64")(lambda x, a, b, c: x.fma(a, b, c))
 vop("v_fmac_f64", "f64 f64 old:f64 -> f64")(lambda x, a, b, d: x.fma(a, b, d))
-vop("v_min_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(lambda x, a, b, mode: float_min(x, a, b, mode))
-vop("v_max_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(lambda x, a, b, mode: float_max(x, a, b, mode))
+vop("v_min_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(float_min)
+vop("v_max_f64", "f64 f64 mode -> f64", host_mode=HOST_MODE)(float_max)
 vop("v_trunc_f64", "f64 -> f64")(lambda x, a: x.trunc(a))
 vop("v_ceil_f64", "f64 -> f64")(lambda x, a: x.ceil(a))
 vop("v_rndne_f64", "f64 -> f64")(lambda x, a: x.rint(a))
@@ -61,7 +61,7 @@ def ldexp_f64(x, a, n):
     return x.select(size >= x.infinity_bits("f64"), quiet(x, a), result)
 
 
-vop("v_ldexp_f64", "f64 i32 -> f64")(lambda x, a, n: ldexp_f64(x, a, n))
+vop("v_ldexp_f64", "f64 i32 -> f64")(ldexp_f64)
 
 
 _TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros after them

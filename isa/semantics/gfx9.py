@@ -104,13 +104,12 @@ for _kind in ("u16", "i16"):
     _read = "signed({}, 16)" if _kind[0] == "i" else "{}"
     _A, _B, _C = (_read.format(name) for name in "abc")
 
-    @vop(f"v_min3_{_kind}", f"{_kind} {_kind} {_kind} old:u32 -> u32", manual=f"with_upper(old, min({_A}, {_B}, {_C}))")
-    def v_min3(x, a, b, c, old):
-        return kept(old, x.min(x.min(a, b), c))
-
-    @vop(f"v_max3_{_kind}", f"{_kind} {_kind} {_kind} old:u32 -> u32", manual=f"with_upper(old, max({_A}, {_B}, {_C}))")
-    def v_max3(x, a, b, c, old):
-        return kept(old, x.max(x.max(a, b), c))
+    vop(f"v_min3_{_kind}", f"{_kind} {_kind} {_kind} old:u32 -> u32", manual=f"with_upper(old, min({_A}, {_B}, {_C}))")(
+        lambda x, a, b, c, old: kept(old, x.min(x.min(a, b), c))
+    )
+    vop(f"v_max3_{_kind}", f"{_kind} {_kind} {_kind} old:u32 -> u32", manual=f"with_upper(old, max({_A}, {_B}, {_C}))")(
+        lambda x, a, b, c, old: kept(old, x.max(x.max(a, b), c))
+    )
 
     @vop(
         f"v_med3_{_kind}",

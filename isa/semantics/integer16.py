@@ -43,11 +43,5 @@ vop("v_ashrrev_i16", "i16 i16 -> i16", manual="signed(b, 16) >> a % 16 & 65535")
 
 
 for _kind in ("u16", "i16"):
-
-    @vop(f"v_min_{_kind}", f"{_kind} {_kind} -> {_kind}")
-    def v_min(x, a, b):
-        return x.min(a, b)
-
-    @vop(f"v_max_{_kind}", f"{_kind} {_kind} -> {_kind}")
-    def v_max(x, a, b):
-        return x.max(a, b)
+    vop(f"v_min_{_kind}", f"{_kind} {_kind} -> {_kind}")(lambda x, a, b: x.min(a, b))
+    vop(f"v_max_{_kind}", f"{_kind} {_kind} -> {_kind}")(lambda x, a, b: x.max(a, b))

@@ -141,18 +141,11 @@ vop("v_max_u32", "u32 u32 -> u32")(lambda x, a, b: x.max(a, b))
 
 
 for _kind in ("i32", "u32"):
-
-    @vop(f"v_min3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")
-    def v_min3(x, a, b, c):
-        return x.min(x.min(a, b), c)
-
-    @vop(f"v_max3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")
-    def v_max3(x, a, b, c):
-        return x.max(x.max(a, b), c)
-
-    @vop(f"v_med3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")
-    def v_med3(x, a, b, c):
-        return x.max(x.min(a, b), x.min(x.max(a, b), c))
+    vop(f"v_min3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")(lambda x, a, b, c: x.min(x.min(a, b), c))
+    vop(f"v_max3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")(lambda x, a, b, c: x.max(x.max(a, b), c))
+    vop(f"v_med3_{_kind}", f"{_kind} {_kind} {_kind} -> {_kind}")(
+        lambda x, a, b, c: x.max(x.min(a, b), x.min(x.max(a, b), c))
+    )
 
 
 vop("v_and_b32", "u32 u32 -> u32", manual="a & b")(lambda x, a, b: a & b)

@@ -17,9 +17,9 @@ def _sign(x, a, flags):
     return (a & keep) ^ (((flags >> 1) & 1) * sign)
 
 
-vop("row_sign_f32", "u32 imm -> u32")(lambda x, a, flags: _sign(x, a, flags))
-vop("row_sign_f16", "u16 imm -> u16")(lambda x, a, flags: _sign(x, a, flags))
-vop("row_sign_f64", "u64 imm -> u64")(lambda x, a, flags: _sign(x, a, flags))
+vop("row_sign_f32", "u32 imm -> u32")(_sign)
+vop("row_sign_f16", "u16 imm -> u16")(_sign)
+vop("row_sign_f64", "u64 imm -> u64")(_sign)
 vop("row_flush_f16", "u16 imm -> u16")(
     lambda x, a, keep: x.select(((a & 0x7C00) == 0) & (keep.to("u16") == 0), a & 0x8000, a)
 )

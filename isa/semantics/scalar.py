@@ -18,62 +18,33 @@ for _width in ("32", "64"):
     _u = f"u{_width}"
     _MASK = int(_width) - 1
 
-    @sop(f"s_mov_b{_width}", f"{_u} -> {_u}")
-    def s_mov(x, a):
-        return a
-
-    @sop(f"s_cmov_b{_width}", f"{_u} scc old:{_u} -> {_u}")
-    def s_cmov(x, a, scc, d):
-        return x.select(scc, a, d)
-
-    @sop(f"s_cselect_b{_width}", f"{_u} {_u} scc -> {_u}")
-    def s_cselect(x, a, b, scc):
-        return x.select(scc, a, b)
-
-    @sop(f"s_not_b{_width}", f"{_u} -> {_u} scc")
-    def s_not(x, a):
-        return _with_nonzero(~a)
-
-    @sop(f"s_brev_b{_width}", f"{_u} -> {_u}")
-    def s_brev(x, a):
-        return x.bitreverse(a)
-
-    @sop(f"s_bcnt1_i32_b{_width}", f"{_u} -> u32 scc")
-    def s_bcnt1(x, a):
-        return _with_nonzero(x.popcount(a).to("u32"))
-
-    @sop(f"s_bcnt0_i32_b{_width}", f"{_u} -> u32 scc")
-    def s_bcnt0(x, a):
-        return _with_nonzero(x.popcount(~a).to("u32"))
+    sop(f"s_mov_b{_width}", f"{_u} -> {_u}")(lambda x, a: a)
+    sop(f"s_cmov_b{_width}", f"{_u} scc old:{_u} -> {_u}")(lambda x, a, scc, d: x.select(scc, a, d))
+    sop(f"s_cselect_b{_width}", f"{_u} {_u} scc -> {_u}")(lambda x, a, b, scc: x.select(scc, a, b))
+    sop(f"s_not_b{_width}", f"{_u} -> {_u} scc")(lambda x, a: _with_nonzero(~a))
+    sop(f"s_brev_b{_width}", f"{_u} -> {_u}")(lambda x, a: x.bitreverse(a))
+    sop(f"s_bcnt1_i32_b{_width}", f"{_u} -> u32 scc")(lambda x, a: _with_nonzero(x.popcount(a).to("u32")))
+    sop(f"s_bcnt0_i32_b{_width}", f"{_u} -> u32 scc")(lambda x, a: _with_nonzero(x.popcount(~a).to("u32")))
 
     @sop(f"s_ff1_i32_b{_width}", f"{_u} -> u32")
     def s_ff1(x, a):
         return x.select(a == 0, 0xFFFFFFFF, x.cttz(a).to("u32"))
 
-    @sop(f"s_ff0_i32_b{_width}", f"{_u} -> u32")
-    def s_ff0(x, a):
-        return s_ff1(x, ~a)
-
-    @sop(f"s_flbit_i32_b{_width}", f"{_u} -> u32")
-    def s_flbit(x, a):
-        return x.select(a == 0, 0xFFFFFFFF, x.ctlz(a).to("u32"))
+    sop(f"s_ff0_i32_b{_width}", f"{_u} -> u32")(lambda x, a: s_ff1(x, ~a))
+    sop(f"s_flbit_i32_b{_width}", f"{_u} -> u32")(lambda x, a: x.select(a == 0, 0xFFFFFFFF, x.ctlz(a).to("u32")))
 
     @sop("s_flbit_i32" if _width == "32" else "s_flbit_i32_i64", f"i{_width} -> u32")
     def s_flbit_signed(x, a):
         flipped = x.select(a < 0, ~a, a).bits()
         return x.select(flipped == 0, 0xFFFFFFFF, x.ctlz(flipped).to("u32"))
 
-    @sop(f"s_bitset0_b{_width}", f"u32 old:{_u} -> {_u}")
-    def s_bitset0(x, a, d):
-        return d & ~(x.constant(d.kind, 1) << (a.to(d.kind) & (BITS[d.kind] - 1)))
-
-    @sop(f"s_bitset1_b{_width}", f"u32 old:{_u} -> {_u}")
-    def s_bitset1(x, a, d):
-        return d | (x.constant(d.kind, 1) << (a.to(d.kind) & (BITS[d.kind] - 1)))
-
-    @sop(f"s_wqm_b{_width}", f"{_u} -> {_u} scc")
-    def s_wqm(x, a):
-        return _with_nonzero(_any_of_quad(x, a) * 0xF)
+    sop(f"s_bitset0_b{_width}", f"u32 old:{_u} -> {_u}")(
+        lambda x, a, d: d & ~(x.constant(d.kind, 1) << (a.to(d.kind) & (BITS[d.kind] - 1)))
+    )
+    sop(f"s_bitset1_b{_width}", f"u32 old:{_u} -> {_u}")(
+        lambda x, a, d: d | (x.constant(d.kind, 1) << (a.to(d.kind) & (BITS[d.kind] - 1)))
+    )
+    sop(f"s_wqm_b{_width}", f"{_u} -> {_u} scc")(lambda x, a: _with_nonzero(_any_of_quad(x, a) * 0xF))
 
     @sop(f"s_quadmask_b{_width}", f"{_u} -> {_u} scc")
     def s_quadmask(x, a):
@@ -87,49 +58,23 @@ for _width in ("32", "64"):
         pairs = a | (a >> 1)
         return (pairs | (pairs >> 2)) & (0x1111111111111111 & ((1 << BITS[a.kind]) - 1))
 
-    @sop(f"s_and_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_and(x, a, b):
-        return _with_nonzero(a & b)
-
-    @sop(f"s_or_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_or(x, a, b):
-        return _with_nonzero(a | b)
-
-    @sop(f"s_xor_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_xor(x, a, b):
-        return _with_nonzero(a ^ b)
-
-    @sop(f"s_andn2_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_andn2(x, a, b):
-        return _with_nonzero(a & ~b)
-
-    @sop(f"s_orn2_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_orn2(x, a, b):
-        return _with_nonzero(a | ~b)
-
-    @sop(f"s_nand_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_nand(x, a, b):
-        return _with_nonzero(~(a & b))
-
-    @sop(f"s_nor_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_nor(x, a, b):
-        return _with_nonzero(~(a | b))
-
-    @sop(f"s_xnor_b{_width}", f"{_u} {_u} -> {_u} scc")
-    def s_xnor(x, a, b):
-        return _with_nonzero(~(a ^ b))
-
-    @sop(f"s_lshl_b{_width}", f"{_u} u32 -> {_u} scc")
-    def s_lshl(x, a, b):
-        return _with_nonzero(a << (b.to(a.kind) & (BITS[a.kind] - 1)))
-
-    @sop(f"s_lshr_b{_width}", f"{_u} u32 -> {_u} scc")
-    def s_lshr(x, a, b):
-        return _with_nonzero(a >> (b.to(a.kind) & (BITS[a.kind] - 1)))
-
-    @sop(f"s_ashr_i{_width}", f"i{_width} u32 -> i{_width} scc")
-    def s_ashr(x, a, b):
-        return _with_nonzero(a >> (b.to(a.bits().kind) & (BITS[a.kind] - 1)).as_(a.kind))
+    sop(f"s_and_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(a & b))
+    sop(f"s_or_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(a | b))
+    sop(f"s_xor_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(a ^ b))
+    sop(f"s_andn2_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(a & ~b))
+    sop(f"s_orn2_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(a | ~b))
+    sop(f"s_nand_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(~(a & b)))
+    sop(f"s_nor_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(~(a | b)))
+    sop(f"s_xnor_b{_width}", f"{_u} {_u} -> {_u} scc")(lambda x, a, b: _with_nonzero(~(a ^ b)))
+    sop(f"s_lshl_b{_width}", f"{_u} u32 -> {_u} scc")(
+        lambda x, a, b: _with_nonzero(a << (b.to(a.kind) & (BITS[a.kind] - 1)))
+    )
+    sop(f"s_lshr_b{_width}", f"{_u} u32 -> {_u} scc")(
+        lambda x, a, b: _with_nonzero(a >> (b.to(a.kind) & (BITS[a.kind] - 1)))
+    )
+    sop(f"s_ashr_i{_width}", f"i{_width} u32 -> i{_width} scc")(
+        lambda x, a, b: _with_nonzero(a >> (b.to(a.bits().kind) & (BITS[a.kind] - 1)).as_(a.kind))
+    )
 
     @sop(f"s_bfm_b{_width}", f"u32 u32 -> {_u}")
     def s_bfm(x, a, b, kind=_u, mask=_MASK):

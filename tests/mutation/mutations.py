@@ -135,10 +135,11 @@ class _Finder:
 def _bodies(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
     """Yield the name and body of each function, and of each row of a table: `vop(name, ...)(lambda ...)`."""
     yield from ((node.name, list(node.body)) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    for statement in tree.body:
+    loops = [statement for statement in tree.body if isinstance(statement, ast.For)]
+    for statement in (*tree.body, *(each for loop in loops for each in loop.body)):
         match statement:
-            case ast.Expr(ast.Call(ast.Call(args=[ast.Constant(str(name)), *_]), [ast.Lambda(body=body)])):
-                yield name, [body]
+            case ast.Expr(ast.Call(ast.Call(args=[name, *_]), [ast.Lambda(body=body)])):
+                yield ast.literal_eval(name) if isinstance(name, ast.Constant) else ast.unparse(name), [body]
 
 
 def mutations_of(file: str, root: Path) -> list[Mutation]:
