@@ -175,14 +175,13 @@ def _kinds(instructions: Sequence[Instruction], cu: ComputeUnitSpec, answer: int
     answer: cycles to the data of a load that L1 does not have.
     """
     words = code_table(instructions, cu)
-    unit = np.array([instruction.opcode.unit for instruction in instructions])
-    stores = np.array([bool(instruction.opcode.flags & {"store", "atomic"}) for instruction in instructions])
+    unit = np.array([each.opcode.unit for each in instructions])
+    stores = np.array([bool(each.opcode.flags & {"store", "atomic"}) for each in instructions])
     kinds = np.zeros((len(words), BLOCKS), np.int64)
     kinds[:, ALL] = 1
     kinds[:, VALU_CYCLES] = np.where(unit == VALU, words >> CYCLES_SHIFT & CYCLES_MASK, 0)
     kinds[:, MATRIX_CYCLES] = [
-        PASS_CYCLES * instruction.opcode.passes if "matrix" in instruction.opcode.flags else 0
-        for instruction in instructions
+        PASS_CYCLES * each.opcode.passes if "matrix" in each.opcode.flags else 0 for each in instructions
     ]
     kinds[:, SCALAR] = (unit == SALU) | (unit == SMEM)
     kinds[:, LDS_ACCESSES] = unit == LDS

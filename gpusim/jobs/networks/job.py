@@ -185,12 +185,12 @@ def fill(record: RunRecord, iteration: NetworkRecord, job: NetworkJob | None = N
     begin_us = record.host_time_us or 0.0  # after an earlier iteration of the same run
     record.commands += [
         replace(
-            launch,
-            launched_us=begin_us + launch.launched_us,
-            started_us=begin_us + launch.started_us,
-            ended_us=begin_us + launch.ended_us,
+            command,
+            launched_us=begin_us + command.launched_us,
+            started_us=begin_us + command.started_us,
+            ended_us=begin_us + command.ended_us,
         )
-        for launch in queue.times
+        for command in queue.times
     ]
     record.launch_count = sum(len(part.launches) for part in record.parts)
     record.partial = record.partial or bool(iteration.stopped_by)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import GROUPED_DIGITS_4
@@ -18,7 +18,6 @@ from gpusim.results.report.sweeps.series import FigureChoice, FigureData, build_
 Style = Literal[
     "screen", "paper", "wide", "ieee", "ieee-wide", "acm", "acm-wide", "lncs", "elsevier", "elsevier-wide", "slide"
 ]
-STYLES: tuple[Style, ...] = get_args(Style)
 
 
 @dataclass(frozen=True)
