@@ -245,9 +245,9 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 4_910,
-    "gpusim.model": 8_620,
+    "gpusim.model": 8_410,
     "gpusim.config": 2_670,
-    "gpusim.results": 13_020,
+    "gpusim.results": 12_670,
     "gpusim.jobs": 12_800,
     "gpusim.study": 3_260,
     "gpusim.cli": 3_570,
@@ -255,5 +255,5 @@ LINE_BUDGETS: dict[str, int] = {
     "isa": 21_650,
     "memory": 9_100,
     "spartan": 2_950,
-    "workloads": 20_370,
+    "workloads": 20_310,
 }
