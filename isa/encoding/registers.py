@@ -6,6 +6,7 @@ where an instruction names it or stores it, not by every vector instruction that
 (v_movrel, s_movrel) only the registers they name are reported.
 """
 
+import re
 from functools import cache
 
 from isa import architecture
@@ -28,57 +29,16 @@ VCCZ, EXECZ, SCC = (1 << code for code in STATUS_CODES)
 SCALARS = (1 << SCALAR_REGISTERS) - 1
 VGPRS = ((1 << 2 * VECTOR_FILE) - 1) << FIRST_VGPR  # accumulation registers among them
 
-BRANCH_CONDITIONS = {
-    "s_cbranch_scc0": SCC,
-    "s_cbranch_scc1": SCC,
-    "s_cbranch_vccz": VCCZ,
-    "s_cbranch_vccnz": VCCZ,
-    "s_cbranch_execz": EXECZ,
-    "s_cbranch_execnz": EXECZ,
-}
+_CONDITIONS = {"scc0": SCC, "scc1": SCC, "vccz": VCCZ, "vccnz": VCCZ, "execz": EXECZ, "execnz": EXECZ}
+BRANCH_CONDITIONS = {f"s_cbranch_{condition}": bit for condition, bit in _CONDITIONS.items()}
 # scalar instructions that leave SCC as it is, by the beginning of their names; comparisons all write it
-_KEEP_SCC = (
-    "s_cselect",
-    "s_mul_i32",
-    "s_bfm",
-    "s_mov",
-    "s_cmov",
-    "s_brev",
-    "s_ff",
-    "s_flbit",
-    "s_sext",
-    "s_bitset",
-    "s_getpc",
-    "s_setpc",
-    "s_swappc",
-    "s_rfe",
-    "s_cbranch",
-    "s_set_gpr",
-    "s_getreg",
-    "s_setreg",
-    "s_mulk",
-    "s_setvskip",
-    "s_mul_hi",
-    "s_pack",
-    "s_call",
-    "s_bitreplicate",
+_KEEP_SCC = re.compile(
+    "s_(cselect|mul_i32|bfm|mov|cmov|brev|ff|flbit|sext|bitset|getpc|setpc|swappc|rfe|cbranch|set_gpr|getreg|setreg|mulk"
+    "|setvskip|mul_hi|pack|call|bitreplicate)"
 )
 _READ_SCC = ("s_cselect", "s_cmov", "s_addc", "s_subb")
-_READ_DESTINATION = (
-    "s_cmov",
-    "s_cmpk",
-    "s_addk",
-    "s_mulk",
-    "s_bitset",
-    "s_setreg_b32",
-    "s_cbranch_i_fork",
-    "v_mac_",
-    "v_fmac_",
-    "v_pk_fmac_",
-    "v_dot2c_",
-    "v_dot4c_",
-    "v_dot8c_",
-    "v_smfmac_",
+_READ_DESTINATION = re.compile(
+    "s_(cmov|cmpk|addk|mulk|bitset|setreg_b32|cbranch_i_fork)|v_(mac|fmac|pk_fmac|dot2c|dot4c|dot8c|smfmac)_"
 )
 _HALF_KEPT = ("_keep_f16", "_keep_u16", "_keep_i16")  # results of 16 bits that leave the other half
 _KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")
@@ -249,7 +209,7 @@ def _plan(opcode: Opcode) -> tuple[tuple[EncodedOperand, ...], int, int, bool, b
     reads = BRANCH_CONDITIONS.get(name, 0)
     writes = 0
     if opcode.encoding in ("sop1", "sop2", "sopc", "sopk"):
-        writes |= 0 if name.startswith(_KEEP_SCC) else SCC
+        writes |= 0 if _KEEP_SCC.match(name) else SCC
         reads |= SCC if name.startswith(_READ_SCC) else 0
     if "saveexec" in name or "wrexec" in name:
         reads, writes = reads | EXEC, writes | EXEC
@@ -264,4 +224,4 @@ def _plan(opcode: Opcode) -> tuple[tuple[EncodedOperand, ...], int, int, bool, b
     kept = name.startswith(_KEEP_DESTINATION)
     halves = "d16" in opcode.flags or "_mixlo_" in name or "_mixhi_" in name or "op_sel" in opcode.flags
     halves = halves or opcode.operation.endswith(_HALF_KEPT)
-    return parse_operands(opcode.operands), reads, writes, name.startswith(_READ_DESTINATION), halves, kept
+    return parse_operands(opcode.operands), reads, writes, _READ_DESTINATION.match(name) is not None, halves, kept

@@ -62,20 +62,15 @@ _VECTOR_BYTES = {
     "dwordx3": 12,
     "dwordx4": 16,
 }
-_VECTOR_ATOMICS = {
+_SIMPLE_ATOMICS = {name.lower(): AtomicOperation[name] for name in ("ADD", "SUB", "AND", "OR", "XOR")}
+_SIMPLE_ATOMICS |= {"inc": AtomicOperation.INCREMENT, "dec": AtomicOperation.DECREMENT}
+_VECTOR_ATOMICS = _SIMPLE_ATOMICS | {
     "swap": AtomicOperation.SWAP,
     "cmpswap": AtomicOperation.COMPARE_SWAP,
-    "add": AtomicOperation.ADD,
-    "sub": AtomicOperation.SUB,
     "smin": AtomicOperation.SIGNED_MIN,
     "umin": AtomicOperation.UNSIGNED_MIN,
     "smax": AtomicOperation.SIGNED_MAX,
     "umax": AtomicOperation.UNSIGNED_MAX,
-    "and": AtomicOperation.AND,
-    "or": AtomicOperation.OR,
-    "xor": AtomicOperation.XOR,
-    "inc": AtomicOperation.INCREMENT,
-    "dec": AtomicOperation.DECREMENT,
     "add_f32": AtomicOperation.FLOAT_ADD,
     "pk_add_f16": AtomicOperation.HALF_PAIR_ADD,
     "pk_add_bf16": AtomicOperation.BRAIN_PAIR_ADD,
@@ -86,15 +81,8 @@ _VECTOR_ATOMICS = {
 _DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")
 _DS_PAIR_ATOMIC = re.compile(r"ds_(pk_add)(?:_rtn)?_(b?f16)")
-_DS_ATOMICS = {
-    "add": AtomicOperation.ADD,
-    "sub": AtomicOperation.SUB,
+_DS_ATOMICS = _SIMPLE_ATOMICS | {
     "rsub": AtomicOperation.REVERSE_SUB,
-    "inc": AtomicOperation.INCREMENT,
-    "dec": AtomicOperation.DECREMENT,
-    "and": AtomicOperation.AND,
-    "or": AtomicOperation.OR,
-    "xor": AtomicOperation.XOR,
     "mskor": AtomicOperation.MASKED_OR,
     "wrxchg": AtomicOperation.SWAP,
     "cmpst": AtomicOperation.COMPARE_SWAP,
