@@ -198,84 +198,63 @@ def _engine_latency(run: RunMetrics, cycles: Any) -> float:
 _SEARCHED = ("accurate", "prudent", "hasty")
 _VECTOR = f"{WAITS}: waits for vector memory"
 _ENGINE = f"{WAITS}: waits for the engine"
-LEANS: tuple[AssumptionShare, ...] = (
-    AssumptionShare(("kernel_launch_us",), "the host's time: launching", _launches),
-    AssumptionShare(("host_link.*",), "the host's time: copies", _copies),
-    AssumptionShare(("dispatch.wavefront_cycles", "dispatch.shader_engines"), "the cycles: dispatching", _dispatched),
-    AssumptionShare(
-        ("dispatch.order",), "instructions: the mean compute unit issues fewer than the busiest by", _of(uneven)
-    ),
-    AssumptionShare(("cu.launch_cycles",), f"{WAITS}: before a wavefront's first issue", _begun),
-    AssumptionShare(("cu.wait_state_cycles",), f"{WAITS}: wait states and pipelines", _stalls("execution_dependency")),
-    AssumptionShare(("cu.lds_latency_cycles",), f"{WAITS}: waits for LDS", _waits_for("lds")),
-    AssumptionShare(
-        ("cu.lds_backlog_cycles",), "the cycles: the LDS is busy", lambda run, _: run.share("roofline.lds")
-    ),
-    AssumptionShare(("l1.hit_latency_cycles",), f"{_VECTOR}, hits in L1", _latency(lambda run: run.number("l1.hits"))),
-    AssumptionShare(("l1.fill_latency_cycles",), f"{_VECTOR}, L1's fills", _latency(_sent)),
-    AssumptionShare(
-        ("l1.mshrs", "l1.mshr_targets", "l1.return_entries"), "the cycles: L1's look-up is full", _of(_l1_full)
-    ),
-    AssumptionShare(
-        ("l1.queue_instructions", "l1.stores_in_flight"), f"{WAITS}: memory queues are full", _stalls("memory_throttle")
-    ),
-    AssumptionShare(
-        ("l1.write_allocate",),
-        "lines at L1: stores",
-        _of(formula("l1.write_transactions / l1.transactions")),
-    ),
-    AssumptionShare(
-        ("l1.full_set",),
+# paths, as patterns; of what the share is; the share
+_ROWS: tuple[tuple[str, str, Measure], ...] = (
+    ("kernel_launch_us", "the host's time: launching", _launches),
+    ("host_link.*", "the host's time: copies", _copies),
+    ("dispatch.wavefront_cycles dispatch.shader_engines", "the cycles: dispatching", _dispatched),
+    ("dispatch.order", "instructions: the mean compute unit issues fewer than the busiest by", _of(uneven)),
+    ("cu.launch_cycles", f"{WAITS}: before a wavefront's first issue", _begun),
+    ("cu.wait_state_cycles", f"{WAITS}: wait states and pipelines", _stalls("execution_dependency")),
+    ("cu.lds_latency_cycles", f"{WAITS}: waits for LDS", _waits_for("lds")),
+    ("cu.lds_backlog_cycles", "the cycles: the LDS is busy", lambda run, _: run.share("roofline.lds")),
+    ("l1.hit_latency_cycles", f"{_VECTOR}, hits in L1", _latency(lambda run: run.number("l1.hits"))),
+    ("l1.fill_latency_cycles", f"{_VECTOR}, L1's fills", _latency(_sent)),
+    ("l1.mshrs l1.mshr_targets l1.return_entries", "the cycles: L1's look-up is full", _of(_l1_full)),
+    ("l1.queue_instructions l1.stores_in_flight", f"{WAITS}: memory queues are full", _stalls("memory_throttle")),
+    ("l1.write_allocate", "lines at L1: stores", _of(formula("l1.write_transactions / l1.transactions"))),
+    (
+        "l1.full_set",
         f"{_VECTOR} that L1 missed",
         _of(
             lambda run: _waited(run, "vector_memory"),
             lambda run: min(_sent(run) / (run.number("l1.read_transactions") or 1), 1.0),
         ),
     ),
-    AssumptionShare(("scalar_cache.*",), f"{WAITS}: waits for scalar memory", _waits_for("scalar_memory")),
-    AssumptionShare(
-        ("instruction_cache.*",),
+    ("scalar_cache.*", f"{WAITS}: waits for scalar memory", _waits_for("scalar_memory")),
+    (
+        "instruction_cache.*",
         f"{WAITS}: waits for instructions",
         lambda run, _: (run.share("stalls.instruction_fetch") or 0.0) * _cycle("instruction_cache")(run),
     ),
     *(
-        AssumptionShare(
-            (f"{level.section}.*",), f"{WAITS}: waits for memory that {level.title} holds", _of(_memory_waits)
-        )
+        (f"{level.section}.*", f"{WAITS}: waits for memory that {level.title} holds", _of(_memory_waits))
         for level in BETWEEN
     ),
-    AssumptionShare(
-        ("translation.ideal_*",),
+    (
+        "translation.ideal_*",
         f"{WAITS}: waits for memory, translation is ideal",
         _of(_memory_waits, _set("translation", "model", "ideal")),
     ),
-    AssumptionShare(
-        ("translation.*",),
+    (
+        "translation.*",
         "the cycles: look-ups wait for a translation",
         _of(formula("translation.stall_cycles / cu.cycles"), _cycle("translation")),
     ),
-    AssumptionShare(
-        ("crossbar.ideal_*",),
+    (
+        "crossbar.ideal_*",
         f"{WAITS}: waits for memory, the crossbar is ideal",
         _of(_memory_waits, _set("crossbar", "model", "ideal")),
     ),
-    AssumptionShare(("crossbar.*_latency_cycles",), f"{_VECTOR}, the crossbar's latency", _latency(_sent)),
-    AssumptionShare(("crossbar.request_*",), "the cycles: L1's look-up is full", _of(_l1_full, _cycle("crossbar"))),
-    AssumptionShare(("crossbar.response_*",), "L2 channels' cycles: they are full", _of(l2_stalls, _cycle("crossbar"))),
-    AssumptionShare(
-        ("l2.latency_cycles",), f"{_VECTOR}, hits in L2", _latency(lambda run: _sent(run) * (1 - _l2_misses(run)))
-    ),
-    AssumptionShare(
-        ("l2.fill_latency_cycles",), f"{_VECTOR}, L2's fills", _latency(lambda run: _sent(run) * _l2_misses(run))
-    ),
-    AssumptionShare(
-        ("l2.replacement",),
-        f"{_VECTOR} that L2 missed",
-        _of(lambda run: _waited(run, "vector_memory"), _l2_misses),
-    ),
-    AssumptionShare(("l2.mshr*", "l2.input_queue_packets"), "L2 channels' cycles: they are full", _of(l2_stalls)),
-    AssumptionShare(
-        ("l2.flush_at_end",),
+    ("crossbar.*_latency_cycles", f"{_VECTOR}, the crossbar's latency", _latency(_sent)),
+    ("crossbar.request_*", "the cycles: L1's look-up is full", _of(_l1_full, _cycle("crossbar"))),
+    ("crossbar.response_*", "L2 channels' cycles: they are full", _of(l2_stalls, _cycle("crossbar"))),
+    ("l2.latency_cycles", f"{_VECTOR}, hits in L2", _latency(lambda run: _sent(run) * (1 - _l2_misses(run)))),
+    ("l2.fill_latency_cycles", f"{_VECTOR}, L2's fills", _latency(lambda run: _sent(run) * _l2_misses(run))),
+    ("l2.replacement", f"{_VECTOR} that L2 missed", _of(lambda run: _waited(run, "vector_memory"), _l2_misses)),
+    ("l2.mshr* l2.input_queue_packets", "L2 channels' cycles: they are full", _of(l2_stalls)),
+    (
+        "l2.flush_at_end",
         "DRAM's bytes, and what is dirty at the end",
         lambda run, _: (
             64
@@ -283,71 +262,62 @@ LEANS: tuple[AssumptionShare, ...] = (
             / ((run.number("dram.bytes") + 64 * run.number("l2.dirty_lines_at_end")) or 1)
         ),
     ),
-    AssumptionShare(
-        ("l2.channel_masks",), "L2's busiest time: channels are busy", lambda run, _: run.share("roofline.l2")
-    ),
-    AssumptionShare(("dram.ideal_*",), "the cycles: DRAM is ideal", _ideal("dram")),
-    AssumptionShare(
-        ("dram.page_timeout_clocks",),
+    ("l2.channel_masks", "L2's busiest time: channels are busy", lambda run, _: run.share("roofline.l2")),
+    ("dram.ideal_*", "the cycles: DRAM is ideal", _ideal("dram")),
+    (
+        "dram.page_timeout_clocks",
         "the cycles: DRAM's bus is busy",
         _of(_dram_busy, _set("dram", "page_policy", "timeout")),
     ),
-    AssumptionShare(
-        ("dram.write_batch", "dram.write_idle_clocks"),
+    (
+        "dram.write_batch dram.write_idle_clocks",
         "the cycles: DRAM's bus is busy, by its writes' share",
         _of(_dram_busy, _written),
     ),
-    AssumptionShare(
-        ("dram.refresh_grace_clocks", "dram.timing.tref*", "dram.timing.trfc*", "dram.timing.trref*"),
+    (
+        "dram.refresh_grace_clocks dram.timing.tref* dram.timing.trfc* dram.timing.trref*",
         "the cycles: DRAM's bus is busy, and banks are refreshed",
         _of(_dram_busy, lambda run: float(run.number("dram.refreshes") > 0)),
     ),
-    AssumptionShare(
-        ("dram.age_cap_clocks", "dram.group_interleave_lines", "dram.channel_masks", "dram.timing.*"),
+    (
+        "dram.age_cap_clocks dram.group_interleave_lines dram.channel_masks dram.timing.*",
         "the cycles: DRAM's bus is busy",
         _of(_dram_busy),
     ),
-    AssumptionShare(
-        ("engine.sib_replacement", "engine.sib_ways", "engine.outstanding_columns"),
+    (
+        "engine.sib_replacement engine.sib_ways engine.outstanding_columns",
         f"{_ENGINE}, entries replaced",
         _of_requests("sib_evictions", "cmi_evictions"),
     ),
-    AssumptionShare(
-        ("engine.lane_replacement",),
+    (
+        "engine.lane_replacement",
         f"{_ENGINE}, lanes closed for space",
         _of_requests("buffer_evictions", "buffer_lines_dropped"),
     ),
-    AssumptionShare(
-        ("engine.prefetch_length", "engine.demand_window_lines"),
+    (
+        "engine.prefetch_length engine.demand_window_lines",
         f"{_ENGINE}, searches ahead",
         _of_requests("prudent", "hasty"),
     ),
-    AssumptionShare(
-        ("engine.scan_bits_per_cycle", "engine.shifters"), f"{_ENGINE}, searches by bitmask", _of_requests("prudent")
-    ),
-    AssumptionShare(
-        ("engine.mappings_per_cycle", "engine.mapping_sums_from"),
-        f"{_ENGINE}, searches by mapping",
-        _of_requests("accurate"),
-    ),
-    AssumptionShare(
-        ("engine.sib_lookup_cycles", "engine.compu_latency_cycles", "engine.buffer_read_cycles"),
+    ("engine.scan_bits_per_cycle engine.shifters", f"{_ENGINE}, searches by bitmask", _of_requests("prudent")),
+    ("engine.mappings_per_cycle engine.mapping_sums_from", f"{_ENGINE}, searches by mapping", _of_requests("accurate")),
+    (
+        "engine.sib_lookup_cycles engine.compu_latency_cycles engine.buffer_read_cycles",
         f"{_ENGINE}, a stage's latency",
         _engine_latency,
     ),
-    AssumptionShare(
-        ("engine.buffer_banks", "engine.buffer_bank_ports"),
+    (
+        "engine.buffer_banks engine.buffer_bank_ports",
         f"{_ENGINE}, finished lines read",
         _of_requests("prefetch_buffer_hits"),
     ),
-    AssumptionShare(
-        ("engine.l2_partition", "engine.sib_lookups_per_cycle", "engine.sparse_queue_depth"), _ENGINE, _of(_sparse)
-    ),
-    AssumptionShare(
-        ("engine.address_calculators", "engine.reads_in_flight", "engine.data_buffer*"),
+    ("engine.l2_partition engine.sib_lookups_per_cycle engine.sparse_queue_depth", _ENGINE, _of(_sparse)),
+    (
+        "engine.address_calculators engine.reads_in_flight engine.data_buffer*",
         f"{_ENGINE}, lines searched and read",
         _of_requests(*_SEARCHED),
     ),
 )
+LEANS = tuple(AssumptionShare(tuple(paths.split()), of, share) for paths, of, share in _ROWS)
 # of which no count tells whether they matter
 UNTOLD = {"cu.register_index_cycles": "instructions that set a register's index are not counted apart"}
