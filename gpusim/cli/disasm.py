@@ -25,8 +25,7 @@ def disasm(
         bool, typer.Option("--source", help="Print the source lines too (of what was compiled with -g).")
     ] = False,
     hazards: Annotated[
-        bool,
-        typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are."),
+        bool, typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are.")
     ] = False,
 ) -> int:
     """Print a code object's kernels as assembly, with resources and static instruction counts."""

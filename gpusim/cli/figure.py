@@ -41,8 +41,7 @@ class FigureOptions:
         list[str], several("--at", "AXIS=VALUE", "Only points with this value; repeatable.")
     ] = field(default_factory=list)  # fmt: skip
     baseline: Annotated[
-        list[str],
-        several("--baseline", "AXIS=VALUE", "Draw the ratio to points that have this value; repeatable."),
+        list[str], several("--baseline", "AXIS=VALUE", "Draw the ratio to points that have this value; repeatable.")
     ] = field(default_factory=list)
     draw: Annotated[KindChoice | None, typer.Option("--draw", help="How. [default: by what is chosen]")] = None
     style: Annotated[

@@ -25,8 +25,7 @@ def kernels_build(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[SOURCE]...",
-            help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
+            metavar="[SOURCE]...", help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]"
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,

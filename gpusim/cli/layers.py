@@ -50,8 +50,7 @@ class EstimateOptions:
 def layers(
     source: NetworkSource,
     more: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NETWORK]...", help="Further ones: a row each, not their layers."),
+        list[str] | None, typer.Argument(metavar="[NETWORK]...", help="Further ones: a row each, not their layers.")
     ] = None,
     batch: Annotated[
         int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")

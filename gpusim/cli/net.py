@@ -94,8 +94,7 @@ class NetOptions:
         ),
     ] = None
     dnnmark: Annotated[
-        bool,
-        typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks and its metrics."),
+        bool, typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks and its metrics.")
     ] = False
     size: Annotated[
         int | None,

@@ -53,8 +53,7 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="The page. [default: report.html, with --figure none]")
     ] = None,
     pictures: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write pictures here too: a result's, or what compares several."),
+        Path | None, typer.Option(metavar="DIR", help="Write pictures here too: a result's, or what compares several.")
     ] = None,
     picture: Annotated[
         list[str] | None,

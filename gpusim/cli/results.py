@@ -56,8 +56,7 @@ class ListOptions:
         str | None, typer.Option("--text", metavar="TEXT", help="Only runs with this in name, title or command.")
     ] = None
     having: Annotated[
-        list[str],
-        several("--with", "PATH=VALUE", "Only runs whose configuration has this value; repeatable."),
+        list[str], several("--with", "PATH=VALUE", "Only runs whose configuration has this value; repeatable.")
     ] = field(default_factory=list)
     sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
     last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40

@@ -14,15 +14,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
-from gpusim.cli.options import (
-    CsvOption,
-    FreshPoints,
-    JobsOption,
-    LiveOptions,
-    QuietOption,
-    StoreFile,
-    several,
-)
+from gpusim.cli.options import CsvOption, FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
 
 if TYPE_CHECKING:
     from gpusim.config.files import Document
@@ -46,8 +38,7 @@ class SweepOptions:
     """What is varied beside what the file says, where it runs, where it is kept. None: what the file says."""
 
     sets: Annotated[
-        list[str],
-        several("--set", "PATH=A,B,…", "Vary a value over these, or fix it to one; repeatable."),
+        list[str], several("--set", "PATH=A,B,…", "Vary a value over these, or fix it to one; repeatable.")
     ] = field(default_factory=list)
     method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
     points: Annotated[

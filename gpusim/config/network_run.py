@@ -85,9 +85,7 @@ class NetworkSettings(Spec):
         among=(*ATTENTION_ALGORITHMS, AUTO),
     )
     weights: Weights | None = param(
-        None,
-        f"of all fully connected layers, {WEIGHTS_MEANING}; none: as the network says",
-        "user",
+        None, f"of all fully connected layers, {WEIGHTS_MEANING}; none: as the network says", "user"
     )
     products: str = param(
         OWN_PRODUCTS,

@@ -36,10 +36,7 @@ AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by 
 FASTEST = {"fastest_engine": SPARSE_CHOICES, "fastest_software": SOFTWARE_CHOICES}
 _CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}
 # what `kernels.dense` and `kernels.sparse` may be: of matrix products, and of convolutions
-_PRODUCTS = {
-    "dense": (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS),
-    "sparse": (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS),
-}
+_PRODUCTS = {"dense": (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS), "sparse": (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS)}
 _CONVOLUTIONS = {"dense": DENSE_ALGORITHMS, "sparse": SPARSE_ALGORITHMS}
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")

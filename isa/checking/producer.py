@@ -67,11 +67,7 @@ def start_checked(context_address, slot, workgroup, wave_and_group_slot):
     _clear(check.private_known + file * context.scratch_stride, context.scratch_stride >> 3)
     registers = 1 if launch.packed_ids else launch.work_item_ids
     for register in range(check.vectors):
-        st_i64(
-            check.known,
-            file * check.vectors + register,
-            live if register < registers else 0,
-        )
+        st_i64(check.known, file * check.vectors + register, live if register < registers else 0)
         st_i64(check.origins, file * check.vectors + register, ORIGIN_REGISTER + 256 + register)
     given = launch.user_sgprs + launch.enable_group_info + launch.enable_scratch_offset
     for axis in range(3):

@@ -4,16 +4,7 @@ from gpusim.base.jit import jit, ld_i64, ld_u32, record_address, st_i32, st_i64
 from isa.architecture import EXECZ, MODE_DX10_CLAMP_BIT, ROW_BYTES, SCC, VCCZ
 from isa.execution.codes import Saturation
 from isa.execution.program_table import ProgramRow
-from isa.execution.state import (
-    EXEC_WORD,
-    MODE_WORD,
-    RESULT_ROW,
-    SCC_OFFSET,
-    SOURCE_ROWS,
-    VCC_WORD,
-    Context,
-    Wavefront,
-)
+from isa.execution.state import EXEC_WORD, MODE_WORD, RESULT_ROW, SCC_OFFSET, SOURCE_ROWS, VCC_WORD, Context, Wavefront
 from isa.lanes import call_lane_op, call_scalar_op
 
 _CLAMP_AND_OMOD, _CLAMP, _DX10_CLAMP_SHIFT = 7, 4, 3  # flags of row_output_f*

@@ -30,16 +30,7 @@ from isa.execution.special_instructions import (
     special,
     vector_indexed,
 )
-from isa.execution.state import (
-    EXEC_WORD,
-    MODE_WORD,
-    VCC_WORD,
-    Context,
-    Wavefront,
-    context_at,
-    wavefront_at,
-    work_at,
-)
+from isa.execution.state import EXEC_WORD, MODE_WORD, VCC_WORD, Context, Wavefront, context_at, wavefront_at, work_at
 from isa.execution.wave_state import free_registers
 from isa.lanes import call_lane_op
 from isa.trace import (

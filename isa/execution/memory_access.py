@@ -12,13 +12,7 @@ from isa.device_memory import PARTIAL, READABLE, SLACK
 from isa.execution.coalescing import LINE_BITS, add_access
 from isa.execution.codes import Access
 from isa.execution.data_movement import atomic_at, load_lane, store_lane
-from isa.execution.faults import (
-    FAULT_LINES,
-    FAULT_MISALIGNED,
-    FAULT_PRIVATE,
-    FAULT_READ_ONLY,
-    FAULT_UNMAPPED,
-)
+from isa.execution.faults import FAULT_LINES, FAULT_MISALIGNED, FAULT_PRIVATE, FAULT_READ_ONLY, FAULT_UNMAPPED
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import Context, Work, wavefront_at, work_at
 from isa.trace import BUSY_SHIFT, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE

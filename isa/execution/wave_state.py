@@ -2,15 +2,7 @@
 
 from gpusim.base.jit import jit, ld_i64, st_i32, st_i64
 from isa.architecture import FLAT_SCRATCH, LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
-from isa.execution.state import (
-    EXEC_WORD,
-    MODE_WORD,
-    SCALAR_FILE_BYTES,
-    Context,
-    Wavefront,
-    context_at,
-    wavefront_at,
-)
+from isa.execution.state import EXEC_WORD, MODE_WORD, SCALAR_FILE_BYTES, Context, Wavefront, context_at, wavefront_at
 from isa.trace import MORE
 
 

@@ -11,15 +11,7 @@ FP64. x86-64: MXCSR with FTZ (bit 15), DAZ (bit 6), rounding in 14:13. AArch64: 
 import platform
 from typing import TYPE_CHECKING
 
-from isa.lanes.table import (
-    DOUBLE,
-    FLUSH_DENORMALS,
-    FLUSH_NEAREST,
-    HALF,
-    HALF_NEAREST,
-    KEEP_DENORMALS,
-    NARROWING,
-)
+from isa.lanes.table import DOUBLE, FLUSH_DENORMALS, FLUSH_NEAREST, HALF, HALF_NEAREST, KEEP_DENORMALS, NARROWING
 
 if TYPE_CHECKING:
     from isa.lanes.llvm_module import ModuleText

@@ -270,10 +270,7 @@ def _version_2(image: ElfImage, symbol: Symbol) -> Descriptor:
 
 
 def _named(
-    symbol: Symbol,
-    read: Callable[[bytes, Architecture], Descriptor],
-    contents: bytes,
-    architecture: Architecture,
+    symbol: Symbol, read: Callable[[bytes, Architecture], Descriptor], contents: bytes, architecture: Architecture
 ) -> Descriptor:
     try:
         return read(contents, architecture)

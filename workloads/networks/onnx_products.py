@@ -126,8 +126,4 @@ def _of_equation(node: Node, turned: bool) -> OnnxLayer:
     return OnnxLayer("matmul", {"turned": True} if turned else {}, operands, (*left[:-1], columns))
 
 
-PRODUCTS: Mapping[str, Callable[[Node], Read]] = {
-    "Gemm": _gemm,
-    "MatMul": _matmul,
-    "Einsum": _einsum,
-}
+PRODUCTS: Mapping[str, Callable[[Node], Read]] = {"Gemm": _gemm, "MatMul": _matmul, "Einsum": _einsum}

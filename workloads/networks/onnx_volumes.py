@@ -27,11 +27,7 @@ def pooled_volume(kind: str, node: Node, kernel: list[int], values: dict[str, An
     before, after = axis_padding(node, kernel)
     _, channels, depth, rows, columns = shape
     ceil = bool(values.get("ceil", False))
-    plane = {
-        "kernel": kernel[1:],
-        "stride": strides[1:],
-        "padding": [*before[1:], *after[1:]],
-    }
+    plane = {"kernel": kernel[1:], "stride": strides[1:], "padding": [*before[1:], *after[1:]]}
     line = {"kernel": [kernel[0], 1], "stride": [strides[0], 1], "padding": [before[0], 0, after[0], 0]}
     new_rows, new_columns = _positions((channels * depth, rows, columns), plane, ceil)
     size = new_rows * new_columns

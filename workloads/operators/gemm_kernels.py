@@ -132,11 +132,7 @@ _TABLE = (
         estimate=partial(_converted_first, register_cycles),
     ),
     GemmKernel(
-        "csc",
-        ActivationFormat.CSC,
-        FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)),
-        function="sgemm_csc",
-        stored_rows=1,
+        "csc", ActivationFormat.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)), function="sgemm_csc", stored_rows=1
     ),
 )
 

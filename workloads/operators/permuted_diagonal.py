@@ -72,12 +72,7 @@ class PermutedDiagonal(Primitive):
         x_width, y_width = widths[::-1] if transposed else widths
         of_y, summed = ("j", "i") if transposed else ("i", "j")
         across = sizes[of_y] * self.block
-        values: dict[str, Any] = {
-            "w": weight,
-            "x": x,
-            "y": y,
-            "shift": self.block.bit_length() - 1,
-        }
+        values: dict[str, Any] = {"w": weight, "x": x, "y": y, "shift": self.block.bit_length() - 1}
         values |= {
             "columns": sizes["j"],
             "sums": sizes[summed],

@@ -275,6 +275,5 @@ def _c_function(function: Callable[..., Any], signature: Any) -> Any:
     domain = domain_of(function.__module__)
     with numba_hooks.core_code():
         return _in_cache(
-            domain,
-            lambda kept: numba.cfunc(signature, cache=kept and numba_hooks.PLAIN, error_model="numpy")(function),
+            domain, lambda kept: numba.cfunc(signature, cache=kept and numba_hooks.PLAIN, error_model="numpy")(function)
         )

@@ -151,12 +151,7 @@ class Device:
         return DeviceImage(self.memory, values, kind, fractions, name, generation)
 
     def sampler(
-        self,
-        filter: str = "nearest",
-        address: str = "none",
-        *,
-        normalized: bool = False,
-        name: str = "sampler",
+        self, filter: str = "nearest", address: str = "none", *, normalized: bool = False, name: str = "sampler"
     ) -> DeviceSampler:
         """Return a sampler for OpenCL C's sampler_t.
 

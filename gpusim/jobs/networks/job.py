@@ -345,10 +345,7 @@ def describe_network_run(
     if network.values is not None and source.is_file():
         read += [source, *network.files]  # hold the parameters
     rows = NetworkRows(
-        network.name,
-        network.source,
-        hash_network(network),
-        [(layer.name, layer.kind_name) for layer in network.layers],
+        network.name, network.source, hash_network(network), [(layer.name, layer.kind_name) for layer in network.layers]
     )
     return RunDescription(
         kind="net",

@@ -76,12 +76,7 @@ class LaunchClass(NamedTuple):
 
 
 def launch_class(
-    operator: TensorOperator,
-    launch: "Launch",
-    values: str,
-    transferable: bool,
-    l1_bypass: bool = False,
-    draw: int = 0,
+    operator: TensorOperator, launch: "Launch", values: str, transferable: bool, l1_bypass: bool = False, draw: int = 0
 ) -> LaunchClass:
     """Return the class of a launch.
 

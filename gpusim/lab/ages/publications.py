@@ -18,14 +18,7 @@ from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.own import select_publication
 from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan, plan_points
 from gpusim.lab.papers.publication import Reproduction
-from gpusim.lab.papers.records import (
-    FILE,
-    NetworkPointRecord,
-    PointRecord,
-    ReproductionResults,
-    as_json,
-    load,
-)
+from gpusim.lab.papers.records import FILE, NetworkPointRecord, PointRecord, ReproductionResults, as_json, load
 from gpusim.lab.papers.running import PlanRunner, collected
 from gpusim.lab.versions.model import Hashes
 from gpusim.results.store.keeper import StoreWriter

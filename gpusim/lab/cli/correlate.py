@@ -41,8 +41,7 @@ class CorrelateOptions:
         typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
     ] = None
     only: Annotated[
-        list[str],
-        several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable."),
+        list[str], several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable.")
     ] = field(default_factory=list)
     limit_gflop: Annotated[
         float,
@@ -77,8 +76,7 @@ class CorrelateOptions:
         ),
     ] = False
     earlier: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
+        Path | None, typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written.")
     ] = None
     jobs: JobsOption = None
     picture: Annotated[

@@ -27,8 +27,7 @@ class FitOptions:
     phase: PhaseOption = "train"
     gpus: Annotated[str, typer.Option("--gpu", metavar="GPU,...", help="GPUs: shipped ones or files.")] = DEFAULT_GPUS
     store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+        str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
     ] = None
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write the fit, for layers --estimate --fitted FILE.")

@@ -35,8 +35,7 @@ class ReproduceOptions:
     """Options for reproducing a publication."""
 
     only: Annotated[
-        list[str],
-        several("--only", "FIGURE", "Only this figure or table (6.16); repeatable. [default: all]"),
+        list[str], several("--only", "FIGURE", "Only this figure or table (6.16); repeatable. [default: all]")
     ] = field(default_factory=list)
     network: Annotated[
         str | None,
@@ -58,8 +57,7 @@ class ReproduceOptions:
         typer.Option("--estimate", "--list", help="List figures, their points, and what those that lack would cost."),
     ] = False
     exact: Annotated[
-        bool,
-        typer.Option("--full", "--exact", help="Simulate in whole, and compare products' results with NumPy's."),
+        bool, typer.Option("--full", "--exact", help="Simulate in whole, and compare products' results with NumPy's.")
     ] = False
     jobs: JobsOption = None
     out: Annotated[

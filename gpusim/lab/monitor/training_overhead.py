@@ -158,10 +158,7 @@ def measure_overhead(
             _Training(torch, plan, device, lambda n: attached(n, exhaustive=True)),
             plan.exhaustive_iterations,
         ),
-        "monitored": (
-            _Training(torch, plan, device, attached),
-            plan.iterations,
-        ),
+        "monitored": (_Training(torch, plan, device, attached), plan.iterations),
     }
     for part in range(plan.parts):
         for name, (training, iterations) in trainings.items():

@@ -18,13 +18,7 @@ from gpusim.jobs.estimates.run_costs import RunCost, estimate_network_run
 from gpusim.jobs.networks.job import NetworkJob, describe_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.jobs.running.operators import gpu_facts
-from gpusim.lab.papers.network_points import (
-    NetworkFigure,
-    NetworkPoint,
-    PointSelection,
-    load_network_once,
-    settings_of,
-)
+from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint, PointSelection, load_network_once, settings_of
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure, shape_of
 from gpusim.lab.papers.publication import Figure, Reproduction
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec

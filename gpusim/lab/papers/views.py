@@ -61,10 +61,7 @@ CURVES = _view(
     column("later_spread", "moves later by", PERCENT),
 )
 MONITOR = _view(
-    column("start", "first iteration"),
-    column("last"),
-    column("measured", write=PERCENT),
-    column("true", write=PERCENT),
+    column("start", "first iteration"), column("last"), column("measured", write=PERCENT), column("true", write=PERCENT)
 )
 OVERHEADS = _view(
     column("network"),

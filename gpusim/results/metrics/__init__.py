@@ -53,10 +53,7 @@ def _group(path: str) -> str:
 
 
 METRICS: tuple[Metric, ...] = tuple(
-    sorted(
-        (*counted(TABLES), *MEMORY, *DERIVED, *ENERGY),
-        key=lambda metric: GROUPS.index(_group(metric.path)),
-    )
+    sorted((*counted(TABLES), *MEMORY, *DERIVED, *ENERGY), key=lambda metric: GROUPS.index(_group(metric.path)))
 )
 _BY_PATH = {metric.path: metric for metric in METRICS}
 _OF_LAUNCHES = tuple(metric for metric in METRICS if not metric.of_run)
@@ -98,9 +95,7 @@ def _tree(facts: RunFacts, energy: EnergyModel | None, run: RunRecord | None = N
 
 
 @cache
-def _applicable(
-    known: frozenset[str],
-) -> tuple[Mapping[str, Mapping[str, None]], Sequence[tuple[str, str, Metric]]]:
+def _applicable(known: frozenset[str]) -> tuple[Mapping[str, Mapping[str, None]], Sequence[tuple[str, str, Metric]]]:
     """Return all names of metrics by group, and the metrics that can have a value if only this is known.
 
     A program may launch thousands of kernels that are not timed, for which few metrics are known.

@@ -67,10 +67,7 @@ def _pj_per_bit(energy: EnergyModel, facts: RunFacts, dram: Counts) -> float | N
 _DRAM_PARTS = (
     _part("dram_activate", "rows opened and closed: dram.activates", "dram.activate_pj", dram={"activates": 1}),
     _part(
-        "dram_read",
-        "reading within the DRAM devices: dram.bytes_read",
-        "dram.read_pj_per_bit",
-        dram={"bytes_read": 8},
+        "dram_read", "reading within the DRAM devices: dram.bytes_read", "dram.read_pj_per_bit", dram={"bytes_read": 8}
     ),
     _part(
         "dram_write",
@@ -99,12 +96,7 @@ _DRAM_PARTS = (
 )
 _DRAM = _sum("dram", "all of DRAM: the six above", *_DRAM_PARTS)
 _CACHES = (
-    _part(
-        "l1",
-        "vector L1s: a line each for l1.transactions and for l1.misses",
-        "l1_line_pj",
-        l1=_AT_L1,
-    ),
+    _part("l1", "vector L1s: a line each for l1.transactions and for l1.misses", "l1_line_pj", l1=_AT_L1),
     *(
         _part(
             level.section,

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 SEED = 1
 WORKGROUP = 256
 # 512 x 1024 x 1152: large enough that every compute unit is busy for most of the run, seconds long
-GEMM_SETTINGS = (
-    "workload={kind: gemm, name: bench, m: 512, n: 1024, k: 1152, sparsity: 0, seed: 1}",
-    "run.engine=off",
-)
+GEMM_SETTINGS = ("workload={kind: gemm, name: bench, m: 512, n: 1024, k: 1152, sparsity: 0, seed: 1}", "run.engine=off")
 GATHER_WIDTH = 16  # non-zeros a row
 L1_TABLE_BYTES = 4 << 10
 L2_TABLE_BYTES = 1 << 20
