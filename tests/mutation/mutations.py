@@ -1,7 +1,7 @@
 """Which errors can be put into a function: each a small piece of its source, and what replaces it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def _end(node: ast.AST) -> tuple[int, int]:
 class _Finder:
     """The mutations of one function."""
 
-    def __init__(self, file: str, name: str, body: list[ast.AST], source: str) -> None:
+    def __init__(self, file: str, name: str, body: Sequence[ast.AST], source: str) -> None:
         self.file, self.name, self.body, self.source = file, name, body, source
 
     def _replaced(self, node: ast.AST, text: str, what: str) -> Mutation:
@@ -132,9 +132,9 @@ class _Finder:
             todo += ast.iter_child_nodes(node)
 
 
-def _bodies(tree: ast.Module) -> Iterator[tuple[str, list[ast.AST]]]:
+def _bodies(tree: ast.Module) -> Iterator[tuple[str, Sequence[ast.AST]]]:
     """Yield the name and body of each function, and of each row of a table: `vop(name, ...)(lambda ...)`."""
-    yield from ((node.name, list(node.body)) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    yield from ((node.name, node.body) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     loops = [statement for statement in tree.body if isinstance(statement, ast.For)]
     for statement in (*tree.body, *(each for loop in loops for each in loop.body)):
         match statement:

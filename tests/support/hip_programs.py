@@ -27,7 +27,7 @@ pytestmark = [
 
 def start(options: list[str], *program: object, **more: object) -> "subprocess.Popen[str]":
     """A `gpusim hip` of its own, to be watched or ended while it runs."""
-    return subprocess.Popen(
+    process: subprocess.Popen[str] = subprocess.Popen(
         [*GPUSIM, *options, "--", *map(str, program)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -35,6 +35,7 @@ def start(options: list[str], *program: object, **more: object) -> "subprocess.P
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         **more,  # type: ignore[call-overload]
     )
+    return process
 
 
 def run(options: list[str], *program: object) -> "subprocess.CompletedProcess[str]":
