@@ -75,7 +75,8 @@ def read_kernel_code(data: bytes, architecture: Architecture) -> Descriptor:
     if machine != (1, *architecture.version):
         raise MalformedError(f"kernel code header for machine {machine[0]}:{machine[1:]}, not 1:{architecture.version}")
     fields = [_int(data, at, size) for at, size in ((64, 4), (60, 4), (72, 8), (48, 4), (52, 4))]
-    return _checked(Descriptor(architecture, _int(data, 16, 8, signed=True), *fields, _int(data, 56, 4) & 0x3FF))
+    fields = [_int(data, 16, 8, signed=True), *fields, _int(data, 56, 4) & 0x3FF]
+    return _checked(Descriptor(architecture, *fields))
 
 
 def user_sgprs(descriptor: Descriptor) -> int:
