@@ -1,7 +1,6 @@
 """`gpusim hip`: an unmodified HIP or OpenCL program on the simulated GPU."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +14,7 @@ from gpusim.cli.options import (
     MarkdownOption,
     SamplingOptions,
     StoreOptions,
+    several,
 )
 
 TimingChoice = Literal["on", "off"]
@@ -30,13 +30,19 @@ class HipOptions:
         TimingChoice,
         typer.Option("--timing", help="on: through the timing model; off: for the program's results alone."),
     ] = "on"
-    kernels: Annotated[
-        str | None,
-        typer.Option(
-            "--kernels", metavar="REGEX", help="Time the kernels whose name it matches; execute the others alone."
+    only: Annotated[
+        list[str],
+        several(
+            "--only",
+            "CONDITION",
+            "Time, check or record only such launches: kernel=REGEX, launch=FIRST-LAST, stream=NUMBER; the others are "
+            "executed alone; repeatable.",
         ),
+    ] = field(default_factory=list)
+    kernels: Annotated[
+        str | None, typer.Option("--kernels", metavar="REGEX", help="The same as --only kernel=REGEX.", hidden=True)
     ] = None
-    """Regular expression: only kernels whose name it matches are timed."""
+    """Pattern of kernels' names, as `--only` took it in 0.2.0; None: not given."""
     bounds: Annotated[
         BoundsChoice,
         typer.Option(
@@ -97,11 +103,14 @@ def hip(
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
+    from gpusim.results.launch_selector import parse_selector
     from gpusim.results.store.project import store_to_write
 
     if not program:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
     _check(asked, options, sampling)
+    conditions = [*asked.only, *([] if asked.kernels is None else [f"kernel={asked.kernels}"])]
+    selector = parse_selector("--only", conditions)
     gpu_file = opened(asked.gpu, GPU_FOLDER)
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if (
@@ -126,7 +135,7 @@ def hip(
         energy_spec=settings.energy,
         timing=asked.timing == "on" and not asked.check,
         launches=launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
-        kernels=asked.kernels,
+        selector=selector,
         bounds=asked.bounds,
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
@@ -146,12 +155,10 @@ def hip(
 def _check(asked: HipOptions, options: JobCommandOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
     if asked.timing == "off" or asked.check:
-        timed = {"--kernels": asked.kernels, "--sample": sampling.sample or None, **options.of_launches()}
+        timed = {"--sample": sampling.sample or None, **options.of_launches()}
+        if not asked.check and asked.record is None:
+            timed |= {"--only": asked.only[0] if asked.only else None, "--kernels": asked.kernels}
         for option, value in timed.items():
             if value is not None:
                 said = option if value is True else f"{option} {value}"
                 raise UserError(f"{said}: nothing is timed with {'--check' if asked.check else '--timing off'}")
-    try:
-        re.compile(asked.kernels or "")
-    except re.error as error:
-        raise UserError(f"--kernels {asked.kernels}: no regular expression: {error}") from None

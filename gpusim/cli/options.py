@@ -111,6 +111,14 @@ class JobCommandOptions:
     ] = False
     timeline: TimelineOption = None
     window: WindowOption = None
+    timeline_only: Annotated[
+        list[str],
+        several(
+            "--timeline-only",
+            "CONDITION",
+            "Only such launches in the timeline: kernel=REGEX, launch=FIRST-LAST, stream=NUMBER; repeatable.",
+        ),
+    ] = field(default_factory=list)
     timeline_of: Annotated[
         TimelineChoice | None,
         typer.Option(

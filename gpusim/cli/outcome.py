@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import yaml
 
@@ -17,6 +17,7 @@ from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
+from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector, parse_selector
 from gpusim.results.live.view import live_view
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, describe_problems, exit_code, get_stop_reason
 from gpusim.results.report import terminal
@@ -27,7 +28,7 @@ from gpusim.results.timeline.window import TimelineWindow, parse_window
 
 if TYPE_CHECKING:
     from gpusim.jobs.running.job import Job
-    from gpusim.results.records.record import RunRecord
+    from gpusim.results.records.record import CommandTimes, RunRecord
     from gpusim.results.store.file import StoreError
     from gpusim.results.store.keeper import MatchingRun, RunClock, StoreWriter
     from gpusim.results.store.outcome import RunOutcome
@@ -46,6 +47,15 @@ def overrides(options: JobCommandOptions) -> list[str]:
         "every": options.every,
     }
     return [f"run.{name}={value}" for name, value in values.items() if value is not None]
+
+
+class TimelineChoices(NamedTuple):
+    """Choices of what a timeline shows."""
+
+    cycles: TimelineWindow | None = None
+    """Cycles of each launch; None: a timeline of launches, or none."""
+    selector: LaunchSelector = ALL_LAUNCHES
+    """Selects the launches."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,7 @@ def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptio
     terminal.PrintOptions(options.sections, options.details).chosen()
     cycles = resolve_window(options.timeline, options.window)
     of_launches = choose_timeline_kind(request.work.kind, options) == "launches"
+    selector = resolve_timeline_selector(options, of_launches)
     reporter = Reporter(options.quiet)
     if request.to_errors:
         reporter.on_terminal = False  # a bar would be drawn over what the program prints
@@ -102,7 +113,8 @@ def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptio
         if keeper is not None and found is not None:
             return _show_found(request, options, reporter, keeper, found)
         with live_view(live.live, f"{request.work.kind} {request.work.title}", reporter):
-            return _run(request, options, None if of_launches else cycles, reporter, keeper)
+            drawn = TimelineChoices(None if of_launches else cycles, selector)
+            return _run(request, options, drawn, reporter, keeper)
 
 
 def _show_found(
@@ -164,11 +176,11 @@ def choose_timeline_kind(kind: str, options: JobCommandOptions) -> str:
 def _run(
     request: JobRequest,
     options: JobCommandOptions,
-    cycles: TimelineWindow | None,
+    choices: TimelineChoices,
     reporter: Reporter,
     keeper: "StoreWriter | None",
 ) -> int:
-    """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
+    """Run the job, and write what was asked for."""
     from gpusim.jobs.running import runner  # imports the simulator: half a second
 
     started = None
@@ -183,9 +195,7 @@ def _run(
 
                     started = RunClock()
                 job = request.make(reporter)
-                with drawing(
-                    None if cycles is None else options.timeline, cycles or TimelineWindow(), reporter
-                ) as drawn:
+                with drawing(None if choices.cycles is None else options.timeline, choices, reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
@@ -197,11 +207,15 @@ def _run(
         code, variants = exit_code(records), [variant.name for variant in job.variants]
         if request.ended is not None:
             request.ended(job)
-        if options.timeline is not None and cycles is None:
+        if options.timeline is not None and choices.cycles is None:
             from gpusim.results.timeline.launches import write_launches
 
-            for line in write_launches(options.timeline, {record.variant: record.commands for record in records}):
+            commands = {record.variant: _select(record.commands, choices.selector) for record in records}
+            for line in write_launches(options.timeline, commands):
                 reporter.say(line)
+            launches = [_identify(one) for record in records for one in record.commands if one.number]
+            if not any(map(choices.selector.selects, launches)):
+                reporter.say(f"--timeline-only {choices.selector.explain_nothing(launches)}")
         problem = None
         if keeper is not None and started is not None:
             from gpusim.results.store.outcome import build_outcome
@@ -273,15 +287,49 @@ def resolve_window(timeline: Path | None, window: str | None) -> TimelineWindow:
     return TimelineWindow() if window is None else parse_window(window)
 
 
+def resolve_timeline_selector(options: JobCommandOptions, of_launches: bool) -> LaunchSelector:
+    """Return which launches the timeline shows.
+
+    Args:
+        options: Options of the command.
+        of_launches: The timeline shows launches and streams, not cycles.
+
+    Returns:
+        The selector.
+
+    Raises:
+        UserError: There is no timeline, or a condition that it cannot judge.
+    """
+    if options.timeline_only and options.timeline is None:
+        raise UserError(
+            f"--timeline-only {options.timeline_only[0]}: says what a timeline shows; --timeline FILE names its file"
+        )
+    selector = parse_selector("--timeline-only", options.timeline_only)
+    if selector.streams and not of_launches:
+        raise UserError("--timeline-only stream: a timeline of cycles knows no streams: --timeline-of launches does")
+    return selector
+
+
+def _identify(command: "CommandTimes") -> LaunchIdentity:
+    return LaunchIdentity(command.name, command.number, command.stream)
+
+
+def _select(commands: "Sequence[CommandTimes]", selector: LaunchSelector) -> "Sequence[CommandTimes]":
+    """Return the commands that a timeline shows: where launches are selected, these alone, and no copies."""
+    if not selector.conditions:
+        return commands
+    return [command for command in commands if command.number and selector.selects(_identify(command))]
+
+
 @contextmanager
-def drawing(file: Path | None, window: TimelineWindow, reporter: Reporter) -> Iterator["Timeline | None"]:
+def drawing(file: Path | None, choices: TimelineChoices, reporter: Reporter) -> Iterator["Timeline | None"]:
     """Open the timeline to draw into, None without a file; at the end the reporter says what was written."""
     if file is None:
         yield None
         return
     from gpusim.results.timeline.timeline import Timeline  # imports the compiled core
 
-    timeline = Timeline(file, window)
+    timeline = Timeline(file, choices.cycles, choices.selector)
     try:
         with timeline:
             yield timeline

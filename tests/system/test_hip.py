@@ -139,10 +139,10 @@ def test_what_a_launch_waits_for_before_its_first_instruction_is_none_of_its_tim
 ) -> None:
     passed_s, run_launch = [0.0], Launcher.run
 
-    def compile_first(launcher: Launcher, launch: Any, observer: Any, serve: Any) -> Any:
+    def compile_first(launcher: Launcher, launch: Any, selected: bool, observer: Any, serve: Any) -> Any:
         passed_s[0] += 100  # as the compilation of the core takes
         assert observer(None), "the launch would be ended before its first instruction"
-        return run_launch(launcher, launch, observer, serve)
+        return run_launch(launcher, launch, selected, observer, serve)
 
     monkeypatch.setattr(Launcher, "run", compile_first)
     monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed_s[0]))
@@ -181,6 +181,48 @@ def test_kernels_are_timed_by_name(tmp_path: Path) -> None:
     assert all(row["cycles"] is None for row in rows.values() if row is not timed) and len(rows) == 2
 
 
+def test_a_timeline_shows_the_launches_that_are_selected(tmp_path: Path) -> None:
+    read_trace = pytest.importorskip("tests.support.trace_reader").read_trace
+    file = tmp_path / "t.pftrace"
+    done = run(["--timeline", str(file), "--timeline-only", "launch=2-3,5"], PROGRAMS / "runtime", "streams")
+    assert done.returncode == 0, done.stderr
+    trace = read_trace(file)
+    assert [one.notes["launch"] for one in trace.of("kernel")] == [2, 3, 5] and not trace.of("copy")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "timed"),
+    [
+        (["launch=2-3", "stream=1"], [2, 3]),
+        (["stream=2"], [5]),
+        (["kernel=add_one", "launch=1,5"], [1, 5]),
+    ],
+)
+def test_launches_are_timed_by_number_and_stream(conditions: list[str], timed: list[int], tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    options = [part for condition in conditions for part in ("--only", condition)]
+    done = run([*options, "--json", str(file), "--quiet"], PROGRAMS / "runtime", "streams")
+    assert done.returncode == 0, done.stderr
+    launches = json.loads(file.read_text())["launches"]
+    numbers = [one["launch"]["number"] for one in launches if one["kernel"]["cycles"] is not None]
+    assert (numbers, len(launches)) == (timed, 5)
+
+
+@pytest.mark.parametrize("options", [[], ["--check"]])
+def test_what_no_launch_meets_is_said_with_what_there_is(options: list[str]) -> None:
+    done = run([*options, "--only", "kernel=ad_one", "--quiet"], PROGRAMS / "runtime", "streams")
+    assert done.returncode == 0
+    said = "gpusim: --only kernel=ad_one: no launch has such a kernel; did you mean 'add_one'? kernels: add_one\n"
+    assert done.stderr == said
+
+
+def test_the_launch_that_is_selected_is_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "launches"
+    options = ["--timing", "off", "--record", str(folder), "--only", "launch=4", "--quiet"]
+    assert run(options, PROGRAMS / "runtime", "streams").returncode == 0
+    assert len(list(folder.glob("*/launch.yaml"))) == 1
+
+
 def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> None:
     cycles = []
     for number in range(2):
@@ -208,7 +250,17 @@ def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> No
         (["--timeline", "x.json", "--timeline-of", "launches", "--window", "0:9"], "of launches all are"),
         (["--bounds", "some"], "'some' is not one of 'page', 'exact', 'loose'"),
         (["--timing", "off", "--kernels", "x"], "nothing is timed"),
-        (["--kernels", "("], "no regular expression"),
+        (["--kernels", "("], "--only kernel=(: no regular expression"),
+        (["--timing", "off", "--only", "launch=1"], "--only launch=1: nothing is timed with --timing off"),
+        (["--only", "kernle=x"], "did you mean 'kernel'?"),
+        (
+            ["--timeline-only", "launch=1"],
+            "--timeline-only launch=1: says what a timeline shows; --timeline FILE names",
+        ),
+        (
+            ["--timeline", "x", "--window", "0:9", "--timeline-only", "stream=1"],
+            "a timeline of cycles knows no streams",
+        ),
         (["--root", "."], "has no lib64/ld-linux-x86-64.so.2"),
         (["--json", "no/such/folder.json"], "does not exist"),
     ],

@@ -15,6 +15,7 @@ from gpusim.cli.main import invoke
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.simulator import simulate
+from gpusim.results.launch_selector import parse_selector
 from gpusim.results.timeline.recording import GROUPS
 from gpusim.results.timeline.timeline import Timeline
 from gpusim.results.timeline.window import TimelineWindow
@@ -233,6 +234,18 @@ def test_launches_are_ordered_as_they_ran(tmp_path: Path) -> None:
             simulate(launch, GPU, timeline=timeline)
     shown = read_trace(tmp_path / "t.pftrace").below()
     assert [int(name.split(":")[0].removeprefix("launch ")) for name in shown] == list(range(1, 12))
+
+
+def test_launches_that_are_not_selected_are_not_drawn(tmp_path: Path) -> None:
+    facts, whole, _ = draw(tmp_path / "whole.pftrace", "software")
+    name = facts[1].kernel.name
+    _, trace, summary = draw(tmp_path / "t.pftrace", "software", selector=parse_selector("", ["launch=2"]))
+    assert trace.below() == [f"launch 02: {name}"] and len(summary) == 1
+    assert len(trace.of("wavefront")) == len(
+        [one for one in whole.of("wavefront") if one.track[0] == f"launch 02: {name}"]
+    )
+    _, _, (text,) = draw(tmp_path / "t.pftrace", "software", selector=parse_selector("", ["launch=9"]))
+    assert text == "--timeline-only launch=9: no launch has such a number; they are 1 to 2"
 
 
 def test_a_window_clips_what_it_shows(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A HIP program as a job: the program runs as it is, and what it launched and copied is its record."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,9 @@ from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
+from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchSelector
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
-from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord, stream_numbers
+from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord
 from gpusim.results.store.work import RunDescription
 from isa.checking.findings import described
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
@@ -33,9 +33,9 @@ PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons th
 class HipJob(Job):
     """A program on the simulated GPU (gpusim.jobs.running.job.Job).
 
-    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
-    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
-    part of the record; check: launches are executed under watch, and what is found is part of the record;
+    timing: False executes kernels for their results alone; launches: how each is run; selector: which of them are
+    timed, checked or recorded, the others are executed alone; bounds: where an allocation ends; keep: each launch's
+    metrics are part of the record; check: launches are executed under watch, and what is found is part of the record;
     max_seconds: wall time after which a launch is ended, without compilation; max_instructions: of one wavefront, after
     which it counts as an endless loop; record: a folder that the first `record_launches` launches of
     each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
@@ -51,7 +51,7 @@ class HipJob(Job):
         energy_spec: EnergySpec = EnergySpec(),
         timing: bool = True,
         launches: RunOptions = RunOptions(),
-        kernels: str | None = None,
+        selector: LaunchSelector = ALL_LAUNCHES,
         bounds: "Bounds" = "page",
         keep: bool = False,
         check: bool = False,
@@ -64,7 +64,7 @@ class HipJob(Job):
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
-        self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
+        self._selector, self._bounds, self._keep, self._check = selector, bounds, keep, check
         self._max_seconds, self._max_instructions = max_seconds, max_instructions
         self._gpus_that_run = gpus_that_run
         self._record, self._record_launches = record, record_launches
@@ -83,7 +83,7 @@ class HipJob(Job):
             "program": list(self.program.arguments),
             "timing": self.options.timing,
             "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
-            "kernels": self._kernels,
+            "selection": list(self._selector.conditions),
             "bounds": self._bounds,
             "check": self._check,
             "run": {
@@ -105,6 +105,8 @@ class HipJob(Job):
         """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
         context.interrupt.deferred = True  # what was simulated by then is reported
         made: list[ProgramLaunches] = []
+        errors = Reporter(quiet=False)
+        errors.on_terminal = False
 
         def sessions() -> "Callable[[socket.socket, int], Session]":
             from gpusim.jobs.hip.launch_files import LaunchRecorder
@@ -114,15 +116,13 @@ class HipJob(Job):
             )
             from gpusim.jobs.hip.session import Session
 
-            errors = Reporter(quiet=False)
-            errors.on_terminal = False
             recorder = None
             if self._record is not None:
                 recorder = LaunchRecorder(self._record, self._record_launches, self.gpu, errors)
             how = LaunchOptions(
                 gpu=self.gpu,
                 timing=self.options.timing,
-                kernels=None if self._kernels is None else re.compile(self._kernels),
+                selector=self._selector,
                 launches=replace(context.launches, timeline=context.timeline),
                 keep=self._keep,
                 bounds=self._bounds,
@@ -145,6 +145,8 @@ class HipJob(Job):
                 code = code or EXIT_NOT_AS_EXPECTED
             else:
                 record.stopped_by = PROGRAM_ENDED
+        if launches.unselected:
+            errors.say(f"gpusim: --only {self._selector.explain_nothing(launches.unselected)}")
         _fill(record, launches, code)
         if self._check:
             found = [replace(one, count=count) for one, count in launches.findings.items()]
@@ -179,13 +181,13 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
 
 
 def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
-    """Sum up what each stream of each process did, the default streams by the name of 0."""
-    numbers = stream_numbers(times)
-    several = len({place for place, _ in numbers}) > 1
+    """Sum up what each stream of each process did."""
+    known = sorted({(one.place, one.stream) for one in times})
+    several = len({place for place, _ in known}) > 1
+    named = {key: f"{key[0]}: {key[1]}" if several else str(key[1]) for key in known}
     blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
     streams: dict[tuple[str, int], dict[str, Any]] = {
-        (place, stream): {"stream": f"{place}: {number}" if several else str(number), **blank}
-        for (place, stream), number in numbers.items()
+        (place, stream): {"stream": named[place, stream], **blank} for place, stream in known
     }
     for span in times:
         row, took_us = streams[span.place, span.stream], span.ended_us - span.started_us

@@ -1,6 +1,5 @@
 """Launches of HIP programs: simulated or executed, and what is kept of each."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,11 +11,11 @@ from gpusim.jobs.host.checking import check_launch
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.results.records.record import CommandTimes, LaunchGroup, RunRecord, grid_class
 from isa.checking.findings import CheckFinding
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
-from isa.object.names import short
 
 FAULT, TIME_LIMIT = "a kernel's fault", "time limit"  # that end a launch, beside gpusim.jobs.running.runner.CYCLE_LIMIT
 Bounds = Literal["page", "exact", "loose"]
@@ -32,8 +31,8 @@ class LaunchOptions:
     """GPU."""
     timing: bool = True
     """Simulate with the timing model."""
-    kernels: re.Pattern[str] | None = None
-    """Pattern of the timed kernels' names, demangled or mangled; None: all are timed."""
+    selector: LaunchSelector = ALL_LAUNCHES
+    """Selects the launches that are timed, checked or recorded; the others are executed alone."""
     launches: RunOptions = field(default_factory=RunOptions)
     """Options of timed launches."""
     keep: bool = False
@@ -50,12 +49,6 @@ class LaunchOptions:
     """Records the launches; None: no recording."""
     gpus_that_run: GpusThatRun | None = None
     """Returns the names of GPUs that execute code for given architectures."""
-
-    def timed(self, name: str) -> bool:
-        """Tell whether a kernel is simulated."""
-        if not self.timing or self.kernels is None:
-            return self.timing
-        return bool(self.kernels.search(name) or self.kernels.search(short(name)))
 
 
 @dataclass
@@ -126,6 +119,8 @@ class ProgramLaunches:
     """Limit or fault that ended a launch first; empty: none did."""
     findings: dict[CheckFinding, int] = field(default_factory=dict)
     """Number of occurrences of each fault that the checks report."""
+    unselected: dict[LaunchIdentity, None] | None = field(default_factory=dict)
+    """Launches that the selector has passed over; None: it has selected some."""
 
     def found(self, findings: Sequence[CheckFinding]) -> None:
         """Add what was found in a launch; what is the same in several counts as often."""
@@ -140,26 +135,38 @@ class Launcher:
     def __init__(self, options: LaunchOptions, launches: ProgramLaunches, reporter: Reporter) -> None:
         self._options, self._launches = options, launches
         self._processor = CommandProcessor(options.gpu, reporter, timing=True)
-        self._timed: dict[str, bool] = {}
         self._pool = ContextPool()
 
-    def run(self, launch: Launch, observer: Callable[[Progress], bool], serve: Callable[[], None] | None) -> RunFacts:
+    def selects(self, launch: LaunchIdentity) -> bool:
+        """Tell whether a launch is one of those that are timed, checked or recorded."""
+        selected = self._options.selector.selects(launch)
+        if selected:
+            self._launches.unselected = None
+        elif self._launches.unselected is not None:
+            self._launches.unselected[launch] = None
+        return selected
+
+    def run(
+        self,
+        launch: Launch,
+        selected: bool,
+        observer: Callable[[Progress], bool],
+        serve: Callable[[], None] | None,
+    ) -> RunFacts:
         """Run a launch to its end, or until the observer ends it; raises what `simulate` raises.
 
-        serve: carries out the kernel's calls to the host, if it can make any.
+        selected: it is timed or checked, if any are, and else executed alone; serve: carries out the kernel's calls to
+        the host, if it can make any.
         """
-        name = launch.kernel.name
         command = LaunchCommand(launch, serve=serve, max_instructions=self._options.max_instructions)
-        if self._options.check:
+        if self._options.check and selected:
             facts, checked = check_launch(command, self._options.gpu, observer)
             self._launches.found(checked.findings)
             if checked.fault is not None:
                 raise checked.fault
             return facts
-        if name not in self._timed:
-            self._timed[name] = self._options.timed(name)
-        if self._timed[name]:
-            record = RunRecord(False, name, [])
+        if self._options.timing and selected:
+            record = RunRecord(False, launch.kernel.name, [])
             self._processor.run([command], record, self._options.launches, observer)
             facts = record.launches[0]
         else:

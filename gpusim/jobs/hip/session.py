@@ -6,6 +6,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
@@ -26,6 +27,7 @@ from gpusim.jobs.running.runner import CYCLE_LIMIT
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.occupancy import Occupancy, OccupancyError, occupancy
+from gpusim.results.launch_selector import LaunchIdentity
 from gpusim.results.records.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
@@ -239,9 +241,13 @@ class Session:
 
     def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.is_used_by(launch) else None
+        number = self._queue.stream_number(stream)
+        identity = LaunchIdentity(launch.kernel.name, self._queue.launches + 1, number)
         self._begun_s, self._out_of_time = None, False
         try:
-            facts = self._recorded(launch, lambda: self._launcher.run(launch, self._go_on, serve))
+            selected = self._launcher.selects(identity)
+            run = partial(self._launcher.run, launch, selected, self._go_on, serve)
+            facts = self._recorded(launch, run) if selected else run()
         except (ExecutionFault, SimulationError) as error:
             self._fatal = True
             self._launcher.note_fault(launch)
@@ -257,7 +263,7 @@ class Session:
             )
             self._error = self._error or HipError.LaunchTimeOut
             self._launcher.note_stop(TIME_LIMIT if self._out_of_time else CYCLE_LIMIT)
-        note = self._launcher.note(launch, facts, process=self._process, stream=stream)
+        note = self._launcher.note(launch, facts, process=self._process, number=identity.number, stream=number)
         if facts.roofline is None:
             self._queue.kernel(stream, 0.0, name=launch.kernel.name)
         else:

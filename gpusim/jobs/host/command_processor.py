@@ -162,7 +162,7 @@ class CommandProcessor:
         record.partial = record.partial or stopped()
         if self.timing:
             queue.finish()
-            record.commands += queue.times
+            record.add_commands(queue.times)
             record.host_time_us = queue.times[-1].ended_us if queue.times else 0.0
 
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:

@@ -50,6 +50,8 @@ class _Work:
     """Bytes of a copy; 0: a kernel."""
     place: str = ""
     """Layer's pass, or other place, to which the work belongs."""
+    number: int = 0
+    """Number of the launch, from 1; 0: no kernel."""
     ended: Ended | None = None
     """Called with the start and end of the work, in microseconds."""
     waits_for: int = 0
@@ -78,7 +80,7 @@ class StreamQueue:
     """The streams and events of one process on one GPU.
 
     launch_us: from a kernel's packet to its first workgroup; host_us: when the host has waited last; times: of the
-    kernels and copies that have ended, in the order of their ends.
+    kernels and copies that have ended, in the order of their ends; launches: how many kernels were added.
     """
 
     def __init__(self, launch_us: float) -> None:
@@ -90,6 +92,8 @@ class StreamQueue:
         self._gpu = simpy.Resource(self._environment, capacity=HARDWARE_QUEUES)
         self._streams: dict[int, _Stream] = {DEFAULT: _Stream(_Work(ended_us=0.0))}
         self._events: dict[int, _Work] = {}
+        self._stream_numbers = {DEFAULT: 0}
+        self.launches = 0
         self._shared: list[_Work] = []  # kernels that run
         self._pace, self._paced_us = 1.0, 0.0  # the pace of each of them, and since when
         self._look: simpy.Event | None = None  # when the first of them ends
@@ -97,6 +101,10 @@ class StreamQueue:
     def new_stream(self, stream: int, blocking: bool) -> None:
         """Create a stream without work; its handle may be that of an earlier stream."""
         self._streams[stream] = _Stream(_Work(ended_us=self.host_us), blocking)
+
+    def stream_number(self, stream: int) -> int:
+        """Return the number of a stream: 0 is the default one, the others count by their first commands."""
+        return self._stream_numbers.setdefault(stream, len(self._stream_numbers))
 
     def kernel(
         self,
@@ -112,9 +120,12 @@ class StreamQueue:
         demands: shares of the GPU's units and slots that it needs then; ended: called with its start and end when they
         are known; name, place: what it is and what it belongs to, such as a layer's pass, for people.
         """
+        self.launches += 1
+        self.stream_number(stream)
         self._append(
             _Work(
                 name=name,
+                number=self.launches,
                 stream=stream,
                 unit=self._gpu,
                 launch_us=self._launch_us,
@@ -133,6 +144,7 @@ class StreamQueue:
 
         blocking: the host waits for it.
         """
+        self.stream_number(stream)
         unit, demands = (self._link, {}) if over_link else (self._gpu, {"dram": 1.0})
         work = self._append(
             _Work(
@@ -246,8 +258,9 @@ class StreamQueue:
                     started_us=work.started_us,
                     ended_us=work.ended_us,
                     copied_bytes=work.copied_bytes,
-                    stream=work.stream,
+                    stream=self.stream_number(work.stream),
                     place=work.place,
+                    number=work.number,
                 )
             )
         if work.ended is not None:

@@ -183,15 +183,7 @@ def fill(record: RunRecord, iteration: NetworkRecord, job: NetworkJob | None = N
     queue.finish()
     record.parts += [_part(row, iteration, job) for row in iteration.rows]
     begin_us = record.host_time_us or 0.0  # after an earlier iteration of the same run
-    record.commands += [
-        replace(
-            command,
-            launched_us=begin_us + command.launched_us,
-            started_us=begin_us + command.started_us,
-            ended_us=begin_us + command.ended_us,
-        )
-        for command in queue.times
-    ]
+    record.add_commands(queue.times, begin_us)
     record.launch_count = sum(len(part.launches) for part in record.parts)
     record.partial = record.partial or bool(iteration.stopped_by)
     if queue.times:

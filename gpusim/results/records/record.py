@@ -1,8 +1,7 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from gpusim.model.core.facts import RunFacts, combined
@@ -24,23 +23,11 @@ class CommandTimes:
     copied_bytes: int = 0
     """Bytes of a copy; 0: a kernel."""
     stream: int = 0
-    """Number of the stream."""
+    """Number of the stream in its process, in the order of their first commands; 0: the default stream."""
     place: str = ""
     """Origin of the command, such as a layer's pass."""
-
-
-def stream_numbers(times: Iterable[CommandTimes]) -> dict[tuple[str, int], int]:
-    """Return the number of each process's streams by its place and its own name of them: 0 is the default stream.
-
-    The others are counted in the order in which they began.
-    """
-    numbers: dict[tuple[str, int], int] = {}
-    begun: Counter[str] = Counter()
-    for one in sorted(times, key=lambda one: one.started_us):
-        if (one.place, one.stream) not in numbers:
-            begun[one.place] += one.stream != 0
-            numbers[one.place, one.stream] = begun[one.place] if one.stream else 0
-    return numbers
+    number: int = 0
+    """Number of the launch in its process, from 1, in the order of the calls; 0: a copy."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +179,25 @@ class RunRecord:
     def launched(self) -> int:
         """The number of kernel launches."""
         return len(self.launches) if self.launch_count is None else self.launch_count
+
+    def add_commands(self, times: Sequence[CommandTimes], begin_us: float = 0.0) -> None:
+        """Add the commands of another queue, whose launches are counted on from those of earlier queues.
+
+        Args:
+            times: Commands of the queue.
+            begin_us: Begin of the queue in microseconds.
+        """
+        launched = max((one.number for one in self.commands), default=0)
+        self.commands += [
+            replace(
+                one,
+                launched_us=begin_us + one.launched_us,
+                started_us=begin_us + one.started_us,
+                ended_us=begin_us + one.ended_us,
+                number=one.number and launched + one.number,
+            )
+            for one in times
+        ]
 
     def once(self, facts: RunFacts, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return what `make` finds out about facts of this run, which it is asked once: half-widths take a while."""

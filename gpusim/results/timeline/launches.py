@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpusim.base.files import write_whole
 from gpusim.base.formats import COUNT
-from gpusim.results.records.record import CommandTimes, stream_numbers
+from gpusim.results.records.record import CommandTimes
 from gpusim.results.report.words import BACKWARD, PHASES
 from gpusim.results.timeline.trace_file import TraceFile
 from isa.object.names import short
@@ -61,18 +61,17 @@ def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
                 out.slice(track, begin_us, end_us, name, title, {"launches": count})
     processes = {timed.place for timed in in_order if timed.place.startswith("process ")}
     whose = [timed if timed.place in processes else replace(timed, place="") for timed in in_order]
-    numbers = stream_numbers(whose)
-    ranks = {key: rank for rank, key in enumerate(sorted(numbers, key=lambda key: (key[0], numbers[key])))}
+    ranks = {key: rank for rank, key in enumerate(sorted({(timed.place, timed.stream) for timed in whose}))}
     tracks: dict[tuple[str, int, bool], int] = {}
     for timed in whose:
         copies = bool(timed.copied_bytes)
         key = (timed.place, timed.stream, copies)
         if key not in tracks:
             place = timed.place if len(processes) > 1 else ""
-            title = f"{place} stream {numbers[key[:2]]}: {'copies' if copies else 'kernels'}".strip()
+            title = f"{place} stream {timed.stream}: {'copies' if copies else 'kernels'}".strip()
             tracks[key] = out.track(title, root, 2 + 2 * ranks[key[:2]] + copies)
         notes: dict[str, int | str] = {"turn, ns": int(timed.launched_us * 1000)}
-        notes |= {"bytes": timed.copied_bytes} if copies else {"kernel": timed.name}
+        notes |= {"bytes": timed.copied_bytes} if copies else {"launch": timed.number, "kernel": timed.name}
         category = "copy" if copies else "kernel"
         out.slice(tracks[key], timed.started_us, timed.ended_us, short(timed.name), category, notes)
 

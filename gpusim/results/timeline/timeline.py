@@ -10,27 +10,38 @@ from gpusim.base.files import AtomicFile
 from gpusim.base.formats import COUNT, FIXED_1
 from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.results.timeline.recording import TimelineRecording
 from gpusim.results.timeline.trace_file import TraceFile
-from gpusim.results.timeline.window import TimelineWindow
+from gpusim.results.timeline.window import FOREVER, TimelineWindow
 from isa.encoding.instruction import Instruction
 
 # About a quarter of a gigabyte, which takes the viewer half a minute to open; a browser's limit is not far.
 MAX_SLICES = 6_000_000
 COMPRESSION_LEVEL = 4
 MB = 1e6
+_NO_CYCLES = TimelineWindow(FOREVER, FOREVER)
 
 
 class Timeline:
     """A Perfetto trace in the file `path`, compressed if its name ends in .gz; use it in a `with` statement.
 
-    window: the cycles of each launch that it shows. When `max_slices` are drawn, the launch's window ends there, and
-    the summary says so. The file is written at the end of the `with` statement, even after an error: what was drawn by
-    then may explain it. Without a launch no file is written. Raises UserError if it cannot be written.
+    window: the cycles of each launch that it shows; selector: the launches, whose streams are not known. When
+    `max_slices` are drawn, the launch's window ends there, and the summary says so. The file is written at the end of
+    the `with` statement, even after an error: what was drawn by then may explain it. Without a launch no file is
+    written. Raises UserError if it cannot be written.
     """
 
-    def __init__(self, path: Path, window: TimelineWindow | None = None, max_slices: int = MAX_SLICES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        window: TimelineWindow | None = None,
+        selector: LaunchSelector = ALL_LAUNCHES,
+        max_slices: int = MAX_SLICES,
+    ) -> None:
         self.path, self._window, self._max_slices = path, window or TimelineWindow(), max_slices
+        self._selector = selector
+        self._seen: list[LaunchIdentity] = []
         self._file = AtomicFile(path)
         self._sink: IO[bytes] = self._file.stream
         if path.suffix == ".gz":
@@ -43,9 +54,11 @@ class Timeline:
 
     def attach(self, m: Machine, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> TimelineRecording:
         """Begin to record the next launch, on the machine `m` that is ready to run it."""
-        number = len(self._launches) + 1
+        launch = LaunchIdentity(kernel, len(self._seen) + 1)
+        self._seen.append(launch)
+        selected = self._selector.selects(launch)
         # the viewer orders the tracks at the root by name, whatever their rank
-        title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
+        title = f"launch {launch.number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
         recording = TimelineRecording(
             out=self._out,
             m=m,
@@ -53,10 +66,11 @@ class Timeline:
             kernel=kernel,
             gpu=gpu,
             instructions=instructions,
-            window=self._window,
+            window=self._window if selected else _NO_CYCLES,
             may_go_on=self._keep_up,
         )
-        self._launches.append((title, recording))
+        if selected:
+            self._launches.append((title, recording))
         return recording
 
     def __enter__(self) -> "Timeline":
@@ -83,7 +97,7 @@ class Timeline:
     def summary(self) -> list[str]:
         """Return lines on what was written and what the user should know of it; empty if no file was written."""
         if self._bytes is None:
-            return []
+            return [f"--timeline-only {self._selector.explain_nothing(self._seen)}"] if self._seen else []
         size = f"{FIXED_1(self._bytes / MB)} MB" if self._bytes >= MB / 10 else f"{COUNT(self._bytes)} bytes"
         lines = [
             f"{self.path}: timeline of {COUNT(self._out.slices)} slices, {size}; open it at https://ui.perfetto.dev"

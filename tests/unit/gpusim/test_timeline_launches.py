@@ -64,7 +64,7 @@ def agree(trace: ReadTrace, times: list[CommandTimes], under: str) -> None:
     for one in timed:
         found = [s for s in slices if near(s, one.started_us, one.ended_us)]
         notes = {"turn, ns": int(one.launched_us * 1000)}
-        notes |= {"bytes": one.copied_bytes} if one.copied_bytes else {"kernel": one.name}
+        notes |= {"bytes": one.copied_bytes} if one.copied_bytes else {"launch": one.number, "kernel": one.name}
         (same,) = [s for s in found if s.notes == notes and s.category == ("copy" if one.copied_bytes else "kernel")]
         assert same.track[-1].endswith(": copies" if one.copied_bytes else ": kernels")
     for track in {s.track for s in slices}:
@@ -155,9 +155,7 @@ def test_kernels_and_copies_stand_by_stream(data: st.DataObject, tmp_path_factor
 
 
 def test_streams_of_several_processes_are_told_apart(tmp_path: Path) -> None:
-    times = [
-        CommandTimes("k", 0.0, 5.0, 6.0, 0, stream, f"process {number}") for number in (9, 7) for stream in (0, 0x70)
-    ]
+    times = [CommandTimes("k", 0.0, 5.0, 6.0, 0, stream, f"process {number}") for number in (9, 7) for stream in (0, 1)]
     trace = drawn(tmp_path / "t.pftrace", only=times)
     assert trace.below("run") == [
         "process 7 stream 0: kernels", "process 7 stream 1: kernels", "process 9 stream 0: kernels",

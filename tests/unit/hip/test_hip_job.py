@@ -8,10 +8,11 @@ import pytest
 from gpusim.jobs.hip.job import HipJob, _fill
 from gpusim.jobs.hip.launching import KernelSums, ProgramLaunches
 from gpusim.jobs.hip.supervisor import HostProgram
+from gpusim.jobs.host.queue import StreamQueue
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results import metrics
-from gpusim.results.records.record import CommandTimes, RunRecord, stream_numbers
+from gpusim.results.records.record import CommandTimes, RunRecord
 from gpusim.results.report.document import as_json, document
 from gpusim.results.report.result import read
 from gpusim.results.report.rows import views_of
@@ -117,15 +118,24 @@ def times(*began: tuple[float, float, int, str]) -> list[CommandTimes]:
     return [CommandTimes("k", at, at, end, 0, stream, place) for at, end, stream, place in began]
 
 
-def test_streams_have_numbers_by_their_process_and_0_is_the_default_one() -> None:
-    found = times((2, 3, 0x70, "p"), (1, 4, 0x90, "p"), (5, 6, 0, "p"), (0, 9, 0x70, "q"))
-    assert stream_numbers(found) == {("q", 0x70): 1, ("p", 0x90): 1, ("p", 0x70): 2, ("p", 0): 0}
+def test_streams_have_numbers_by_their_first_commands_and_launches_by_their_calls() -> None:
+    queue = StreamQueue(5.0)
+    queue.new_stream(0x70, blocking=False)
+    queue.new_stream(0x90, blocking=False)
+    queue.kernel(0x90, 50.0, name="a")
+    queue.copy(0x70, 1.0, over_link=True, blocking=False, name="c")
+    queue.kernel(0x70, 1.0, name="b")
+    queue.kernel(0, 1.0, name="d")
+    queue.finish()
+    found = {one.name: (one.stream, one.number) for one in queue.times}
+    assert found == {"a": (1, 1), "c": (2, 0), "b": (2, 2), "d": (0, 3)}
+    assert queue.stream_number(0x70) == 2
 
 
 def test_what_streams_did_is_summed_up() -> None:
     launches = launched(facts("k", 10))
-    copy = CommandTimes("copy", 1.0, 1.5, 4.0, 1000, 5, "process 7")
-    launches.times = [*times((2, 3, 8, "process 7"), (3, 4.5, 8, "process 7"), (0, 1, 0, "process 7")), copy]
+    copy = CommandTimes("copy", 1.0, 1.5, 4.0, 1000, 1, "process 7")
+    launches.times = [*times((2, 3, 2, "process 7"), (3, 4.5, 2, "process 7"), (0, 1, 0, "process 7")), copy]
     found = document_of(record_of(launches))
     streams = {one["stream"]: one for one in found["streams"]}
     assert list(map(str, streams)) == ["0", "1", "2"], "each has a name of its own"

@@ -27,7 +27,7 @@ class Program:
         self.launcher = Launcher(LaunchOptions(gpu), ProgramLaunches(), Reporter(quiet=True))
 
     def run(self) -> RunFacts:
-        return self.launcher.run(self._launch, lambda _: True, None)
+        return self.launcher.run(self._launch, True, lambda _: True, None)
 
 
 def test_warm_launches_read_dram_once() -> None:
