@@ -15,7 +15,8 @@ from gpusim.base.picture import require_matplotlib
 from gpusim.base.plain_data import read_json
 from gpusim.base.progress import Reporter
 from gpusim.cli.figure import FigureOptions, check, figure_files
-from gpusim.cli.options import QuietOption, StoreFile
+from gpusim.cli.options import QuietOption, StoreFile, several
+from gpusim.results.launch_selector import LaunchSelector, parse_selector
 
 if TYPE_CHECKING:
     from gpusim.results.report.result import Result
@@ -66,6 +67,14 @@ def report(
     source: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
     ] = None,
+    only: Annotated[
+        list[str],
+        several(
+            "--only",
+            "CONDITION",
+            "Of programs only such launches: kernel=REGEX, launch=FIRST-LAST, stream=NUMBER; repeatable.",
+        ),
+    ],
     store: StoreFile = None,
     quiet: QuietOption = False,
 ) -> int:
@@ -82,6 +91,9 @@ def report(
     if pictures is None and (picture or kind):
         raise UserError("--picture, --format: say with --pictures DIR where the files go")
     check(chosen)
+    selector = parse_selector("--only", only)
+    if only and chosen.figure is not None:
+        raise UserError("--only: launches are selected for a program's page; --figure draws points of sweeps")
     page_file = html or (Path("report.html") if chosen.figure is None else None)
     check_outputs({"--html": page_file, "--figure": chosen.figure}, files)
     require_matplotlib("report", "")
@@ -90,14 +102,15 @@ def report(
     for path in written:
         reporter.say(f"{path}: the figure{' in numbers' * (path.suffix == '.csv')}")
     if page_file is not None:
-        written |= _page(names, store, page_file, pictures, picture or (), kind or (), source, reporter)
+        read_results = _read(names, store, selector)
+        written |= _page(names, read_results, page_file, pictures, picture or (), kind or (), source, reporter)
     write_together(written)
     return 0
 
 
 def _page(
     names: Sequence[str],
-    store: str | None,
+    read_results: "tuple[dict[str, Result], SweepData | None]",
     html: Path,
     pictures: Path | None,
     wanted: Sequence[str],
@@ -108,7 +121,7 @@ def _page(
     """Return the page and its pictures, by their files."""
     from gpusim.results.report.page.page import page, picture_files, select_detailed
 
-    results, swept = _read(names, store)
+    results, swept = read_results
     if swept is None and len(results) > 1:
         reporter.say(
             f"{html}: {len(results)} results are drawn, {len(select_detailed(results))} of them with their sections"
@@ -132,13 +145,16 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
-def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], SweepData | None]":
+def _read(
+    names: Sequence[str], store: str | None, selector: LaunchSelector
+) -> "tuple[dict[str, Result], SweepData | None]":
     """Read results, by what the page calls them: files' names, with folders if two are the same, and runs.
 
-    Of a sweep alone also its points, of which the results are the best.
+    Of a sweep alone also its points, of which the results are the best. selector: selects launches of each result.
     """
     from gpusim.results.report.page.page import select_detailed
     from gpusim.results.report.result import read
+    from gpusim.results.report.selected import select_launches
     from gpusim.results.store.reading import StoreReader, open_store
     from gpusim.results.store.records import stored_run
     from gpusim.results.store.sweeps import sweep_meant
@@ -146,6 +162,8 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
     if len(names) == 1 and not _is_file(names[0]):
         with open_store(store) as stored_results:
             number = sweep_meant(stored_results, names[0])
+            if number is not None and selector.conditions:
+                raise UserError(f"{names[0]}: --only: launches are selected in results of programs, not in a sweep")
             if number is not None:
                 return _read_sweep(stored_results, number)
     short = [Path(name).name for name in names]
@@ -156,6 +174,8 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
         if label in documents:
             raise UserError(f"{source}: is named twice")
         documents[label] = read(document, source)
+        if selector.conditions:
+            documents[label] = read(select_launches(document, selector, source))
 
     with ExitStack() as stack:
         results: StoreReader | None = None

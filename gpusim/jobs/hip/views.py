@@ -70,6 +70,7 @@ class ProgramViews(ResultViews):
     """Tables of a program: its kernels, then its streams."""
 
     has_screen = False
+    rows_are_kernels = True
     without_rows = "no kernel was launched"
 
     def rows_table(self) -> Table:

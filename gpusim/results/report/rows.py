@@ -14,6 +14,8 @@ class ResultViews:
 
     has_screen = True
     """The screen of a run stands between the summaries and the rows."""
+    rows_are_kernels = False
+    """Rows are kernels of a program, each of which has a section of the page."""
     without_rows = ""
     """Text printed for a result without rows; empty: it is shown as a run."""
 

@@ -425,11 +425,12 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
         assert invoke(["report", str(path), *arguments]) == 2
         assert said in capfd.readouterr().err
     with pytest.raises(UserError, match="named twice"):
-        report(results=[str(path), str(path)], html=tmp_path / "x.html", chosen=FigureOptions(), quiet=True)
+        report(only=[], results=[str(path), str(path)], html=tmp_path / "x.html", chosen=FigureOptions(), quiet=True)
     monkeypatch.setattr(pictures, "draw_pictures", lambda result: {})  # seen above
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
     report(
+        only=[],
         results=[str(path), str(tmp_path / "twin" / "f.json")],
         html=tmp_path / "x.html",
         chosen=FigureOptions(),

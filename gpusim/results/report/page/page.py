@@ -8,6 +8,7 @@ from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
 from gpusim.results.report.page import pictures, sweep
 from gpusim.results.report.page.frame import frame
+from gpusim.results.report.page.kernels import kernel_sections
 from gpusim.results.report.page.parts import Sources, configuration, rows, sections, show_time_breakdown, summary
 from gpusim.results.report.result import Result
 from gpusim.results.report.sections import SECTIONS
@@ -92,6 +93,10 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
     first = drawn.pop(pictures.ANSWER, [])
     parts = list(sections(result, drawn, prefix, sources))
     names = {f"{prefix}-{section.key}": section.title for section in SECTIONS}
+    kernels = kernel_sections(result, prefix, sources)
+    if kernels is not None:
+        parts.append(kernels)
+        names[kernels.get("id", "")] = "Kernels"
     links = [tag("li", tag("a", names[part.get("id", "")], href=f"#{part.get('id')}")) for part in parts]
     find = tag("p", tag("label", "Find a metric: ", tag("input", type="search")), class_="find", hidden="")
     return tag(
