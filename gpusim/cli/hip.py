@@ -43,6 +43,12 @@ class HipOptions:
         str | None, typer.Option("--kernels", metavar="REGEX", help="The same as --only kernel=REGEX.", hidden=True)
     ] = None
     """Pattern of kernels' names, as `--only` took it in 0.2.0; None: not given."""
+    warm: Annotated[
+        bool,
+        typer.Option(
+            "--warm", help="A launch finds in L2 and the TLBs what the launch before left there: --set caches=warm."
+        ),
+    ] = False
     bounds: Annotated[
         BoundsChoice,
         typer.Option(
@@ -112,7 +118,8 @@ def hip(
     conditions = [*asked.only, *([] if asked.kernels is None else [f"kernel={asked.kernels}"])]
     selector = parse_selector("--only", conditions)
     gpu_file = opened(asked.gpu, GPU_FOLDER)
-    settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
+    warm = ["caches=warm"] if asked.warm else []
+    settings = load_hip(gpu_file, [*options.sets, *sampling.overrides(), *warm])
     if (
         settings.sampling is not None
         and options.timeline is not None

@@ -223,6 +223,16 @@ def test_the_launch_that_is_selected_is_recorded(tmp_path: Path) -> None:
     assert len(list(folder.glob("*/launch.yaml"))) == 1
 
 
+def test_warm_caches_are_an_option(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    hits = {}
+    for options in ([], ["--warm"]):
+        assert run([*options, "--json", str(file), "--quiet"], PROGRAMS / "runtime", "streams").returncode == 0
+        result = json.loads(file.read_text())
+        hits[result["config"]["gpu"]["caches"]] = result["l2"]["hit_rate"]
+    assert hits["warm"] > hits["flushed"]
+
+
 def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> None:
     cycles = []
     for number in range(2):

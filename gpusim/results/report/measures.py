@@ -166,7 +166,10 @@ def is_cold(run: RunMetrics) -> bool:
 def fetch_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return why instructions are late, and what to do: the code is cold, or too large."""
     if is_cold(run):
-        return {"why": "cold code: ", "do": "run more iterations in a launch, or more work for each work-item"}
+        advice = "run more iterations in a launch, or more work for each work-item"
+        if " + " in str(run.get("kernel.name")) and run.gpu.get("caches") == "flushed":  # launched again
+            advice += "; with --warm (gpu.caches: warm) L2 keeps the code between launches"
+        return {"why": "cold code: ", "do": advice}
     return {"why": "", "do": "smaller code, less unrolling, so that loops stay in the instruction cache"}
 
 

@@ -243,6 +243,17 @@ def test_code_is_cold_while_no_line_is_fetched_twice(misses: int, cold: bool) ->
     assert ("smaller code" in finding.advice) is not cold
 
 
+@pytest.mark.parametrize(
+    ("caches", "name", "named"), [("flushed", "k + k", 1), ("warm", "k + k", 0), ("flushed", "k", 0)]
+)
+def test_cold_code_of_launches_that_flush_l2_is_kept_by_warm_caches(caches: str, name: str, named: bool) -> None:
+    changes = {"stalls.instruction_fetch": 980, "instruction_cache": {"misses": 9}, "kernel.name": name}
+    gpu = {**CONFIG["gpu"], "instruction_cache": {"size_kib": 64}, "caches": caches}
+    (column,) = read({**result_of(changed(QUIET, changes)), "config": {"gpu": gpu}}).columns
+    (finding,) = (one for one in findings(RULES, column) if one.rule.name == "stall_instruction_fetch")
+    assert ("--warm" in finding.advice) is bool(named)
+
+
 def test_a_wrong_result_comes_first_and_names_the_command_that_finds_races() -> None:
     result = read(result_of(changed(QUIET, {"verification.passed": False, "kernel.workgroups_total": 1})))
     first, second = top_findings(result)[:2]

@@ -39,9 +39,11 @@ def program() -> dict[str, Any]:
     add = kernel("vector_add", "vector_add")
     reduce = kernel("reduction", "reduce_sum")
     programs: list[tuple[Kernel, int, tuple[Any, ...]]] = [
-        (add, size, ("a", "b", "c", size)) for size in (512, 64, 2048)
+        (add, 512, ("a", "b", "c", 512)),
+        (add, 64, ("a", "b", "c", 64)),
+        (reduce, 512, ("a", "b", "c")),
+        (add, 2048, ("a", "b", "c", 2048)),
     ]
-    programs.insert(2, (reduce, 512, ("a", "b", "c")))
     launches = ProgramLaunches()
     launcher = Launcher(LaunchOptions(gpu, keep=True), launches, Reporter(quiet=True))
     for number, (code, size, arguments) in enumerate(programs, 1):
