@@ -15,7 +15,7 @@ import pytest
 from gpusim.jobs.hip import session
 from gpusim.jobs.hip.launching import Launcher
 from tests.support.hip_programs import PROGRAMS, ROOT, case, pytestmark, run
-from workloads.toolchain.compilers import without_library
+from workloads.toolchain.compilers import with_library, without_library
 
 __all__ = ["pytestmark"]
 
@@ -302,6 +302,12 @@ def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
         ["--timing", "off"], sys.executable, "-c", AFTER_AN_ERROR, ROOT / "sim_configs/examples/vector_add.hsaco"
     )
     assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(with_library() is None, reason="no clang that reads AMD's device library")
+def test_programs_of_several_sources_are_compiled_and_linked() -> None:
+    done = run(["--timing", "off", "--quiet"], sys.executable, PROGRAMS / "linked.py")
+    assert (done.returncode, done.stdout) == (0, "linked\n"), done.stdout + done.stderr
 
 
 USER_EVENTS = """

@@ -3,8 +3,10 @@
 OpenCL C alone does without the library: with gpusim's header, as far as that goes.
 """
 
+import re
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -23,18 +25,20 @@ from workloads.toolchain.compilers import (
 from workloads.toolchain.errors import KernelBuildError
 
 # chosen by gpusim: what the program says of the GPU is what it was told
+BITCODE_FLAGS = ("-x", "ir", "-nogpulib", "-Wno-override-module")
+_LINK = ("-Xclang", "-mlink-bitcode-file", "-Xclang")
 OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch", "-march=", "-mcpu=")
 
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What a program wants compiled: source, headers by the names used in #include, expressions whose symbols it asks
-    for.
+    """What a program wants compiled: source, files by their names (headers for #include, or the bitcode that is
+    linked), expressions whose symbols it asks for.
     """
 
     source: str
     name: str
-    headers: dict[str, str] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
     language: Source = Source.HIP
@@ -56,25 +60,56 @@ def compile_program(request: CompileRequest, gpu: str) -> CompileResult:
     """Compile a program's source for a GPU; what is wrong with it, or what is missing here, is in the log."""
     nothing = ("",) * len(request.expressions)
     try:
-        clang, flags = _for_opencl(gpu) if request.language == Source.OPENCL else _for_hip(gpu)
+        clang, flags = _COMMANDS[request.language](gpu)
     except KernelBuildError as error:
         return CompileResult(b"", f"gpusim: {error}\n", nothing)
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
         root = Path(folder)
-        for name, text in request.headers.items():
-            write_beneath(root, name, text.encode())
-        source = root / ("program.cl" if request.language == Source.OPENCL else "program.hip")
-        source.write_text(_with_uses(request), encoding="utf-8")
+        for name, contents in request.files.items():
+            write_beneath(root, name, contents)
+        sources = _linked(list(request.files)) if request.language in _LINKED else ["program"]
+        if request.language not in _LINKED:
+            (root / "program").write_text(_with_uses(request), encoding="utf-8")
         given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
         command = [clang, *flags, "-I.", "-Wno-unused-command-line-argument"]
         done = subprocess.run(
-            [*command, *given, source.name, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
+            [*command, *given, *sources, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
         )
-        log = done.stderr.replace(source.name, request.name)
+        log = done.stderr if request.language in _LINKED else _named(done.stderr, request.name)
         if done.returncode:
             return CompileResult(b"", log, nothing)
         code = (root / "program.co").read_bytes()
     return CompileResult(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+
+
+def _named(log: str, name: str) -> str:
+    """Return the compiler's messages with the name that the program has given to its source."""
+    return re.sub(r"^program(?=:\d)", lambda _: name, log, flags=re.MULTILINE)
+
+
+def _linked(names: Sequence[str]) -> list[str]:
+    """Return the arguments by which the compiler links bitcode into that of the first file."""
+    return [word for name in names[1:] for word in (*_LINK, name)] + list(names[:1])
+
+
+def _for_objects(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the compiler and its flags for linking bitcode of OpenCL C into code."""
+    tools = with_library() or without_library()
+    if tools is None:
+        raise KernelBuildError(f"OpenCL {explain_missing_library()}")
+    return tools.clang, (*target_flags(gpu), *BITCODE_FLAGS, "-O3")
+
+
+def _for_library(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same for linking it into bitcode, as it is."""
+    clang, flags = _for_objects(gpu)
+    return clang, (*flags, "-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
+
+
+def _for_object(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same for OpenCL C that becomes bitcode; what it calls may be in another source."""
+    clang, flags = _for_opencl(gpu)
+    return clang, (*flags, "-c", "-emit-llvm")
 
 
 def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
@@ -90,6 +125,16 @@ def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:
         raise KernelBuildError(f"OpenCL {explain_missing_library()}")
     version = ("-cl-std=CL1.2",) if tools.library else ("-include", str(OPENCL_LIBRARY))
     return tools.clang, (*opencl_flags(tools.library), *version, *target_flags(gpu))
+
+
+_COMMANDS: dict[Source, Callable[[str], tuple[str, tuple[str, ...]]]] = {
+    Source.HIP: _for_hip,
+    Source.OPENCL: _for_opencl,
+    Source.OPENCL_OBJECT: _for_object,
+    Source.OBJECTS: _for_objects,
+    Source.LIBRARY: _for_library,
+}
+_LINKED = (Source.OBJECTS, Source.LIBRARY)
 
 
 def _with_uses(request: CompileRequest) -> str:

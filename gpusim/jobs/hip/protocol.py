@@ -40,10 +40,13 @@ class ArgumentKind(IntEnum):
 
 
 class Source(IntEnum):
-    """The language of what is compiled while a program runs."""
+    """What is compiled while a program runs, and what it becomes: code, if nothing else is said."""
 
     HIP = 0
     OPENCL = 1
+    OPENCL_OBJECT = 2  # OpenCL C, into bitcode that is linked later
+    OBJECTS = 3  # such bitcode, which is linked into code
+    LIBRARY = 4  # the same, into bitcode that is linked again
 
 
 NO_OFFSET = 0xFFFFFFFF  # of a hidden argument that a kernel does not have

@@ -452,9 +452,9 @@ def _compile_request(body: bytes, language: Source, expressions: int) -> Compile
     texts = _RequestReader(body)
     source, name = texts.text(), texts.text()
     wanted = tuple(texts.text() for _ in range(expressions))
-    headers = {texts.text(): texts.text() for _ in range(texts.count())}
+    files = {texts.text(): texts.contents() for _ in range(texts.count())}
     options = tuple(texts.text() for _ in range(texts.count()))
-    return CompileRequest(source, name, headers, options, wanted, language)
+    return CompileRequest(source, name, files, options, wanted, language)
 
 
 def _translation_request(action: int, language: int, body: bytes) -> TranslationRequest:

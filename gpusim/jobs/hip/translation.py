@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from gpusim.jobs.hip.compilation import OF_THE_TARGET, write_beneath
+from gpusim.jobs.hip.compilation import BITCODE_FLAGS, OF_THE_TARGET, write_beneath
 from workloads.toolchain.compilers import (
     Toolchain,
     explain_missing_library,
@@ -73,15 +73,14 @@ class Action:
     """Combines all inputs into one result."""
 
 
-_BITCODE = ("-x", "ir", "-nogpulib", "-Wno-override-module")
 _TO_BITCODE = ("-c", "-emit-llvm")
 ACTIONS = {
     0x0: Action(DataKind.SOURCE, DataKind.SOURCE, ".i", ("-E",), compiles=True),
     0x2: Action(DataKind.SOURCE, DataKind.BITCODE, ".bc", _TO_BITCODE, compiles=True),
-    0x4: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE), joins=True),
-    0x5: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*_BITCODE, *_TO_BITCODE)),
-    0x6: Action(DataKind.BITCODE, DataKind.RELOCATABLE, ".o", (*_BITCODE, "-c")),
-    0x7: Action(DataKind.BITCODE, DataKind.SOURCE, ".s", (*_BITCODE, "-S")),
+    0x4: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*BITCODE_FLAGS, *_TO_BITCODE), joins=True),
+    0x5: Action(DataKind.BITCODE, DataKind.BITCODE, ".bc", (*BITCODE_FLAGS, *_TO_BITCODE)),
+    0x6: Action(DataKind.BITCODE, DataKind.RELOCATABLE, ".o", (*BITCODE_FLAGS, "-c")),
+    0x7: Action(DataKind.BITCODE, DataKind.SOURCE, ".s", (*BITCODE_FLAGS, "-S")),
     0x8: Action(DataKind.RELOCATABLE, DataKind.RELOCATABLE, ".o", ("-r",), joins=True),
     0x9: Action(DataKind.RELOCATABLE, DataKind.EXECUTABLE, ".so", (), joins=True),
     0xA: Action(DataKind.SOURCE, DataKind.RELOCATABLE, ".o", ("-x", "assembler", "-c")),

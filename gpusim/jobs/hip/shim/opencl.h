@@ -17,6 +17,8 @@ enum Code : int {
   CL_BUILD_PROGRAM_FAILURE = -11,
   CL_MISALIGNED_SUB_BUFFER_OFFSET = -13,
   CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
+  CL_COMPILE_PROGRAM_FAILURE = -15,
+  CL_LINK_PROGRAM_FAILURE = -17,
   CL_KERNEL_ARG_INFO_NOT_AVAILABLE = -19,
   CL_INVALID_VALUE = -30,
   CL_INVALID_PLATFORM = -32,
@@ -98,6 +100,8 @@ struct ClProgram : ClObject {
   std::string source, options, log, code;
   int status = -1;  // CL_BUILD_NONE; CL_BUILD_ERROR is -2, CL_BUILD_SUCCESS 0
   bool from_binary = false;
+  unsigned binary_type = 0;  // CL_PROGRAM_BINARY_TYPE: none, compiled object, library, executable (ClProgram::OBJECT ...)
+  static constexpr unsigned OBJECT = 1, LIBRARY = 2, EXECUTABLE = 4;
   hipModule_t module = nullptr;
   std::vector<std::string> kernels;
   std::atomic<unsigned> attached{0};  // kernel objects

@@ -170,7 +170,7 @@ API int clGetDeviceInfo(ClDevice* wanted_of, unsigned name, size_t place, void* 
     case 0x1033: return wanted.value<uint64_t>(ALL_OF_FLOAT);  // half
     case 0x1035: return wanted.value<unsigned>(0);             // one memory with the host
     case 0x103D: return wanted.text("OpenCL C 1.2 ");
-    case 0x103E: return wanted.value<unsigned>(0);  // CL_DEVICE_LINKER_AVAILABLE
+    case 0x103E: return wanted.value<unsigned>(1);  // CL_DEVICE_LINKER_AVAILABLE
     case 0x103F: return wanted.text("");
     case 0x1040: case 0x1041: return wanted.value<size_t>(0);
     case 0x1042: return wanted.value<ClDevice*>(nullptr);

@@ -42,10 +42,15 @@ std::vector<std::string> words_of(const std::string& options) {
   return words;
 }
 
-bool compile(ClProgram* program) {
+using Files = std::vector<std::pair<std::string, std::string>>;  // names, contents
+
+// Compiles the source of a program, or links the bitcode that the files are, into its code. files: headers, or bitcode.
+bool compile(ClProgram* program, Source what, const Files& files) {
   settle();  // a kernel's error is its own, and stays
   Request request(OP_COMPILE);
-  request.put<uint32_t>(SOURCE_OPENCL).put<uint32_t>(0).text(program->source).text("program.cl").put<uint32_t>(0);
+  request.put<uint32_t>(what).put<uint32_t>(0).text(program->source).text("program.cl");
+  request.put<uint32_t>(files.size());
+  for (const auto& file : files) request.text(file.first).text(file.second);
   std::vector<std::string> words = words_of(program->options);
   request.put<uint32_t>(words.size());
   for (const std::string& word : words) request.text(word);
@@ -57,6 +62,32 @@ bool compile(ClProgram* program) {
 
 bool is_whole(const std::string& code) {
   return code.size() >= 64 && !code.compare(0, 4, "\177ELF") && elf_bytes(code.data()) <= code.size();
+}
+bool is_bitcode(const std::string& code) { return !code.compare(0, 4, "BC\xC0\xDE"); }
+
+// Loads the code of a program, of which its kernels are then known.
+int load(ClProgram* program) {
+  if (!is_whole(program->code)) return CL_INVALID_BINARY;
+  if (hipModuleLoadData(&program->module, program->code.data())) return CL_INVALID_BINARY;
+  program->binary_type = ClProgram::EXECUTABLE;
+  return code_of(kernel_names(program->module, &program->kernels));
+}
+
+// What is wrong with the devices, and with whom to notify.
+int code_of_call(unsigned count, ClDevice* const* devices, bool notifies, const void* data) {
+  if (!count != !devices || (!notifies && data)) return CL_INVALID_VALUE;
+  for (unsigned i = 0; i < count; i++)
+    if (devices[i] != &the_device) return CL_INVALID_DEVICE;
+  return CL_SUCCESS;
+}
+
+// What a program was before it is built or compiled again.
+void forget(ClProgram* program, const char* options) {
+  if (program->module) hipModuleUnload(program->module);
+  program->module = nullptr;
+  program->binary_type = 0;
+  program->kernels.clear();
+  program->options = options ? options : "";
 }
 
 ClKernel* kernel_called(ClProgram* program, const char* name, int* code) {
@@ -111,6 +142,7 @@ API ClProgram* clCreateProgramWithBinary(ClContext* context, unsigned count, ClD
   auto program = new ClProgram(held(context));
   program->code.assign(reinterpret_cast<const char*>(binaries[0]), sizes[0]);
   program->from_binary = true;
+  if (is_bitcode(program->code)) program->binary_type = ClProgram::OBJECT;
   return made(program, CL_SUCCESS, error);
 }
 API int clRetainProgram(ClProgram* p) { return retain_if_valid(p); }
@@ -119,22 +151,62 @@ API int clReleaseProgram(ClProgram* p) { return release_if_valid(p); }
 using Notify = void (*)(ClProgram*, void*);
 API int clBuildProgram(ClProgram* program, unsigned count, ClDevice* const* devices, const char* options, Notify notify, void* data) {
   if (!valid(program)) return CL_INVALID_PROGRAM;
-  if (!count != !devices || (!notify && data)) return CL_INVALID_VALUE;
-  for (unsigned i = 0; i < count; i++)
-    if (devices[i] != &the_device) return CL_INVALID_DEVICE;
+  if (int wrong = code_of_call(count, devices, notify, data)) return wrong;
   if (program->attached) return CL_INVALID_OPERATION;
-  if (program->module) hipModuleUnload(program->module);
-  program->module = nullptr;
-  program->kernels.clear();
-  program->options = options ? options : "";
-  int code = CL_SUCCESS;
-  if (!program->from_binary && !compile(program)) code = CL_BUILD_PROGRAM_FAILURE;
-  if (!code && !is_whole(program->code)) code = CL_INVALID_BINARY;
-  if (!code && hipModuleLoadData(&program->module, program->code.data())) code = CL_INVALID_BINARY;
-  if (!code) code = code_of(kernel_names(program->module, &program->kernels));
+  forget(program, options);
+  bool compiled = true;
+  if (!program->from_binary) compiled = compile(program, SOURCE_OPENCL, {});
+  else if (is_bitcode(program->code)) compiled = compile(program, SOURCE_OBJECTS, {{"0.bc", program->code}});
+  int code = compiled ? load(program) : CL_BUILD_PROGRAM_FAILURE;
   program->status = code ? BUILD_ERROR : BUILD_SUCCESS;
   if (notify) notify(program, data);
   return code;
+}
+API int clCompileProgram(ClProgram* program, unsigned count, ClDevice* const* devices, const char* options, unsigned headers,
+                         ClProgram* const* sources, const char** names, Notify notify, void* data) {
+  if (!valid(program)) return CL_INVALID_PROGRAM;
+  if (!headers != !sources || !headers != !names) return CL_INVALID_VALUE;
+  if (int wrong = code_of_call(count, devices, notify, data)) return wrong;
+  if (program->attached || program->source.empty()) return CL_INVALID_OPERATION;
+  Files files;
+  for (unsigned i = 0; i < headers; i++) {
+    if (!valid(sources[i])) return CL_INVALID_PROGRAM;
+    if (!names[i]) return CL_INVALID_VALUE;
+    files.emplace_back(names[i], sources[i]->source);
+  }
+  forget(program, options);
+  int code = compile(program, SOURCE_OPENCL_OBJECT, files) ? CL_SUCCESS : CL_COMPILE_PROGRAM_FAILURE;
+  if (!code) program->binary_type = ClProgram::OBJECT;
+  program->status = code ? BUILD_ERROR : BUILD_SUCCESS;
+  if (notify) notify(program, data);
+  return code;
+}
+API ClProgram* clLinkProgram(ClContext* context, unsigned count, ClDevice* const* devices, const char* options, unsigned inputs,
+                             ClProgram* const* programs, Notify notify, void* data, int* error) {
+  if (!valid(context)) return made<ClProgram>(nullptr, CL_INVALID_CONTEXT, error);
+  if (int wrong = code_of_call(count, devices, notify, data)) return made<ClProgram>(nullptr, wrong, error);
+  if (!inputs || !programs) return made<ClProgram>(nullptr, CL_INVALID_VALUE, error);
+  Files files;
+  for (unsigned i = 0; i < inputs; i++) {
+    if (!valid(programs[i])) return made<ClProgram>(nullptr, CL_INVALID_PROGRAM, error);
+    if (!is_bitcode(programs[i]->code)) return made<ClProgram>(nullptr, CL_INVALID_OPERATION, error);
+    files.emplace_back(std::to_string(i) + ".bc", programs[i]->code);
+  }
+  std::string given;
+  bool library = false;
+  for (const std::string& word : words_of(options ? options : "")) {
+    if (word == "-create-library") library = true;
+    else if (word != "-enable-link-options" && word.rfind("-I", 0)) given += (given.empty() ? "" : " ") + word;
+  }
+  auto program = new ClProgram(held(context));
+  program->options = given;
+  bool linked = compile(program, library ? SOURCE_LIBRARY : SOURCE_OBJECTS, files);
+  program->options = options ? options : "";
+  int code = !linked ? CL_LINK_PROGRAM_FAILURE : library ? CL_SUCCESS : load(program);
+  if (!code && library) program->binary_type = ClProgram::LIBRARY;
+  program->status = code ? BUILD_ERROR : BUILD_SUCCESS;
+  if (notify) notify(program, data);
+  return made(program, code, error);
 }
 API int clGetProgramInfo(ClProgram* program, unsigned name, size_t place, void* to, size_t* size) {
   if (!valid(program)) return CL_INVALID_PROGRAM;
@@ -164,7 +236,7 @@ API int clGetProgramBuildInfo(ClProgram* program, ClDevice* device, unsigned nam
     case 0x1181: return wanted.value<int>(program->status);
     case 0x1182: return wanted.text(program->options);
     case 0x1183: return wanted.text(program->log);
-    case 0x1184: return wanted.value<unsigned>(program->module ? 4 : 0);  // CL_PROGRAM_BINARY_TYPE_EXECUTABLE, or none
+    case 0x1184: return wanted.value<unsigned>(program->binary_type);
     default: return CL_INVALID_VALUE;
   }
 }
