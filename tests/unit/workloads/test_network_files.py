@@ -376,6 +376,13 @@ def test_a_list_of_products_has_a_layer_for_each(tmp_path: Path) -> None:
     assert network.inputs == {"qkv.input": (128, 768), "last one.input": (3, 7)}
 
 
+def test_products_have_weights_of_a_type(tmp_path: Path) -> None:
+    text = "Layer name, M, N, K, Weights\na, 1, 8, 16, float16\nb, 1, 8, 16,\nc, 1, 8, 16\nd, 1, 8, 16, Float32\n"
+    layers = listed(tmp_path, text).layers
+    types = [layer.kind.weights for layer in layers]  # type: ignore[attr-defined]
+    assert types == ["float16", "float32", "float32", "float32"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -386,6 +393,10 @@ def test_a_list_of_products_has_a_layer_for_each(tmp_path: Path) -> None:
         ("Layer name, M, N, K\na, 1, 2, 3\na, 1, 2, 3\n", "line 3: 'a' is the name of an earlier line, too"),
         ("Layer name, M, N, K\na, 1, 2.5, 3\n", "line 2: N = '2.5': must be a whole number from 1 to 65536"),
         ("Layer name, M, N, K\na, 0, 2, 3\n", "line 2: M = '0': must be"),
+        (
+            "Layer name, M, N, K, Weights\na, 1, 2, 3, int8\n",
+            "line 2: Weights = 'int8': must be one of float32, float16",
+        ),
     ],
 )
 def test_a_mistake_in_a_list_of_products_names_its_line(text: str, said: str, tmp_path: Path) -> None:
