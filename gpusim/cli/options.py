@@ -127,6 +127,14 @@ class JobCommandOptions:
             show_default=False,
         ),
     ] = None
+    dram_trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--dram-trace",
+            metavar="FILE",
+            help="Write each read and write of DRAM, or all commands (.csv), in Ramulator 2's formats.",
+        ),
+    ] = None
     timeout_s: Annotated[
         float | None,
         typer.Option(
@@ -168,6 +176,7 @@ class JobCommandOptions:
         """Return the values of options that observe or limit launches, by option; None where one is not given."""
         return {
             "--timeline": self.timeline,
+            "--dram-trace": self.dram_trace,
             "--hotspots": self.hotspots or None,
             "--checked": self.checked or None,
             "--max-cycles": self.max_cycles,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpusim.results.store.file import StoreError
     from gpusim.results.store.keeper import MatchingRun, RunClock, StoreWriter
     from gpusim.results.store.outcome import RunOutcome
+    from gpusim.results.timeline.dram_trace import DramTrace
     from gpusim.results.timeline.timeline import Timeline
 
 LISTED_HOTSPOTS = 25
@@ -56,6 +57,8 @@ class TimelineChoices(NamedTuple):
     """Cycles of each launch; None: a timeline of launches, or none."""
     selector: LaunchSelector = ALL_LAUNCHES
     """Selects the launches."""
+    dram_trace: Path | None = None
+    """File for DRAM commands; None: none."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptio
         _estimate(request, storing)
         return 0
     written: dict[str, Path | None] = {
-        "--json": options.json_file, "--timeline": options.timeline, **request.outputs,
+        "--json": options.json_file, "--timeline": options.timeline, "--dram-trace": options.dram_trace,
+        **request.outputs,
         "--store": store_to_write(storing.store),
     }  # fmt: skip
     check_outputs(written, request.inputs)
@@ -105,15 +109,16 @@ def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptio
     cycles = resolve_window(options.timeline, options.window)
     of_launches = choose_timeline_kind(request.work.kind, options) == "launches"
     selector = resolve_timeline_selector(options, of_launches)
+    _check_dram_trace(request.work.kind, options, of_launches)
     reporter = Reporter(options.quiet)
     if request.to_errors:
         reporter.on_terminal = False  # a bar would be drawn over what the program prints
-    with opened_store(storing, again=options.timeline is not None) as keeper:
+    with opened_store(storing, again=options.timeline is not None or options.dram_trace is not None) as keeper:
         found = keeper.found(request.work) if keeper is not None else None
         if keeper is not None and found is not None:
             return _show_found(request, options, reporter, keeper, found)
         with live_view(live.live, f"{request.work.kind} {request.work.title}", reporter):
-            drawn = TimelineChoices(None if of_launches else cycles, selector)
+            drawn = TimelineChoices(None if of_launches else cycles, selector, options.dram_trace)
             return _run(request, options, drawn, reporter, keeper)
 
 
@@ -195,8 +200,9 @@ def _run(
 
                     started = RunClock()
                 job = request.make(reporter)
-                with drawing(None if choices.cycles is None else options.timeline, choices, reporter) as drawn:
-                    records = runner.run(job, reporter, interrupt, drawn)
+                drawn_file = None if choices.cycles is None else options.timeline
+                with drawing(drawn_file, choices, reporter) as drawn, tracing(choices.dram_trace, reporter) as trace:
+                    records = runner.run(job, reporter, interrupt, drawn or trace)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
                 raise
@@ -336,6 +342,34 @@ def drawing(file: Path | None, choices: TimelineChoices, reporter: Reporter) -> 
     finally:
         for line in timeline.summary():
             reporter.say(line)
+
+
+@contextmanager
+def tracing(file: Path | None, reporter: Reporter) -> Iterator["DramTrace | None"]:
+    """Open the file of DRAM commands, None without one; at the end the reporter says what was written."""
+    if file is None:
+        yield None
+        return
+    from gpusim.results.timeline.dram_trace import DramTrace  # imports the compiled core
+
+    trace = DramTrace(file)
+    try:
+        with trace:
+            yield trace
+    finally:
+        for line in trace.summary():
+            reporter.say(line)
+
+
+def _check_dram_trace(kind: str, options: JobCommandOptions, of_launches: bool) -> None:
+    """Raise UserError for a trace of DRAM that a job of a kind cannot have, or not beside its timeline."""
+    if options.dram_trace is None:
+        return
+    option = f"--dram-trace {options.dram_trace}"
+    if "cycles" not in known_kind(kind).timelines:
+        raise UserError(f"{option}: {known_kind(kind).no_cycles}")
+    if options.timeline is not None and not of_launches:
+        raise UserError(f"{option}: not together with a timeline of cycles; --timeline-of launches, or two runs")
 
 
 @contextmanager
