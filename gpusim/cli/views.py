@@ -1,5 +1,6 @@
 """Columns of the tables that commands print themselves."""
 
+from gpusim.base.formats import FIXED_2, GROUPED_DIGITS_4
 from gpusim.base.table import Column, TableCell, columns
 from gpusim.base.view import View, column
 
@@ -27,3 +28,22 @@ SWEEPS = View(
     ]
 )
 CODE = column("sources", "code")
+
+
+_SUITE = [
+    column("name"),
+    column("verdict"),
+    column("launches", right=True),
+    column("cycles", right=True),
+    column("kernel_us", "kernels", GROUPED_DIGITS_4, "us", right=True),
+    column("host_us", "host", GROUPED_DIGITS_4, "us", right=True),
+]
+SUITE = View([*_SUITE, column("problem")])
+SUITE_MEASURED = View(
+    [
+        *_SUITE,
+        column("measured_us", "measured", GROUPED_DIGITS_4, "us", right=True),
+        column("ratio", "model / measured", FIXED_2, right=True),
+        column("problem"),
+    ]
+)

@@ -15,7 +15,7 @@ from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec, resolve
 from tests.support.gemm import random_gemm
 
-SIZES = {"shader_arrays": 1, "cus_per_array": 2, "l2": L2Spec(size_kib=16, ways=4, channels=4)}
+SIZES: dict[str, Any] = {"shader_arrays": 1, "cus_per_array": 2, "l2": L2Spec(size_kib=16, ways=4, channels=4)}
 
 
 def traced(path: Path, dram: DramSpec, launches: int = 1) -> tuple[list[Any], list[list[str]]]:
