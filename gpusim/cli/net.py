@@ -1,13 +1,15 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.extensions import job_command
+from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
     DrawOptions,
@@ -67,6 +69,14 @@ class NetOptions:
         Path | None,
         typer.Option("--outputs", metavar="FILE", help="Write outputs and gradients, by tensor, into an .npz file."),
     ] = None
+    chakra: Annotated[
+        Path | None,
+        typer.Option(
+            "--chakra",
+            metavar="FILE",
+            help="Write the times of layers' passes as an execution trace (MLCommons Chakra), for cluster simulators.",
+        ),
+    ] = None
     no_verify: NoVerifyOption = False
     engine: Annotated[
         EngineChoice,
@@ -115,6 +125,9 @@ def net(
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
     from gpusim.cli.outcome import JobRequest, run_job
 
+    if asked.chakra is not None and (asked.dnnmark or asked.monitor is not None):
+        other = "--dnnmark" if asked.dnnmark else f"--monitor {asked.monitor}"
+        raise UserError(f"--chakra {asked.chakra}: is of one run of a network; {other} makes several runs")
     if asked.dnnmark:
         if draws.perturb is not None:
             raise UserError(f"--perturb {draws.perturb}: is of a network's runs; --dnnmark runs benchmarks of its own")
@@ -151,8 +164,14 @@ def net(
         *([asked.inputs] if asked.inputs is not None else []),
     ]
 
-    outputs = {"--outputs": asked.outputs}
-    job = JobRequest(make, work, read, outputs, asked.markdown, write_outputs, is_countable=True)
+    def write_trace(document: Mapping[str, Any]) -> None:
+        if asked.chakra is not None:
+            from gpusim.jobs.networks.traces import network_trace
+
+            write_whole(asked.chakra, network_trace(document, asked.chakra))
+
+    outputs = {"--outputs": asked.outputs, "--chakra": asked.chakra}
+    job = JobRequest(make, work, read, outputs, asked.markdown, write_outputs, also=write_trace, is_countable=True)
     return run_job(job, options, storing, live)
 
 
