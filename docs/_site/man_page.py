@@ -1,4 +1,4 @@
-"""The manual page gpusim(1), from the command line itself: `python -m docs._site.man_page` writes docs/gpusim.1."""
+"""The manual page gpusim(1), from the command line itself: `python -m docs._site.man_page` writes man/gpusim.1."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from gpusim.cli.lazy import CommandGroup
 from gpusim.cli.main import all_sections, command_line
 from gpusim.config.files import SHELVES
 
-FILE = Path(__file__).parents[1] / "gpusim.1"
+FILE = Path(__file__).parents[2] / "man/gpusim.1"
 EXIT_CODES = {
     "0": "The runs ended, and their results are as expected where something was expected. gpusim hip has the exit code "
     "of its program.",

@@ -105,11 +105,11 @@ def hip(
     ] = None,
 ) -> int:
     """Run a HIP or OpenCL program, as it is, on the simulated GPU: its output and its exit code are its own."""
+    from gpusim.base.launch_selector import parse_selector
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobRequest, choose_timeline_kind, run_job
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
-    from gpusim.results.launch_selector import parse_selector
     from gpusim.results.store.project import store_to_write
 
     if not program:

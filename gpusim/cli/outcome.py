@@ -14,10 +14,10 @@ from gpusim.base.errors import UserError
 from gpusim.base.extensions import known_kind
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector, parse_selector
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
-from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector, parse_selector
 from gpusim.results.live.view import live_view
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, describe_problems, exit_code, get_stop_reason
 from gpusim.results.report import terminal
@@ -25,6 +25,7 @@ from gpusim.results.report.document import as_json, document
 from gpusim.results.store.project import store_to_write
 from gpusim.results.store.work import RunDescription
 from gpusim.results.timeline.window import TimelineWindow, parse_window
+from isa.object.names import short
 
 if TYPE_CHECKING:
     from gpusim.jobs.running.job import Job
@@ -317,7 +318,7 @@ def resolve_timeline_selector(options: JobCommandOptions, of_launches: bool) -> 
 
 
 def _identify(command: "CommandTimes") -> LaunchIdentity:
-    return LaunchIdentity(command.name, command.number, command.stream)
+    return LaunchIdentity(command.name, command.number, command.stream, short(command.name))
 
 
 def _select(commands: "Sequence[CommandTimes]", selector: LaunchSelector) -> "Sequence[CommandTimes]":

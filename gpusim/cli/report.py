@@ -10,13 +10,13 @@ import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together
+from gpusim.base.launch_selector import LaunchSelector, parse_selector
 from gpusim.base.outputs import check_outputs
 from gpusim.base.picture import require_matplotlib
 from gpusim.base.plain_data import read_json
 from gpusim.base.progress import Reporter
 from gpusim.cli.figure import FigureOptions, check, figure_files
 from gpusim.cli.options import QuietOption, StoreFile, several
-from gpusim.results.launch_selector import LaunchSelector, parse_selector
 
 if TYPE_CHECKING:
     from gpusim.results.report.result import Result

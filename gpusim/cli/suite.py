@@ -100,7 +100,7 @@ def _row(outcome: "SuiteOutcome", measured_us: Mapping[str, float]) -> dict[str,
     launches = outcome.metric("total.launches")
     row = {
         "name": outcome.entry.name,
-        "kind": "kernel" if outcome.entry.kind == "exec" else "program",
+        "kind": "program" if outcome.entry.is_program else "kernel",
         "verdict": outcome.verdict,
         "is_good": outcome.is_good,
         "problem": outcome.problem,

@@ -44,6 +44,11 @@ class SuiteEntry:
     arguments: tuple[str, ...]
     """The execution's file, or the program with its arguments."""
 
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program, not a kernel."""
+        return self.kind == "hip"
+
 
 @dataclass(frozen=True)
 class SuiteOptions:
@@ -140,7 +145,7 @@ def run_suite(
     Returns:
         The outcomes in the order of the entries.
     """
-    found: dict[str, SuiteOutcome] = {}
+    outcomes: dict[str, SuiteOutcome] = {}
     with tempfile.TemporaryDirectory(prefix="gpusim-suite-") as scratch, ThreadPoolExecutor(jobs) as pool:
         runs = [
             pool.submit(_run, folder, entry, options, Path(scratch) / f"{number}.json")
@@ -148,9 +153,9 @@ def run_suite(
         ]
         for run in as_completed(runs):
             outcome = run.result()
-            found[outcome.entry.name] = outcome
+            outcomes[outcome.entry.name] = outcome
             report(outcome)
-    return [found[entry.name] for entry in entries]
+    return [outcomes[entry.name] for entry in entries]
 
 
 def read_measured(path: Path, names: Sequence[str]) -> dict[str, dict[str, float]]:

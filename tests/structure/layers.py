@@ -244,16 +244,16 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 4_910,
+    "gpusim.base": 5_190,
     "gpusim.model": 8_410,
     "gpusim.config": 2_670,
-    "gpusim.results": 12_620,
-    "gpusim.jobs": 12_790,
-    "gpusim.study": 3_260,
-    "gpusim.cli": 3_540,
+    "gpusim.results": 13_060,
+    "gpusim.jobs": 12_890,
+    "gpusim.study": 3_510,
+    "gpusim.cli": 3_840,
     "gpusim.lab": 21_640,
     "isa": 20_620,
     "memory": 8_840,
     "spartan": 2_950,
-    "workloads": 20_270,
+    "workloads": 20_280,
 }

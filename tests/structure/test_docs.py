@@ -1,10 +1,8 @@
 """The documentation names files, folders, commands, places and versions that are there."""
 
 import re
-import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -182,41 +180,6 @@ def test_every_locked_package_has_its_version_and_hashes() -> None:
         for head, following in zip(heads, [*heads[1:], len(lines)], strict=True):
             assert "==" in lines[head], f"{name}: {lines[head]}"
             assert following > head + 1 and all("--hash=sha256:" in line for line in lines[head + 1 : following])
-
-
-@cache
-def _public() -> frozenset[str]:
-    return frozenset(_text(ROOT / "tests/unit/gpusim/public_names.txt").splitlines())
-
-
-def commands(text: str) -> Iterator[list[str]]:
-    """Calls of gpusim in a page's blocks of shell: their words without the program's name."""
-    for block in _SHELL.findall(text):
-        for line in re.split(r"\n|&&", block):
-            words = shlex.split(line, comments=True)
-            if words and Path(words[0]).name == "gpusim":
-                yield words[1:]
-
-
-def unknown(words: list[str]) -> list[str]:
-    """Words of a call that the command line has not: its command, or options of the command."""
-    asked = words[: words.index("--")] if "--" in words else words
-    longest_first = (" ".join(asked[:2]), asked[0])  # `results list`, `run`
-    command = next((c for c in longest_first if any(n.startswith(f"$ gpusim {c} ") for n in _public())), "")
-    if not command:
-        return [asked[0]]
-    options = [word.partition("=")[0] for word in asked if word.startswith("--")]
-    return [option for option in options if f"$ gpusim {command} {option}" not in _public()]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=_id)
-def test_commands_of_a_page_are_those_of_the_command_line(page: Path) -> None:
-    assert [(words, wrong) for words in commands(_text(page)) if (wrong := unknown(words))] == []
-
-
-def test_a_command_that_is_gone_is_seen() -> None:
-    text = "```sh\n.venv/bin/gpusim run a.yaml --json b.json --gone  # so\nx && gpusim gone\n```\n"
-    assert [unknown(words) for words in commands(text)] == [["--gone"], ["gone"]]
 
 
 def test_what_repeats_the_version_says_the_same() -> None:

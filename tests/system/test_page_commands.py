@@ -18,7 +18,6 @@ from workloads.toolchain.compilers import with_library
 ROOT = Path(__file__).parents[2]
 # pages that are run, and the files of theirs that a block needs: name → number of the page's YAML block
 PAGES: dict[str, dict[str, int]] = {
-    "docs/how-to/check.md": {},
     "docs/how-to/own-kernels.md": {},
     "docs/how-to/own-kernels-hip.md": {},
     "docs/how-to/stored-results.md": {},

@@ -11,11 +11,11 @@ import pytest
 
 from docs._site import examples
 from docs._site.pages import DOCS, section
+from gpusim.base.launch_selector import parse_selector
 from gpusim.cli.main import invoke
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.simulator import simulate
-from gpusim.results.launch_selector import parse_selector
 from gpusim.results.timeline.recording import GROUPS
 from gpusim.results.timeline.timeline import Timeline
 from gpusim.results.timeline.window import TimelineWindow

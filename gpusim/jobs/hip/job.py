@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchSelector
 from gpusim.base.progress import Reporter
 from gpusim.jobs.hip.supervisor import HostProgram, run_program
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
-from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchSelector
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord
 from gpusim.results.store.work import RunDescription

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.hip.launch_files import LaunchRecorder
 from gpusim.jobs.host.checking import check_launch
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.results.records.record import CommandTimes, LaunchGroup, RunRecord, grid_class
 from isa.checking.findings import CheckFinding
 from isa.execution.context_pool import ContextPool

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
+from gpusim.base.launch_selector import LaunchIdentity
 from gpusim.base.progress import Progress, Reporter
 from gpusim.base.version import __version__
 from gpusim.jobs.hip import device
@@ -27,7 +28,6 @@ from gpusim.jobs.running.runner import CYCLE_LIMIT
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.occupancy import Occupancy, OccupancyError, occupancy
-from gpusim.results.launch_selector import LaunchIdentity
 from gpusim.results.records.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
@@ -242,7 +242,7 @@ class Session:
     def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.is_used_by(launch) else None
         number = self._queue.stream_number(stream)
-        identity = LaunchIdentity(launch.kernel.name, self._queue.launches + 1, number)
+        identity = LaunchIdentity(launch.kernel.name, self._queue.launches + 1, number, short(launch.kernel.name))
         self._begun_s, self._out_of_time = None, False
         try:
             selected = self._launcher.selects(identity)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.chakra import compute_trace
 from gpusim.base.errors import UserError
-from gpusim.results.chakra import compute_trace
 from gpusim.results.report.result import read
 
 

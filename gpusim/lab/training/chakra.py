@@ -1,17 +1,17 @@
 """Execution traces of MLCommons Chakra: what each GPU computes and sums in an iteration, for other simulators to take.
 
-The format is that of `gpusim.results.chakra`; beside steps a trace has the sums of buckets.
+The format is that of `gpusim.base.chakra`; beside steps a trace has the sums of buckets.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.chakra import ALL_REDUCE, COMM_COLL_NODE, chakra_file, computed, message_classes
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.formats import COUNT
 from gpusim.lab.training.stages import Bucket, LayerStep, TrainingPipeline, buckets
-from gpusim.results.chakra import ALL_REDUCE, COMM_COLL_NODE, chakra_file, computed, message_classes
 
 
 def check_folder(folder: Path) -> None:

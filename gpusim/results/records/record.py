@@ -187,16 +187,16 @@ class RunRecord:
             times: Commands of the queue.
             begin_us: Begin of the queue in microseconds.
         """
-        launched = max((one.number for one in self.commands), default=0)
+        launched = max((command.number for command in self.commands), default=0)
         self.commands += [
             replace(
-                one,
-                launched_us=begin_us + one.launched_us,
-                started_us=begin_us + one.started_us,
-                ended_us=begin_us + one.ended_us,
-                number=one.number and launched + one.number,
+                command,
+                launched_us=begin_us + command.launched_us,
+                started_us=begin_us + command.started_us,
+                ended_us=begin_us + command.ended_us,
+                number=command.number and launched + command.number,
             )
-            for one in times
+            for command in times
         ]
 
     def once(self, facts: RunFacts, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.results.launch_selector import LaunchSelector
-from gpusim.results.rebuilt import identify_launches, rebuild_record
+from gpusim.base.launch_selector import LaunchIdentity, LaunchSelector
+from gpusim.results.records.rebuilt import rebuild_record
 from gpusim.results.report.document import document as build_document
+from isa.object.names import short
 
 _BY_INSTRUCTION = ("access_patterns", "hotspots")  # known of all launches of a kernel together
 
@@ -30,7 +31,7 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
     """
     if not selector.conditions:
         return dict(document)
-    identities = identify_launches(document, source)
+    identities = _identify_launches(document, source)
     pairs = list(zip(identities, document["launches"], strict=True))
     chosen = [launch for identity, launch in pairs if selector.selects(identity)]
     if not chosen:
@@ -51,6 +52,29 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
         record.partial, record.stopped_by = document["partial"], document.get("stopped_by", "")
         found = build_document(document["config"], [record], about=about)
     return found | _by_instruction(document, chosen)
+
+
+def _identify_launches(document: Mapping[str, Any], source: str) -> list[LaunchIdentity]:
+    """Return the launches of a program's result.
+
+    Args:
+        document: JSON object of the result.
+        source: Where it comes from, for messages.
+
+    Returns:
+        The launches in their order.
+
+    Raises:
+        UserError: The result is of no program, or its launches were not kept.
+    """
+    launches = document.get("launches") or ()
+    if "exit_code" not in document or not all("launch" in launch for launch in launches):
+        raise UserError(f"{source}: launches are selected in results of programs (gpusim hip); this one is of none")
+    places = [launch["launch"] for launch in launches]
+    return [
+        LaunchIdentity(place["kernel"], place.get("number", index), place.get("stream", 0), short(place["kernel"]))
+        for index, place in enumerate(places, 1)
+    ]
 
 
 def _describe(chosen: Sequence[Mapping[str, Any]], launches: int, selector: LaunchSelector) -> str:

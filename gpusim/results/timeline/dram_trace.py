@@ -17,7 +17,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.files import AtomicFile
 from gpusim.base.formats import COUNT
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.loop import RUNNING, run_cycles
 from isa.encoding.instruction import Instruction
@@ -50,7 +50,7 @@ class DramTrace:
         self._levels: list[str] = []
         self._begin_clock = 0  # of the launch that runs
 
-    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> "DramRecording":
+    def attach(self, m: Machine, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> "DramRecording":
         """Begin to record the next launch, on the machine `m` that is ready to run it."""
         if m.dram.ideal:
             raise UserError("--dram-trace: the configured DRAM is ideal (dram.model) and issues no commands")
@@ -113,8 +113,9 @@ class DramTrace:
 class DramRecording:
     """The DRAM commands of one launch on the machine `m`; no result depends on it."""
 
-    def __init__(self, trace: DramTrace, m: Any, timing: DramTiming) -> None:
-        self._trace, self._m, self._timing = trace, m, timing
+    def __init__(self, trace: DramTrace, m: Machine, timing: DramTiming) -> None:
+        self._m: Any = m  # a machine record, None once the launch has ended
+        self._trace, self._timing = trace, timing
         self._commands = np.zeros((_CAPACITY, RECORD_WORDS), np.int64)
         m.dram.record_address, m.dram.record_capacity = address_of(self._commands), _CAPACITY
         decide_no_clock_ahead(m)

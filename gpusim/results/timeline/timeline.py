@@ -9,12 +9,13 @@ from typing import IO, cast
 from gpusim.base.files import AtomicFile
 from gpusim.base.formats import COUNT, FIXED_1
 from gpusim.base.jit import Machine
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.results.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
 from gpusim.results.timeline.recording import TimelineRecording
 from gpusim.results.timeline.trace_file import TraceFile
 from gpusim.results.timeline.window import FOREVER, TimelineWindow
 from isa.encoding.instruction import Instruction
+from isa.object.names import short
 
 # About a quarter of a gigabyte, which takes the viewer half a minute to open; a browser's limit is not far.
 MAX_SLICES = 6_000_000
@@ -54,7 +55,7 @@ class Timeline:
 
     def attach(self, m: Machine, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> TimelineRecording:
         """Begin to record the next launch, on the machine `m` that is ready to run it."""
-        launch = LaunchIdentity(kernel, len(self._seen) + 1)
+        launch = LaunchIdentity(kernel, len(self._seen) + 1, title=short(kernel))
         self._seen.append(launch)
         selected = self._selector.selects(launch)
         # the viewer orders the tracks at the root by name, whatever their rank

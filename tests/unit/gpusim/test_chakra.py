@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.base.chakra import COMP_NODE, compute_trace, message_classes
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.jobs.networks.traces import network_trace
-from gpusim.results.chakra import COMP_NODE, compute_trace, message_classes
 from gpusim.results.metrics import SCHEMA_VERSION
 
 

@@ -3,13 +3,13 @@
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.results.launch_selector import LaunchIdentity, parse_selector
+from gpusim.base.launch_selector import LaunchIdentity, parse_selector
 
 LAUNCHES = [
-    LaunchIdentity("_Z4gemmPf", 1),
-    LaunchIdentity("_Z4saxpyf", 2, 1),
-    LaunchIdentity("copy", 3, 1),
-    LaunchIdentity("_Z4gemmPf", 4, 2),
+    LaunchIdentity("_Z4gemmPf", 1, title="gemm"),
+    LaunchIdentity("_Z4saxpyf", 2, 1, "saxpy"),
+    LaunchIdentity("copy", 3, 1, "copy"),
+    LaunchIdentity("_Z4gemmPf", 4, 2, "gemm"),
     LaunchIdentity("copy", 5),
 ]
 

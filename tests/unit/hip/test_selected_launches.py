@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.base.launch_selector import parse_selector
 from gpusim.base.progress import Reporter
 from gpusim.jobs.hip.job import HipJob, _fill
 from gpusim.jobs.hip.launching import Launcher, LaunchOptions, ProgramLaunches
@@ -15,7 +16,6 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
-from gpusim.results.launch_selector import parse_selector
 from gpusim.results.records.record import RunRecord
 from gpusim.results.report.document import document
 from gpusim.results.report.page.page import page

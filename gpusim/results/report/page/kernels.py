@@ -9,7 +9,7 @@ from gpusim.base.table import MISSING
 from gpusim.results.report.page.parts import Sources, sections, summary
 from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rows import views_of
-from isa.object.names import short
+from gpusim.results.report.values import format_metric
 
 _MOST_KERNELS = 24  # with sections of their own: the longest
 _MOST_LAUNCHES = 1000
@@ -59,7 +59,7 @@ def _kernel_results(result: Result) -> Iterator[Result]:
         tree["kernel"] = {**tree["kernel"], "name": name}  # which the sum has once for each launch
         launches = f"{COUNT(timed)} launch{'es' * (timed != 1)}"
         column = RunMetrics("", tree, row.measured.gpu)
-        yield Result(f"{short(name)}: {launches}", result.machine, [column], result.config, {"kind": result.kind})
+        yield Result(f"{column.kernel}: {launches}", result.machine, [column], result.config, {"kind": result.kind})
 
 
 def _launches(result: Result) -> Element | None:
@@ -80,7 +80,7 @@ def _launch_row(index: int, launch: Mapping[str, Any]) -> tuple[Any, ...]:
     sizes = (" × ".join(map(str, place[name])) for name in ("global_size", "local_size"))
     return (
         (COUNT(number), number),
-        short(place["kernel"]),
+        format_metric("kernel.name", place["kernel"]),
         (str(place.get("stream", 0)), place.get("stream", 0)),
         *sizes,
         MISSING if cycles is None else (COUNT(cycles), cycles),

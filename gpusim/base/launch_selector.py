@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpusim.base.errors import UserError, nearest, unknown_name
-from isa.object.names import short
 
 GRAMMAR = "kernel=REGEX, launch=FIRST-LAST or stream=NUMBER"
 _MOST_NAMES = 20  # that a message lists
@@ -26,6 +25,8 @@ class LaunchIdentity(NamedTuple):
     """Number of the launch, from 1."""
     stream: int = 0
     """Number of the stream; 0: the default one."""
+    title: str = ""
+    """Demangled name of the kernel without its arguments."""
 
 
 class _NumberRange(NamedTuple):
@@ -78,7 +79,7 @@ ALL_LAUNCHES = LaunchSelector()
 _KINDS: dict[str, Callable[[LaunchSelector, LaunchIdentity], bool]] = {
     "kernel": lambda selector, launch: (
         not selector.kernels
-        or any(pattern.search(name) for pattern in selector.kernels for name in (launch.kernel, short(launch.kernel)))
+        or any(pattern.search(name) for pattern in selector.kernels for name in (launch.kernel, launch.title))
     ),
     "launch": lambda selector, launch: (
         not selector.numbers or any(first <= launch.number <= last for first, last in selector.numbers)
@@ -87,7 +88,7 @@ _KINDS: dict[str, Callable[[LaunchSelector, LaunchIdentity], bool]] = {
 }
 # kind of condition → what a launch lacks, the title of what there is, and a launch's name of it
 _ALTERNATIVES: dict[str, tuple[str, str, Callable[[LaunchIdentity], str]]] = {
-    "kernel": ("kernel", "kernels", lambda launch: short(launch.kernel)),
+    "kernel": ("kernel", "kernels", lambda launch: launch.title or launch.kernel),
     "launch": ("number", "launches", lambda launch: str(launch.number)),
     "stream": ("stream", "streams", lambda launch: str(launch.stream)),
 }

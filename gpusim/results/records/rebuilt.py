@@ -3,39 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
-from gpusim.base.errors import UserError
+from gpusim.base.plain_data import parse_as
 from gpusim.model.core.counters import TABLES
 from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
-from gpusim.results.launch_selector import LaunchIdentity
 from gpusim.results.records.record import PartRecord, RunRecord, group_launches
-
-
-def identify_launches(document: Mapping[str, Any], source: str) -> list[LaunchIdentity]:
-    """Return the launches of a program's result.
-
-    Args:
-        document: JSON object of the result.
-        source: Where it comes from, for messages.
-
-    Returns:
-        The launches in their order.
-
-    Raises:
-        UserError: The result is of no program, or its launches were not kept.
-    """
-    launches = document.get("launches") or ()
-    if "exit_code" not in document or not all("launch" in launch for launch in launches):
-        raise UserError(f"{source}: launches are selected in results of programs (gpusim hip); this one is of none")
-    places = [launch["launch"] for launch in launches]
-    return [
-        LaunchIdentity(place["kernel"], place.get("number", index), place.get("stream", 0))
-        for index, place in enumerate(places, 1)
-    ]
 
 
 def rebuild_record(document: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]], source: str) -> RunRecord:
@@ -55,7 +29,7 @@ def rebuild_record(document: Mapping[str, Any], chosen: Sequence[Mapping[str, An
     by_kernel: dict[str, list[RunFacts]] = {}
     for launch in chosen:
         by_kernel.setdefault(launch["launch"]["kernel"], []).append(_rebuild_facts(launch))
-    parts = [_part(name, launches) for name, launches in by_kernel.items()]
+    parts = [_part(*kernel) for kernel in by_kernel.items()]
     parts.sort(key=lambda part: (-part.values["cycles"], part.name))
     return RunRecord(
         uses_engine=False,
@@ -96,8 +70,7 @@ def _part(name: str, launches: Sequence[RunFacts]) -> PartRecord:
 
 def _energy_model(config: Mapping[str, Any], source: str) -> EnergyModel | None:
     """Return the energies of the configured machine; None: none are reported."""
-    try:
-        spec, gpu = EnergySpec.model_validate(config.get("energy") or {}), GpuSpec.model_validate(config["gpu"])
-    except (ValidationError, KeyError) as error:
-        raise UserError(f"{source}: config: is no configuration of this version: {error}") from None
+    hint = "it is no configuration of this version"
+    spec = parse_as(EnergySpec, config.get("energy") or {}, f"{source}: config.energy", hint)
+    gpu = parse_as(GpuSpec, config.get("gpu") or {}, f"{source}: config.gpu", hint)
     return EnergyModel.of(spec, gpu) if spec.enabled and config.get("timing") else None
