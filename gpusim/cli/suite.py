@@ -15,7 +15,6 @@ from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.cli.options import CsvOption, JobsOption, JsonOption, MarkdownOption, QuietOption, SetOption
-from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 
 if TYPE_CHECKING:
     from gpusim.study.suite import SuiteOutcome
@@ -63,6 +62,7 @@ def suite(
     import json
 
     from gpusim.cli.views import SUITE, SUITE_MEASURED
+    from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
     from gpusim.study.suite import SuiteOptions, find_entries, read_measured, run_suite
 
     entries = find_entries(folder)

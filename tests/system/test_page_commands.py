@@ -31,7 +31,6 @@ NOT_RUN = {
     "./program": "a program of the reader's",
     "gpusim suite kernels": "a folder of the reader's",
     "net resnet18": "an iteration of half an hour",
-    "report program.json": "a result of the reader's",
 }
 COMPILED = ("own-kernels.md", "own-kernels-hip.md")  # pages that build kernels with the device library
 LIMIT_S = 1200

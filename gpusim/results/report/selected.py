@@ -41,7 +41,7 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
         (launch,) = chosen
         kept = ("schema_version", "partial", "stopped_by", "config", "config_hash")
         head = {key: document[key] for key in kept if key in document}
-        found = {**head, **about, **launch, "launches": [launch]}
+        result = {**head, **about, **launch, "launches": [launch]}
     else:
         if any(launch.get("sampling") for launch in chosen):
             raise UserError(
@@ -50,8 +50,8 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
             )
         record = rebuild_record(document, chosen, source)
         record.partial, record.stopped_by = document["partial"], document.get("stopped_by", "")
-        found = build_document(document["config"], [record], about=about)
-    return found | _by_instruction(document, chosen)
+        result = build_document(document["config"], [record], about=about)
+    return result | _by_instruction(document, chosen)
 
 
 def _identify_launches(document: Mapping[str, Any], source: str) -> list[LaunchIdentity]:
