@@ -98,7 +98,10 @@ def test_runs_of_a_store_are_reported_and_compared(
     assert page.count("<article") == 2 and page.count("<caption>by stream, of ") == 2
     comparison = page.partition('id="comparison"')[2].partition("</section>")[0]
     assert all(f">{one['kernel']['cycles']:,}<" in comparison for one in (first, faster)), "beside their clocks"
-    assert page.count(">add_one</td>") == 4, "of each in the summary and among its rows"
+    assert page.count("<summary>1. add_one: 5 launches</summary>") == 2, "a section for the kernel of each"
+    without_launches = re.sub(r"<details><summary>All 5 launches</summary>.*?</details>", "", page, flags=re.DOTALL)
+    assert page.count(">add_one</td>") - without_launches.count(">add_one</td>") == 2 * 5, "its launches"
+    assert without_launches.count(">add_one</td>") == 8, "twice in the whole, twice in its section"
 
 
 def test_a_timeline_shows_the_launches_and_copies_of_each_stream(tmp_path: Path) -> None:
