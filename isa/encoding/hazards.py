@@ -22,7 +22,7 @@ from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.encoding.matrix_hazards import HazardRule, has_matrix_hazards, is_valu, matrix_rules
-from isa.encoding.operands import SEGMENTS
+from isa.encoding.operands import SEGMENTS, loads_into_lds
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
 from isa.opcodes.hazards import Hazard
 from isa.opcodes.opcode import SALU, VALU, VMEM
@@ -195,7 +195,11 @@ def _rules(instruction: Instruction, masks: tuple[int, int]) -> list[HazardRule]
         rules.append(("m0-message", _is_salu, M0))
     if name.startswith("s_movrel"):
         rules.append(("m0-relative-move", _is_salu, M0))
-    if "_addtid_" in name or fields.get("lds") or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES):
+    if (
+        "_addtid_" in name
+        or loads_into_lds(instruction)
+        or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES)
+    ):
         rules.append(("m0-lds", _is_salu, M0))
     return [HazardRule(*rule) for rule in rules]
 

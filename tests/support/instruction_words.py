@@ -52,10 +52,7 @@ def random_words(
     """
     names = [operand.partition(":")[0] for operand in opcode.operands.split()]
     kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
-    layout = opcode.encoding
-    if layout == "vop3" and {"sdst", "vdst"} <= set(names):
-        layout = "vop3b"
-    layout = next(iter(opcode.flags & {"matrix", "accumulation"}), layout)
+    layout = _layout(opcode)
     bits = ENCODING_BITS[opcode.encoding]
     made = {}
     for name, low, width in architecture.formats[layout].fields:
@@ -82,6 +79,19 @@ def random_words(
     if opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc", "sopk") and _has_literal(words[0], names):
         words.append(draw.choice((draw.getrandbits(32), draw.choice(LITERALS))))
     return words
+
+
+def source_fields(opcode: Opcode, architecture: Architecture) -> list[tuple[int, int]]:
+    """Return lowest bit and width of each source that may be of several kinds."""
+    names = {operand.partition(":")[0] for operand in opcode.operands.split()}
+    fields = architecture.formats[_layout(opcode)].fields
+    return [(low, width) for name, low, width in fields if name in names and re.fullmatch(r"s?src[012]", name)]
+
+
+def _layout(opcode: Opcode) -> str:
+    names = {operand.partition(":")[0] for operand in opcode.operands.split()}
+    layout = "vop3b" if opcode.encoding == "vop3" and {"sdst", "vdst"} <= names else opcode.encoding
+    return next(iter(opcode.flags & {"matrix", "accumulation"}), layout)
 
 
 def _match(draw: random.Random, opcode: Opcode, made: dict[str, tuple[int, int]]) -> None:

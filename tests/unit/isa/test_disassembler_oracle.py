@@ -1,6 +1,8 @@
 """Is the disassembly word for word what LLVM writes, for every opcode and every form?"""
 
 import random
+import re
+from functools import partial
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,7 +12,7 @@ from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.disassembler import disassemble
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import LITERAL
-from tests.support.instruction_words import LITERALS, forms, opcodes, random_words
+from tests.support.instruction_words import LITERALS, forms, opcodes, random_words, source_fields
 from tests.support.llvm_oracle import (
     LATER,
     ORACLE,
@@ -33,7 +35,10 @@ needs_llvm = pytest.mark.skipif(LLVM_MC is None, reason="llvm-mc is not installe
 
 
 def text_of(words: list[int], architecture: Architecture = GFX803) -> str:
-    code = b"".join(word.to_bytes(4, "little") for word in words)
+    return text_of_code(b"".join(word.to_bytes(4, "little") for word in words), architecture)
+
+
+def text_of_code(code: bytes, architecture: Architecture) -> str:
     try:
         return disassemble(decode_one(code, 0, 0, len(code), architecture))
     except DecodeError as error:
@@ -189,6 +194,36 @@ def test_every_opcode_goes_round_through_llvms_assembler(gpu: str) -> None:
         }
         wanted = [one for one in wanted if one not in same]
     assert [(opcode.mnemonic, form) for opcode, form in wanted] == []
+
+
+# what LLVM assembles and is refused here: of graphics, of the trap handler, without an effect, without a meaning
+REFUSED = re.compile(
+    r"source operand number 239 is reserved|scalar registers 10[48] to 1\d\d are no group|scalar destination 2\d\d is no"
+    r"|vector register v256 does not exist|ssrc0 must be a scalar register|must be a scalar register pair or VCC"
+    r"|(clamp|omod)\S* .*(without a floating-point result|that has none)|negation or magnitude of an operand that is no"
+)
+
+
+@needs_llvm
+@pytest.mark.parametrize("gpu", ["gfx803", *LATER])
+def test_what_llvm_assembles_is_decoded(gpu: str) -> None:
+    """Words with one source of any kind, as LLVM writes them again: a compiler may write what it can assemble."""
+    draw, architecture = random.Random(gpu), ARCHITECTURES[gpu]
+    if version_of(LLVM_MC or "") < ORACLE_VERSION:
+        pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked about {gpu}")
+    items = []
+    for opcode in opcodes(architecture):
+        for low, width in source_fields(opcode, architecture):
+            first, *others = random_words(draw, opcode, "plain", architecture)
+            number = draw.choice((draw.randrange(250), draw.randrange(128), 256)) & (1 << width) - 1
+            word = first | sum(other << 32 * i for i, other in enumerate(others, 1))
+            word = word & ~((1 << width) - 1 << low) | number << low
+            items.append([word >> 32 * i & 0xFFFFFFFF for i in range(1 + len(others))])
+    lines = [text for text in oracle_lines(LLVM_MC or "", items, gpu) if text is not None and "Invalid" not in text]
+    codes = [code for code in assembled(LLVM_MC or "", lines, gpu) if code]
+    refused = [text for text in map(partial(text_of_code, architecture=architecture), codes) if text[:7] == "refused"]
+    assert [text for text in refused if not REFUSED.search(text)] == []
+    assert len(codes) > 0.5 * len(items)
 
 
 @needs_llvm

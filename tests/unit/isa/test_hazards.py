@@ -175,6 +175,8 @@ MATRIX = [
     ("gfx90a", "dot-read", "3", "0140a3d3050d1e1c", "0103127e"),
     ("gfx90a", "dot-read", "3", "0140a3d3050d1e1c", "0940a3d3010d1e1c"),
     ("gfx90a", "dot-write", "3", "0140a3d3050d1e1c", "0903027e"),
+    ("gfx942", "m0-lds", "1", "0000fcbe", "0081a8dc1e000200"),  # global_load_lds_dword
+    ("gfx942", "m0-lds", "1", "0000fcbe", "0060a8dc01007f00"),  # scratch_load_lds_dword
 ]
 MATRIX_GPUS = ("gfx908", "gfx90a")
 # nothing to wait for: the same accumulators, and what another matrix product's passes cover
