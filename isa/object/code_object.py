@@ -309,8 +309,8 @@ def _code_ends(image: ElfImage) -> Callable[[int], int]:
         for start in (address, address - KERNEL_CODE_BYTES):  # version 2's symbol names the header before the code
             if sizes.get(start):
                 return min(start + sizes[start] - image.text_address, len(image.text))
-        following = starts[bisect_right(starts, address) :]
-        return following[0] - image.text_address if following else len(image.text)
+        after = bisect_right(starts, address)
+        return starts[after] - image.text_address if after < len(starts) else len(image.text)
 
     return code_end
 
