@@ -30,18 +30,22 @@ def kernels_build(
     ] = None,
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
     gpu: Annotated[
-        str, typer.Option("--gpu", metavar="NAME", help="Build for this architecture.", show_default=True)
+        str,
+        typer.Option("--gpu", metavar="NAME", help="Build for this architecture or card.", show_default=True),
     ] = "gfx803",
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     interrupt_python()
+    from gpusim.config.gpu import gpus_that_run
     from isa.opcodes import ARCHITECTURES
     from isa.opcodes.later import CDNA, RDNA, describe_support
     from workloads.toolchain import build
     from workloads.toolchain.errors import OtherGpusInstructionError
 
-    if gpu not in ARCHITECTURES:
-        raise UserError(f"--gpu {gpu}: code is built for {', '.join(ARCHITECTURES)}")
+    cards = {card: name for name in ARCHITECTURES for card in gpus_that_run([name])}
+    if gpu not in (*ARCHITECTURES, *cards):
+        raise UserError(f"--gpu {gpu}: code is built for {', '.join(ARCHITECTURES)}, or for {', '.join(cards)}")
+    gpu = cards.get(gpu, gpu)
     if debug and not sources:
         raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
     try:

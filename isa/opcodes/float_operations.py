@@ -36,6 +36,11 @@ def float_operations(mnemonic: str) -> tuple[int, int]:
 
 def matrix_operations(opcode: Opcode) -> int:
     """Return a matrix product's floating-point operations, of all lanes together; 0 where it adds integers."""
-    results = re.match(r"vdst:f\d+(?:x(\d+))?", opcode.operands)
+    return 2 * _LANES * multiply_accumulates(opcode) if opcode.operands.startswith("vdst:f") else 0
+
+
+def multiply_accumulates(opcode: Opcode) -> int:
+    """Return a matrix product's multiply-accumulates of a lane; 0 of other instructions."""
+    results = re.match(r"vdst:[fi]\d+(?:x(\d+))?", opcode.operands)
     sizes = re.search(r"_\d+x\d+x(\d+)", opcode.mnemonic)
-    return 2 * _LANES * int(results[1] or 1) * int(sizes[1]) if results and sizes else 0
+    return int(results[1] or 1) * int(sizes[1]) if results and sizes else 0

@@ -1,6 +1,7 @@
 """What each point costs, and whether it can be run at all: found out for all of them before the first one is run."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from gpusim.lab.silicon.predict import build_launches, build_problem
 from gpusim.lab.silicon.prediction import Conditions
 from gpusim.model.core.occupancy import occupancy
 from isa.encoding.control_flow import decode_kernel
+from isa.opcodes.float_operations import multiply_accumulates
 
 if TYPE_CHECKING:
     from gpusim.lab.silicon.predict import GemmKernel
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 # what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
 INSTRUCTIONS_PER_S = 26e6  # of wavefronts
 LINES_PER_S = 1.06e6  # that L2 is asked for
+MATRIX_PRODUCTS_PER_S = 2e6  # measured: each computes thousands of multiply-accumulates
 SAMPLED_ROUNDS = 10  # of resident workgroups: what a sampled product usually takes
 _LANES = 64
 _LINE_BYTES = 64
@@ -32,6 +35,7 @@ _MULTIPLY_ACCUMULATE = {
     **dict.fromkeys(("v_mac_f32", "v_fma_f32", "v_fmac_f32", "v_fma_f64", "v_mad_mix_f32", "v_fma_mix_f32"), 1),
     **dict.fromkeys(("v_dot2_f32_f16", "v_pk_fma_f16"), 2),
 }
+_MATRIX_INSTRUCTION = re.compile(r"_MI(\d+)x(\d+)x(\d+)x(\d+)_")  # in a kernel's name: m, n, k, blocks
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,7 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
         return _of_convolution(point, conditions, kernels)
     problem, kernel = build_problem(point, conditions)
     product = next(one for one in build_launches(problem, kernel, kernels) if one.kernel.name == point.kernel)
-    each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
-    whole = conditions.calls(point) * each
+    whole = conditions.calls(point) * _product_seconds(problem, kernel, product)
     if conditions.get_sampling(point) is None:
         return whole
     gpu = conditions.get_gpu(point)
@@ -109,7 +112,9 @@ def least_seconds(point: MeasuredPoint, conditions: Conditions) -> float:
     if isinstance(point, ConvolutionPoint):
         return conditions.calls(point) * point.gflop * 1e9 / (2 * _LANES) / INSTRUCTIONS_PER_S
     problem, kernel = build_problem(point, conditions)
-    each = _multiplications(problem, kernel) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
+    found = _MATRIX_INSTRUCTION.search(point.kernel)
+    least = _multiplications(problem, kernel) / (math.prod(map(int, found.groups())) / _LANES if found else 1)
+    each = least / (MATRIX_PRODUCTS_PER_S if found else INSTRUCTIONS_PER_S) + _lines(problem, kernel) / LINES_PER_S
     return conditions.calls(point) * each
 
 
@@ -125,16 +130,15 @@ def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: Ke
     problem, kernel = TensileProblem(transposes, m, n, k, batch=batch), TensileKernel.named(point.kernel)
     c, moves = point.convolution, len(made.before) + len(made.after)
     columns = 4 * c.shape[0] * c.depth * c.positions / _LINE_BYTES
-    return (
-        2 * _instructions(problem, kernel, made.product[-1]) / INSTRUCTIONS_PER_S
-        + (2 * _lines(problem, kernel) + moves * columns) / LINES_PER_S
-    )
+    return 2 * _product_seconds(problem, kernel, made.product[-1]) + moves * columns / LINES_PER_S
 
 
-def _instructions(problem: "TensileProblem", kernel: "GemmKernel", product: "Launch") -> float:
-    """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
-    loop's other instructions."""
-    return _multiplications(problem, kernel) * _per_multiplication(decode_kernel(product.kernel))
+def _product_seconds(problem: "TensileProblem", kernel: "GemmKernel", product: "Launch") -> float:
+    """Estimate the seconds of a product: the multiply-accumulates of whole tiles, each with its share of the loop's
+    other instructions, and the lines."""
+    instructions, products = _per_multiplication(decode_kernel(product.kernel))
+    each = instructions / INSTRUCTIONS_PER_S + products / MATRIX_PRODUCTS_PER_S
+    return _multiplications(problem, kernel) * each + _lines(problem, kernel) / LINES_PER_S
 
 
 def _multiplications(problem: "TensileProblem", kernel: "GemmKernel") -> float:
@@ -147,15 +151,22 @@ def _lines(problem: "TensileProblem", kernel: "GemmKernel") -> float:
     return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k * kernel.element_bytes / _LINE_BYTES
 
 
-def _per_multiplication(instructions: "Sequence[Instruction]") -> float:
-    """Return the instructions per multiply-accumulate of the loop that has the most of these; 1 without such a loop."""
-    most, length = 0, 0
+def _per_multiplication(instructions: "Sequence[Instruction]") -> tuple[float, float]:
+    """Return the instructions per multiply-accumulate of the loop that has the most of these, and the matrix products
+    among them; one instruction without such a loop."""
+    most, length, products = 0, 1, 0
     for branch in instructions:
         target = branch.branch_target
         if target is None or target > branch.address:
             continue
         loop = [one for one in instructions if target <= one.address <= branch.address]
-        count = sum(_MULTIPLY_ACCUMULATE.get(one.opcode.mnemonic, 0) for one in loop)
+        count = sum(map(_multiply_accumulates, loop))
         if count > most:
-            most, length = count, len(loop)
-    return length / most if most else 1.0
+            most, length, products = count, len(loop), sum("matrix" in one.opcode.flags for one in loop)
+    return length / (most or 1), products / (most or 1)
+
+
+def _multiply_accumulates(instruction: "Instruction") -> int:
+    """Count an instruction's multiply-accumulates of a lane."""
+    found = _MULTIPLY_ACCUMULATE.get(instruction.opcode.mnemonic, 0)
+    return multiply_accumulates(instruction.opcode) if "matrix" in instruction.opcode.flags else found

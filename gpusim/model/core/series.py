@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 
 MOST = 2048  # intervals of a launch, and of launches together: where there are more, neighbours are joined
 _COUNTED: dict[str, tuple[str, ...]] = {
-    "kernel": ("workgroups", "wavefront_instructions", "valu_instructions", "vmem_instructions", "lds_instructions"),
-    "cu": ("valu_busy_cycles", "lds_busy_cycles"),
+    "kernel": (
+        "workgroups",
+        "wavefront_instructions",
+        "valu_instructions",
+        "matrix_instructions",
+        "vmem_instructions",
+        "lds_instructions",
+    ),
+    "cu": ("valu_busy_cycles", "matrix_busy_cycles", "lds_busy_cycles"),
     "stalls": STALL_REASONS,
     "l1": ("read_transactions", "write_transactions", "hits"),
     "l2": ("read_transactions", "store_transactions", "atomic_transactions", "hits"),

@@ -23,7 +23,10 @@ class DramEnergySpec(Spec):
 
 
 class EnergySpec(Spec):
-    """Energy of the memory system: DRAM, caches, LDS, compaction engine. ALUs, registers and leakage are left out."""
+    """Energy of the memory system: DRAM, caches, LDS, compaction engine.
+
+    ALUs, matrix units, registers and leakage are left out.
+    """
 
     enabled: bool = param(True, "report energy.*", "")
     dram: DramEnergySpec = DramEnergySpec()

@@ -149,6 +149,6 @@ ENERGY = (
     *_CACHES,
     *_ENGINE_PARTS,
     _ENGINE,
-    _sum("total", "DRAM, L1, L2, LDS and engine; not ALUs, registers, other caches, leakage", _DRAM, *_CACHES, _ENGINE),
+    _sum("total", "DRAM, L1, L2, LDS, engine; no ALU, matrix unit, registers, other caches", _DRAM, *_CACHES, _ENGINE),
     derived("energy.dram_pj_per_bit", "pJ/bit", "energy.dram_uj / bits moved, both ways", _pj_per_bit),
 )

@@ -206,9 +206,16 @@ def limiter(run: RunMetrics) -> str:
 
 
 def not_vector(run: RunMetrics) -> float | None:
-    """Return the share of the issued wavefront instructions that are not vector arithmetic."""
+    """Return the share of the issued wavefront instructions that are neither vector arithmetic nor matrix products.
+
+    None where the matrix units are busier than issue: each of their instructions takes many turns.
+    """
     instructions, vector = run.number("kernel.wavefront_instructions"), run.get("kernel.valu_instructions")
-    return 1 - vector / instructions if instructions and vector is not None else None
+    if not instructions or vector is None:
+        return None
+    if (run.share("roofline.matrix") or 0.0) > run.number("profile.issue_slot_utilization"):
+        return None
+    return 1 - (float(vector) + run.number("kernel.matrix_instructions")) / instructions
 
 
 def uneven(run: RunMetrics) -> float | None:

@@ -192,7 +192,7 @@ RULES: tuple[PerformanceRule, ...] = (
         "instructions",
         measures.not_vector,
         0.6,
-        "{measure} of the instructions are no vector arithmetic: addresses, control, waits, loads",
+        "{measure} of the instructions are no arithmetic of vectors or matrices: addresses, control, waits, loads",
         "unroll, hoist addresses, let each work-item compute more",
         saved=gain.in_issue,
         relieved=("salu", "fetch"),

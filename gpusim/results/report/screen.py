@@ -39,7 +39,7 @@ def screen(result: Result, width: int) -> list[Line]:
     if any(column.tree.get("engine") for column in result.columns):
         lines += _engine(page)
     if any(column.get("energy.total_uj") is not None for column in result.columns):
-        lines += page.row("energy", _energy)
+        lines += page.row("memory energy", _energy)
     return lines
 
 

@@ -95,7 +95,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "few_vector_instructions": (
         {"kernel.valu_instructions": 50_000},
         {"kernel.valu_instructions": 81_000},
-        "75.0 % of the instructions are no vector arithmetic",
+        "75.0 % of the instructions are no arithmetic of vectors or matrices",
     ),
     "lds_bank_conflicts": (
         {"access_patterns.2.bank_cycles": 3200},

@@ -27,6 +27,7 @@ _COMPARED = (
     "kernel.cycles",
     "kernel.wavefront_instructions",
     "kernel.valu_instructions",
+    "kernel.matrix_instructions",
     "kernel.vmem_instructions",
     "l1.transactions",
     "l2.transactions",
@@ -66,11 +67,13 @@ def _names(measured: Sequence[RunMetrics]) -> list[str]:
 
 
 def _roofline(measured: Sequence[RunMetrics]) -> Picture | None:
-    """Draw the instruction roofline of Ding and Williams (PMBS 2019): vector instructions over 64-byte transactions."""
+    """Draw the instruction roofline of Ding and Williams (PMBS 2019): vector instructions, matrix products among them,
+    over 64-byte transactions.
+    """
     points, roofs, peak = [], dict[str, float](), 0.0
     for launch in measured:
         cycles, clock = launch.number("kernel.cycles"), launch.number("kernel.clock_ghz")
-        vector = launch.number("kernel.valu_instructions")
+        vector = launch.number("kernel.valu_instructions") + launch.number("kernel.matrix_instructions")
         if not cycles or not vector:
             continue
         peak = max(peak, compute_units(launch) * clock)

@@ -156,10 +156,14 @@ def test_a_fit_needs_all_its_points(model: Model) -> None:
         fitted()
 
 
+def opcode_of(name: str) -> Any:
+    return SimpleNamespace(mnemonic=name, operands="vdst:f32x16", flags={"matrix"} if "mfma" in name else set())
+
+
 def loop(mnemonics: list[str], first: int = 0) -> list[Any]:
     """Instructions whose last one goes back to the first."""
     found: list[Any] = [
-        SimpleNamespace(address=first + 4 * at, branch_target=None, opcode=SimpleNamespace(mnemonic=name))
+        SimpleNamespace(address=first + 4 * at, branch_target=None, opcode=opcode_of(name))
         for at, name in enumerate(mnemonics)
     ]
     found[-1].branch_target = first
@@ -168,8 +172,10 @@ def loop(mnemonics: list[str], first: int = 0) -> list[Any]:
 
 def test_a_product_costs_what_its_longest_loop_has() -> None:
     short, long = loop(["v_mac_f32", "s_branch"]), loop(["v_fma_f32"] * 6 + ["s_nop", "ds_read_b128", "s_branch"], 100)
-    assert cost._per_multiplication([*short, *long]) == 9 / 6
-    assert cost._per_multiplication([]) == 1.0
+    assert cost._per_multiplication([*short, *long]) == (9 / 6, 0)
+    assert cost._per_multiplication([]) == (1.0, 0)
+    matrix = loop(["v_mfma_f32_32x32x8f16"] * 2 + ["v_fma_f32", "s_branch"], 200)
+    assert cost._per_multiplication([*long, *matrix]) == (4 / (2 * 128 + 1), 2 / (2 * 128 + 1))
 
 
 @pytest.mark.parametrize(("limit_gflop", "part"), [(100.0, 1.0), (0.001, 10 * 64 / 10000)])

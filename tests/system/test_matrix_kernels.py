@@ -1,0 +1,89 @@
+"""Do kernels with matrix products go through every command on CDNA cards, and does each name the matrix unit?"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from gpusim.results.report.result import RunMetrics
+from tests.support.invoked import invoked
+
+DATA = Path(__file__).parents[1] / "data/kernels"
+CARDS = {"mi100": "gfx908", "mi210": "gfx90a", "mi250x_die": "gfx90a"}
+FULL = 60  # iterations with two products each
+COMPUTE_UNITS = 4
+pytestmark = pytest.mark.compiled_tier
+
+
+def written(folder: Path, card: str, kernel: str) -> Path:
+    """The file of one of the two kernels, for a small card."""
+    draw = np.random.default_rng(1)
+    a, b = (draw.integers(-4, 5, (64, 32)).astype(np.float16) for _ in range(2))
+    np.save(folder / "a.npy", a)
+    np.save(folder / "b.npy", b)
+    np.save(folder / "c.npy", (a.astype(np.float64) @ b.T.astype(np.float64)).astype(np.float32))
+    work_items = 256 * 2 * COMPUTE_UNITS
+    arguments = {
+        "product": {
+            "a": {"npy": "a.npy"},
+            "b": {"npy": "b.npy"},
+            "c": {"fill": 0, "dtype": "float32", "shape": [64, 64], "expected": "c.npy"},
+            "n": {"value": 64},
+            "k": {"value": 32},
+        },
+        "registers": {
+            "a": {"npy": "a.npy"},
+            "c": {"fill": 0, "dtype": "float32", "shape": [work_items]},
+            "count": {"value": FULL},
+        },
+    }[kernel]
+    data = {
+        "gpu": {"base": card, "shader_arrays": 2, "cus_per_array": 2, "memory_mib": 64},
+        "code_object": str(DATA / f"matrix_product.{CARDS[card]}.hsaco"),
+        "kernel": kernel,
+        "global_size": [64 * 2, 2] if kernel == "product" else [work_items],
+        "local_size": [64, 1] if kernel == "product" else [256],
+        "arguments": arguments,
+    }
+    path = folder / "kernel.yaml"
+    path.write_text(yaml.safe_dump(data))
+    return path
+
+
+def test_a_product_is_right_and_checked(tmp_path: Path) -> None:
+    for card in CARDS:
+        path = written(tmp_path, card, "product")
+        done = invoked(["exec", str(path)])
+        assert done.returncode == 0 and "verified               passed, error 0" in done.stdout, done.stderr
+        done = invoked(["check", str(path)])
+        assert done.returncode == 0 and "nothing found" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("card", ["mi100", "mi210"])
+def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str) -> None:
+    path, result = written(tmp_path, card, "registers"), tmp_path / "result.json"
+    done = invoked(["exec", str(path), "--json", str(result), "--every", "1000", "--hotspots"])
+    assert done.returncode == 0, done.stderr
+    run = RunMetrics("", json.loads(result.read_text()))
+    wavefronts = 4 * 2 * COMPUTE_UNITS
+    busy = wavefronts * FULL * 2 * 64  # cycles of a product
+    assert run.get("cu.matrix_busy_cycles") == busy
+    assert run.get("roofline.matrix") == busy / (4 * COMPUTE_UNITS)
+    assert (run.share("stalls.matrix_unit") or 0) > 0.5
+    series = run.tree["series"]["counts"]
+    assert sum(series["cu.matrix_busy_cycles"]) == busy
+    assert sum(series["kernel.matrix_instructions"]) == run.get("kernel.matrix_instructions") == wavefronts * FULL * 2
+    screen = done.stdout
+    assert "the bottleneck: matrix units" in screen
+    assert screen.split("bound by")[1].splitlines()[1].split()[:2] == ["matrix", "units"]
+    assert screen.split("wavefronts' cycles")[1].splitlines()[1].split()[:2] == ["matrix", "unit"]
+    assert "no arithmetic" not in screen  # the other three of five instructions are issued beside the products
+    dearest = screen.split("Source Counters")[1].splitlines()[2]
+    assert "v_mfma_f32_32x32x8f16" in dearest and "matrix_unit" in dearest
+    done = invoked(["exec", str(path), "--section", "speed_of_light"])
+    (utilization,) = (line for line in done.stdout.splitlines() if "profile.tensor_utilization" in line)
+    assert utilization.split()[1:] == [f"{100 * run.number('profile.tensor_utilization'):.1f}", "%"]
+    cycles = float(invoked(["exec", str(path), "--estimate"]).stdout.splitlines()[1].split("\t")[2].replace(",", ""))
+    assert cycles >= busy / (4 * COMPUTE_UNITS)
