@@ -195,7 +195,7 @@ def test_timing_is_refused_with_the_reason():
         simulate(prepared(FORMS, np.zeros(4, np.uint32)), GpuSpec(architecture="gfx942"))
 
 
-# -- matrix products: where elements lie is stated here again, from AMD's matrix instruction calculator -------------
+# -- matrix products: where elements lie is stated here again; test_matrix holds it to AMD's calculator ---------------
 def number_of(code: int, kind: str) -> float:
     """What a byte means (ROCm's data types: FP8 E4M3 FNUZ with bias 8, E5M2 FNUZ with bias 16)."""
     mantissa, bias = {"fp8": (3, 8), "bf8": (2, 16)}[kind]
@@ -234,7 +234,7 @@ def put(rows: np.ndarray, lane: int, element: int, bits: int, code: int) -> None
 
 def operands(product: MatrixProduct, draw: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Registers of A, B and C or the indices; D before; A B by NumPy."""
-    m, n, k, held = product.m, product.n, product.k, product.elements
+    m, n, k = product.m, product.n, product.k
     a, b = draw.integers(-4, 5, (m, k)), draw.integers(-4, 5, (k, n))
     before = draw.integers(-99, 99, (m, n))
     rows = [aligned_rows(count) for count in product.signature.source_dwords]
@@ -247,18 +247,28 @@ def operands(product: MatrixProduct, draw: np.random.Generator) -> tuple[list[np
         a = np.where(mask.reshape(m, k), a, 0)
         for i, group, which in np.ndindex(m, k // 4, 2):
             at = int(chosen[i, group, which])
-            lane, element = i + m * (4 * group // held), 2 * (4 * group % held // 4) + which
-            put(rows[0], lane, element, a_bits, int(codes(a[i, 4 * group + at], product.kind)))
-            rows[2][0, lane] |= np.uint32(at << 2 * element)
+            lane, first = place_of_a(product, i, 4 * group)
+            put(rows[0], lane, first + which, a_bits, int(codes(a[i, 4 * group + at], product.kind)))
+            rows[2][0, lane] |= np.uint32(at << 2 * (first + which))
     else:
         for i, at in np.ndindex(m, k):
-            put(rows[0], i + m * (at // held), at % held, a_bits, int(codes(a[i, at], product.kind)))
+            put(rows[0], *place_of_a(product, i, at), a_bits, int(codes(a[i, at], product.kind)))
     for at, j in np.ndindex(k, n):
-        put(rows[1], j + n * (at // held), at % held, b_bits, int(codes(b[at, j], product.kind_b)))
+        put(rows[1], *place_of_b(product, at, j), b_bits, int(codes(b[at, j], product.kind_b)))
     numbers = (d if product.sparse else rows[2]).view(np.int32 if product.kind == "i8" else np.float32)
     for i, j in np.ndindex(m, n):
         numbers[place(product, i, j)] = before[i, j]
     return rows, d, a @ b + before
+
+
+def place_of_a(product: MatrixProduct, i: int, k: int) -> tuple[int, int]:
+    """Lane and element; of a sparse A the first of the two that stand for four columns from k on."""
+    element = k % product.elements
+    return i + product.m * (k // product.elements), element // 2 if product.sparse else element
+
+
+def place_of_b(product: MatrixProduct, k: int, j: int) -> tuple[int, int]:
+    return j + product.n * (k // product.elements), k % product.elements
 
 
 def place(product: MatrixProduct, i: int, j: int) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from isa.execution.emulator import run_functional
 from isa.lanes import library, python_library
 from isa.lanes.call import call_from_python
 from isa.lanes.lane_library import LaneLibrary, load_semantics
+from isa.lanes.matrix import ELEMENT_BITS, SPARSE_GROUP
 from isa.lanes.table import MATRIX
 from isa.launch import Launch
 from isa.opcodes import ARCHITECTURES
@@ -27,6 +28,7 @@ from isa.opcodes.float_operations import float_operations
 from isa.trace import MAX_LANE_FLOPS
 from tests.support.assembly import Assembly
 from tests.unit.isa.test_gfx942_execution import PRODUCTS as OF_GFX942
+from tests.unit.isa.test_gfx942_execution import place, place_of_a, place_of_b
 
 load_semantics()
 DATA = Path(__file__).resolve().parents[2] / "data" / "isa"
@@ -47,6 +49,8 @@ class Layout(NamedTuple):
     b_lane: str
     d_register: str
     d_lane: str
+    index_register: str = ""
+    index_lane: str = ""
 
 
 def layouts() -> list[Layout]:
@@ -54,7 +58,8 @@ def layouts() -> list[Layout]:
     return [Layout(*(part.strip() for part in line.split(" | "))) for line in lines if line[0] != "#"]
 
 
-LAYOUTS = [layout for layout in layouts() if layout.name in MATRIX]
+LATER = {product.name for product in OF_GFX942}  # test_gfx942_execution computes these
+LAYOUTS = [layout for layout in layouts() if layout.name in MATRIX and layout.name not in LATER]
 
 
 def value_of(formula: str, places: dict[str, int]) -> int:
@@ -134,8 +139,25 @@ def multiply(lanes: LaneLibrary, name: str, rows: list[np.ndarray], mode: int = 
 
 
 def test_the_table_has_every_product():
-    known = {layout.name for layout in layouts()} | {product.name for product in OF_GFX942}  # test_gfx942_execution
+    known = {layout.name for layout in layouts()}
     assert known >= {name.removesuffix(".flush") for name in MATRIX}
+
+
+@pytest.mark.parametrize("layout", [one for one in layouts() if one.name in LATER], ids=lambda layout: layout.name)
+def test_places_of_gfx942_are_the_calculators(layout):
+    product = MATRIX[layout.name]
+    a_bits, b_bits = (ELEMENT_BITS[kind] for kind in (product.kind, product.kind_b))
+    for i, j in np.ndindex(product.m, product.n):
+        assert place_of(layout.d_register, layout.d_lane, {"i": i, "j": j, "block": 0})[:2] == place(product, i, j)
+    for i, k in np.ndindex(product.m, product.k):
+        at = {"i": i, "j": i, "k": k, "block": 0}
+        column = k // SPARSE_GROUP * SPARSE_GROUP if product.sparse else k
+        lane, element = place_of_a(product, i, column)
+        assert place_of(layout.a_register, layout.a_lane, at) == (element * a_bits // 32, lane, element * a_bits % 32)
+        if product.sparse:  # an index of two bits for each element
+            assert place_of(layout.index_register, layout.index_lane, at) == (0, lane, 2 * element)
+        lane, element = place_of_b(product, k, i)
+        assert place_of(layout.b_register, layout.b_lane, at) == (element * b_bits // 32, lane, element * b_bits % 32)
 
 
 @pytest.mark.parametrize("gpu", ["gfx908", "gfx90a"])
