@@ -89,7 +89,7 @@ def constant_of(code: int, operand: EncodedOperand, literal: int | None) -> int 
     Returns:
         The bits; None if `code` is no constant.
     """
-    if operand.parts == 2 and operand.letter == "f":
+    if operand.parts == 2 and operand.letter in "fb":
         operand = operand._replace(bits=operand.bits // 2)
     mask = (1 << max(32, operand.bits)) - 1
     if 128 <= code <= 208:

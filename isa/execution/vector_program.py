@@ -294,7 +294,9 @@ def _packed_modifiers(
         helper, flags, usual = "row_mix", upper | (lower & upper) << 1 | negate_upper << 2 | negate << 3, 0
     elif operand.parts == 2:
         helper = "row_packed_f32" if operand.bits == 64 else "row_packed"
-        if operand.bits == 64 and upper and fields[f"src{number}"] in INLINE_CONSTANTS:
+        # of each source of v_pk_mov_b32 one half is taken, by op_sel (LLVM, SIInstrInfo::expandMovDPP64 and V_MOV_B64)
+        takes_upper = lower or (upper and instruction.opcode.operation != "v_pk_mov_b32")
+        if operand.bits == 64 and takes_upper and fields[f"src{number}"] in INLINE_CONSTANTS:
             raise UnsupportedInstructionError("a constant has no upper half to be selected")
         flags, usual = lower | upper << 1 | negate << 2 | negate_upper << 3, 2
         if (negate or negate_upper) and operand.letter != "f":

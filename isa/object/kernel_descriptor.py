@@ -105,11 +105,9 @@ def _checked(descriptor: Descriptor) -> Descriptor:
         raise MalformedError("asks for an undefined set of work-item ids (3)")
     needed = sum(count for bit, count in enumerate(_USER_SGPRS) if descriptor.asks(bit))
     needed += sum(descriptor.asks(_GRID_COUNT_BIT + axis) for axis in range(3))
-    first, preloaded = descriptor.preloaded
+    _, preloaded = descriptor.preloaded
     if preloaded and not descriptor.architecture.kernarg_preload:
         raise MalformedError(f"asks for arguments in scalar registers, which {descriptor.architecture.name} has not")
-    if preloaded and 4 * (first + preloaded) > descriptor.kernarg_bytes:
-        raise MalformedError(f"asks for arguments in scalar registers past its {descriptor.kernarg_bytes} bytes")
     needed += preloaded
     if needed > user_sgprs(descriptor):
         raise MalformedError(f"enables {needed} user SGPRs but states {user_sgprs(descriptor)}")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from isa.encoding.control_flow import decode_kernel
 from isa.encoding.decoder import DecodeError
 from isa.encoding.disassembler import disassemble
-from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object
+from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load_code_object, load_kernels
 from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 from isa.object.kernel_metadata import read_metadata
@@ -164,6 +164,24 @@ def test_foreign_files_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(CodeObjectError) as caught:
         load_code_object(data)
     assert message in str(caught.value) and "in memory" in str(caught.value)
+
+
+def test_arguments_in_scalar_registers_lie_within_those_of_the_metadata() -> None:
+    """hipBLASLt's descriptors leave the number of bytes of arguments out."""
+    path = Path(__file__).parents[2] / "data/kernels/matrix_product.gfx90a.hsaco"
+    symbol = next(one for one in read_image(path.read_bytes()).symbols if one.name == "product.kd")
+    for first, message in ((0, ""), (8, r"kernel 'product': asks for arguments .* past its 32 bytes of them")):
+        data = bytearray(path.read_bytes())
+        at = data.index(read_image(bytes(data)).read(symbol.address, 64, ""))
+        data[at + 8 : at + 12] = bytes(4)  # bytes of arguments
+        data[at + 58 : at + 60] = (first << 7 | 2).to_bytes(2, "little")
+        resources = int.from_bytes(data[at + 52 : at + 56], "little") & ~(31 << 1) | 16 << 1  # user SGPRs
+        data[at + 52 : at + 56] = resources.to_bytes(4, "little")
+        if message:
+            with pytest.raises(MalformedError, match=message):
+                dict(load_kernels(bytes(data)))
+        else:
+            assert load_kernels(bytes(data))["product"].preloaded_arguments == (0, 2)
 
 
 def test_the_note_is_believed_where_the_header_names_no_gpu() -> None:

@@ -41,7 +41,8 @@ PACKED = ASSEMBLY.kernel(
     + "    v_pk_mul_f32 v[20:21], v[4:5], 4.0 op_sel_hi:[1,0]\n"
     + "    v_pk_mov_b32 v[22:23], v[4:5], v[6:7] op_sel:[1,0]\n"
     + "    v_mov_b32_dpp v24, v4 row_newbcast:3 row_mask:0xf bank_mask:0xf\n    v_mul_legacy_f32 v25, v4, v5\n"
-    + pairs(12, 14, 16, 18, 20, 22, 24)
+    + "    v_pk_mov_b32 v[26:27], 1.0, 2.0\n    v_pk_mov_b32 v[28:29], v[4:5], 0 op_sel:[1,0]\n"
+    + pairs(12, 14, 16, 18, 20, 22, 24, 26, 28)
     + "    s_endpgm\n",
     vgprs=32,
 )
@@ -135,8 +136,11 @@ def test_pairs_of_fp32():
         f[2],
         f[0].reshape(4, 16)[:, 3].repeat(16),
         np.where((f[0] == 0) | (f[1] == 0), 0, f[0] * f[1]),
+        *(np.full(64, one, np.float32) for one in (1, 2)),
+        f[1],
+        np.zeros(64, np.float32),
     ]
-    np.testing.assert_array_equal(out[:14].view(np.float32), expected)
+    np.testing.assert_array_equal(out[: len(expected)].view(np.float32), expected)
 
 
 def rows_of(doubles: np.ndarray) -> np.ndarray:
