@@ -12,7 +12,10 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reas
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_kernels_of_triton_compute_on_gfx906(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "gpu", [["mi50"], ["mi100"], ["mi210"], ["mi210", "--set", "architecture=gfx942"]], ids=lambda gpu: gpu[-1]
+)
+def test_kernels_of_triton_compute(gpu: list[str], tmp_path: Path) -> None:
     gpusim = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip", "--timing", "off"]
     program = [sys.executable, str(ROOT / "tests/vendor/triton_kernels.py")]
     environment = {
@@ -21,11 +24,12 @@ def test_kernels_of_triton_compute_on_gfx906(tmp_path: Path) -> None:
         "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path)),
     }
     done = subprocess.run(
-        [*gpusim, "--gpu", "mi50", "--", *program], env=environment, capture_output=True, text=True, check=False
+        [*gpusim, "--gpu", *gpu, "--", *program], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split(":")[0] for line in done.stdout.splitlines() if ": error" in line] == [
         "add",
         "softmax",
         "product",
+        "product of halves",
     ]

@@ -1,7 +1,8 @@
-"""Triton's kernels on the simulated GPU: a sum, a softmax and a matrix product, compiled by Triton as it is.
+"""Triton's kernels on the simulated GPU: a sum, a softmax and matrix products, compiled by Triton as it is.
 
     pip install triton numpy
-    gpusim hip --gpu mi50 -- python tests/vendor/triton_kernels.py
+    gpusim hip --gpu mi50 -- python tests/vendor/triton_kernels.py        # mi100, mi210: by matrix instructions
+    gpusim hip --gpu mi210 --set architecture=gfx942 --timing off -- python tests/vendor/triton_kernels.py
 
 Prints each kernel's largest error against NumPy in FP64, and ends with 1 if one is too large. Triton asks PyTorch for
 the device and the stream; there is no PyTorch for these GPUs here, so that a driver of a few lines answers, and arrays
@@ -46,7 +47,8 @@ class Array:
     """A NumPy array's copy in the GPU's memory, as Triton wants a tensor to be: a type and an address."""
 
     def __init__(self, values: np.ndarray) -> None:
-        self.shape, self.dtype, self._numpy = values.shape, tl.float32, values.dtype
+        self.shape, self._numpy = values.shape, values.dtype
+        self.dtype = tl.float16 if values.dtype == np.float16 else tl.float32
         self._address = ctypes.c_void_p()
         self._bytes = ctypes.c_size_t(values.nbytes)
         _done(HIP.hipMalloc(ctypes.byref(self._address), self._bytes))
@@ -97,7 +99,7 @@ def product(a, b, c, n, k, tile: tl.constexpr, depth: tl.constexpr):
 
 
 def main() -> int:
-    """Run the three, and compare."""
+    """Run them, and compare."""
     triton.runtime.driver.set_active(Driver())
     random = np.random.default_rng(0)
 
@@ -105,15 +107,19 @@ def main() -> int:
         return random.standard_normal(shape).astype(np.float32)
 
     x, y, rows, a, b = made(5000), made(5000), made(16, 300), made(128, 96), made(96, 64)
-    sums, shares, products = Array(np.zeros_like(x)), Array(np.zeros_like(rows)), Array(np.zeros((128, 64), np.float32))
+    half_a, half_b = a.astype(np.float16), b.astype(np.float16)
+    sums, shares = Array(np.zeros_like(x)), Array(np.zeros_like(rows))
+    products, of_halves = (Array(np.zeros((128, 64), np.float32)) for _ in range(2))
     add[(5,)](Array(x), Array(y), sums, 5000, block=1024)
     softmax[(16,)](Array(rows), shares, 300, block=512)
     product[(4, 2)](Array(a), Array(b), products, 64, 96, tile=32, depth=16)
+    product[(4, 2)](Array(half_a), Array(half_b), of_halves, 64, 96, tile=32, depth=16)
     powers = np.exp(rows.astype(np.float64) - rows.max(axis=1, keepdims=True))
     expected = {
         "add": (sums, x + y),
         "softmax": (shares, powers / powers.sum(axis=1, keepdims=True)),
         "product": (products, a.astype(np.float64) @ b.astype(np.float64)),
+        "product of halves": (of_halves, half_a.astype(np.float64) @ half_b.astype(np.float64)),
     }
     errors = {name: float(np.abs(found.numpy() - right).max()) for name, (found, right) in expected.items()}
     for name, error in errors.items():
