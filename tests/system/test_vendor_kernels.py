@@ -1,8 +1,9 @@
-"""Are AMD's own kernels for gfx803 decoded and translated, where a folder with them is at hand?
+"""Are AMD's own kernels for gfx803 and gfx90a decoded and translated, where a folder with them is at hand?
 
 Where they are looked for: `docs._site.vendor_kernels`. Of the larger files only some kernels are translated here.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,14 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.records.record import RunRecord
 from isa.device_memory import DeviceMemory
 from isa.encoding.control_flow import decode_kernel
+from isa.execution.emulator import run_functional
 from isa.execution.program import build_program
+from isa.launch import Launch
 from isa.object.code_object import load_code_object
 from workloads.vendor.tensile import TensileGemm, TensileKernel, TensileProblem
 
 EACH = 12
+HIPBLASLT = "hipblaslt/library/TensileLibrary_{types}_*_Contraction_l_Ailk_Bljk_Cijk_Dijk_gfx90a.co"
 
 
 def found(pattern: str) -> Path:
@@ -85,3 +89,37 @@ def test_a_matrix_product_of_rocblas(split_k: int, multiply_accumulate: bool) ->
     )
     assert len(record.launches) == (2 if split_k > 1 else 1)
     np.testing.assert_array_equal(held["C"].reshape(n, m).T, 2 * (a.astype(np.float64) @ b.T) + 3 * c.T)
+
+
+@pytest.mark.parametrize("types", ["DD_DD", "SS_SS", "HH_SH", "HH_HH"])
+def test_a_matrix_product_of_hipblaslt(types: str) -> None:
+    """Kernels for gfx90a with the first of their arguments in scalar registers; edges that fill no tile."""
+    kernel = min(load_code_object(found(HIPBLASLT.format(types=types))).kernels.values(), key=lambda one: one.name)
+    tile = re.search(r"_MT(\d+)x(\d+)x(\d+)_", kernel.name)
+    assert tile is not None and kernel.preloaded_arguments[1] > 0
+    m, n, k = int(tile[1]) + 8, int(tile[2]) + 8, 2 * int(tile[3])
+    element, result = (np.dtype({"D": "f8", "S": "f4", "H": "f2"}[types[at]]) for at in (0, 3))
+    memory, rng = DeviceMemory(1 << 26), np.random.default_rng(0)
+    a, b = rng.integers(-2, 3, (k, m)).astype(element), rng.integers(-2, 3, (n, k)).astype(element)
+    blocks = {name: memory.allocate(m * n * result.itemsize, name) for name in "CD"}
+    for name, values in (("A", a), ("B", b)):
+        blocks[name] = memory.allocate(values.nbytes, name)
+        memory.view(blocks[name])[:] = values.ravel().view(np.uint8)
+    workgroups = -(-m // int(tile[1])) * -(-n // int(tile[2]))
+    numbers = {  # one product, K in one part; leading dimensions and the distance to the next product
+        **{"Gemm info": 1, "kernel info0": 1, "kernel info1": 1, "numWG": workgroups},
+        **{"SizesFree0": m, "SizesFree1": n, "SizesFree2": 1, "SizesSum0": k},
+        **{"strideD0": m, "strideC0": m, "strideA0": m, "strideB0": k},
+        **{"strideD1": m * n, "strideC1": m * n, "strideA1": m * k, "strideB1": k * n},
+        **{name: block.address for name, block in blocks.items()},
+    }
+    kernarg = bytearray(kernel.kernarg_bytes)
+    for argument in kernel.arguments:
+        value = numbers.get(argument.name, 0).to_bytes(argument.size, "little")
+        if argument.name == "alpha":
+            value = np.ones(1, "f8" if argument.size == 8 else "f4").tobytes()
+        kernarg[argument.offset : argument.offset + argument.size] = value
+    size = kernel.max_workgroup_size or 0
+    run_functional(Launch(kernel, memory, bytes(kernarg), (workgroups * size, 1, 1), (size, 1, 1)))
+    product = np.asarray(memory.view(blocks["D"])).view(result).reshape(n, m)
+    np.testing.assert_array_equal(product, b.astype(np.float64) @ a.astype(np.float64))
