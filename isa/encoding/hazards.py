@@ -195,11 +195,8 @@ def _rules(instruction: Instruction, masks: tuple[int, int]) -> list[HazardRule]
         rules.append(("m0-message", _is_salu, M0))
     if name.startswith("s_movrel"):
         rules.append(("m0-relative-move", _is_salu, M0))
-    if (
-        "_addtid_" in name
-        or loads_into_lds(instruction)
-        or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES)
-    ):
+    direct = any(fields.get(source) == _LDS_DIRECT for source in _SOURCES)
+    if direct or "_addtid_" in name or loads_into_lds(instruction):
         rules.append(("m0-lds", _is_salu, M0))
     return [HazardRule(*rule) for rule in rules]
 

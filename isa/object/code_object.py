@@ -344,9 +344,7 @@ def _kernel(
     described = metadata.get(name, Metadata())
     kernarg_bytes = descriptor.kernarg_bytes or described.kernarg_bytes or 0
     if preloaded and 4 * (first + preloaded) > kernarg_bytes:
-        raise MalformedError(
-            f"kernel '{name}': asks for arguments in scalar registers past its {kernarg_bytes} bytes of them"
-        )
+        raise MalformedError(f"kernel '{name}': asks for arguments in registers past its {kernarg_bytes} bytes of them")
     arguments = _arguments(name, described)
     for argument in arguments:
         if argument.offset + argument.size > kernarg_bytes:
