@@ -39,12 +39,13 @@ from memory.cache.missing import begin_miss, may_join, may_miss, next_mshr
 from memory.cache.write_policy import ALL_BYTES, BACK, THROUGH, goes_below, is_kept
 from memory.network.crossbar import (
     crossbar_offers,
+    crossbar_other_half,
     crossbar_pick_request,
     crossbar_pop_request,
     crossbar_response_room,
     wait_for_answer_credit,
 )
-from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
+from memory.network.state import JOINED, KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
 from memory.unit_classes import L2_SERVE, L2_TAKE
@@ -292,6 +293,18 @@ def _begin_stall(m, now, channel):
         l2.freed_by_engine[channel] = 0
 
 
+@jit(outline=True)
+def _serve_other_half(m, now, channel):
+    """Serve the oldest waiting request in the cycle of the one before it, whose line's other half it is."""
+    l2 = m.l2
+    h = l2.i_head[channel]
+    if crossbar_response_room(m, now, channel):
+        if _serve_oldest(m, now, channel):
+            return
+        _begin_stall(m, now, channel)
+    l2.input[channel, h, P_SOURCE] ^= JOINED  # it is served later, alone
+
+
 @jit(inline=True)
 def _try_oldest(m, now, channel):
     """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
@@ -311,6 +324,8 @@ def _try_oldest(m, now, channel):
             l2.engine_stall_cycles[channel] += l2.engine_part[channel]
             l2.stalled_since[channel] = -1
             l2.waits_for[channel] = 0
+        if l2.i_count[channel] and l2.input[channel, l2.i_head[channel], P_SOURCE] & JOINED:
+            _serve_other_half(m, now, channel)
     else:
         _begin_stall(m, now, channel)
 
@@ -328,26 +343,42 @@ def l2_serve_tick(m, now, channel):
 
 
 @jit(inline=True)
+def _take(m, now, channel, port, joined):
+    """Take the port's oldest request for the channel; returns its position in the port."""
+    l2, x = m.l2, m.xbar
+    n = l2.i_count[channel]
+    q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
+    h = crossbar_pop_request(m, now, channel, port)
+    line = x.request[port, h, P_LINE]
+    _prefetch_row(m, channel, line)
+    l2.input[channel, q, P_LINE] = line
+    l2.input[channel, q, P_SOURCE] = x.request[port, h, P_SOURCE] | joined
+    l2.input[channel, q, P_MASK] = x.request[port, h, P_MASK]
+    l2.input[channel, q, P_READY] = now
+    l2.i_count[channel] = n + 1
+    return h
+
+
+@jit(outline=True)
+def _take_other_half(m, now, channel, port, h):
+    """Take the other half of the line of the request popped at `h`, if the port has it next and there is room."""
+    if m.l2.i_count[channel] < m.l2.input_limit and crossbar_other_half(m, now, channel, port, h):
+        _take(m, now, channel, port, JOINED)
+
+
+@jit(inline=True)
 def l2_take_tick(m, now, channel):
     """Take one request from the crossbar if the channel has room; it is served in the next cycle at the soonest."""
     l2 = m.l2
-    n = l2.i_count[channel]
-    if n == l2.input_limit:
+    if l2.i_count[channel] == l2.input_limit:
         wait_for(m, L2_INPUT_SLOT + channel, channel)
         return
     port = crossbar_pick_request(m, now, channel)
     if port < 0:
         return
-    q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
-    x = m.xbar
-    h = crossbar_pop_request(m, now, channel, port)
-    line = x.request[port, h, P_LINE]
-    _prefetch_row(m, channel, line)
-    l2.input[channel, q, P_LINE] = line
-    l2.input[channel, q, P_SOURCE] = x.request[port, h, P_SOURCE]
-    l2.input[channel, q, P_MASK] = x.request[port, h, P_MASK]
-    l2.input[channel, q, P_READY] = now
-    l2.i_count[channel] = n + 1
+    h = _take(m, now, channel, port, 0)
+    if m.xbar.joins:
+        _take_other_half(m, now, channel, port, h)
     wake_at(m, L2_SERVE, now + 1, channel)
     if crossbar_offers(m, channel):
         wake_at(m, L2_TAKE, now + 1, channel)

@@ -69,6 +69,12 @@ class L2Spec(Spec):
         "bytes of a line; a line of 128 has two parts of 64, L1's lines: requests, fills and write-backs are of parts",
         "AMD GCN3: 64 bytes",
     )
+    port_bytes: Literal[64, 128] = param(
+        64,
+        "bytes that a channel takes, serves and sends in a cycle; 128, of lines of 128: both halves of a line, where "
+        "one cache asks for them in succession",
+        "AMD APP SDK OpenCL Optimization Guide (2015), section 2.4: 64 bytes a cycle and channel",
+    )
     interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
     channel_masks: tuple[int, ...] | None = param(
         None,
@@ -108,6 +114,12 @@ class L2Spec(Spec):
     @model_validator(mode="after")
     def _ways_suit_the_policy(self) -> "L2Spec":
         check_replacement(self.replacement, self.ways)
+        return self
+
+    @model_validator(mode="after")
+    def _ports_are_no_wider_than_lines(self) -> "L2Spec":
+        if self.port_bytes > self.line_bytes:
+            raise ValueError(f"port_bytes: {self.port_bytes} is more than line_bytes = {self.line_bytes}")
         return self
 
     def sets_and_ways(self, taken: L2Share | None = None) -> tuple[int, int]:

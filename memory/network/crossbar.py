@@ -12,6 +12,11 @@ queue, a channel answers while it has one for a slot at the caches, and a credit
 So what caches and channels do reaches the other side after that latency, and in no other way than as a packet or as a
 credit.
 
+A channel of 128 bytes a cycle (`l2.port_bytes`) moves both halves of a line as one packet: where a port's next packet
+for the channel is the other half of the line that it has just taken, it takes that too, serves both in one cycle, and
+sends both answers in one. There a cache's port has a queue, at the channels' end too: it takes from every channel that
+has an answer for it while there is room, and the cache 64 bytes a cycle from the queue.
+
 In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: channels
 look at all packets of a port, and ports move any number a cycle, unless the channels' shares of a given bandwidth say
 less. What a cache or a channel takes in a cycle stays its own limit (one packet), the queues stay finite, and packets
@@ -29,6 +34,8 @@ from memory.network.ideal import (
     ideal_use_bandwidth,
 )
 from memory.network.state import (
+    JOINED,
+    KIND_MASK,
     MAX_PORTS,
     P_LINE,
     P_MASK,
@@ -37,7 +44,9 @@ from memory.network.state import (
     PORT_WORDS,
     R_READY,
     R_SOURCE,
+    RECEIVED,
     SOURCE_CU_SHIFT,
+    WRITE,
     bit_of,
     destination_of,
     of_bit,
@@ -214,6 +223,17 @@ def crossbar_pop_request(m, now, channel, port):
     return h
 
 
+@jit(cold=True)
+def crossbar_other_half(m, now, channel, port, h):
+    """Tell whether the port's next packet for the channel is there and the other half of the one popped at `h`."""
+    x = m.xbar
+    q = x.o_first[port, channel] - 1
+    if q < 0 or x.request[port, q, P_READY] > now or x.request[port, q, P_LINE] != x.request[port, h, P_LINE] ^ 1:
+        return 0
+    kind = x.request[port, h, P_SOURCE] & KIND_MASK
+    return 1 if kind <= WRITE and x.request[port, q, P_SOURCE] & KIND_MASK == kind else 0
+
+
 @jit
 def crossbar_response_room(m, now, channel):
     """Return 1 if the channel may start answering, else 0; then it may wait (`wait_for_answer_credit`)."""
@@ -249,11 +269,31 @@ def _announce_response(m, channel, earliest):
     wake_receiver(m, ready, port)
 
 
+@jit(cold=True)
+def _leaves_with_last(m, t, channel, source):
+    """Tell whether an answer leaves in one cycle with the channel's youngest: for the same port, and as yet alone."""
+    x = m.xbar
+    n = x.r_count[channel]
+    if n == 0 or t >= x.r_free[channel]:
+        return False
+    last = x.response[channel, (x.r_head[channel] + n - 1) & (x.response_ring - 1), R_SOURCE]
+    return not last & JOINED and (last ^ source) >> SOURCE_CU_SHIFT & 255 == 0
+
+
 @jit
 def crossbar_respond(m, now, t, channel, source):
     """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
     x = m.xbar
     n = x.r_count[channel]
+    if source & JOINED:
+        source ^= JOINED
+        if _leaves_with_last(m, t, channel, source):
+            q = (x.r_head[channel] + n) & (x.response_ring - 1)
+            x.response[channel, q, R_SOURCE] = source | JOINED
+            x.response[channel, q, R_READY] = x.r_free[channel] - 1 + x.response_latency[channel]
+            x.r_count[channel] = n + 1
+            x.answer_credits[channel].next += 1
+            return x.r_free[channel] - 1
     x.r_count[channel] = n + 1
     x.answer_credits[channel].next += 1
     if x.ideal:
@@ -297,16 +337,58 @@ def _pop_response(m, now, port, channel):
     h = x.r_head[channel]
     x.returning[port] &= ~(1 << bit)
     q = (h + 1) & (x.response_ring - 1)
+    if n > 1 and x.response[channel, q, R_SOURCE] & JOINED:
+        _receive(m, channel, port, x.response[channel, h, R_SOURCE])
+        h = q
+        n -= 1
+        x.r_count[channel] = n - 1
+        x.responses += 1
+        _return_answer_credit(m, now + x.request_latency[port], channel)
+        q = (q + 1) & (x.response_ring - 1)
     x.r_head[channel] = 0 if n == 1 and q >= RING_FRONT else q
     if n > 1:
         _announce_response(m, channel, now + 1)
     return x.response[channel, h, R_SOURCE]
 
 
+@jit(cold=True)
+def _receive(m, channel, port, source):
+    """Put an answer of a channel into the port's queue."""
+    x = m.xbar
+    if m.timeline.on:
+        record(m, TAKEN, port | channel << 8, source & ~JOINED, 0)
+    x.received[port, (x.received_head[port] + x.received_count[port]) & (RECEIVED - 1)] = source & ~JOINED
+    x.received_count[port] += 1
+
+
+@jit(outline=True)
+def _take_from_queue(m, now, port):
+    """Let channels fill the port's queue, and take its oldest answer; returns its source, or -1."""
+    x = m.xbar
+    bits = x.returning[port]
+    first = x.next_channel[port]
+    while bits and x.received_count[port] <= RECEIVED - 2:
+        bit = ctz_from(bits, first)
+        bits ^= 1 << bit
+        channel = of_bit(m, port, bit)
+        if x.r_ready[channel] <= now:
+            _receive(m, channel, port, _pop_response(m, now, port, channel))
+    if x.received_count[port] == 0:
+        return -1
+    source = x.received[port, x.received_head[port]]
+    x.received_head[port] = (x.received_head[port] + 1) & (RECEIVED - 1)
+    x.received_count[port] -= 1
+    if x.received_count[port] or bits:
+        wake_receiver(m, now + 1, port)
+    return source
+
+
 @jit(inline=True)
 def crossbar_take_response(m, now, port):
     """Take the port's response of this cycle, round robin over channels; returns its source, or -1."""
     x = m.xbar
+    if x.joins:
+        return _take_from_queue(m, now, port)
     bits = x.returning[port]
     first = x.next_channel[port]
     taken = -1

@@ -3,12 +3,13 @@
 Caches send requests through ports to destinations, which are the L2 channels and the caches of levels between
 (`gpusim.model.core.levels`). Whom a port or a destination wakes is a table in the state.
 
-A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what the cache recognises the answer by.
+A request carries `source`: bits 0-2 kind, bit 3 whether it moves together with the one before it, bits 4-11 port,
+bits 12 and up what the cache recognises the answer by.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import field_validator
@@ -22,6 +23,9 @@ from memory.network.credits import CREDITS, MAX_CREDITS, configure_credits, powe
 from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
 from memory.wheel import wake_at
 
+if TYPE_CHECKING:
+    from memory.cache.l2_state import L2Spec
+
 MAX_CUS = PORTS["l1"][1]
 FIRST_SCALAR_PORT, MAX_ARRAYS = PORTS["scalar_cache"][:2]
 MAX_PORTS = sum(ports for _, ports, *_ in PORTS.values())
@@ -32,9 +36,11 @@ assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and MAX_PORTS <= 256  # a 
 PORT_WORDS = MAX_PORTS // 64
 REQUEST_DEPTH = MAX_CREDITS
 RESPONSE_DEPTH = 1024  # a power of two
+RECEIVED = 16  # answers that a port holds where channels join, a power of two (assumed)
 
 READ, WRITE, ATOMIC, ATOMIC_RETURN = range(4)
 KIND_MASK = 7
+JOINED = 8  # the other half of the packet before it: a port of 128 bytes moves both in one cycle
 
 # words of a request, side by side because they are used together
 P_LINE = 0  # line, sparse mark included
@@ -178,6 +184,10 @@ CROSSBAR = State(
         "r_count": Field((MAX_DESTINATIONS,), "responses held"),
         "r_ready": Field((MAX_DESTINATIONS,), "cycle from which the oldest response may be taken"),
         "r_free": Field((MAX_DESTINATIONS,), "cycle in which the channel's response port is free again"),
+        "joins": Field((), "1: channels take, serve and send both halves of a line of 128 bytes in one cycle"),
+        "received": Field((MAX_PORTS, RECEIVED), "where channels join: answers at a port that its cache has not taken"),
+        "received_head": Field((MAX_PORTS,), "position of the oldest of them"),
+        "received_count": Field((MAX_PORTS,), "how many they are"),
         "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
         "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
         **counter_fields(CROSSBAR_COUNTERS),
@@ -193,9 +203,10 @@ CROSSBAR = State(
 )
 
 
-def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int) -> None:  # type: ignore[no-untyped-def]
-    """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
+def configure_crossbar(m, spec: CrossbarSpec, l2: "L2Spec") -> None:  # type: ignore[no-untyped-def]
+    """Set up the crossbar of the machine record, empty, for the channels of an L2."""
     x = m.xbar
+    x.joins = int(l2.port_bytes > LINE_BYTES and spec.model != "ideal")
     x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
     x.leads_to[:] = BY_LINE
     for first, count, takes, sends in PORTS.values():
@@ -205,14 +216,14 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
         for unit in range(count):
             x.destination[first + unit] = unit, takes, serves, fills
     configure_credits(x.request_credits, spec.request_credits)
-    configure_credits(x.answer_credits, spec.answer_credits(l2_latency_cycles))
+    configure_credits(x.answer_credits, spec.answer_credits(l2.latency_cycles))
     x.lookahead = spec.looked_at
     # no larger than needed: what it walks through lies in the host's cache
-    x.response_ring = power_of_two(spec.answer_credits(l2_latency_cycles) + l2_targets)
+    x.response_ring = power_of_two(spec.answer_credits(l2.latency_cycles) + l2.mshr_targets_per_channel)
     x.ideal = int(spec.model == "ideal")
     if x.ideal:
         if spec.ideal_bytes_per_cycle:
-            x.interval = max(1, round(MICRO * LINE_BYTES * l2_channels / spec.ideal_bytes_per_cycle))
+            x.interval = max(1, round(MICRO * LINE_BYTES * l2.channels / spec.ideal_bytes_per_cycle))
         x.r_next[:, :-1] = range(1, x.r_next.shape[1])
         x.r_next[:, -1] = -1
         x.r_first[...] = -1

@@ -240,3 +240,32 @@ def test_a_channel_serves_one_packet_a_cycle(gpu: GpuSpec, shared: bool) -> None
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, last, beats=16)))
     assert served(gpu, looks[0]) < served(gpu, looks[1]) + LINES
     assert facts.l2.misses == 2 * LINES
+
+
+for _name, _apart in (("one_channel_stores", 16 * BLOCK), ("two_channels_stores", BLOCK)):
+    ASSEMBLY.kernel(
+        _name,
+        f"""
+    s_mul_i32 s1, s0, {_apart}
+    v_mov_b32 v2, 1
+    v_lshlrev_b32 v1, 4, v0
+    v_or_b32 v1, {BUFFER_LOW:#x}, v1
+    v_add_u32 v1, vcc, s1, v1
+    flat_store_dwordx4 v[1:2], v[4:7]
+{WAIT}{END}""",
+    )
+
+
+@pytest.mark.parametrize("name", ["one_channel_stores", "two_channels_stores"])
+@pytest.mark.parametrize("port_bytes", [64, 128])
+def test_a_channel_of_128_bytes_serves_both_halves_of_a_line_in_a_cycle(
+    gpu: GpuSpec, name: str, port_bytes: int
+) -> None:
+    gpu = altered(gpu, l2={"interleave_bytes": BLOCK, "line_bytes": 128, "port_bytes": port_bytes})
+    looks = [first_issue(gpu, workgroup=k) + 5 * TURN + 1 for k in range(2)]
+    if name == "one_channel_stores" and port_bytes == 64:
+        last = l2_hit(gpu, looks[0] + 2 * LINES - 1)
+    else:
+        # two CUs send a packet a cycle each, and a channel that takes a pair of one and of the other in turn keeps up
+        last = l2_hit(gpu, looks[1] + LINES - 1)
+    assert case(name, gpu, workgroups=2).cycles == finished(after_wait(last))

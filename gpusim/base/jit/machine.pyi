@@ -245,6 +245,14 @@ class XbarRecord(Record):
     """[32]: cycle from which the oldest response may be taken."""
     r_free: NDArray[np.int64]
     """[32]: cycle in which the channel's response port is free again."""
+    joins: int
+    """1: channels take, serve and send both halves of a line of 128 bytes in one cycle."""
+    received: NDArray[np.int64]
+    """[192, 16]: where channels join: answers at a port that its cache has not taken."""
+    received_head: NDArray[np.int64]
+    """[192]: position of the oldest of them."""
+    received_count: NDArray[np.int64]
+    """[192]: how many they are."""
     returning: NDArray[np.int64]
     """[192]: channels whose oldest response is for the port."""
     next_channel: NDArray[np.int64]

@@ -77,7 +77,7 @@ def _configure(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     m.wheel.running = -1
     interleave = gpu.l2.interleave_bytes
     configure_address_map(m, interleave, gpu.l2.channel_matrix, channel_masks(gpu.dram, interleave))
-    configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
+    configure_crossbar(m, gpu.crossbar, gpu.l2)
     configure_units(m, gpu, l2_taken)
     m.run.engine_on = int(l2_taken is not None)
     if l2_taken is not None:

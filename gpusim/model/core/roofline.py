@@ -8,6 +8,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.laws import accesses, packets_to_l2
 from gpusim.model.core.levels import BETWEEN
 from isa.opcodes.opcode import SALU, SMEM
+from isa.trace import LINE_BYTES
 from memory.dram.controller import bus_busy_cycles
 
 
@@ -38,8 +39,9 @@ def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
     """Return the fewest cycles by resource, if busy all the time on all its instances.
 
     valu: SIMD occupancy; matrix: that of the SIMDs' matrix units; salu: one scalar instruction a CU and cycle; lds:
-    bank cycles; l1: one line looked up and 64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram:
-    data-bus occupancy; dispatch: to the launch of the last workgroup, as many at a time as there are shader engines.
+    bank cycles; l1: one line looked up and 64 bytes returned a CU and cycle; l2: 64 bytes a request, `l2.port_bytes` a
+    channel and cycle; dram: data-bus occupancy; dispatch: to the launch of the last workgroup, as many at a time as
+    there are shader engines.
     """
     rounds = -(-asked.workgroups // min(gpu.dispatch.shader_engines, gpu.cus))
     return {
@@ -48,7 +50,7 @@ def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
         "salu": asked.scalar_instructions / gpu.cus,
         "lds": asked.lds_cycles / gpu.cus,
         "l1": asked.l1_cycles / gpu.cus,
-        "l2": asked.l2_requests / gpu.l2.channels,
+        "l2": asked.l2_requests * LINE_BYTES / gpu.l2.port_bytes / gpu.l2.channels,
         "dram": asked.dram_cycles / gpu.dram.channels,
         "dispatch": float(max(rounds - 1, 0) * asked.wavefronts * gpu.dispatch.wavefront_cycles),
     }

@@ -256,6 +256,7 @@ def test_one_access_after_another_finds_what_the_reference_finds(
             "write": l2_write[0],
             "write_allocate": l2_write[1],
             "line_bytes": line_bytes,
+            "port_bytes": line_bytes,
             "interleave_bytes": line_bytes,
         },
     )
@@ -287,7 +288,7 @@ def test_every_byte_stored_in_parts_reaches_dram_once_for_each_eviction(
         accesses.append(("store", offset, mask << 8 * first & WHOLE or WHOLE))
     dram = DramSpec(standard=standard, channels=1, write_idle_clocks=0)
     lines = {"size_kib": line_bytes // 64, "line_bytes": line_bytes, "interleave_bytes": line_bytes}
-    l2 = {"replacement": policy, **lines}
+    l2 = {"replacement": policy, "port_bytes": line_bytes, **lines}
     gpu = machine(l2=l2, dram=dram)
     plain = compare(gpu, accesses)
     if flush:
@@ -444,6 +445,11 @@ def test_of_a_line_of_128_bytes_only_the_dirty_half_is_written_back() -> None:
 def test_a_line_of_128_bytes_lies_in_one_channel(values: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(values))):
         machine(l2={"line_bytes": 128, "interleave_bytes": 4096, **values})
+
+
+def test_a_channel_moves_no_more_than_a_line_in_a_cycle() -> None:
+    with pytest.raises(ValidationError, match="port_bytes: 128 is more than line_bytes = 64"):
+        machine(l2={"port_bytes": 128})
 
 
 def test_an_atomic_of_a_write_through_l2_waits_for_its_line_and_goes_on() -> None:

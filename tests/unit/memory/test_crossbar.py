@@ -10,18 +10,30 @@ from pydantic import ValidationError
 
 from gpusim.base.jit import JIT_DISABLED, address_of
 from gpusim.model.core.loop import FINISHED
+from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.credits import credits_where
 from memory.network.crossbar import (
     crossbar_has_room,
+    crossbar_other_half,
     crossbar_pick_request,
     crossbar_pop_request,
     crossbar_respond,
     crossbar_response_room,
+    crossbar_send,
     crossbar_take_response,
 )
-from memory.network.state import MAX_PORTS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.network.state import (
+    JOINED,
+    MAX_PORTS,
+    READ,
+    RECEIVED,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    WRITE,
+    CrossbarSpec,
+)
 from memory.timeline import EVENT_WORDS, KIND_BITS, SENT, TAKEN
 from tests.support.scripted import Script, ScriptedRun
 from tests.unit.memory.crossbar_harness import CHANNELS, LINE, gpu, lines, machine, send, take
@@ -92,6 +104,55 @@ def test_answers_leave_a_channel_one_a_cycle_but_all_at_once_in_the_ideal_form()
         for port, left in enumerate(leaves):
             assert crossbar_take_response(m, left + 34, port) == -1
             assert crossbar_take_response(m, left + 35, port) == sources[port]
+
+
+@by_hand
+def test_a_channel_of_128_bytes_sends_both_halves_in_a_cycle_and_the_port_takes_one_a_cycle() -> None:
+    m = machine()
+    m.xbar.joins = 1
+    first, second, other = (
+        READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT for port, tag in ((3, 1), (3, 2), (4, 3))
+    )
+    answers = [(first, 20), (second | JOINED, 20), (other | JOINED, 21), (other, 22)]  # another port's is no half of it
+    for source, leaves in answers:
+        assert crossbar_respond(m, 5, 20, 0, source) == leaves
+    taken = {(t, port): int(crossbar_take_response(m, t, port)) for t in range(54, 60) for port in (3, 4)}
+    assert {at: source for at, source in taken.items() if source >= 0} == {
+        (55, 3): first,
+        (56, 3): second,
+        (56, 4): other,
+        (57, 4): other,
+    }
+    assert (m.xbar.responses, m.xbar.r_count[0]) == (4, 0)
+
+
+@by_hand
+def test_a_port_with_a_full_queue_lets_a_channel_of_128_bytes_wait() -> None:
+    m = machine()
+    m.xbar.joins = 1
+    for tag in range(6):
+        for channel in range(CHANNELS):
+            for joined in (0, JOINED):
+                crossbar_respond(m, 5, 20, channel, READ | joined | 3 << SOURCE_CU_SHIFT | (2 * tag) << SOURCE_ID_SHIFT)
+    taken = 0
+    for t in range(60, 60 + 12 * CHANNELS):
+        taken += crossbar_take_response(m, t, 3) >= 0
+        assert m.xbar.received_count[3] <= RECEIVED - 1
+    assert taken == 12 * CHANNELS  # none is lost, and one comes in each cycle
+
+
+@by_hand
+@pytest.mark.parametrize(
+    ("line", "kind", "ready", "is_half"),
+    [(LINE + 1, READ, 0, 1), (LINE + 2, READ, 0, 0), (LINE + 1, WRITE, 0, 0), (LINE + 1, READ, 1, 0)],
+)
+def test_the_other_half_is_of_the_same_line_and_kind_and_there(line: int, kind: int, ready: int, is_half: int) -> None:
+    m = machine()
+    channel = l2_channel(m, LINE)
+    crossbar_send(m, 0, 3, LINE, READ | 3 << SOURCE_CU_SHIFT, 0)
+    crossbar_send(m, ready, 3, line, kind | 3 << SOURCE_CU_SHIFT, 0)
+    at = crossbar_pop_request(m, 35, channel, crossbar_pick_request(m, 35, channel))
+    assert crossbar_other_half(m, 35, channel, 3, at) == is_half
 
 
 @by_hand
