@@ -123,7 +123,7 @@ def vega() -> str:
         for row in held:
             kinds[classify_kernel(row)].append(abs(row.ratio - 1))
         points = len(_points(name))
-        launch, hip = measured.launches
+        launch, hip = measured.launch_us, measured.hip_launch_us
         rank = groups(held)["all"].rank_correlation
         rows.append([
             f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",

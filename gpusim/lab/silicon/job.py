@@ -109,6 +109,7 @@ class MeasuredJob(Job):
         predictions: Sequence[Prediction] = []
         try:
             if self.wanted.fits:
+                self.table.check_fit()
                 searched, apart = _searched(runs.points, self.table), self.table.hip_launch_us is not None
                 fitted = fit(self.table.fit, lambda values: runs.all_of(searched, values), apart)
                 launches = fitted.launches
@@ -167,6 +168,7 @@ def fit_launch_overheads(
     predictions = {row.prediction.point: row.prediction for row in rows}
     searched = [predictions[point] for point in _searched(list(predictions), table)]
     spec = table.fit.model_copy(update={"model": {}})
+    table.check_fit()
     fitted = fit(spec, lambda values: [searched] * len(values), table.hip_launch_us is not None)
     return [CorrelationPoint(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
 

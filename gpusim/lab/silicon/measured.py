@@ -125,6 +125,12 @@ class MeasuredTable(Spec):
         ge=0,
         le=1e6,
     )
+    campaign_launch_us: dict[str, float] = param(
+        {},
+        "launch_us of kernels whose names hold a part, such as GSUAMB, by that part, where their measurements are of a "
+        "campaign of their own; the first part that is held counts; never fitted",
+        "user",
+    )
     alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
     beta: float = param(0.0, "the same; with 0 C is not read", "user")
     general: GeneralSpec = GeneralSpec()
@@ -161,21 +167,37 @@ class MeasuredTable(Spec):
                 raise ValueError(f"call_us {solver}: {call_us}: 0 to 10^6, of one of {', '.join(GEMM_SOLVERS)}")
         return self
 
+    @model_validator(mode="after")
+    def _launches_take_time(self) -> "MeasuredTable":
+        for part, us in self.campaign_launch_us.items():
+            if not part or not 0 <= us < 1e6:
+                raise ValueError(f"campaign_launch_us {part!r}: {us}: a part of kernels' names, and 0 to 10^6")
+        return self
+
     @property
     def launches(self) -> "LaunchOverhead":
         """The times of a measurement that no kernel takes."""
-        return LaunchOverhead(self.launch_us, self.hip_launch_us)
+        return LaunchOverhead(self.launch_us, self.hip_launch_us, tuple(self.campaign_launch_us.items()))
+
+    def check_fit(self) -> None:
+        """Raise UserError if what a fit varies is not what the points' times are made of."""
+        if self.campaign_launch_us:
+            raise UserError(f"--fit: {self.title}: one launch_us is fitted, and the table has campaign_launch_us")
 
 
 class LaunchOverhead(NamedTuple):
     """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
-    kernels and of compiled ones."""
+    kernels and of compiled ones; campaigns: of those whose names hold a part, by the part."""
 
     us: float
     hip_us: float | None = None
+    campaigns: tuple[tuple[str, float], ...] = ()
 
     def of(self, point: "MeasuredPoint") -> float:
         """Return the time of a point that has none of its own."""
+        for part, us in self.campaigns:
+            if part in point.kernel:
+                return us
         return self.hip_us if self.hip_us is not None and point.is_compiled else self.us
 
 

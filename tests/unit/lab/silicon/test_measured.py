@@ -85,6 +85,17 @@ def test_a_row_may_have_a_batch_of_its_own_and_a_share_of_a_peak(tmp_path: Path)
     assert point.time_us == pytest.approx(2 * 100 * 200 * 50 * 3 / (0.25 * 400e9) * 1e6)
 
 
+def test_kernels_of_another_campaign_have_its_launch_time_and_no_fit() -> None:
+    table, document = load_measured("mi100-dgemm", {"launch_us": 1.0, "campaign_launch_us": {"_GSUAMB": 40.0}})
+    points = read_points(document.path.parent / table.points, peak_gflops=table.peak_gflops)
+    found = {("GSUAMB" in point.kernel, table.launches.of(point)) for point in points}
+    assert found == {(True, 40.0), (False, 1.0)}
+    with pytest.raises(UserError, match="one launch_us is fitted"):
+        table.check_fit()
+    with pytest.raises(UserError, match="campaign_launch_us 'GSUAMB': -1.0"):
+        load_measured("mi100-dgemm", {"campaign_launch_us": {"GSUAMB": -1.0}})
+
+
 def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
     table, _ = load_measured("rocblas-r9nano")
     with pytest.raises(UserError, match=r"librocblas0.*--kernels"):
