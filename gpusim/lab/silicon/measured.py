@@ -32,7 +32,7 @@ from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointe
 FOLDER = "measured"
 GENERAL_GPU = ("general", "gpu")
 LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
-OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from its base
+OWN = ("title", "card", "source", "points", "gpu", "campaign_launch_us")  # what no table takes from its base
 # of a file of points without a table: times are of kernels alone, at the model's clock, and of a call after the first
 ALONE = {"clock_ghz": None, "launch_us": 0.0, "alpha": 1.0, "beta": 0.0, "warm_below_gflop": 1.0}
 # a point's columns, by one of their names each; beside them 'kernel', and 'batch' of strided batches
