@@ -92,7 +92,7 @@ def test_kernels_of_another_campaign_have_its_launch_time_and_no_fit() -> None:
     assert found == {(True, 40.0), (False, 1.0)}
     with pytest.raises(UserError, match="one launch_us is fitted"):
         table.check_fit()
-    with pytest.raises(UserError, match="campaign_launch_us 'GSUAMB': -1.0"):
+    with pytest.raises(UserError, match=r"campaign_launch_us 'GSUAMB': -1\.0"):
         load_measured("mi100-dgemm", {"campaign_launch_us": {"GSUAMB": -1.0}})
 
 
