@@ -9,7 +9,7 @@ bits 12 and up what the cache recognises the answer by.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import field_validator
@@ -22,9 +22,6 @@ from memory.network.counters import CROSSBAR_COUNTERS
 from memory.network.credits import CREDITS, MAX_CREDITS, configure_credits, power_of_two
 from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
 from memory.wheel import wake_at
-
-if TYPE_CHECKING:
-    from memory.cache.l2_state import L2Spec
 
 MAX_CUS = PORTS["l1"][1]
 FIRST_SCALAR_PORT, MAX_ARRAYS = PORTS["scalar_cache"][:2]
@@ -203,10 +200,12 @@ CROSSBAR = State(
 )
 
 
-def configure_crossbar(m, spec: CrossbarSpec, l2: "L2Spec") -> None:  # type: ignore[no-untyped-def]
-    """Set up the crossbar of the machine record, empty, for the channels of an L2."""
+def configure_crossbar(  # type: ignore[no-untyped-def]
+    m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int, l2_port_bytes: int
+) -> None:
+    """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
     x = m.xbar
-    x.joins = int(l2.port_bytes > LINE_BYTES and spec.model != "ideal")
+    x.joins = int(l2_port_bytes > LINE_BYTES and spec.model != "ideal")
     x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
     x.leads_to[:] = BY_LINE
     for first, count, takes, sends in PORTS.values():
@@ -216,14 +215,14 @@ def configure_crossbar(m, spec: CrossbarSpec, l2: "L2Spec") -> None:  # type: ig
         for unit in range(count):
             x.destination[first + unit] = unit, takes, serves, fills
     configure_credits(x.request_credits, spec.request_credits)
-    configure_credits(x.answer_credits, spec.answer_credits(l2.latency_cycles))
+    configure_credits(x.answer_credits, spec.answer_credits(l2_latency_cycles))
     x.lookahead = spec.looked_at
     # no larger than needed: what it walks through lies in the host's cache
-    x.response_ring = power_of_two(spec.answer_credits(l2.latency_cycles) + l2.mshr_targets_per_channel)
+    x.response_ring = power_of_two(spec.answer_credits(l2_latency_cycles) + l2_targets)
     x.ideal = int(spec.model == "ideal")
     if x.ideal:
         if spec.ideal_bytes_per_cycle:
-            x.interval = max(1, round(MICRO * LINE_BYTES * l2.channels / spec.ideal_bytes_per_cycle))
+            x.interval = max(1, round(MICRO * LINE_BYTES * l2_channels / spec.ideal_bytes_per_cycle))
         x.r_next[:, :-1] = range(1, x.r_next.shape[1])
         x.r_next[:, -1] = -1
         x.r_first[...] = -1

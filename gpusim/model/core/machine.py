@@ -77,7 +77,9 @@ def _configure(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     m.wheel.running = -1
     interleave = gpu.l2.interleave_bytes
     configure_address_map(m, interleave, gpu.l2.channel_matrix, channel_masks(gpu.dram, interleave))
-    configure_crossbar(m, gpu.crossbar, gpu.l2)
+    l2 = gpu.l2
+    answers = l2.channels, l2.latency_cycles, l2.mshr_targets_per_channel, l2.port_bytes
+    configure_crossbar(m, gpu.crossbar, *answers)
     configure_units(m, gpu, l2_taken)
     m.run.engine_on = int(l2_taken is not None)
     if l2_taken is not None:
