@@ -245,7 +245,7 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_190,
-    "gpusim.model": 8_410,
+    "gpusim.model": 8_414,
     "gpusim.config": 2_670,
     "gpusim.results": 13_070,
     "gpusim.jobs": 12_890,
@@ -253,7 +253,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.cli": 3_840,
     "gpusim.lab": 21_640,
     "isa": 20_630,
-    "memory": 8_840,
+    "memory": 8_965,
     "spartan": 2_950,
     "workloads": 20_280,
 }
