@@ -14,7 +14,7 @@ from gpusim.model.core.facts import RunFacts
 
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
-DRAM_BYTES = 12 << 20  # moved by a measured stream of resident wavefronts
+MOVED_L2S = 6  # sizes of L2 that a measured stream moves: what L2 holds at the end counts little
 MIN_SET_BYTES = 16 << 20
 # workloads/microbench/programs.cl: which of BabelStream's arrays a, b and c a program takes, in its arguments' order
 ELEMENT_ARRAYS = {"copy": (0, 2), "triad": (0, 1, 2)}
@@ -67,7 +67,7 @@ def resident_stream(bench: Bench, kernel: str) -> float:
     groups = full_load(bench.gpu)
     access = groups * GROUP_WAVES * ACCESS_BYTES
     step = STEP_ACCESSES * access
-    once, more = -(-set_bytes // step), -(-DRAM_BYTES // step)
+    once, more = -(-set_bytes // step), -(-MOVED_L2S * bench.gpu.l2.size_kib * KIB // step)
 
     def run(steps: int) -> RunFacts:
         memory = bench.memory()
