@@ -59,6 +59,37 @@ def change_points(
     return [*earlier, start + k, *change_points(values[k:], spread, alike, by_chance, before - k, start + k)]
 
 
+def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[int, int] | None:
+    """Return where a part begins and ends whose mean differs most from that of the rest; None: none differs enough.
+
+    A short part in the middle moves the means on either side of a single cut too little to be seen by `change_points`
+    (Olshen et al. 2004, circular binary segmentation).
+
+    Args:
+        values: float64, in order.
+        alike: relative difference that is none.
+        by_chance: standard errors of a difference that is none.
+    """
+    count = len(values)
+    first, end = np.triu_indices(count + 1, _LEAST)
+    some = count - (end - first) >= 2 * _LEAST
+    first, end = first[some], end[some]
+    if not len(first):
+        return None
+    sums, squares = np.append(0.0, np.cumsum(values)), float((values**2).sum())
+    size, total = end - first, float(sums[-1])
+    inside = (sums[end] - sums[first]) / size
+    outside = (total - inside * size) / (count - size)
+    within = squares - size * inside**2 - (count - size) * outside**2
+    best = int(np.argmin(within))
+    k, apart = int(size[best]), abs(float(inside[best] - outside[best]))
+    chance = np.sqrt(max(float(within[best]), 0.0) / max(count - 2, 1) * (1 / k + 1 / (count - k)))
+    least = alike * min(float(inside[best]), float(outside[best]))
+    if apart <= max(least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+        return None
+    return int(first[best]), int(end[best])
+
+
 def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     """Return bool [laps]: the laps after a jump in which workgroups of the place before still took part.
 

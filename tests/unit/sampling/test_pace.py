@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.model.sampling.decision import IntervalMeasurements
-from gpusim.model.sampling.pace import change_points, pace_strata, unsettled_laps
+from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
 
 WINDOWS = 8
@@ -20,6 +20,16 @@ def test_a_change_that_lasts_is_found_and_a_single_lap_is_none() -> None:
     assert change_points(np.array([1.0] * 5 + [3.0] * 5), 0.0, 0.02, 3.5) == [5]
     assert change_points(np.array([1.0] * 5 + [3.0]), 0.0, 0.02, 3.5) == []
     assert change_points(1 + 0.1 * np.random.default_rng(1).standard_normal(200), 0.0, 0.02, 4.0) == []
+
+
+def test_a_short_region_in_the_middle_is_found() -> None:
+    values = np.ones(200)
+    values[90:102] = 0.2
+    assert change_points(values, 0.0, 0.08, 4.0) == [], "a single cut does not see it"
+    assert changed_region(values, 0.08, 5.5) == (90, 102)
+    noise = np.random.default_rng(1).standard_normal((20, 200))
+    assert not any(changed_region(1 + 0.1 * one, 0.08, 5.5) for one in noise)
+    assert changed_region(np.ones(5), 0.08, 5.5) is None
 
 
 def test_before_the_first_jump_nothing_is_divided() -> None:

@@ -22,8 +22,8 @@ Rows = Sequence[SamplingCaseResult]
 _DISTRIBUTION = View([
     column("group", ""), column("launches"), column("whole", write=PERCENT_0), column("within", write=PERCENT_0),
     *(
-        column(f"from_{low:g}", f"{low:g} to {high:g}" if high < float("inf") else f"beyond {low:g}")
-        for low, high in pairwise(_EDGES)
+        column(f"bin_{number}", f"{low:g} to {high:g}" if high < float("inf") else f"beyond {low:g}")
+        for number, (low, high) in enumerate(pairwise(_EDGES))
     ),
     column("half_width", "half-width", PERCENT_2), column("simulated", write=PERCENT),
 ])  # fmt: skip
@@ -117,8 +117,8 @@ def _paragraphs(rows: Rows) -> Iterator[str]:
 def _counts(name: str, rows: Rows) -> dict[str, Any]:
     sampled = [row for row in rows if row.is_sampled]
     bins = {
-        f"from_{low:g}": plain_sum(low <= row.distance < high or row.distance == high == 1.0 for row in sampled)
-        for low, high in pairwise(_EDGES)
+        f"bin_{number}": plain_sum(low < row.distance <= high or row.distance == low == 0 for row in sampled)
+        for number, (low, high) in enumerate(pairwise(_EDGES))
     }
     return {
         "group": name,
