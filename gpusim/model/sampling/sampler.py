@@ -370,6 +370,8 @@ class _LaunchSteering:
             instructions=int(facts.kernel.wavefront_instructions),
             simulated=simulated,
             complete=self._spec.functional,
+            places=sum(stratum.places for stratum in strata),
+            seen=1 - sum(stratum.stretch.share for stratum in strata if stratum.places < 2),
             doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 

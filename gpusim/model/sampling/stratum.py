@@ -63,6 +63,11 @@ class StratumMeasurement:
         """Workgroups passed over."""
         return sum(len(jump) for jump in self.jumps)
 
+    @property
+    def places(self) -> int:
+        """Places with detailed intervals."""
+        return sum(count > 0 for count in self.counts)
+
     def add(self, lap: np.ndarray) -> None:
         """Add a lap."""
         self.laps.append(lap)
