@@ -12,6 +12,7 @@ import numpy as np
 ALIKE = 0.02  # relative: paces that differ by less are one
 _BY_CHANCE = 3.5  # standard errors of the difference of two means
 _LEAST = 2  # laps
+_TRANSIENT = 0.05  # relative: what a lap differs by at least that shows what a jump costs
 
 
 def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
@@ -104,3 +105,20 @@ def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
             mixed[at] = abs(later - before) > ALIKE * before and (first - before) * (later - first) > 0
         at += count
     return mixed
+
+
+def transient_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+    """Return bool [laps]: the laps in which a jump itself cost something, or saved it.
+
+    Caches hold what the place before used. That is the first lap of a place with several, where its pace is beyond both
+    that of the others and that of the lap before the jump.
+    """
+    transient = np.zeros(len(pace), bool)
+    at = counts[0]
+    for count in counts[1:]:
+        if count > 1 and at:
+            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
+            beyond = min(abs(first - before), abs(first - later)) > _TRANSIENT * later
+            transient[at] = beyond and (first - before) * (first - later) > 0
+        at += count
+    return transient
