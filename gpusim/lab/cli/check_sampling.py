@@ -55,7 +55,7 @@ class CheckOptions:
 
     @property
     def workers(self) -> int:
-        """Worker processes."""
+        """Return the number of worker processes."""
         from gpusim.base.processors import default_jobs  # imports the compiled core: up to a second
 
         return self.jobs or default_jobs()
