@@ -118,7 +118,7 @@ class StratumMeasurement:
         """Estimate what was passed over. wavefronts: of a workgroup."""
         measured, first = self.measured, self.left_out
         assert measured is not None
-        found = estimate(
+        with_transients = estimate(
             np.array(self.laps)[measured.counted(first)],
             measured.weights(first, self._last),
             measured.age(first),
@@ -134,20 +134,20 @@ class StratumMeasurement:
             measured.changes(first, self._last),
             measured.own_chance(self.skipped),
         )
-        return self._without_transients(found, columns, measured)
+        return self._without_transients(with_transients, columns, measured)
 
     def _without_transients(
-        self, found: CountEstimate, columns: Columns, measured: IntervalMeasurements
+        self, counted: CountEstimate, columns: Columns, measured: IntervalMeasurements
     ) -> CountEstimate:
         """Return an estimate without what the jumps themselves cost, which is simulated and no whole run has."""
         transient = np.array(self.laps)[measured.transient].sum(axis=(0, 1))
         if not transient[columns.work]:
-            return found
-        pace = found.added / max(float(found.added[columns.work]), 1)
+            return counted
+        pace = counted.added / max(float(counted.added[columns.work]), 1)
         excess = (transient - pace * transient[columns.work]) * columns.timed
         z = quantile(self.spec.confidence, MANY_DEGREES)
         doubt = Replicates(z * z, (_TRANSIENT_DOUBT * excess)[np.newaxis])
-        return replace(found, added=found.added - excess, doubts=(*found.doubts, doubt))
+        return replace(counted, added=counted.added - excess, doubts=(*counted.doubts, doubt))
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:
