@@ -239,6 +239,11 @@ class DeviceMemory:
         """Return why an allocation may hold what no workgroup has computed; empty if it does not."""
         return self._uncomputed.get(allocation.address, "")
 
+    @property
+    def has_uncomputed(self) -> bool:
+        """Whether any allocation may hold what no workgroup has computed."""
+        return bool(self._uncomputed)
+
     def uncomputed(self, addresses: Sequence[int]) -> list[Allocation]:
         """Return the allocations at some addresses that may hold what no workgroup has computed."""
         held = [self._held[address] for address in self._uncomputed if address in self._held]

@@ -14,6 +14,7 @@ from docs._site.pages import RESULTS, ROOT
 from gpusim.cli.main import invoke
 from gpusim.lab.ages.registry import OF_OTHER_MACHINES
 from gpusim.lab.checks.sampling import views as sampling_views
+from gpusim.lab.checks.sampling.generated_views import generated_markdown
 from gpusim.lab.checks.sampling.measure import read_outcomes
 from gpusim.lab.silicon import report as silicon_report
 from gpusim.lab.silicon.measured import load_measured
@@ -33,6 +34,7 @@ TITLES = {
     "caches": "Caches between launches: flushed or warm",
     "suite": "Sampling's suite",
     "few": "Sampling of launches of few workgroups",
+    "generated": "Sampling of generated launches",
 }
 
 
@@ -117,6 +119,9 @@ def _sampling() -> Iterator[tuple[str, str | bytes]]:
         yield uri, headed(sampling_views.markdown(outcomes), uri, version, f"sampling/{name}")
         if name == "suite":
             yield "results/sampling/suite.svg", sampling_views.picture(outcomes).file(".svg")
+    path, uri = RESULTS / "sampling" / "generated.json", "results/sampling/generated.md"
+    version = json.loads(path.read_text(encoding="utf-8"))["version"]
+    yield uri, headed(generated_markdown(read_outcomes(path)), uri, version, "sampling/generated")
 
 
 def _stored() -> Iterator[tuple[str, str | bytes]]:
@@ -158,7 +163,7 @@ def names() -> set[str]:
     figures = ROOT / "sim_configs/reproductions"
     found |= {f"results/{path.parent.name}/{path.stem}.md" for path in figures.glob("*/*.yaml")}
     found |= {f"results/correlation/{path.stem}.md" for path in (RESULTS / "correlation").glob("*.json")}
-    found |= {f"results/sampling/{name}.md" for name in ("suite", "few")}
+    found |= {f"results/sampling/{name}.md" for name in ("suite", "few", "generated")}
     for folder in ("networks", "microbenchmarks"):
         found |= {f"results/{folder}/{path.name}" for path in (RESULTS / folder).iterdir()}
     found |= {uri.replace(".md", ".svg") for uri in found} | {

@@ -57,6 +57,8 @@ class WorkgroupAccesses:
     """int64: distinct lines of the loads that addresses depend on."""
     written: np.ndarray
     """int64: distinct lines of stores and atomics."""
+    loaded: np.ndarray
+    """int64: distinct lines of loads from memory."""
 
 
 def surveyed_accesses(
@@ -118,7 +120,7 @@ def _surveyed(
     trace = context.slices[0]
     counts = {"instructions": 0, "path_cycles": 0, "lds_instructions": 0, "bank_cycles": 0}
     looked_at = 0
-    lines, deciding, written = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+    lines, deciding, written, loaded = (list[np.ndarray]() for _ in range(4))
     trace[MEMORY_WORDS] = trace[SEGMENTS] = 0
     while looked_at < _MOST_RECORDS:
         status = int(run_slices(address_of(kept[0]), 1))
@@ -142,6 +144,8 @@ def _surveyed(
                 continue
             if decides[instruction]:
                 deciding.append(touched)
+            if not writes[instruction]:
+                loaded.append(touched)
             if header & RECORD_SCALAR:
                 continue
             counts["instructions"] += 1
@@ -158,6 +162,7 @@ def _surveyed(
         lines=_joined(lines),
         deciding=np.unique(_joined(deciding)),
         written=np.unique(_joined(written)),
+        loaded=np.unique(_joined(loaded)),
     )
 
 

@@ -21,6 +21,7 @@ from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch, Residency
 if TYPE_CHECKING:
     from gpusim.model.core.steering import Steerer
     from gpusim.model.sampling.spec import SamplingSpec
+    from isa.device_memory import Allocation
     from isa.execution.context_pool import ContextPool
     from isa.execution.emulator import FunctionalResult
     from spartan.engine_spec import EngineSpec
@@ -34,10 +35,11 @@ _UNCOMPUTED = (
 )
 
 
-_GIVEN_UNCOMPUTED = (
-    "'{}' is given {}, where a sampled launch has skipped workgroups: if its time depends on their results, sample with"
-    " functional=True (--functional)"
+_DECIDED_BY_UNCOMPUTED = (
+    "'{}': {}, and a sampled launch has skipped workgroups that may write it: sample that launch with functional=True"
+    " (--functional), or write the array"
 )
+_COMPUTED_FROM = "'{}' has computed it from {}, where a sampled launch has skipped workgroups"
 
 
 class LaunchError(UserError):
@@ -205,10 +207,7 @@ class CommandProcessor:
 
             if not self.timing:
                 return executed(launch, self.gpu, command.max_instructions, observe, serve=command.serve)
-            given = launch.memory.uncomputed(launch.pointers) if command.decisive is None else ()
-            if given:
-                names = " and ".join(f"'{one.name}'" for one in given)
-                self._reporter.say(_GIVEN_UNCOMPUTED.format(launch.kernel.short_name, names))
+            inputs = _uncomputed_inputs(launch) if command.decisive is None else ()
             warm, self._warm = self._warm if command.finds_warm(self.gpu) else WarmCaches(), WarmCaches()
             run = partial(
                 simulate,
@@ -238,6 +237,11 @@ class CommandProcessor:
                 facts = self._sampled(again, options.sampling, bool(command.decisive))
             if facts.sampling is not None and not facts.sampling.complete:
                 launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
+            elif inputs:
+                from gpusim.jobs.host.chains import join_names
+
+                why = _COMPUTED_FROM.format(launch.kernel.short_name, join_names(inputs))
+                launch.memory.set_uncomputed(launch.kernarg, why)
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
@@ -248,6 +252,18 @@ class CommandProcessor:
         searches = 0 if self.engine_spec is None else self.engine_spec.shifters
         spec = spec.model_copy(update={"functional": spec.functional or decisive})
         return sampled(run, spec, searches)
+
+
+def _uncomputed_inputs(launch: Launch) -> Sequence["Allocation"]:
+    """Return the incomplete arrays that a launch reads; raise LaunchError where one may decide its time."""
+    if not launch.memory.has_uncomputed:
+        return ()
+    from gpusim.jobs.host.chains import UncomputedInputError, find_uncomputed_inputs
+
+    try:
+        return find_uncomputed_inputs(launch)
+    except UncomputedInputError as why:
+        raise LaunchError(_DECIDED_BY_UNCOMPUTED.format(launch.kernel.short_name, why)) from None
 
 
 def execute(

@@ -277,7 +277,8 @@ def simulate_launch(
 ) -> RunFacts:
     """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
-    command = LaunchCommand(launch, l1_bypass=timing.l1_bypass)
+    # values that decide its time are the operator's: a launch that makes them is executed in whole before
+    command = LaunchCommand(launch, decisive=False, l1_bypass=timing.l1_bypass)
     processor.run([command], record, replace(timing.launches, sampling=sampling), observer)
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
         raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")

@@ -157,6 +157,29 @@ class SamplingRecording(Recording):
         run_command("check-sampling", *only, *how, *shared)
 
 
+class GeneratedSamplingRecording(SamplingRecording):
+    """The rows of the generated suite. A seed is measured anew from its first launch to the last that is recorded."""
+
+    command = "gpusim check-sampling generated"
+
+    def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
+        """Simulate launches in whole and sampled; each has all of its rows anew."""
+        path = self.files[0]
+        rows = {row.name: row for row in read_outcomes(path)}
+        confidence = read_json(path)["confidence"]
+        for seed in dict.fromkeys(rows[key].seed for key in keys):
+            own = [row for row in rows.values() if row.seed == seed]
+            only = dict.fromkeys(rows[key].name.partition(",")[0] for key in keys if rows[key].seed == seed)
+            last = max(int(row.name.partition(",")[0].rpartition("-")[2]) for row in own)
+            errors = sorted({row.asked for row in own})
+            run_command(
+                "check-sampling", "generated", "--seed", str(seed), "--launches", str(last + 1),
+                *(text for name in only for text in ("--only", name)),
+                *(text for error in errors for text in ("--error", f"{100 * error:g}%")),
+                "--confidence", f"{100 * confidence:g}%", "--json", str(path), "--jobs", str(options.jobs), "--quiet",
+            )  # fmt: skip
+
+
 def _figure_of_case(case: SamplingCaseResult) -> RecordedFigure:
     seconds = {"whole_s": None, "sampled_s": None, "policy": None, "version": None}
     return RecordedFigure(

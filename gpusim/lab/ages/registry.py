@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.lab.ages.commands import CorrelationRecording, FileRecording, SamplingRecording, file_names
+from gpusim.lab.ages.commands import (
+    CorrelationRecording,
+    FileRecording,
+    GeneratedSamplingRecording,
+    SamplingRecording,
+    file_names,
+)
 from gpusim.lab.ages.publications import PublicationRecording
 from gpusim.lab.ages.recording import Recording
 from gpusim.lab.papers.records import FILE
@@ -55,6 +61,7 @@ def _all(folder: Path) -> Iterator[Recording]:
         if not path.stem.endswith(EXTRAPOLATED):
             yield CorrelationRecording(f"correlation/{path.stem}", folder)
     for path in sorted((folder / "sampling").glob("*.json")):
-        yield SamplingRecording(f"sampling/{path.stem}", folder)
+        made = GeneratedSamplingRecording if path.stem == "generated" else SamplingRecording
+        yield made(f"sampling/{path.stem}", folder)
     for name in file_names(folder):
         yield FileRecording(name, folder)

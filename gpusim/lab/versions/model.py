@@ -42,7 +42,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "microbench": ("gpusim/lab/microbench", "workloads/microbench"),
     "silicon": ("gpusim/lab/silicon",),
     "training": ("gpusim/lab/training", "gpusim/lab/monitor"),
-    "suite": ("gpusim/lab/checks/sampling",),
+    "suite": ("gpusim/lab/checks/sampling", "workloads/placed_kernels"),
     "objects": ("workloads/kernels", "workloads/bench_kernels"),
     "configurations": (
         "sim_configs/gpus", "sim_configs/dram", "sim_configs/engines", "sim_configs/networks", "sim_configs/sweeps",

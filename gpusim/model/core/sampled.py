@@ -66,6 +66,10 @@ class Sampling:
     """Distinct launches of a sum, each with its number of occurrences."""
     unasked: float = 0.0
     """Wavefront instructions of the launches that were simulated whole because sampling was not requested."""
+    places: int = 0
+    """Places of the grid at which detailed intervals were measured."""
+    seen: float = 1.0
+    """Share of the work in strata that were measured at two places at least, or simulated whole."""
 
     @property
     def fraction(self) -> float:
@@ -83,8 +87,10 @@ class Sampling:
         return {by: count for by, count in out.items() if count}
 
     def described(self) -> dict[str, Any]:
-        """Return method, reason, rounds, fraction, speed-up and confidence as plain data, for a result; of several
-        launches also how many instructions they have, and by what how many of these were left out.
+        """Return method, reason, rounds, fraction, speed-up and confidence as plain data, for a result.
+
+        Of detailed intervals it has also the number of places and the share of the work that was seen there; of several
+        launches, how many instructions they have, and by what how many of these were left out.
         """
         return {
             "method": self.method,
@@ -93,6 +99,7 @@ class Sampling:
             "fraction": self.fraction,
             "speed_up": 1 / self.fraction if self.fraction else 1.0,
             "confidence": self.confidence,
+            **({"places": self.places, "seen": self.seen} if self.places else {}),
             **({"instructions": self.instructions, "left_out": self.left_out()} if self.parts else {}),
         }
 
@@ -156,14 +163,19 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
             once[id(part)] = part
             times[id(part)] = times.get(id(part), 0) + count
     parts = tuple((part, times[key]) for key, part in once.items())
+    instructions_of = [part.instructions * count for part, count in parts]
+    every = unasked + plain_sum(instructions_of)
+    unseen = plain_sum(size * (1 - part.seen) for size, (part, _) in zip(instructions_of, parts, strict=True))
     return Sampling(
         confidence=known[0].confidence,
         method=" + ".join(dict.fromkeys(part.method for part, _ in parts)),
         reason="; ".join(dict.fromkeys(part.reason for part, _ in parts)),
         rounds=float(plain_sum(part.rounds * count for part, count in parts)),
-        instructions=unasked + plain_sum(part.instructions * count for part, count in parts),
+        instructions=every,
         simulated=unasked + plain_sum(part.simulated for part, _ in parts),
         complete=all(part.complete for part, _ in parts),
+        places=int(plain_sum(part.places for part, _ in parts)),
+        seen=1 - unseen / every if every else 1.0,
         doubts=tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
         parts=parts,
         unasked=unasked,

@@ -9,7 +9,8 @@ import numpy as np
 from gpusim.model.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
 from isa.execution.survey import WorkgroupAccesses
-from isa.trace import INSTRUCTIONS, SEGMENT_0
+from isa.trace import INSTRUCTIONS, LINES_MASK, SEGMENT_0
+from memory.cache.l1_state import MAX_QUEUE
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,19 @@ class SteeredLaunch:
     def wavefronts_per_workgroup(self) -> int:
         """Wavefronts of a workgroup."""
         return int(self.m.run.workgroup_waves)
+
+    @property
+    def outstanding_lines(self) -> int:
+        """Lines of vector memory that wait for L1, and stored ones that L2 has not acknowledged."""
+        units = self.m.l1.unit
+        age = (np.arange(MAX_QUEUE) - units["q_head"][:, np.newaxis]) % MAX_QUEUE
+        waiting = np.where(age < units["q_count"][:, np.newaxis], units["queue"]["header"] & LINES_MASK, 0)
+        return int(waiting.sum() + units["stores_out"].sum())
+
+    @property
+    def looked_up_lines(self) -> int:
+        """Lines that L1 has looked up."""
+        return int(self.m.l1.reads + self.m.l1.writes)
 
     def unissued(self, slots: np.ndarray) -> np.ndarray:
         """Return how many instructions of wavefronts' present slices have been executed and not yet issued, by slot."""

@@ -11,7 +11,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_laps_left
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import pace_strata, unsettled_laps
+from gpusim.model.sampling.pace import pace_strata, transient_laps, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
@@ -55,8 +55,15 @@ class IntervalMeasurements:
         return np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
 
     def counted(self, first: int) -> np.ndarray:
-        """Return bool [laps]: all but the `first` ones and those in which the place before still took part."""
-        return np.asarray((np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts))
+        """Return bool [laps]: all but the `first` ones, and those in which a jump still has an effect."""
+        return np.asarray(
+            (np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts) & ~self.transient
+        )
+
+    @property
+    def transient(self) -> np.ndarray:
+        """bool [laps]: laps in which a jump itself cost something."""
+        return transient_laps(self.pace, self.counts)
 
     def own_chance(self, skipped: float) -> float:
         """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first

@@ -12,6 +12,7 @@ import numpy as np
 ALIKE = 0.02  # relative: paces that differ by less are one
 _BY_CHANCE = 3.5  # standard errors of the difference of two means
 _LEAST = 2  # laps
+_TRANSIENT = 0.05  # relative: what a lap differs by at least that shows what a jump costs
 
 
 def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
@@ -59,6 +60,37 @@ def change_points(
     return [*earlier, start + k, *change_points(values[k:], spread, alike, by_chance, before - k, start + k)]
 
 
+def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[int, int] | None:
+    """Return where a part begins and ends whose mean differs most from that of the rest; None: none differs enough.
+
+    A short part in the middle moves the means on either side of a single cut too little to be seen by `change_points`
+    (Olshen et al. 2004, circular binary segmentation).
+
+    Args:
+        values: float64, in order.
+        alike: relative difference that is none.
+        by_chance: standard errors of a difference that is none.
+    """
+    count = len(values)
+    first, end = np.triu_indices(count + 1, _LEAST)
+    some = count - (end - first) >= 2 * _LEAST
+    first, end = first[some], end[some]
+    if not len(first):
+        return None
+    sums, squares = np.append(0.0, np.cumsum(values)), float((values**2).sum())
+    size, total = end - first, float(sums[-1])
+    inside = (sums[end] - sums[first]) / size
+    outside = (total - inside * size) / (count - size)
+    within = squares - size * inside**2 - (count - size) * outside**2
+    best = int(np.argmin(within))
+    k, apart = int(size[best]), abs(float(inside[best] - outside[best]))
+    chance = np.sqrt(max(float(within[best]), 0.0) / max(count - 2, 1) * (1 / k + 1 / (count - k)))
+    least = alike * min(float(inside[best]), float(outside[best]))
+    if apart <= max(least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+        return None
+    return int(first[best]), int(end[best])
+
+
 def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     """Return bool [laps]: the laps after a jump in which workgroups of the place before still took part.
 
@@ -73,3 +105,20 @@ def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
             mixed[at] = abs(later - before) > ALIKE * before and (first - before) * (later - first) > 0
         at += count
     return mixed
+
+
+def transient_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+    """Return bool [laps]: the laps in which a jump itself cost something, or saved it.
+
+    Caches hold what the place before used. That is the first lap of a place with several, where its pace is beyond both
+    that of the others and that of the lap before the jump.
+    """
+    transient = np.zeros(len(pace), bool)
+    at = counts[0]
+    for count in counts[1:]:
+        if count > 1 and at:
+            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
+            beyond = min(abs(first - before), abs(first - later)) > _TRANSIENT * later
+            transient[at] = beyond and (first - before) * (first - later) > 0
+        at += count
+    return transient

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
+from gpusim.model.core.sampled import Replicates
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -12,6 +14,7 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
+_TRANSIENT_DOUBT = 0.25  # standard uncertainty of what jumps cost, of itself: assumed, as it may outlast a lap
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
 
 
@@ -63,6 +66,11 @@ class StratumMeasurement:
         """Workgroups passed over."""
         return sum(len(jump) for jump in self.jumps)
 
+    @property
+    def places(self) -> int:
+        """Places with detailed intervals."""
+        return sum(count > 0 for count in self.counts)
+
     def add(self, lap: np.ndarray) -> None:
         """Add a lap."""
         self.laps.append(lap)
@@ -110,7 +118,7 @@ class StratumMeasurement:
         """Estimate what was passed over. wavefronts: of a workgroup."""
         measured, first = self.measured, self.left_out
         assert measured is not None
-        return estimate(
+        with_transients = estimate(
             np.array(self.laps)[measured.counted(first)],
             measured.weights(first, self._last),
             measured.age(first),
@@ -126,6 +134,20 @@ class StratumMeasurement:
             measured.changes(first, self._last),
             measured.own_chance(self.skipped),
         )
+        return self._without_transients(with_transients, columns, measured)
+
+    def _without_transients(
+        self, counted: CountEstimate, columns: Columns, measured: IntervalMeasurements
+    ) -> CountEstimate:
+        """Return an estimate without what the jumps themselves cost, which is simulated and no whole run has."""
+        transient = np.array(self.laps)[measured.transient].sum(axis=(0, 1))
+        if not transient[columns.work]:
+            return counted
+        pace = counted.added / max(float(counted.added[columns.work]), 1)
+        excess = (transient - pace * transient[columns.work]) * columns.timed
+        z = quantile(self.spec.confidence, MANY_DEGREES)
+        doubt = Replicates(z * z, (_TRANSIENT_DOUBT * excess)[np.newaxis])
+        return replace(counted, added=counted.added - excess, doubts=(*counted.doubts, doubt))
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:

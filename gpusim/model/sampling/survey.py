@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpusim.model.sampling.pace import change_points
+from gpusim.model.sampling.pace import change_points, changed_region
 from isa.execution.survey import WorkgroupAccesses
 
 LEAST_PLACES, MOST_PLACES = 64, 512
@@ -21,8 +21,11 @@ _SPACING = 16  # workgroups: more places than one of so many would be in the sam
 _MOST_ACCESSES = 60_000  # of all places together, beyond the least number of places
 _ALIKE = 0.08  # relative: covariates that differ by less are one
 _BY_CHANCE = 4.0  # standard errors
+_REGION_BY_CHANCE = 5.5  # the same of a region, which may lie in a hundred thousand places
 _PAGE_LINES = 15  # bits of a line's number within a page of 2 MiB
 _CHANNEL_LINES, _CHANNELS = 2, 16  # bits within a channel's part, parts that are told apart
+# places, and the share of their lines in one part from which they meet there: fewer may do so by chance
+_CAMPED = ((32, 0.3), (8, 0.5))
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,33 @@ class AddressSurvey:
     """int64 [places]: numbers of the workgroups."""
     covariates: np.ndarray
     """float64 [places, covariates]."""
+    channels: np.ndarray
+    """float64 [places, parts]: share of the workgroup's lines in each part of the channels' period."""
     refusal: str = ""
     """Why the survey says nothing of what the launch does; empty: it does."""
+
+    def camps(self, start: int, end: int) -> bool:
+        """Tell whether workgroups of a part of the grid meet in few channels.
+
+        Args:
+            start: First workgroup.
+            end: Workgroup after the last.
+        """
+        inside = (self.workgroups >= start) & (self.workgroups < end)
+        places = int(inside.sum())
+        share = float(self.channels[inside].mean(axis=0).max()) if places else 0.0
+        return any(places >= least and share >= camped for least, camped in _CAMPED)
 
     def cuts(self) -> list[int]:
         """Return where stretches of the grid begin whose addresses behave alike, without the first."""
         changes = set[int]()
         for values in self.covariates.T:
-            changes |= set(change_points(values, 0.0, _ALIKE, _BY_CHANCE))
+            own = change_points(values, 0.0, _ALIKE, _BY_CHANCE)
+            for start, end in pairwise((0, *own, len(values))):
+                if region := changed_region(values[start:end], _ALIKE, _REGION_BY_CHANCE):
+                    changes |= {start + at for at in region}
+            changes |= set(own)
+        changes -= {0, len(self.workgroups)}
         apart = sorted(changes)
         separate = [at for k, at in enumerate(apart) if not k or at - apart[k - 1] > 1]
         return [int(self.workgroups[at - 1] + self.workgroups[at] + 1) // 2 for at in separate]
@@ -66,8 +88,19 @@ def survey(
     workgroups = sorted(by_number)
     seen = [by_number[number] for number in workgroups]
     if len(np.intersect1d(_all(accessed.deciding for accessed in seen), _all(accessed.written for accessed in seen))):
-        return AddressSurvey(np.array(workgroups), np.zeros((len(seen), 0)), "its addresses depend on what it writes")
-    return AddressSurvey(np.array(workgroups), _covariates(seen))
+        return AddressSurvey(
+            np.array(workgroups),
+            np.zeros((len(seen), 0)),
+            np.zeros((len(seen), _CHANNELS)),
+            "its addresses depend on what it writes",
+        )
+    channels = np.array([_channel_shares(np.unique(workgroup.lines)) for workgroup in seen])
+    return AddressSurvey(np.array(workgroups), _covariates(seen), channels)
+
+
+def _channel_shares(lines: np.ndarray) -> np.ndarray:
+    """Return float64 [parts]: the share of lines in each part of the channels' period."""
+    return np.bincount(lines >> _CHANNEL_LINES & (_CHANNELS - 1), minlength=_CHANNELS) / max(len(lines), 1)
 
 
 def _spread(total: int, places: int, luck: np.random.Generator) -> list[int]:
@@ -88,7 +121,6 @@ def _covariates(seen: Sequence[WorkgroupAccesses]) -> np.ndarray:
     for workgroup, own in zip(seen, distinct, strict=True):
         memory, lds, count = max(workgroup.instructions, 1), max(workgroup.lds_instructions, 1), max(len(own), 1)
         shared = float((times[np.searchsorted(lines, own)] - 1).sum()) / (count * max(len(seen) - 1, 1))
-        channels = np.bincount(own >> _CHANNEL_LINES & (_CHANNELS - 1), minlength=_CHANNELS)
         rows.append(
             (
                 len(workgroup.lines) / memory,
@@ -97,7 +129,7 @@ def _covariates(seen: Sequence[WorkgroupAccesses]) -> np.ndarray:
                 count / max(len(workgroup.lines), 1),
                 len(np.unique(own >> _PAGE_LINES)) / memory,
                 shared,
-                float(channels.max()) / count,
+                float(_channel_shares(own).max()),
             )
         )
     return np.array(rows, float)

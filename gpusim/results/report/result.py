@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
-from gpusim.base.formats import COUNT, DIGITS_3, DIGITS_4, GENERAL, PERCENT_DIGITS_3, PERCENT_GENERAL, RATIO, SHARE_1
+from gpusim.base.formats import (
+    COUNT,
+    DIGITS_3,
+    DIGITS_4,
+    GENERAL,
+    PERCENT_0,
+    PERCENT_DIGITS_3,
+    PERCENT_GENERAL,
+    RATIO,
+    SHARE_1,
+)
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
 from gpusim.results.report.values import format_metric, get_value, quantity
@@ -203,10 +213,16 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
 
     if sampling["method"] == DRAWS:
         return f"{sampling['reason']}; half-widths (±) at {PERCENT_GENERAL(sampling['confidence'])}"
+    seen = (
+        f" {GENERAL(sampling['places'])} places looked at, {PERCENT_0(sampling['seen'])} of the work in strata seen at"
+        " two or more;"
+        if sampling.get("places")
+        else ""
+    )
     return (
         f"sampled by {sampling['method']}: {PERCENT_DIGITS_3(sampling['fraction'])} of the instructions simulated,"
-        f" {DIGITS_3(sampling['speed_up'])} times fewer; {DIGITS_4(sampling['rounds'])} rounds; half-widths (±) at"
-        f" {PERCENT_GENERAL(sampling['confidence'])}; {sampling['reason']}"
+        f" {DIGITS_3(sampling['speed_up'])} times fewer; {DIGITS_4(sampling['rounds'])} rounds;{seen}"
+        f" half-widths (±) at {PERCENT_GENERAL(sampling['confidence'])}; {sampling['reason']}"
     )
 
 

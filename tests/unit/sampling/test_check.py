@@ -119,7 +119,7 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
         if text is not None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UserError, match=f"{name}: {said}"):
-            check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
+            check_sampling(only=["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
 
 
 def test_the_launch_that_multiplies_is_measured_where_parts_are_added_up() -> None:

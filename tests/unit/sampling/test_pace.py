@@ -1,11 +1,17 @@
 """Are changes of the pace that last found, and each jump charged by the places on either side of it?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gpusim.model.sampling.decision import IntervalMeasurements
-from gpusim.model.sampling.pace import change_points, pace_strata, unsettled_laps
+from gpusim.model.sampling.grid import RemainingGrid
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, transient_laps, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.stratum import StratumMeasurement
+from gpusim.model.sampling.work import WorkgroupStratum
 
 WINDOWS = 8
 
@@ -22,6 +28,16 @@ def test_a_change_that_lasts_is_found_and_a_single_lap_is_none() -> None:
     assert change_points(1 + 0.1 * np.random.default_rng(1).standard_normal(200), 0.0, 0.02, 4.0) == []
 
 
+def test_a_short_region_in_the_middle_is_found() -> None:
+    values = np.ones(200)
+    values[90:102] = 0.2
+    assert change_points(values, 0.0, 0.08, 4.0) == [], "a single cut does not see it"
+    assert changed_region(values, 0.08, 5.5) == (90, 102)
+    noise = np.random.default_rng(1).standard_normal((20, 200))
+    assert not any(changed_region(1 + 0.1 * one, 0.08, 5.5) for one in noise)
+    assert changed_region(np.ones(5), 0.08, 5.5) is None
+
+
 def test_before_the_first_jump_nothing_is_divided() -> None:
     assert not pace_strata(np.array([3.0, 3, 2, 1, 1, 1, 1, 1]), 0.001, 8).any()
     assert pace_strata(np.array([3.0, 3, 3, 1, 1, 1, 1, 1]), 0.001, 3).tolist() == [0] * 3 + [1] * 5
@@ -30,6 +46,35 @@ def test_before_the_first_jump_nothing_is_divided() -> None:
 def test_the_lap_in_which_the_place_before_took_part_does_not_count() -> None:
     assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).tolist() == [False, False, True, False, False]
     assert not unsettled_laps(np.array([1.0, 1, 3.01, 3, 3]), (2, 3)).any()
+
+
+def test_what_a_jump_itself_costs_is_seen_at_places_with_several_laps() -> None:
+    found = transient_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1))
+    assert found.tolist() == [False, False, True, False, False, False], "of a single lap nothing is known"
+    assert not transient_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).any(), "between two paces it is a mixture of them"
+    assert not transient_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3)).any()
+    laps = measured([1.0, 1, 1.4, 1, 1], (2, 3), (100,))
+    assert laps.counted(0).tolist() == [True, True, False, True, True]
+
+
+def test_what_jumps_cost_is_no_part_of_the_launch() -> None:
+    work = np.full(WINDOWS, 1000.0)
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0)
+    columns = replace(Columns.of_pace(), ended_work=1, ended=1)
+
+    def follow() -> None:
+        stratum.following(RemainingGrid(1000, 500, 10, 10), columns)
+
+    for pace in (1.0, 1.0):
+        stratum.add(np.stack([pace * work, work], axis=-1))
+    stratum.jumped(range(20, 120), 80_000)
+    for pace in (1.5, 1.0, 1.0):
+        stratum.add(np.stack([pace * work, work], axis=-1))
+    follow()
+    stratum.jumped(range(150, 250), 80_000)
+    found = stratum.estimate(columns, 1)
+    assert found.added[0] == pytest.approx(160_000 - 0.5 * WINDOWS * 1000)
+    assert found.added[1] == pytest.approx(160_000), "work is known"
 
 
 def test_each_jump_is_charged_by_its_own_neighbours() -> None:

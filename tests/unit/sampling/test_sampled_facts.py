@@ -107,6 +107,10 @@ def test_what_was_simulated_of_several() -> None:
     assert both is not None
     assert both.instructions == 15_000 and both.simulated == 5_500 and not both.complete
     assert both.rounds == 200
+    a.sampling = replace(known(a), places=3, seen=0.4)
+    both = combined([a, a, whole]).sampling
+    assert both is not None
+    assert both.places == 3 and both.seen == pytest.approx(1 - 2 * 0.6 / 3), "by instructions of all of them"
 
 
 # launches by number; the negative ones were simulated whole, unasked

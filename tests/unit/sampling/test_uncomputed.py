@@ -1,15 +1,16 @@
 """Is an array that skipped workgroups should have written refused, until something has written it?"""
 
 import struct
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gpusim
 from gpusim.jobs.api.device_array import DeviceArrayError
+from isa.execution.control_slice import ControlSliceError
+from workloads.toolchain.build import PLACED_KERNELS_DIR, code_object_path
 
-KERNELS = Path(__file__).parents[2] / "data" / "kernels"
 SMALL = gpusim.GpuSpec(name="small", shader_arrays=1, cus_per_array=1, memory_mib=1)
 WHY = "nobody computed it"
 
@@ -44,16 +45,58 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         pass
 
 
-def test_a_launch_that_is_given_it_is_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
-    gpu = gpusim.Device(SMALL)
-    add = gpu.load(KERNELS / "vector_add.hsaco")["vector_add"]
-    read, written = gpu.zeros(64, name="read"), gpu.zeros(64, name="written")
-    gpu.launch(add, 64, 64, [read, read, written, 64])
-    assert "written" not in capsys.readouterr().err
-    gpu.memory.set_uncomputed(struct.pack("<Q", written.address), WHY)
-    gpu.launch(add, 64, 64, [read, written, read, 64])
-    said = capsys.readouterr().err
-    assert said.count("'vector_add' is given 'written', where a sampled launch has skipped workgroups") == 1
-    written.write(np.float32(3))
-    gpu.launch(add, 64, 64, [read, written, read, 64])
-    assert "skipped" not in capsys.readouterr().err
+@pytest.fixture
+def gathering() -> dict[str, Any]:
+    """A gather: `list` decides which elements of `x` are summed into `y`."""
+    gpu = gpusim.Device(SMALL, quiet=True)
+    kernel = gpu.load(code_object_path("placed", PLACED_KERNELS_DIR, gpu.gpu.architecture))["gathered"]
+    plan = gpu.array(np.array([[1, 1, 0, 0]] * 4, np.uint32), read_only=True, name="plan")
+    arrays = {"list": gpu.array(np.arange(256, dtype=np.uint32), name="list")}
+    arrays |= {name: gpu.array(np.ones(256, np.float32), name=name) for name in ("x", "y")}
+
+    def launch(**options: Any) -> Any:
+        given = [plan, *arrays.values(), np.uint32(256), np.uint32(0)]
+        return gpu.launch(kernel, 256, 64, given, **options)
+
+    return {"gpu": gpu, "launch": launch, **arrays}
+
+
+def skipped(gathering: dict[str, Any], name: str) -> None:
+    gathering["gpu"].memory.set_uncomputed(struct.pack("<Q", gathering[name].address), WHY)
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_launch_whose_time_depends_on_what_was_skipped_is_refused(gathering: dict[str, Any], sample: bool) -> None:
+    skipped(gathering, "list")
+    with pytest.raises(gpusim.UserError, match=r"'gathered': 'list' decides .* functional=True \(--functional\)"):
+        gathering["launch"](sample=sample)
+    gathering["list"].write(np.zeros(256, np.uint32))
+    assert gathering["launch"](sample=sample).kernel.cycles
+
+
+@pytest.mark.compiled_tier
+def test_what_is_computed_from_what_was_skipped_is_refused_too(gathering: dict[str, Any]) -> None:
+    before = gathering["launch"]().kernel.cycles
+    skipped(gathering, "y")
+    gathering["launch"]()  # it writes y alone
+    assert gathering["x"].numpy().all()
+    gathering["y"].write(np.float32(0))
+    skipped(gathering, "x")
+    assert gathering["launch"]().kernel.cycles == before, "values of x decide no time"
+    with pytest.raises(DeviceArrayError, match="'gathered' has computed it from 'x'"):
+        gathering["y"].numpy()
+
+
+@pytest.mark.compiled_tier
+def test_a_kernel_whose_addresses_are_not_known_is_refused(
+    gathering: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(kernel: object) -> None:
+        raise ControlSliceError("it has private memory")
+
+    monkeypatch.setattr("gpusim.jobs.host.chains.needed_of", fail)
+    assert gathering["launch"]().kernel.cycles
+    skipped(gathering, "x")
+    with pytest.raises(gpusim.UserError, match=r"not known whether 'x' decides .* it has private memory"):
+        gathering["launch"]()

@@ -34,3 +34,7 @@ class SamplingCase:
     """Description."""
     make: Callable[[], SamplingLaunch]
     """Puts the launch into device memory."""
+    seed: int | None = None
+    """Seed of a generated launch."""
+    instructions: int = 0
+    """Wavefront instructions, about; 0: not known."""

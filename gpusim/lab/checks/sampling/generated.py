@@ -19,7 +19,9 @@ from workloads.toolchain.build import PLACED_KERNELS_DIR, code_object_path
 
 GENERATED_GPUS = ("r9nano", "mi6", "mi60")
 _WAVE_SLOTS = 40  # of a compute unit, on all of these GPUs
-_INSTRUCTIONS = (300_000, 1_500_000)  # wavefront instructions of a launch, about
+_INSTRUCTIONS = (200_000, 1_000_000)  # wavefront instructions of a launch, about
+_ROUNDS = (20, 200)
+_OCCUPANCIES = (1, 0.5, 0.25, 0.1)
 _ELEMENTS = 1 << 22
 _FAR_ELEMENTS = 1 << 27  # 512 MiB: more pages than an L1 TLB has entries
 _PER_WAVEFRONT = 24  # instructions beside the repeated ones
@@ -89,16 +91,23 @@ class _Draw:
         self.local_size = int(self.rng.choice([64, 128, 256]))
         waves = self.local_size // 64
         units = self.spec.shader_arrays * self.spec.cus_per_array
-        occupancy = float(self.rng.choice([1, 0.5, 0.25, 0.25]))
+        rounds = float(np.exp(self.rng.uniform(*np.log(_ROUNDS))))
+        budget = float(np.exp(self.rng.uniform(*np.log(_INSTRUCTIONS))))
+        each = 6 + 4 * self.more
+        most = budget * 2 / (_PER_WAVEFRONT + 2 * each)  # wavefronts
+        fitting = [share for share in _OCCUPANCIES if rounds * share * _WAVE_SLOTS * units <= most]
+        occupancy = float(self.rng.choice(fitting or _OCCUPANCIES[-1:]))
         resident = max(1, int(_WAVE_SLOTS * occupancy) // waves)
         own = 8192 if kind == "banks" else 0
         self.dynamic_lds = 0 if occupancy == 1 else max(min(65_536 // resident // 512 * 512, 32_768) - own, 0)
-        rounds = float(np.exp(self.rng.uniform(np.log(20), np.log(110))))
-        budget = float(np.exp(self.rng.uniform(*np.log(_INSTRUCTIONS))))
-        each = 6 + 4 * self.more
-        most = budget * 2 / waves / (_PER_WAVEFRONT + 2 * each)
-        self.count = int(min(rounds, max(most / (resident * units), 20)) * resident * units)
+        self.count = int(min(rounds, max(most / waves / (resident * units), _ROUNDS[0])) * resident * units)
         self.repetitions = int(np.clip((budget / (self.count * waves) - _PER_WAVEFRONT) / each, 2, 64))
+
+    @property
+    def instructions(self) -> int:
+        """Wavefront instructions of the launch, about."""
+        each = _PER_WAVEFRONT + self.repetitions * (6 + 4 * self.more)
+        return self.count * (self.local_size // 64) * each
 
     def level(self) -> np.ndarray:
         """Return float64 [workgroups] from 0 to 1: how much of the other kind each workgroup is."""
@@ -222,7 +231,9 @@ def _case(seed: int, number: int) -> SamplingCase:
     gpu = GENERATED_GPUS[number // len(KINDS) % len(GENERATED_GPUS)]
     draw = _Draw(seed, number, kind, gpu)
     what = f"{draw.place}, {draw.work} work, {draw.count} workgroups of {draw.local_size}"
-    return SamplingCase(f"{gpu} {kind} {seed}-{number}", kind, what, partial(_make, seed, number, kind, gpu))
+    return SamplingCase(
+        f"{gpu} {kind} {seed}-{number}", kind, what, partial(_make, seed, number, kind, gpu), seed, draw.instructions
+    )
 
 
 def _make(seed: int, number: int, kind: str, gpu: str) -> SamplingLaunch:

@@ -19,6 +19,7 @@ from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
 from gpusim.model.core.prepare import prepare_core
+from gpusim.model.core.sampled import WHOLE
 from gpusim.model.core.simulator import simulate
 from gpusim.model.sampling.sampler import sampled
 from gpusim.model.sampling.spec import SamplingSpec
@@ -65,17 +66,35 @@ class SamplingCaseResult:
     """Reason for a whole simulation, or the parts that were measured."""
     policy: str = ""
     """Hash of the sampling code."""
+    asked: float = 0.01
+    """Requested relative half-width of the cycles."""
+    seed: int | None = None
+    """Seed of a generated launch; None: it is one of the suite that is written down."""
     version: FigureVersion = UNRECORDED
     """What made it."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether only a part was simulated."""
+        return self.method != WHOLE
+
+    @property
+    def distance(self) -> float:
+        """Error of the cycles in half-widths; 0 of a launch that was simulated whole."""
+        return abs(self.error) / max(self.half_width, 1e-12) if self.is_sampled else 0.0
 
     def described(self) -> Mapping[str, Any]:
         """Return the outcome as plain data; its model is named."""
         return vars(self) | {"version": encode_version(self.version)}
 
 
-def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
-    """Simulate a case in whole and sampled."""
+def compare(case: SamplingCase, specs: Sequence[SamplingSpec]) -> list[SamplingCaseResult]:
+    """Simulate a case in whole, and sampled in one way or several."""
     whole, whole_s = _simulated(case, None)
+    return [_compared(case, spec, whole, whole_s) for spec in specs]
+
+
+def _compared(case: SamplingCase, spec: SamplingSpec, whole: RunFacts, whole_s: float) -> SamplingCaseResult:
     sampled, sampled_s = _simulated(case, spec)
     assert sampled.sampling is not None
     truth, found = (dict(metrics.leaves(metrics.launch_tree(facts))) for facts in (whole, sampled))
@@ -99,6 +118,8 @@ def compare(case: SamplingCase, spec: SamplingSpec) -> SamplingCaseResult:
         method=sampled.sampling.method,
         reason=sampled.sampling.reason,
         policy=policy(),
+        asked=spec.error,
+        seed=case.seed,
         version=present_version(engine=True, sampled=True, more=("suite", "objects", "configurations")),
     )
 
@@ -159,25 +180,42 @@ def _simulated(case: SamplingCase, spec: SamplingSpec | None) -> tuple[RunFacts,
 
 
 def measure(
-    cases: Sequence[SamplingCase], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
+    cases: Sequence[SamplingCase],
+    specs: Sequence[SamplingSpec],
+    jobs: int,
+    reporter: Reporter,
+    stopped: Callable[[], bool],
+    record: Callable[[list[SamplingCaseResult]], None] = lambda results: None,
 ) -> list[SamplingCaseResult]:
-    """Measure all cases, `jobs` at a time; return those that are done when `stopped()` is true, in the
-    suite's order.
+    """Measure cases in processes side by side.
+
+    Args:
+        cases: The cases.
+        specs: Ways of sampling; each case is simulated whole once for all of them.
+        jobs: Number of processes.
+        reporter: Where progress is reported.
+        stopped: Ends the measurement by returning True.
+        record: Called with the results of each case.
+
+    Returns:
+        The results of the cases that were measured, in their order.
     """
     prepare_core()
-    children, outcomes = ProcessPool(jobs), dict[str, SamplingCaseResult]()
+    children, outcomes = ProcessPool(jobs), dict[str, list[SamplingCaseResult]]()
     waiting = list(cases)
     try:
         while (waiting or children.running) and not stopped():
             while waiting and not children.full:
                 case = waiting.pop(0)
-                children.start(case, partial(compare, case, spec))
-            for case, outcome in children.finished():
-                outcomes[case.name] = outcome
-                reporter.say(f"{len(outcomes)}/{len(cases)} {one_line(outcome)}")
+                children.start(case, partial(compare, case, specs))
+            for case, results in children.finished():
+                outcomes[case.name] = results
+                record(results)
+                for result in results:
+                    reporter.say(f"{len(outcomes)}/{len(cases)} {one_line(result)}")
     finally:
         children.stop()
-    return [outcomes[case.name] for case in cases if case.name in outcomes]
+    return [result for case in cases for result in outcomes.get(case.name, ())]
 
 
 def one_line(outcome: SamplingCaseResult) -> str:

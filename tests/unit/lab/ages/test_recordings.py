@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ from gpusim.lab.ages.commands import LEDGER, FileRecording, read_json, stamp_fil
 from gpusim.lab.ages.publications import list_digits
 from gpusim.lab.ages.recording import RenewalOptions
 from gpusim.lab.ages.registry import list_recordings, select_recordings
+from gpusim.lab.checks.sampling.generated_views import generated_document
+from gpusim.lab.checks.sampling.measure import read_outcomes
 from gpusim.lab.papers.records import load
 from gpusim.lab.silicon.report import serialize_versions
 from gpusim.lab.versions.model import RESULTS, present_model, present_version
 from gpusim.lab.versions.recorded import parse_models
+from gpusim.results.report.document import as_json
 
 
 @pytest.fixture
@@ -111,6 +115,25 @@ def test_cases_are_run_with_their_suite_s_own_bars(folder: Path, monkeypatch: py
     sampling = read_json(folder / "sampling" / "few.json")["sampling"]
     assert given.pop("only") == key
     assert shares(**given) == pytest.approx({name: sampling[name] for name in given})
+
+
+def test_launches_of_a_seed_are_run_again_with_their_errors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[tuple[str, ...]]()
+    monkeypatch.setattr(commands, "run_command", lambda *arguments: calls.append(arguments))
+    (case, *_) = read_outcomes(folder / "sampling" / "few.json")
+    rows = [
+        replace(case, name=f"mi6 banks {seed}-{number}, {error:.0%}", seed=seed, asked=error)
+        for seed, number, error in ((7, 5, 0.01), (7, 5, 0.03), (7, 14, 0.01), (8, 5, 0.01))
+    ]
+    (folder / "sampling" / "generated.json").write_text(as_json(generated_document(rows, 0.9)))
+    recording = list_recordings(folder)["sampling/generated"]
+    options = RenewalOptions(store=folder / "s.db", jobs=1, reporter=Reporter(quiet=True))
+    recording.renew([rows[0].name, rows[1].name], options)
+    assert calls == [(
+        "check-sampling", "generated", "--seed", "7", "--launches", "15", "--only", "mi6 banks 7-5", "--error", "1%",
+        "--error", "3%", "--confidence", "90%", "--json", str(folder / "sampling" / "generated.json"), "--jobs", "1",
+        "--quiet",
+    )]  # fmt: skip
 
 
 def test_rows_of_a_correlation_are_put_in_the_place_of_those_that_were_there(
