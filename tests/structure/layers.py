@@ -245,13 +245,13 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_190,
-    "gpusim.model": 8_560,
+    "gpusim.model": 8_570,
     "gpusim.config": 2_670,
     "gpusim.results": 13_090,
     "gpusim.jobs": 12_980,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_840,
-    "gpusim.lab": 22_010,
+    "gpusim.lab": 22_040,
     "isa": 20_640,
     "memory": 8_965,
     "spartan": 2_950,
