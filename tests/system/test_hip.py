@@ -409,3 +409,36 @@ def test_functions_are_found_by_name_and_pointers_described() -> None:
     done = run(["--timing", "off"], sys.executable, "-c", BY_NAME)
     assert done.returncode == 0 and "by name" in done.stdout, done.stdout + done.stderr
     assert "attribute 5 is not supported" in done.stdout + done.stderr
+
+
+OF_FRAMEWORKS = """
+import ctypes, sys
+hip, roctx = ctypes.CDLL("libamdhip64.so.5"), ctypes.CDLL("libroctx64.so.1")
+number, module = ctypes.c_uint64(7), ctypes.c_void_p()
+
+assert hip._Z22hipCreateSurfaceObjectPyPK15hipResourceDesc(ctypes.byref(number), None) == 1 and number.value == 7
+assert hip._Z23hipDestroySurfaceObjecty(ctypes.c_uint64(0)) == 0
+assert hip._Z23hipDestroySurfaceObjecty(ctypes.c_uint64(7)) == 1
+assert hip.hipMemGetHandleForAddressRange(None, None, 0, 0, 0) == 801
+
+assert [roctx.roctxRangePushA(b"outer"), roctx.roctxRangePushA(b"inner")] == [0, 1]
+assert [roctx.roctxRangePop() for _ in range(3)] == [1, 0, -1]
+roctx.roctxMarkA(b"here")
+roctx.roctxRangeStartA.restype = ctypes.c_uint64
+assert [roctx.roctxRangeStartA(b"first"), roctx.roctxRangeStartA(b"second")] == [1, 2]
+roctx.roctxRangeStop(ctypes.c_uint64(1))
+assert (roctx.roctx_version_major(), roctx.roctx_version_minor()) == (4, 1)
+
+code = open(sys.argv[1], "rb").read()
+assert hip.hipModuleLoadData(ctypes.byref(module), code) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(ctypes.c_void_p()), module, b"func") == 500
+assert hip.hipModuleUnload(module) == 0
+print("as frameworks ask")
+"""
+
+
+def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:
+    """CuPy and XLA's plugin link these functions, and CuPy loads a module of a device function alone: it has no code."""
+    done = run(["--timing", "off"], sys.executable, "-c", OF_FRAMEWORKS, PROGRAMS / "no_kernel.hsaco")
+    assert done.returncode == 0 and done.stdout == "as frameworks ask\n", done.stdout + done.stderr
+    assert "hipMemGetHandleForAddressRange is not supported" in done.stderr

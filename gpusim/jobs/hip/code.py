@@ -99,6 +99,8 @@ class CodeStore:
         symbol = held.symbols.get(name)
         if symbol is None:
             raise UnknownCodeError(f"the module has no variable '{name}'")
+        if not held.kernels:
+            raise CodeObjectError(f"variable '{name}' of a module that has no kernel is not supported")
         held.image_of = held.image_of or _read(held, next(iter(held.kernels)))
         return load_image(self.memory, held.image_of) + symbol.address, symbol.size
 
