@@ -63,10 +63,10 @@ def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
     CuPy's wheels are linked with such names. None where nothing is missing.
     """
     links = {}
-    for name in _UNNUMBERED:
-        if not any((folder / name).exists() for folder in folders):
-            numbered = (path for folder in folders for path in sorted(folder.glob(f"{name}.*")))
-            links.update((name, str(path.absolute())) for path in [next(numbered, None)] if path is not None)
+    for short in _UNNUMBERED:
+        if not any((folder / short).exists() for folder in folders):
+            numbered = (path for folder in folders for path in sorted(folder.glob(f"{short}.*")))
+            links.update((short, str(path.absolute())) for path in [next(numbered, None)] if path is not None)
     return _linked("names", links) if links else None
 
 

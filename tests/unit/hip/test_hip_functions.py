@@ -167,8 +167,8 @@ def test_a_library_without_its_development_package_is_found_by_both_names(
     library.mkdir(), kept.mkdir()
     monkeypatch.setattr(built.cache_folders, "writable", lambda: kept)
     assert built.unnumbered_folder([library]) is None, "nothing is there"
-    for name in ("libhipfft.so.0.1", "libhipfft.so.0"):
-        (library / name).touch()
+    for file in ("libhipfft.so.0.1", "libhipfft.so.0"):
+        (library / file).touch()
     folder = built.unnumbered_folder([tmp_path / "missing", library])
     assert folder is not None and [path.name for path in folder.iterdir()] == ["libhipfft.so"]
     assert (folder / "libhipfft.so").resolve() == library / "libhipfft.so.0"
