@@ -98,8 +98,8 @@ def build(compiler: str, folder: Path) -> Path:
     comgr = (str(SOURCES / "comgr.cpp"), str(folder / "comgr_stubs.cpp"))
     named = (f"-Wl,-soname,{COMGR_LIBRARY}", f"-Wl,--version-script={folder / 'comgr_versions.map'}")
     _run([compiler, *_FLAGS, *include, *_LINK, *named, *comgr, "-o", str(results / COMGR_LIBRARY), "-ldl"], folder)
-    named, source = (f"-Wl,-soname,{ROCTX_LIBRARY}",), str(SOURCES / "roctx.cpp")
-    _run([compiler, *_FLAGS, *_LINK, *named, source, "-o", str(results / ROCTX_LIBRARY)], folder)
+    annotations = (f"-Wl,-soname,{ROCTX_LIBRARY}", str(SOURCES / "roctx.cpp"), "-o", str(results / ROCTX_LIBRARY))
+    _run([compiler, *_FLAGS, *_LINK, *annotations], folder)
     for short, library in _WITHOUT_RELEASE.items():
         (results / short).symlink_to(library)
     (results / ICD).write_text(f"{LIBRARY.format(MAJORS[-1])}\n")

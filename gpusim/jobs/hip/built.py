@@ -62,7 +62,7 @@ def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
 
     CuPy's wheels are linked with such names. None where nothing is missing.
     """
-    links = {}
+    links: dict[str, str] = {}
     for short in _UNNUMBERED:
         if not any((folder / short).exists() for folder in folders):
             numbered = (path for folder in folders for path in sorted(folder.glob(f"{short}.*")))
