@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,6 +51,17 @@ class Allocation:
         return self.address + self.size_bytes
 
 
+class StrayAccess(NamedTuple):
+    """Accesses of one launch that a GPU does not stop."""
+
+    kind: str
+    """Kind of the accesses: 'memory', 'LDS load' or 'LDS store'."""
+    text: str
+    """Description of the first one."""
+    lanes: int
+    """Number of lanes that made such accesses."""
+
+
 def _reserved(capacity_bytes: int) -> np.ndarray:
     """Reserve addresses for an image; pages take host memory once they are touched. Raises DeviceMemoryError."""
     try:
@@ -93,7 +105,8 @@ class DeviceMemory:
         self.image = _reserved(capacity_bytes) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
         self.slack_bytes, self.architecture = slack_bytes, architecture
-        self.strays: list[str] = []  # accesses that were let through, for whoever tells of them
+        self.drops_lds = False  # accesses beyond a workgroup's LDS are as on a GPU: they read 0 and write nothing
+        self.strays: list[StrayAccess] = []  # accesses that were let through, for whoever tells of them
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self._held: dict[int, Allocation] = {}  # by address
         self._ends: list[int] = []  # of the allocations, ordered

@@ -13,7 +13,7 @@ from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import compiling
 from isa.architecture import LANES, ROW_BYTES
-from isa.device_memory import VIRTUAL_BASE
+from isa.device_memory import VIRTUAL_BASE, StrayAccess
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.execution.faults import (
@@ -280,7 +280,7 @@ class FunctionalContext:
         state.permissions = address_of(memory.permissions)
         ends = memory.ends
         state.ends, state.end_count = self._buffer("ends", ends), len(ends)
-        state.slack = int(memory.slack_bytes > 0)
+        state.slack, state.drops_lds = int(memory.slack_bytes > 0), int(memory.drops_lds)
 
     def _most_wavefronts(self) -> int:
         """Return how many wavefronts of the launch hold registers at a time: no more than there are, or are resident.
@@ -423,18 +423,28 @@ class FunctionalContext:
         return self._described(self.state.fault, resident)
 
     def note_strays(self) -> None:
-        """Tell the device memory of accesses outside of its allocations that it has let through."""
-        if self.state.strays:
-            stray = self.state.stray
-            stray.pc = (stray.pc - self.state.program) // self.table.itemsize  # compiled code has its row's address
-            error = self._described(stray, list)
-            self.launch.memory.strays.append(
-                f"{error}; let through, {int(self.state.strays):,} such accesses of lanes in all"
-            )
+        """Tell the device memory of accesses beyond its allocations, or a workgroup's LDS, that were let through."""
+        state = self.state
+        kinds = (
+            ("memory", state.strays, state.stray, "let through"),
+            ("LDS load", state.lds_strays[0], state.lds_stray[0], "reads 0, as on a GPU"),
+            ("LDS store", state.lds_strays[1], state.lds_stray[1], "not done, as on a GPU"),
+        )
+        for kind, lanes, stray, outcome in kinds:
+            if lanes:
+                stray.pc = (stray.pc - state.program) // self.table.itemsize  # compiled code has its row's address
+                error = self._described(stray, list, (int(stray.workgroup), int(stray.wavefront)))
+                text = f"{error}; {outcome}, {int(lanes):,} such accesses of lanes in all"
+                self.launch.memory.strays.append(StrayAccess(kind, text, int(lanes)))
 
-    def _described(self, fault: Any, resident: Callable[[], list[WavefrontGroup]]) -> ExecutionFault:
+    def _described(
+        self, fault: Any, resident: Callable[[], list[WavefrontGroup]], of: tuple[int, int] | None = None
+    ) -> ExecutionFault:
+        """Return the error for a fault of a present wavefront, or of another: `of` has its workgroup and its number."""
         code, address = fault.code, fault.address & (1 << 64) - 1
-        wave = self.wavefronts[fault.slot]
+        if of is None:
+            wave = self.wavefronts[fault.slot]
+            of = wave.workgroup, wave.number
         instruction = self.instructions[fault.pc - (code == FAULT_GRID_BARRIER)]  # it stands behind it
         where = ""
         if code == FAULT_BRANCH:
@@ -449,8 +459,8 @@ class FunctionalContext:
             kernel=self.program.kernel.name,
             program_counter=instruction.address,
             instruction=disassemble(instruction),
-            workgroup=wave.workgroup,
-            wavefront=wave.number,
+            workgroup=of[0],
+            wavefront=of[1],
             lane=fault.lane,
             address=address if has_address(code) or code == FAULT_BRANCH or address else None,
             size_bytes=fault.size,

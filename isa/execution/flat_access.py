@@ -10,6 +10,7 @@ from isa.execution.coalescing import LINE_BITS, add_access, begin_lines, flat_ad
 from isa.execution.codes import Access
 from isa.execution.data_movement import atomic_at, copy_row, gather, scatter
 from isa.execution.faults import FAULT_LDS, FAULT_LINES, FAULT_MISALIGNED, FAULT_PRIVATE, FAULT_SPARSE
+from isa.execution.lds_access import access_beyond
 from isa.execution.memory_access import (
     act_on_lane,
     check_access,
@@ -56,7 +57,10 @@ def access_lanes(context_address, slot, row_address, out):
             return fault(context, FAULT_MISALIGNED, i, address, size)
         if address >> 32 == context.shared_aperture:
             if low + size > context.lds_bytes:
-                return fault(context, FAULT_LDS, i, low, size)
+                if context.drops_lds == 0:
+                    return fault(context, FAULT_LDS, i, low, size)
+                access_beyond(context, wave, row, i, low, vectors + row.data, vectors + row.destination)
+                continue
             act_on_lane(context, vectors, row, i, lds + low)
             continue
         in_memory = 1

@@ -81,7 +81,8 @@ def _note_stray(context: Context, slot, row_address):
     """Note which wavefront and instruction has made the first access that was let through, if it is the present one."""
     if context.stray.code == 0:
         context.stray.code = FAULT_UNMAPPED
-        context.stray.slot = slot
+        context.stray.workgroup = wavefront_at(context.wavefronts, slot).workgroup
+        context.stray.wavefront = wavefront_at(context.wavefronts, slot).number
         context.stray.pc = row_address
 
 

@@ -1,13 +1,14 @@
 """Local data share: DS loads, stores, atomics and lane exchanges, checked, executed and recorded in the trace.
 
 Functions return the words they added to the memory record at `out` (always one: a DS record has no lines), or
-a negative fault code. Where the manual leaves room: an access outside the workgroup's allocation is a fault (the
-hardware drops it), but for one past all LDS of a compute unit: a store is dropped, as Tensile gives lanes that have
-nothing to store such an address, and a load reads zero, by which Tensile clears accumulation registers. M0's limit is
-not applied, dwords need 4-byte alignment and 64-bit atomics 8-byte alignment.
+a negative fault code. An access outside the workgroup's allocation is a fault, or, where the device memory's
+`drops_lds` says so, what it is on a GPU: dwords there read 0 and are not written (GCN3 ISA manual, LDS out of range).
+It is so in any case past all LDS of a compute unit: Tensile gives lanes that have nothing to store such an address, and
+clears accumulation registers by such a load. M0's limit is not applied, dwords need 4-byte alignment and 64-bit atomics
+8-byte alignment.
 """
 
-from gpusim.base.jit import ctz, jit, ld_u32, popcount, st_i16, st_i32, st_i64
+from gpusim.base.jit import ctz, jit, ld_u32, popcount, record_address, st_i16, st_i32, st_i64
 from isa.architecture import LANES, M0, ROW_BYTES
 from isa.execution.coalescing import lds_addresses, note_bank_pattern
 from isa.execution.codes import CLEARS_HALF, LOWER_HALF, UPPER_HALF, Access, LaneExchange
@@ -51,8 +52,46 @@ def read_zero(row: ProgramRow, target, i):
 
 
 @jit
+def note_dropped(context: Context, wave: Wavefront, row: ProgramRow, loads, lane, at, size):
+    """Note a lane's access beyond the workgroup's LDS; `loads`: 1 for one that only reads."""
+    kind = 0 if loads else 1
+    if context.lds_strays[kind] == 0:
+        stray = context.lds_stray[kind]
+        stray.code = FAULT_LDS
+        stray.pc = record_address(row)
+        stray.lane = lane
+        stray.address = at
+        stray.size = size
+        stray.workgroup = wave.workgroup
+        stray.wavefront = wave.number
+    context.lds_strays[kind] += 1
+
+
+@jit
+def access_beyond(context: Context, wave: Wavefront, row: ProgramRow, lane, at, data, target):
+    """Execute a lane's access that reaches beyond the workgroup's LDS as a GPU does: by dwords, atomics as a whole."""
+    size = row.size
+    note_dropped(context, wave, row, row.access == Access.LOAD, lane, at, size)
+    if row.access == Access.ATOMIC:
+        if row.returns:
+            for d in range(size >> 2):
+                st_i32(target + d * ROW_BYTES, lane, 0)
+        return
+    if row.access == Access.LOAD:
+        read_zero(row, target, lane)
+    lds = context.lds + wave.workgroup_slot * context.lds_stride
+    for d in range(size >> 2):
+        place = at + 4 * d
+        if place >= 0 and place + 4 <= context.lds_bytes:
+            if row.access == Access.LOAD:
+                st_i32(target + d * ROW_BYTES, lane, ld_u32(lds + place, 0))
+            else:
+                store_lane(lds + place, data + d * ROW_BYTES, lane, 4)
+
+
+@jit
 def access_within(context: Context, wave: Wavefront, row: ProgramRow, active, align):
-    """Execute a DS load or store lane by lane, of which some are past all LDS; 0, or a fault."""
+    """Execute a DS access lane by lane, of which some are beyond the workgroup's LDS or all LDS; 0, or a fault."""
     work = work_at(context.work, 0)
     vectors = wave.vectors
     lds = context.lds + wave.workgroup_slot * context.lds_stride
@@ -62,18 +101,27 @@ def access_within(context: Context, wave: Wavefront, row: ProgramRow, active, al
             for second in range(2 if row.paired else 1):
                 at = work.address[i] + (row.offset1 - row.offset if second else 0)
                 target = vectors + row.destination + (((size + 3) >> 2) * ROW_BYTES if second else 0)
-                if at >= LDS_BYTES:
+                data = vectors + (row.data1 if second else row.data)
+                if at >= LDS_BYTES and row.access != Access.ATOMIC:
                     if row.access == Access.LOAD:
                         read_zero(row, target, i)
                     continue
-                if at < 0 or at + size > context.lds_bytes:
+                outside = at < 0 or at + size > context.lds_bytes
+                if outside and context.drops_lds == 0:
                     return fault(context, FAULT_LDS, i, at, size)
                 if at & (align - 1):
                     return fault(context, FAULT_MISALIGNED, i, at, size)
-                if row.access == Access.LOAD:
+                if outside:
+                    access_beyond(context, wave, row, i, at, data, target)
+                elif row.access == Access.LOAD:
                     load_lane(lds + at, target, i, size, row.signed)
+                elif row.access == Access.STORE:
+                    store_lane(lds + at, data, i, size)
                 else:
-                    store_lane(lds + at, vectors + (row.data1 if second else row.data), i, size)
+                    compared = row.data1
+                    place = row.destination + ((size >> 2) * ROW_BYTES if second else 0)
+                    given = row.data1 if second else row.data
+                    atomic_at(lds + at, vectors, i, row.atomic, size, given, compared, place, row.returns)
     return 0
 
 
@@ -105,18 +153,21 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
     low = first + pattern.lowest
     high = first + pattern.highest + size
     paired = row.paired
-    if kind != Access.ATOMIC and high > LDS_BYTES:
-        code = access_within(context, wave, row, active, align)
-        st_i64(out, 0, flags | (pattern.busy << (BUSY_SHIFT + paired)))
-        return code if code < 0 else 1
-    if low < 0 or high > limit or pattern.low_bits & (align - 1):
-        return bad_lane(context, row, active, 0, limit, align)
     apart = row.offset1 - offset
+    outside = low < 0 or high > limit or pattern.low_bits & (align - 1)
+    if paired and (low + apart < 0 or high + apart > limit or apart & (align - 1)):
+        outside = True
+    if outside:
+        if context.drops_lds or (kind != Access.ATOMIC and high > LDS_BYTES):
+            code = access_within(context, wave, row, active, align)
+            st_i64(out, 0, flags | (pattern.busy << (BUSY_SHIFT + paired)))
+            return code if code < 0 else 1
+        if low < 0 or high > limit or pattern.low_bits & (align - 1):
+            return bad_lane(context, row, active, 0, limit, align)
+        return bad_lane(context, row, active, apart, limit, align)
     busy = pattern.busy
     if paired:
         busy += busy
-        if low + apart < 0 or high + apart > limit or apart & (align - 1):
-            return bad_lane(context, row, active, apart, limit, align)
     least = min(busy, (2 if paired else 1) * ((size + 3) >> 2) * CYCLES_OF_A_DWORD)
     st_i64(out, 0, flags | (busy << BUSY_SHIFT) | (least << LEAST_SHIFT))
     target = vectors + row.destination
@@ -166,7 +217,10 @@ def store_landed(context: Context, wave: Wavefront, row: ProgramRow, active):
         if (active >> i) & 1:
             at = landing_place(wave, row, i)
             if at < 0 or at + 4 > context.lds_bytes:
-                return fault(context, FAULT_LDS, i, at, 4)
+                if context.drops_lds == 0:
+                    return fault(context, FAULT_LDS, i, at, 4)
+                note_dropped(context, wave, row, 0, i, at, 4)
+                continue
             if at & 3:
                 return fault(context, FAULT_MISALIGNED, i, at, 4)
             st_i32(lds + at, 0, ld_u32(wave.vectors + row.destination, i))
@@ -199,13 +253,18 @@ def lane_exchange(context: Context, wave: Wavefront, row: ProgramRow, active, ou
         flags |= RECORD_ATOMIC | RECORD_RETURN
         lds = context.lds + wave.workgroup_slot * context.lds_stride
         at = (ld_u32(wave.scalars, M0) & 0xFFFF) + offset
-        if at + 4 > context.lds_bytes:
+        inside = at + 4 <= context.lds_bytes
+        if not inside and context.drops_lds == 0:
             return fault(context, FAULT_LDS, -1, at, 4)
         if at & 3:
             return fault(context, FAULT_MISALIGNED, -1, at, 4)
-        before = ld_u32(lds + at, 0)
-        lanes = popcount(active)
-        st_i32(lds + at, 0, before + (lanes if kind == LaneExchange.APPEND else -lanes))
+        before = 0
+        if inside:
+            before = ld_u32(lds + at, 0)
+            lanes = popcount(active)
+            st_i32(lds + at, 0, before + (lanes if kind == LaneExchange.APPEND else -lanes))
+        else:
+            note_dropped(context, wave, row, 0, -1, at, 4)
         for i in range(LANES):
             if (active >> i) & 1:
                 st_i32(target, i, before)
@@ -215,11 +274,16 @@ def lane_exchange(context: Context, wave: Wavefront, row: ProgramRow, active, ou
         for i in range(LANES):
             if (active >> i) & 1:
                 at = (ld_u32(wave.scalars, M0) & 0xFFFF) + offset + 4 * i
-                if at + 4 > context.lds_bytes:
+                outside = at + 4 > context.lds_bytes
+                if outside and context.drops_lds == 0:
                     return fault(context, FAULT_LDS, i, at, 4)
                 if at & 3:
                     return fault(context, FAULT_MISALIGNED, i, at, 4)
-                if kind == LaneExchange.READ_BY_LANE:
+                if outside:
+                    note_dropped(context, wave, row, kind == LaneExchange.READ_BY_LANE, i, at, 4)
+                    if kind == LaneExchange.READ_BY_LANE:
+                        st_i32(target, i, 0)
+                elif kind == LaneExchange.READ_BY_LANE:
                     st_i32(target, i, ld_u32(lds + at, 0))
                 else:
                     st_i32(lds + at, 0, ld_u32(vectors + row.data, i))

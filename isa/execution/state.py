@@ -66,6 +66,8 @@ FAULT = State(
         "lane": Field((), "lane, or -1: the whole wavefront"),
         "address": Field((), "byte address; of LDS and private memory, byte offset; of a branch, its target"),
         "size": Field((), "bytes accessed; a wrong register's number; instructions executed at a limit of them"),
+        "workgroup": Field((), "of an access that was let through: the workgroup's linear number"),
+        "wavefront": Field((), "likewise: the wavefront's number within it"),
     },
 )
 
@@ -168,6 +170,9 @@ CONTEXT = State(
         "slack": Field((), "1: in the rest of a line that holds an allocation's end too"),
         "strays": Field((), "how many there were"),
         "stray": Field((), "the first of them, `pc` as the address of its row", FAULT.dtype()),
+        "drops_lds": Field((), "1: accesses beyond a workgroup's LDS read 0 and write nothing, as on a GPU"),
+        "lds_strays": Field((2,), "lanes that made such accesses: loads, others"),
+        "lds_stray": Field((2,), "the first of each, `pc` likewise", FAULT.dtype()),
         "check": Field((), "address of what is remembered while the launch is checked (isa.checking), or 0"),
         "launch": Field((), "the launch", LAUNCH.dtype()),
         "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),

@@ -200,11 +200,14 @@ def _kernels_if_any(image: ElfImage) -> dict[str, Kernel]:
 
 
 def _kernels(image: ElfImage) -> dict[str, Kernel]:
-    return dict(Kernels(image))
+    kernels = dict(Kernels(image))
+    if not kernels:
+        raise MalformedError("has no kernel")
+    return kernels
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of an image by name, each read when it is asked for; raises MalformedError."""
+    """The kernels of an image by name, none if it has none, each read when it is asked for; raises MalformedError."""
 
     def __init__(self, image: ElfImage) -> None:
         version = _VERSIONS.get(image.abi_version)
@@ -223,8 +226,6 @@ class Kernels(Mapping[str, Kernel]):
                     symbol,
                     _named(symbol, read_descriptor, contents, image.architecture),
                 )
-        if not self._found:
-            raise MalformedError("has no kernel")
         entries = {symbol.address + descriptor.entry_offset for symbol, descriptor in self._found.values()}
         self._functions, self._ends = _functions(image, entries), _code_ends(image)
 

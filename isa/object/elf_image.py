@@ -119,10 +119,10 @@ def read_image(data: bytes) -> ElfImage:
     for address, contents, _ in segments:
         image[address - image_address : address - image_address + len(contents)] = contents
     index, text = _text_section(sections)
-    if text.address < image_address or text.address + text.size > end or text.size == 0:
+    if text.size and (text.address < image_address or text.address + text.size > end):  # nothing of it may lie anywhere
         raise MalformedError("the text section lies outside the loaded segments")
     relocations = _relocate(sections, image, image_address)
-    start = text.address - image_address
+    start = text.address - image_address if text.size else 0
     return ElfImage(
         architecture=architecture,
         abi_version=data[8],

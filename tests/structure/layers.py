@@ -252,7 +252,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.study": 3_510,
     "gpusim.cli": 3_840,
     "gpusim.lab": 22_040,
-    "isa": 20_640,
+    "isa": 20_720,
     "memory": 8_965,
     "spartan": 2_950,
     "workloads": 20_280,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import chdir
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -409,3 +410,82 @@ def test_functions_are_found_by_name_and_pointers_described() -> None:
     done = run(["--timing", "off"], sys.executable, "-c", BY_NAME)
     assert done.returncode == 0 and "by name" in done.stdout, done.stdout + done.stderr
     assert "attribute 5 is not supported" in done.stdout + done.stderr
+
+
+OF_FRAMEWORKS = """
+import ctypes, sys
+hip, roctx = ctypes.CDLL("libamdhip64.so.5"), ctypes.CDLL("libroctx64.so.1")
+number, module = ctypes.c_uint64(7), ctypes.c_void_p()
+
+assert hip._Z22hipCreateSurfaceObjectPyPK15hipResourceDesc(ctypes.byref(number), None) == 1 and number.value == 7
+assert hip._Z23hipDestroySurfaceObjecty(ctypes.c_uint64(0)) == 0
+assert hip._Z23hipDestroySurfaceObjecty(ctypes.c_uint64(7)) == 1
+assert hip.hipMemGetHandleForAddressRange(None, None, 0, 0, 0) == 801
+
+assert [roctx.roctxRangePushA(b"outer"), roctx.roctxRangePushA(b"inner")] == [0, 1]
+assert [roctx.roctxRangePop() for _ in range(3)] == [1, 0, -1]
+roctx.roctxMarkA(b"here")
+roctx.roctxRangeStartA.restype = ctypes.c_uint64
+assert [roctx.roctxRangeStartA(b"first"), roctx.roctxRangeStartA(b"second")] == [1, 2]
+roctx.roctxRangeStop(ctypes.c_uint64(1))
+assert (roctx.roctx_version_major(), roctx.roctx_version_minor()) == (4, 1)
+
+code = open(sys.argv[1], "rb").read()
+assert hip.hipModuleLoadData(ctypes.byref(module), code) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(ctypes.c_void_p()), module, b"func") == 500
+assert hip.hipModuleUnload(module) == 0
+print("as frameworks ask")
+"""
+
+
+def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:
+    """CuPy and XLA link these functions, and CuPy loads a module of a device function alone: it has no code."""
+    done = run(["--timing", "off"], sys.executable, "-c", OF_FRAMEWORKS, PROGRAMS / "no_kernel.hsaco")
+    assert done.returncode == 0 and done.stdout == "as frameworks ask\n", done.stdout + done.stderr
+    assert "hipMemGetHandleForAddressRange is not supported" in done.stderr
+
+
+BEYOND = PROGRAMS / "beyond_lds.hsaco"
+BEYOND_LDS = """
+import ctypes, sys
+hip = ctypes.CDLL("libamdhip64.so.5")
+module, kernel, out = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"beyond_lds") == 0
+assert hip.hipMalloc(ctypes.byref(out), 1792) == 0
+values = (ctypes.c_int * 448)()
+for _ in range(2):
+    first = ctypes.c_int(100)
+    of_kernel = (ctypes.c_void_p * 2)(ctypes.addressof(out), ctypes.addressof(first))
+    hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, of_kernel, None)
+    code = hip.hipMemcpy(values, out, 1792, 2)
+    print(code)
+if code == 0:
+    print([*values])
+"""
+
+
+@pytest.mark.parametrize("timing", ["on", "off"])
+def test_a_program_s_accesses_beyond_lds_are_those_of_a_gpu(tmp_path: Path, timing: str) -> None:
+    written = tmp_path / "result.json"
+    done = run(["--timing", timing, "--json", str(written)], sys.executable, "-c", BEYOND_LDS, BEYOND)
+    first, stored = [*range(100, 128), *[0] * 36], [*range(1000, 1028), *[0] * 36]
+    added = [*(value + 1 for value in stored[:28]), *[0] * 37]
+    two, last = [a ^ b for a, b in pairwise(added)], [*range(64, 100), *[7] * 28]
+    values = [*first, *stored, *stored, *range(64, 100), *added[:28], *two, *added[:64], *last]
+    assert done.stdout == f"0\n0\n{values}\n", done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("gpusim: kernel")]
+    assert len(said) == 2, "once for each kind, not for each launch"
+    assert "lane 28, address 0x200 (4 bytes), the workgroup has 512 bytes of LDS; reads 0, as on a GPU, 181 " in said[0]
+    assert (
+        "lane 28, address 0x200 (4 bytes), the workgroup has 512 bytes of LDS; not done, as on a GPU, 108 " in said[1]
+    )
+    (row,) = json.loads(written.read_text())["rows"]
+    assert row["strays"] == {"LDS load": 362, "LDS store": 216}
+
+
+@pytest.mark.parametrize("options", [["--check"], ["--timing", "off", "--bounds", "exact"]], ids=["check", "exact"])
+def test_accesses_beyond_lds_are_faults_where_the_user_is_strict(options: list[str]) -> None:
+    done = run(options, sys.executable, "-c", BEYOND_LDS, BEYOND)
+    assert done.stdout == "719\n719\n", done.stdout + done.stderr
+    assert "access outside the workgroup's LDS; workgroup 0, wavefront 0, lane 28, address 0x200" in done.stderr

@@ -20,17 +20,18 @@ COMPILERS = ("c++", "g++", "clang++")
 MAJORS = (5, 6)
 CHECKSUMS = "SHA256SUMS"  # as sha256sum writes and checks it
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
-COMGR_LIBRARY, OPENCL_LIBRARY = "libamd_comgr.so.2", "libOpenCL.so.1"
+COMGR_LIBRARY, OPENCL_LIBRARY, ROCTX_LIBRARY = "libamd_comgr.so.2", "libOpenCL.so.1", "libroctx64.so.1"
 ICD = "opencl.icd"  # for OpenCL's loaders: the name of the library
 # the names by which programs open libraries that they were not linked with
 _WITHOUT_RELEASE = {
     "libamdhip64.so": LIBRARY.format(MAJORS[-1]),
     "libhiprtc.so": COMPILATION_LIBRARY.format(MAJORS[-1]),
     "libamd_comgr.so": COMGR_LIBRARY,
+    "libroctx64.so": ROCTX_LIBRARY,
     OPENCL_LIBRARY: LIBRARY.format(MAJORS[-1]),
     "libOpenCL.so": LIBRARY.format(MAJORS[-1]),
 }
-_OF_THEIR_OWN = ("soname.cpp", "comgr.cpp")  # not in every library
+_OF_THEIR_OWN = ("soname.cpp", "comgr.cpp", "roctx.cpp")  # not in every library
 # of the C++ library only what is used, within: a program may bring an older or a newer one
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LINK_PROGRAM = ("-static-libstdc++", "-static-libgcc")
@@ -97,6 +98,8 @@ def build(compiler: str, folder: Path) -> Path:
     comgr = (str(SOURCES / "comgr.cpp"), str(folder / "comgr_stubs.cpp"))
     named = (f"-Wl,-soname,{COMGR_LIBRARY}", f"-Wl,--version-script={folder / 'comgr_versions.map'}")
     _run([compiler, *_FLAGS, *include, *_LINK, *named, *comgr, "-o", str(results / COMGR_LIBRARY), "-ldl"], folder)
+    annotations = (f"-Wl,-soname,{ROCTX_LIBRARY}", str(SOURCES / "roctx.cpp"), "-o", str(results / ROCTX_LIBRARY))
+    _run([compiler, *_FLAGS, *_LINK, *annotations], folder)
     for short, library in _WITHOUT_RELEASE.items():
         (results / short).symlink_to(library)
     (results / ICD).write_text(f"{LIBRARY.format(MAJORS[-1])}\n")

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.base.jit import cache_folders
@@ -10,6 +11,7 @@ from gpusim.base.progress import current_reporter
 from gpusim.jobs.hip.building import HipBuildError, build, compiler, is_whole, name
 from workloads.toolchain.compilers import hip_root
 
+_UNNUMBERED = ("libhipfft.so",)
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
 
 
@@ -50,13 +52,31 @@ def rocm_folder() -> Path | None:
     Python packages open libraries there by their path, whatever the loader would find. It is kept in the cache, and
     holds links alone; None where there is no cache that can be written, which is said.
     """
-    root, kept = hip_root(), cache_folders.writable()
-    if kept is None:
-        current_reporter().say_once("gpusim: no folder can be kept for ROCM_PATH; GPUSIM_CACHE_DIR names one")
-        return None
+    root = hip_root()
     links = {} if root is None else {entry.name: str(entry.absolute()) for entry in sorted(root.iterdir())}
-    links["lib"] = str(libraries())
-    folder = kept / f"rocm-{hashlib.sha256(repr(links).encode()).hexdigest()[:16]}"
+    return _linked("rocm", {**links, "lib": str(libraries())})
+
+
+def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
+    """Return a folder, kept likewise, with libraries of `folders` by names that only development packages give them.
+
+    CuPy's wheels are linked with such names. None where nothing is missing.
+    """
+    links: dict[str, str] = {}
+    for short in _UNNUMBERED:
+        if not any((folder / short).exists() for folder in folders):
+            numbered = (path for folder in folders for path in sorted(folder.glob(f"{short}.*")))
+            links.update((short, str(path.absolute())) for path in [next(numbered, None)] if path is not None)
+    return _linked("names", links) if links else None
+
+
+def _linked(what: str, links: dict[str, str]) -> Path | None:
+    """Return a folder of the cache with these links; None where there is no cache that can be written."""
+    kept = cache_folders.writable()
+    if kept is None:
+        current_reporter().say_once(f"gpusim: no folder can be kept for {what}; GPUSIM_CACHE_DIR names one")
+        return None
+    folder = kept / f"{what}-{hashlib.sha256(repr(links).encode()).hexdigest()[:16]}"
     if not folder.is_dir():
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=kept) as made:
             results = Path(made) / "links"

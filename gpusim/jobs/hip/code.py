@@ -95,12 +95,14 @@ class CodeStore:
 
     def symbol(self, module: int, name: str) -> tuple[int, int]:
         """Return address and bytes of a variable, after loading the code object if need be. Raises UnknownCodeError."""
-        held = self._module(module)
-        symbol = held.symbols.get(name)
+        of = self._module(module)
+        symbol = of.symbols.get(name)
         if symbol is None:
             raise UnknownCodeError(f"the module has no variable '{name}'")
-        held.image_of = held.image_of or _read(held, next(iter(held.kernels)))
-        return load_image(self.memory, held.image_of) + symbol.address, symbol.size
+        if not of.kernels:
+            raise CodeObjectError(f"variable '{name}' of a module that has no kernel is not supported")
+        of.image_of = of.image_of or _read(of, next(iter(of.kernels)))
+        return load_image(self.memory, of.image_of) + symbol.address, symbol.size
 
     def _module(self, module: int) -> _Module:
         if module not in self._modules:

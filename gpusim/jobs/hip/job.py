@@ -176,6 +176,7 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
         "simulated_launches": sums.timed,
         "workgroups": sums.workgroups,
         "wavefront_instructions": sums.instructions,
+        **({"strays": dict(sums.strays)} if sums.strays else {}),
     }
     return PartRecord(name, values=values, facts=sums.facts, groups=sums.groups)
 

@@ -14,6 +14,7 @@ from gpusim.model.core.facts import RunFacts, combined
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.records.record import CommandTimes, LaunchGroup, RunRecord, grid_class
 from isa.checking.findings import CheckFinding
+from isa.device_memory import StrayAccess
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 
@@ -63,6 +64,7 @@ class KernelSums:
     cycles: int = 0
     instructions: int = 0
     workgroups: int = 0
+    strays: Counter[str] = field(default_factory=Counter)  # lanes' accesses that a GPU does not stop, by kind
     _timed: dict[int, list[RunFacts]] = field(default_factory=dict)
     _timed_counts: Counter[int] = field(default_factory=Counter)
     _executed: list[RunFacts] = field(default_factory=list)
@@ -194,6 +196,12 @@ class Launcher:
         self._launches.partial = True
         self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add_fault()
         self.note_stop(FAULT)
+
+    def is_first_stray(self, kernel: str, stray: StrayAccess) -> bool:
+        """Count accesses that a GPU does not stop, and tell whether they are the kernel's first ones of their kind."""
+        strays = self._launches.sums.setdefault(kernel, KernelSums()).strays
+        strays[stray.kind] += stray.lanes
+        return strays[stray.kind] == stray.lanes
 
     def note_stop(self, reason: str) -> None:
         """Store what ended a launch before its end."""

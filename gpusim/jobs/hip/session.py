@@ -90,11 +90,11 @@ class Session:
         self._begun_s: float | None = None
         self._out_of_time = False
         self._exact = options.bounds == "exact"
-        self._strays: set[str] = set()  # kernels whose accesses beyond allocations were told of
         self._us_of_byte = 1e6 / options.gpu.dram.bytes_per_s
         self._looked_s = 0.0  # when it was last looked whether the process is there
         slack_bytes = _BLOCK_BYTES if options.bounds == "loose" else 0
         self._memory = shared_memory(file, options.gpu.memory_mib << 20, slack_bytes)
+        self._memory.drops_lds = not (self._exact or options.check)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
         self._code = CodeStore(self._memory, options.gpu, options.gpus_that_run)
@@ -254,7 +254,7 @@ class Session:
             if isinstance(error, ExecutionFault) and error.code == FAULT_LIMIT:
                 error.add_note("gpusim hip --max-instructions N sets the limit")
             raise
-        self._tell_strays(launch.kernel.name)
+        self._report_strays(launch.kernel.name)
         limit = self._limit_reached(facts)
         if limit:
             self._reporter.say(
@@ -286,11 +286,11 @@ class Session:
             return f"{self._max_cycles:,} cycles (--max-cycles)"
         return ""
 
-    def _tell_strays(self, kernel: str) -> None:
-        """Say once for each kernel where it has accessed memory beyond an allocation, and was let through."""
-        if self._memory.strays and kernel not in self._strays:
-            self._strays.add(kernel)
-            self._reporter.say(f"gpusim: {self._memory.strays[0]}")
+    def _report_strays(self, kernel: str) -> None:
+        """Count accesses that a GPU does not stop; the first of each kernel and kind is reported to the user."""
+        for stray in self._memory.strays:
+            if self._launcher.is_first_stray(kernel, stray):
+                self._reporter.say(f"gpusim: {stray.text}")
         self._memory.strays.clear()
 
     def _demands(self, launch: Launch, facts: RunFacts) -> dict[str, float]:

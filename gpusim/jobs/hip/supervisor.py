@@ -17,7 +17,7 @@ from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
-from gpusim.jobs.hip.built import libraries, rocm_folder
+from gpusim.jobs.hip.built import libraries, rocm_folder, unnumbered_folder
 from gpusim.jobs.hip.protocol import SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
@@ -71,17 +71,22 @@ class HostProgram:
         rocm: what the program takes for ROCm's folder (`rocm_folder`).
         """
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
+        if rocm is not None:  # as CuPy has it
+            environment.setdefault("ROCM_HOME", str(rocm))
         environment[ICD_VARIABLE] = str(library_folder)
         if self.root is None:
-            others = environment.get("LD_LIBRARY_PATH")
-            environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
+            others = [Path(folder) for folder in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
+            names = unnumbered_folder([*others, *(Path("/") / folder for folder in FOLDERS)])
+            first = [library_folder, *filter(None, [names])]
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, [*first, *others]))
             return list(self.arguments), environment
         root = self.root.absolute()
         loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
         if loader is None:
             raise HostProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
-        folders = [library_folder, *(root / folder for folder in FOLDERS)]
-        path = os.pathsep.join(map(str, folders))
+        folders = [root / folder for folder in FOLDERS]
+        names = unnumbered_folder(folders)
+        path = os.pathsep.join(map(str, [library_folder, *filter(None, [names]), *folders]))
         return [str(loader), "--library-path", path, *self.arguments], environment
 
 

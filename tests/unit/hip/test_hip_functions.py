@@ -32,9 +32,9 @@ compiled = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no 
 
 def test_names_are_unique_and_nodes_are_amds() -> None:
     names = [f.name for f in functions()]
-    assert len(set(names)) == len(names) == 497 + 2  # surfaces by their names of C++
+    assert len(set(names)) == len(names) == 497 + 4 + 1  # surfaces by their names of C++, and one of ROCm 7
     releases = [f"hip_{n}" for n in ("4.2", "4.3", "4.4", "4.5", "5.0", "5.1", "5.2", "5.3", "5.5", "5.6")]
-    assert {f.node for f in functions()} == {*releases, "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.4"}
+    assert {f.node for f in functions()} == {*releases, "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.4", "hip_6.5"}
     by_name = {f.name: f.node for f in functions()}
     assert by_name["hipMallocAsync"] == "hip_5.1" and by_name["hipGetDevicePropertiesR0600"] == "hip_6.0"
 
@@ -158,3 +158,19 @@ def test_a_damaged_library_is_built_again(
     assert libraries() == folder
     assert f"{folder}: the library there is damaged; it is built again" in capsys.readouterr().err
     assert is_whole(folder) and path.read_bytes() != wrong
+
+
+def test_a_library_without_its_development_package_is_found_by_both_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, kept = tmp_path / "lib", tmp_path / "kept"
+    library.mkdir(), kept.mkdir()
+    monkeypatch.setattr(built.cache_folders, "writable", lambda: kept)
+    assert built.unnumbered_folder([library]) is None, "nothing is there"
+    for file in ("libhipfft.so.0.1", "libhipfft.so.0"):
+        (library / file).touch()
+    folder = built.unnumbered_folder([tmp_path / "missing", library])
+    assert folder is not None and [path.name for path in folder.iterdir()] == ["libhipfft.so"]
+    assert (folder / "libhipfft.so").resolve() == library / "libhipfft.so.0"
+    (library / "libhipfft.so").touch()
+    assert built.unnumbered_folder([library]) is None, "the package's own is there"

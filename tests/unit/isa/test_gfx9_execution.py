@@ -303,6 +303,15 @@ def test_loads_into_lds():
         np.testing.assert_array_equal(found[row], wanted, err_msg=f"row {row}")
 
 
+@pytest.mark.parametrize(("name", "lanes", "first"), [(WRONG, 2, "lane 6, address 0x400"), (OUT_OF_LDS, 2, "0x7f8")])
+def test_what_goes_past_lds_is_dropped_and_noted_where_the_memory_says_so(name: str, lanes: int, first: str):
+    launch, _ = prepared(name, WORDS)
+    launch.memory.drops_lds = True
+    run_functional(launch)
+    (stray,) = launch.memory.strays
+    assert (stray.kind, stray.lanes) == ("LDS store", lanes) and first in stray.text, stray
+
+
 def test_loads_past_a_workgroups_lds_are_faults():
     with pytest.raises(ExecutionFault, match=r"outside the workgroup's LDS.* lane 62, address 0x7f8"):
         rows(OUT_OF_LDS, WORDS)

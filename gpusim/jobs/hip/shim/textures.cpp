@@ -330,6 +330,13 @@ API hipError_t create_surface(void**, const hipResourceDesc*) __asm__("_Z22hipCr
 API hipError_t create_surface(void** made, const hipResourceDesc* r) { return hipCreateSurfaceObject(made, r); }
 API hipError_t destroy_surface(void*) __asm__("_Z23hipDestroySurfaceObjectP13__hip_surface");
 API hipError_t destroy_surface(void* object) { return hipDestroyTextureObject(object); }
+// in those of 5.0 a surface is a number
+API hipError_t create_numbered_surface(uint64_t*, const hipResourceDesc*) __asm__("_Z22hipCreateSurfaceObjectPyPK15hipResourceDesc");
+API hipError_t create_numbered_surface(uint64_t* made, const hipResourceDesc* r) {
+  return hipCreateSurfaceObject(reinterpret_cast<void**>(made), r);
+}
+API hipError_t destroy_numbered_surface(uint64_t) __asm__("_Z23hipDestroySurfaceObjecty");
+API hipError_t destroy_numbered_surface(uint64_t object) { return hipDestroyTextureObject(reinterpret_cast<void*>(object)); }
 API hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc* r, void* object) {
   std::lock_guard<std::mutex> held(mutex);
   auto found = objects.find(object);
