@@ -161,6 +161,12 @@ def schema() -> dict[str, Any]:
         "partial": {"type": "boolean", "description": "whether the run was stopped before its end"},
         "config": {"type": "object", "description": "the resolved configuration"},
         "launches": {"type": "array", "items": {"type": "object"}, "description": "the same groups for each launch"},
+        "commands": {
+            "type": "object",
+            "description": "timed launches and copies of a network or program, as columns of equal lengths: times in"
+            " nanoseconds, texts as places in `texts`, the stream's number,"
+            " the launch's (0: a copy), bytes",
+        },
     }
     for group in GROUPS:
         properties[group] = {"type": ["object", "null"], "properties": groups.get(group, {})}

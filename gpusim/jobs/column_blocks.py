@@ -110,7 +110,8 @@ class ColumnBlocks(CommandTask):
         for before, block in zip([None, *self._blocks], self._blocks, strict=False):
             if before is not None:
                 of_c, of_b = 4 * self._shape.ldc * len(before), 4 * self._shape.ldb * len(block)
-                commands.append(CopyCommand(f"C of columns {_named(before)}", of_c, partial(self._take, before)))
+                take = partial(self._take, before)
+                commands.append(CopyCommand(f"C of columns {_named(before)}", of_c, take, "from the device"))
                 commands.append(CopyCommand(f"B of columns {_named(block)}", of_b, partial(self._put, block)))
             commands += launch_commands(self._operators[len(block)])
         return commands

@@ -114,6 +114,10 @@ class Browser:
         self.send("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": typed} if typed else {}))
         self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """An event of the mouse or its wheel at a place of the window, with the protocol's further parameters."""
+        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
     def scheme(self, name: str) -> None:
         """Prefer 'light' or 'dark' colours."""
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])

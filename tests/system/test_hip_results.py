@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
+from gpusim.results.report.lanes import read_commands
 from tests.support.hip_programs import PROGRAMS, pytestmark, run
 
 __all__ = ["pytestmark"]
@@ -116,6 +117,11 @@ def test_a_timeline_shows_the_launches_and_copies_of_each_stream(tmp_path: Path)
     expected = sorted((one["started_us"], one["ended_us"]) for one in launches)
     assert [(one.begin, one.end) for one in kernels] == [pytest.approx(one, abs=1e-3) for one in expected]
     assert len(trace.of("copy")) == sum(one["copies"] for one in result["streams"])
+    commands = read_commands(result["commands"])
+    ways = {(one.stream, one.direction) for one in commands if one.copied_bytes}
+    assert ways and {f"stream {stream}: copies {way}" for stream, way in ways} < set(trace.below("run"))
+    assert "to the device" in {way for _, way in ways}
+    assert sorted(one.number for one in commands if one.number) == list(range(1, len(launches) + 1))
     for stream in result["streams"]:
         own = trace.of("kernel", f"stream {stream['stream']}: kernels")
         assert len(own) == stream["kernels"]

@@ -8,6 +8,8 @@ import pytest
 
 from gpusim.cli.main import invoke
 from gpusim.lab.papers.records import FILE, as_json
+from gpusim.results.records.record import CommandTimes
+from gpusim.results.report.lanes import command_columns
 from gpusim.results.report.page.page import page
 from gpusim.results.report.result import read
 from tests.support import browser
@@ -169,6 +171,89 @@ def test_a_network_s_page_renders(other: browser.Browser, tmp_path: Path) -> Non
     other.open(path)
     assert other.errors == []
     assert other.evaluate(f"[...{LAYERS}.tBodies[0].rows].map((row) => row.cells[0].textContent)") == ["conv1", "fc"]
+
+
+MANY = 10_000
+
+
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a program with many launches on one stream, and as many copies on another."""
+    kernels = [CommandTimes(f"k{n % 3}", 10.0 * n, 10.0 * n + 5, 10.0 * n + 9, number=n + 1) for n in range(MANY)]
+    copies = [
+        CommandTimes("copy", 10.0 * n, 10.0 * n, 10.0 * n + 4, 64, 1, direction="to the device") for n in range(MANY)
+    ]
+    commands = command_columns([*kernels, *copies])
+    path = tmp_path_factory.mktemp("timeline") / "t.html"
+    path.write_text(page({"t.json": read({**network_of(k0=QUIET), "commands": commands})}, {}), encoding="utf-8")
+    return path
+
+
+def drawn_view(opened: browser.Browser) -> dict[str, float]:
+    """From where to where the viewer's canvas shows the timeline, and in how many spans, once it is drawn."""
+    opened.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return {
+        name: float(value) for name, value in opened.evaluate("({...document.querySelector('canvas').dataset})").items()
+    }
+
+
+def test_a_timeline_of_many_launches_is_zoomed_and_moved(other: browser.Browser, launched: Path) -> None:
+    """By keys, wheel, mouse and buttons; what is narrower than a pixel is drawn as one."""
+    other.errors.clear()
+    other.requests.clear()
+    other.open(launched)
+    whole = drawn_view(other)
+    assert (whole["from"], whole["to"]) == (0, 10_000 * (MANY - 1) + 9000)
+    wide = other.evaluate("document.querySelector('canvas').clientWidth")
+    assert 0 < whole["drawn"] <= 2 * wide, "not one for each launch"
+    assert (
+        other.evaluate("document.querySelector('canvas').closest('figure').querySelector('svg').checkVisibility()")
+        is False
+    )
+    said = "document.querySelector('output.span').textContent"
+    other.evaluate("document.querySelector('canvas').focus()")
+    for _ in range(2):
+        other.press("ArrowRight")
+    drawn_view(other)
+    assert other.evaluate(said) == ("k1 · stream 0: kernels · launch 2 · starts at 15 us · takes 4 us")
+    other.press("ArrowDown")
+    drawn_view(other)
+    assert other.evaluate(said) == "copy · stream 1: copies to the device · 64 bytes · starts at 20 us · takes 4 us"
+    for _ in range(12):
+        other.press("+")
+    near = drawn_view(other)
+    assert near["to"] - near["from"] == pytest.approx(whole["to"] / 2**12) and near["from"] <= 22_000 <= near["to"]
+    assert near["drawn"] < 12
+    x, y = other.evaluate(
+        "(([r]) => [r.x + r.width * 0.6, r.y + 11])(document.querySelector('canvas').getClientRects())"
+    )
+    other.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200)
+    closer = drawn_view(other)
+    assert near["from"] < closer["from"] and closer["to"] < near["to"]
+    other.mouse("mousePressed", x, y, button="left", clickCount=1)
+    other.mouse("mouseMoved", x - 100, y, button="left")
+    other.mouse("mouseReleased", x - 100, y, button="left", clickCount=1)
+    dragged = drawn_view(other)
+    assert dragged["from"] > closer["from"]
+    assert dragged["to"] - dragged["from"] == pytest.approx(closer["to"] - closer["from"])
+    other.press("Home")
+    assert drawn_view(other) == whole
+    other.evaluate("[...document.querySelectorAll('.timeline button')].find(b => b.textContent === '+').click()")
+    assert drawn_view(other)["to"] < whole["to"]
+    assert other.errors == [] and set(other.requests) == {launched.resolve().as_uri()}
+
+
+def test_without_a_script_a_timeline_is_a_picture(other: browser.Browser, launched: Path) -> None:
+    other.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        other.open(launched)
+        assert other.evaluate("document.querySelector('canvas')") is None
+        assert other.evaluate("document.querySelector('div.timeline').checkVisibility()") is False
+        assert other.evaluate("document.querySelector('#r1-timeline figure svg').clientWidth") > 300
+        label = other.evaluate("document.querySelector('#r1-timeline figure svg').getAttribute('aria-label')")
+        assert "Launches: 10,000, copies: 10,000" in label
+    finally:
+        other.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def write_report(_: Path) -> list[str]:

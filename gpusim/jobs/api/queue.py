@@ -126,7 +126,7 @@ class Queue:
         def move() -> None:
             host[...] = array.numpy()
 
-        self._add(CopyCommand(f"from '{array.name}'", array.nbytes, move), array)
+        self._add(CopyCommand(f"from '{array.name}'", array.nbytes, move, "from the device"), array)
         return host
 
     def copy(self, source: Any, target: Any) -> None:

@@ -26,8 +26,10 @@ NO_STREAM = 0  # the default stream
 class Copied(IntEnum):
     """What the simulated clock must know about bytes that the program moved."""
 
-    OVER_LINK = 0
+    TO_DEVICE = 0
     WITHIN_DEVICE = 1
+    FROM_DEVICE = 2
+    ON_HOST = 3
 
 
 class ArgumentKind(IntEnum):

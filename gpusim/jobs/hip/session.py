@@ -304,11 +304,13 @@ class Session:
 
     def _copied(self, stream: int, size: int, way: int, blocking: int, _: bytes) -> None:
         self._launcher.bytes_moved()
-        if way == Copied.OVER_LINK:
+        over_link = way != Copied.WITHIN_DEVICE
+        if over_link:
             time_us = self._gpu.host_link.copy_us(size)
         else:  # each byte is read and written, or only written
             time_us = self._gpu.kernel_launch_us + 2 * size * self._us_of_byte
-        self._queue.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking), f"copy of {size:,} bytes", size)
+        name, direction = f"copy of {size:,} bytes", Copied(way).name.lower().replace("_", " the ")
+        self._queue.copy(stream, time_us, over_link, bool(blocking), name, size, direction=direction)
 
     def _settle(self, _: bytes) -> tuple[HipError, bytes]:
         error = self._error

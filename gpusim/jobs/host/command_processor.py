@@ -95,6 +95,8 @@ class CopyCommand(NamedTuple):
     """Number of bytes."""
     move: Callable[[], None]
     """Moves the bytes."""
+    direction: str = "to the device"
+    """Direction, for people."""
 
 
 HostCommand = LaunchCommand | CopyCommand
@@ -155,7 +157,7 @@ class CommandProcessor:
                 break
             if isinstance(command, CopyCommand):
                 time_us = self._copy(command)
-                queue.copy(DEFAULT, time_us, True, False, command.name, command.size_bytes)
+                queue.copy(DEFAULT, time_us, True, False, command.name, command.size_bytes, direction=command.direction)
             else:
                 facts = self._launch(command, options, observer)
                 record.launches.append(facts)

@@ -48,6 +48,8 @@ class _Work:
     """Share of each part of the GPU that it uses."""
     copied_bytes: int = 0
     """Bytes of a copy; 0: a kernel."""
+    direction: str = ""
+    """Direction of a copy; empty: no copy."""
     place: str = ""
     """Layer's pass, or other place, to which the work belongs."""
     number: int = 0
@@ -138,11 +140,18 @@ class StreamQueue:
         )
 
     def copy(
-        self, stream: int, time_us: float, over_link: bool, blocking: bool, name: str = "", copied_bytes: int = 1
+        self,
+        stream: int,
+        time_us: float,
+        over_link: bool,
+        blocking: bool,
+        name: str = "",
+        copied_bytes: int = 1,
+        direction: str = "",
     ) -> None:
         """Move bytes for `time_us`, over the link or, with all that DRAM can do, within the device.
 
-        blocking: the host waits for it.
+        blocking: the host waits for it; direction: for people, such as 'to the device', where it is known.
         """
         self.stream_number(stream)
         unit, demands = (self._link, {}) if over_link else (self._gpu, {"dram": 1.0})
@@ -155,6 +164,7 @@ class StreamQueue:
                 left_us=time_us,
                 demands=demands,
                 copied_bytes=copied_bytes,
+                direction=direction or ("over the link" if over_link else "within the device"),
             )
         )
         if blocking:
@@ -261,6 +271,7 @@ class StreamQueue:
                     stream=self.stream_number(work.stream),
                     place=work.place,
                     number=work.number,
+                    direction=work.direction,
                 )
             )
         if work.ended is not None:

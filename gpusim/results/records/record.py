@@ -28,6 +28,8 @@ class CommandTimes:
     """Origin of the command, such as a layer's pass."""
     number: int = 0
     """Number of the launch in its process, from 1, in the order of the calls; 0: a copy."""
+    direction: str = ""
+    """Direction of a copy, such as 'to the device'; empty: a kernel."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gpusim.model.core.facts import RunFacts, join_series
 from gpusim.results import metrics
 from gpusim.results.records.bounds import find_bound, largest_stalls
 from gpusim.results.records.record import LaunchGroup, PartRecord, RunRecord, group_launches
+from gpusim.results.report.lanes import command_columns
 from isa.object.line_table import SourceLine
 
 _NUMBERS = re.compile(r"\[\n\s+(?:-?\d+,\n\s+){8,}-?\d+\n\s+\]")  # no string has a line break as such
@@ -63,15 +64,18 @@ def document(
 
 def as_json(result: dict[str, Any]) -> str:
     """Write the JSON text of `document`'s object; a program's launches, maybe thousands, take one line each, as do
-    the numbers of a series' counter.
+    the numbers of a column of commands or of a series' counter.
     """
     if not any("launch" in launch for launch in result.get("launches") or ()):
-        text = json.dumps(result, indent=2, allow_nan=False) + "\n"
-        return _NUMBERS.sub(lambda found: "".join(found[0].split()).replace(",", ", "), text)
+        return _short_lists(json.dumps(result, indent=2, allow_nan=False)) + "\n"
     launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
     others = {name: held for name, held in result.items() if name != "launches"}
-    head = json.dumps({**others, "launches": []}, indent=2, allow_nan=False).removesuffix("[]\n}")
+    head = _short_lists(json.dumps({**others, "launches": []}, indent=2, allow_nan=False)).removesuffix("[]\n}")
     return f"{head}[\n{launches}\n  ]\n}}\n"
+
+
+def _short_lists(text: str) -> str:
+    return _NUMBERS.sub(lambda found: "".join(found[0].split()).replace(",", ", "), text)
 
 
 def _source(line: SourceLine | None) -> dict[str, Any]:
@@ -124,6 +128,8 @@ def _tree(record: RunRecord) -> dict[str, Any]:
     if record.parts or program:  # which may launch nothing
         tree["total"] = _total(record)
         tree["rows"] = [_row(part, record) for part in record.parts]
+        if record.commands:
+            tree["commands"] = command_columns(record.commands)
     return tree | record.values
 
 

@@ -92,6 +92,32 @@ class _Series(BaseModel):
     counts: dict[str, list[Number]]
 
 
+class _Commands(BaseModel):
+    """Launches and copies of a network or program, as columns of equal lengths."""
+
+    texts: list[str]
+    name: list[int]
+    place: list[int]
+    direction: list[int]
+    stream: list[int]
+    number: list[int]
+    copied_bytes: list[int]
+    launched_ns: list[int]
+    started_ns: list[int]
+    ended_ns: list[int]
+
+    @model_validator(mode="after")
+    def _are_whole(self) -> "_Commands":
+        columns = {name: column for name, column in self if name != "texts"}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns need equal lengths, but have {lengths}")
+        for name in ("name", "place", "direction"):
+            if any(not 0 <= number < len(self.texts) for number in columns[name]):
+                raise ValueError(f"{name} needs numbers from 0 to {len(self.texts) - 1}, the places in texts")
+        return self
+
+
 class _Bound(BaseModel):
     name: str
     utilization: NumberOrNone
@@ -146,6 +172,7 @@ def _body() -> type[BaseModel]:
         choice=(_Choice | None, None),
         sampling=(_Sampling | None, None),
         series=(_Series | None, None),
+        commands=(_Commands | None, None),
         launches=(list[launch] | None, None),
         launch_groups=(list[group] | None, None),
         rows=(list[row] | None, None),

@@ -20,6 +20,8 @@ from gpusim.base.picture import KINDS, Picture
 from gpusim.cli.figure import FigureOptions
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report
+from gpusim.results.records.record import CommandTimes
+from gpusim.results.report.lanes import command_columns
 from gpusim.results.report.page import pictures, sweep
 from gpusim.results.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.results.report.result import Result, read
@@ -437,3 +439,48 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
         quiet=True,
     )
     assert str(tmp_path / "twin" / "f.json") in (tmp_path / "x.html").read_text()
+
+
+def timed_network(*times: CommandTimes) -> Result:
+    found = {**network_of(conv1=QUIET, fc=QUIET), "commands": command_columns(times)}
+    return read(json.loads(json.dumps(found)), "net.json")
+
+
+def test_a_timeline_has_a_picture_and_the_data_of_its_viewer() -> None:
+    times = [
+        CommandTimes("_Z3sumPKdPd1i", 0.0, 5.0, 6.5, 0, 0, "conv1 forward", 1),
+        CommandTimes("</div>", 6.5, 11.5, 12.0, 0, 0, "fc forward", 2),
+        CommandTimes("copy", 12.0, 12.0, 13.0, 64, 0, "", 0, "to the device"),
+    ]
+    outline = Outline(page({"net.json": timed_network(*times)}, {}))
+    assert "r1-timeline" in outline.ids and ("href", "#r1-timeline") in outline.attributes
+    (text,) = (value for name, value in outline.attributes if name == "data-timeline")
+    data = json.loads(text or "")
+    assert [lane["title"] for lane in data["lanes"]] == [
+        "passes", "layers", "stream 0: kernels", "stream 0: copies to the device",
+    ]  # fmt: skip
+    rows = [list(zip(*lane["spans"], strict=True)) for lane in data["lanes"]]
+    texts = data["texts"]
+    assert [(texts[row[0]], texts[row[1]], *row[3:]) for row in rows[2]] == [
+        ("sum", "conv1 forward", 5000, 6500, 1), ("</div>", "fc forward", 11500, 12000, 2),
+    ]  # fmt: skip
+    assert {texts[row[2]] for row in rows[2]} == {"vector ALUs 60%"}, "a launch has its row's bound"
+    assert [(texts[row[0]], row[5]) for row in rows[3]] == [("copy", 64)]
+    (picture,) = pictures.draw_pictures(timed_network(*times))["timeline"]
+    assert picture.alt.startswith("Launches: 2, copies: 1, in 13 us, on 4 lanes: passes; layers; ")
+    assert ("stream 0: kernels", "sum", 5.0, 6.5, 1) in picture.rows
+
+
+def test_a_run_without_times_has_no_timeline() -> None:
+    assert pictures.draw_pictures(timed_network())["timeline"] == []
+    assert pictures.draw_pictures(both())["timeline"] == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [("started_ns", [1, 2], "equal lengths"), ("name", [7], "from 0 to 1"), ("place", "conv1", "list")],
+)
+def test_damaged_commands_are_refused(column: str, value: object, said: str) -> None:
+    commands = {**command_columns([CommandTimes("k", 0.0, 1.0, 2.0)]), column: value}
+    with pytest.raises(UserError, match=f"net.json.*commands.*{said}"):
+        read({**network_of(conv1=QUIET), "commands": commands}, "net.json")

@@ -17,6 +17,7 @@ from gpusim.jobs.networks.job import fill
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results.records.record import CommandTimes, RunRecord
+from gpusim.results.report.lanes import build_lanes, command_columns, merge_spans, read_commands
 from gpusim.results.timeline.launches import write_launches
 from tests.support.trace_reader import ReadTrace, read_trace
 from workloads.networks.kind import Pass
@@ -52,6 +53,14 @@ NETWORK = one_after_another(
 )  # fmt: skip
 
 
+def outlined(times: list[CommandTimes]) -> list[Any]:
+    """The lanes with their spans, in whole nanoseconds."""
+    return [
+        (lane.title, lane.kind, [(s.name, round(s.begin_us * 1000), round(s.end_us * 1000)) for s in lane.spans])
+        for lane in build_lanes(times)
+    ]
+
+
 def near(one: Any, begin: float, end: float) -> bool:
     return bool(one.begin == pytest.approx(begin, abs=NS) and one.end == pytest.approx(end, abs=NS))
 
@@ -66,7 +75,7 @@ def agree(trace: ReadTrace, times: list[CommandTimes], under: str) -> None:
         notes = {"turn, ns": int(one.launched_us * 1000)}
         notes |= {"bytes": one.copied_bytes} if one.copied_bytes else {"launch": one.number, "kernel": one.name}
         (same,) = [s for s in found if s.notes == notes and s.category == ("copy" if one.copied_bytes else "kernel")]
-        assert same.track[-1].endswith(": copies" if one.copied_bytes else ": kernels")
+        assert same.track[-1].endswith(f": copies {one.direction}" if one.copied_bytes else ": kernels")
     for track in {s.track for s in slices}:
         held = sorted((s for s in slices if s.track == track), key=lambda s: s.begin)
         assert all(a.end <= b.begin for a, b in pairwise(held)), "a stream does one thing at a time"
@@ -148,10 +157,13 @@ def test_kernels_and_copies_stand_by_stream(data: st.DataObject, tmp_path_factor
     trace = drawn(tmp_path_factory.mktemp("t") / "t.pftrace", only=times)
     agree(trace, times, "run")
     assert not trace.of("passes") and not trace.of("layers"), "a program has none"
-    used = {(one.stream, bool(one.copied_bytes)) for one in times}
+    used = {(one.stream, one.direction) for one in times}
     assert len(trace.below("run")) == len(used)
     defaults = [name for name in trace.below("run") if name.startswith("stream 0: ")]
     assert len(defaults) == sum(stream == 0 for stream, _ in used), "0 is the default stream's number"
+    again = read_commands(command_columns(times))
+    assert outlined(again) == outlined(times), "a result's object has the same lanes"
+    assert command_columns(again) == command_columns(times)
 
 
 def test_streams_of_several_processes_are_told_apart(tmp_path: Path) -> None:
@@ -161,6 +173,24 @@ def test_streams_of_several_processes_are_told_apart(tmp_path: Path) -> None:
         "process 7 stream 0: kernels", "process 7 stream 1: kernels", "process 9 stream 0: kernels",
         "process 9 stream 1: kernels",
     ]  # fmt: skip
+
+
+def test_launches_are_numbered_in_the_order_of_the_calls() -> None:
+    queue = StreamQueue(LAUNCH_US)
+    queue.new_stream(7, blocking=False)
+    queue.kernel(0, 100.0, name="long")
+    queue.copy(0, 1.0, True, False, "c", 4)
+    queue.kernel(7, 1.0, name="short")
+    queue.finish()
+    assert [(one.name, one.number) for one in queue.times] == [("short", 2), ("long", 1), ("c", 0)]
+
+
+def test_what_cannot_be_told_apart_is_drawn_as_one() -> None:
+    (lane,) = build_lanes([CommandTimes("k", 0.0, float(n), n + 0.5, number=n + 1) for n in range(100)])
+    merged = list(merge_spans(lane.spans, 10.0))
+    assert [(one.begin_us, one.end_us, one.launches) for one in merged[:2]] == [(0.0, 9.5, 10), (10.0, 19.5, 10)]
+    assert sum(one.launches for one in merged) == 100 and {one.name for one in merged} == {"k"}
+    assert list(merge_spans(lane.spans, 0.0)) == lane.spans
 
 
 def test_a_kernel_that_was_not_timed_has_no_slice(tmp_path: Path) -> None:

@@ -83,6 +83,11 @@ size_t span(size_t row, size_t slice, size_t width, size_t rows, size_t slices) 
   return (slices - 1) * slice + (rows - 1) * row + width;
 }
 
+Copied way_of(const void* to, const void* from) {
+  if (on_device(from)) return on_device(to) ? COPIED_WITHIN_DEVICE : COPIED_FROM_DEVICE;
+  return on_device(to) ? COPIED_TO_DEVICE : COPIED_ON_HOST;
+}
+
 void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
   tell(Request(OP_COPIED).put(number(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
@@ -124,8 +129,7 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
   if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < slices; z++)
     for (size_t y = 0; y < rows; y++) memmove(to + z * to_slice + y * to_row, from + z * from_slice + y * from_row, width);
-  bool within = on_device(to) && on_device(from);
-  tell_copied(width * rows * slices, within ? COPIED_WITHIN_DEVICE : COPIED_OVER_LINK, stream, blocking);
+  tell_copied(width * rows * slices, way_of(to, from), stream, blocking);
   return hipSuccess;
 }
 
@@ -210,8 +214,7 @@ hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, boo
     return capture(stream, NodeType::MEMCPY, [=](hipStream_t s) { return copy(to, from, size, s, false); });
   if (hipError_t error = settle()) return fail(error);
   memmove(to, from, size);
-  bool within = on_device(to) && on_device(from);
-  tell_copied(size, within ? COPIED_WITHIN_DEVICE : COPIED_OVER_LINK, stream, blocking);
+  tell_copied(size, way_of(to, from), stream, blocking);
   return hipSuccess;
 }
 

@@ -97,8 +97,8 @@ int wait_for(ClEvent* event) {
 }
 
 // Bytes that the program itself has read or written in a mapped buffer: they have gone over the link.
-void went_over_link(ClQueue* queue, size_t size, bool blocking) {
-  tell(Request(OP_COPIED).put(number(queue->stream)).put<uint64_t>(size).put<uint32_t>(COPIED_OVER_LINK).put<uint32_t>(blocking));
+void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking) {
+  tell(Request(OP_COPIED).put(number(queue->stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
 
 struct Rectangle {
@@ -360,7 +360,7 @@ API void* clEnqueueMapBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking
   int code = CL_SUCCESS;
   if (flags & MAP_WRITE_INVALIDATE) code = code_of(settle());
   else if (buffer->host) code = code_of(copy(bytes, device_bytes, size, queue->stream, blocking));
-  else if (!(code = code_of(settle()))) went_over_link(queue, size, blocking);
+  else if (!(code = code_of(settle()))) went_over_link(queue, size, COPIED_FROM_DEVICE, blocking);
   if (code) return made<void>(nullptr, code, error);
   buffer->mapped.insert({bytes, {offset, size, flags}});
   done(queue, MAP, event);
@@ -375,7 +375,7 @@ API int clEnqueueUnmapMemObject(ClQueue* queue, ClBuffer* buffer, void* bytes, u
   auto [offset, size, flags] = found->second;
   buffer->mapped.erase(found);
   if (flags & (MAP_WRITE | MAP_WRITE_INVALIDATE)) {
-    if (!buffer->host) went_over_link(queue, size, false);
+    if (!buffer->host) went_over_link(queue, size, COPIED_TO_DEVICE, false);
     else if (int code = code_of(copy(buffer->address + offset, bytes, size, queue->stream, false))) return code;
   }
   return done(queue, UNMAP, event);

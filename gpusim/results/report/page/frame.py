@@ -11,7 +11,7 @@ def frame(title: str, heading: str, main: Sequence[Element], made_from: str) -> 
 
     title: of the window; main: what stands between heading and foot; made_from: what the foot names.
     """
-    script = read_asset(__file__, "page.js")
+    script = read_asset(__file__, "page.js") + read_asset(__file__, "viewer.js")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -10,8 +10,8 @@ from gpusim.results.report.page import pictures, sweep
 from gpusim.results.report.page.frame import frame
 from gpusim.results.report.page.kernels import kernel_sections
 from gpusim.results.report.page.parts import Sources, configuration, rows, sections, show_time_breakdown, summary
+from gpusim.results.report.page.timeline_chart import timelines
 from gpusim.results.report.result import Result
-from gpusim.results.report.sections import SECTIONS
 from gpusim.results.report.sweeps.points import SweepData
 from gpusim.results.report.values import half_width
 
@@ -90,14 +90,12 @@ def select_detailed(results: Mapping[str, Result]) -> dict[str, Result]:
 
 def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
     drawn = pictures.draw_pictures(result)
-    first = drawn.pop(pictures.ANSWER, [])
+    first, timed = drawn.pop(pictures.ANSWER, []), drawn.pop(pictures.TIMELINE, [])
     parts = list(sections(result, drawn, prefix, sources))
-    names = {f"{prefix}-{section.key}": section.title for section in SECTIONS}
-    kernels = kernel_sections(result, prefix, sources)
-    if kernels is not None:
-        parts.append(kernels)
-        names[kernels.get("id", "")] = "Kernels"
-    links = [tag("li", tag("a", names[part.get("id", "")], href=f"#{part.get('id')}")) for part in parts]
+    timeline, kernels = timelines(result, timed, prefix), kernel_sections(result, prefix, sources)
+    parts += [kernels] if kernels is not None else []
+    linked = [part for part in (timeline, *parts) if part is not None]
+    links = [tag("li", tag("a", part[0].text or "", href=f"#{part.get('id')}")) for part in linked]
     find = tag("p", tag("label", "Find a metric: ", tag("input", type="search")), class_="find", hidden="")
     return tag(
         "article",
@@ -105,6 +103,7 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
         tag("p", name, class_="tells"),
         tag("nav", tag("ul", links), aria_label="Sections"),
         show_time_breakdown(result, first, prefix),
+        timeline,
         summary(result),
         rows(result),
         find,

@@ -12,6 +12,7 @@ from gpusim.results.report.measures import compute_units, unit_name
 from gpusim.results.report.page import charts
 from gpusim.results.report.page.memory_chart import memory_chart
 from gpusim.results.report.page.time_chart import time_chart
+from gpusim.results.report.page.timeline_chart import timeline_charts
 from gpusim.results.report.result import Result, RunMetrics
 from gpusim.results.report.rows import DEAREST
 from gpusim.results.report.rule import STALLS
@@ -37,6 +38,7 @@ _COMPARED = (
 )
 _HISTOGRAMS = [metric.path for metric in metrics.METRICS if metric.path.endswith("histogram")]
 ANSWER = "answer"  # key of what is drawn above all sections
+TIMELINE = "timeline"  # key of the timelines of launches and copies, below the answer
 _MOST_GUESSES = 25  # bars of values without a source
 _MOST_LAYERS = 60  # bars in a picture; more cannot be read
 
@@ -46,6 +48,7 @@ def draw_pictures(result: Result) -> dict[str, list[Picture]]:
     measured = [row.measured for row in result.rows if row.measured.tree][:_MOST_LAYERS] or list(result.columns)
     made: dict[str, list[Picture | None]] = {
         ANSWER: [_dearest(result)],
+        TIMELINE: [*timeline_charts(result)],
         "speed_of_light": [_roofline(measured), _bounds(measured)],
         "stalls": [_stalls(measured)],
         "memory": [
