@@ -214,7 +214,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
     make: Callable[[], SamplingLaunch], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = SamplingCase("small", "kind", "what", make)
-    found = compare(case, SamplingSpec())
+    found = compare(case, [SamplingSpec()])[0]
     assert found.method == "windows" and found.fraction < 0.7
     assert found.covered and abs(found.error) < 0.02 and found.metrics_covered >= 0.8 * found.metrics > 0
 
@@ -223,7 +223,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
         return replace(estimated, added=1.1 * estimated.added)
 
     monkeypatch.setattr("gpusim.model.sampling.stratum.estimate", off)
-    wrong = compare(case, SamplingSpec())
+    wrong = compare(case, [SamplingSpec()])[0]
     assert not wrong.covered and wrong.error > 0.02 and wrong.cycles == found.cycles
 
 
@@ -247,19 +247,19 @@ def _rare() -> SamplingLaunch:
 
 
 def test_work_that_changes_along_the_grid_is_sampled_in_stretches() -> None:
-    found = compare(SamplingCase("late", "uneven", "what", _late), SamplingSpec())
+    found = compare(SamplingCase("late", "uneven", "what", _late), [SamplingSpec()])[0]
     assert found.method == "windows" and found.fraction < 0.95
     assert found.covered and abs(found.error) < 0.01
 
 
 def test_without_strata_of_work_those_of_pace_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WorkgroupInstructions, "stretches", lambda *_: [WorkgroupStratum(0, 2400)])
-    found = compare(SamplingCase("late", "uneven", "what", _late), SamplingSpec())
+    found = compare(SamplingCase("late", "uneven", "what", _late), [SamplingSpec()])[0]
     assert found.fraction == 1 or abs(found.error) <= found.half_width  # the pace tells what the work would have told
 
 
 def test_a_launch_with_rare_long_workgroups_runs_whole_and_says_why() -> None:
-    found = compare(SamplingCase("rare", "uneven", "what", _rare), SamplingSpec())
+    found = compare(SamplingCase("rare", "uneven", "what", _rare), [SamplingSpec()])[0]
     assert found.fraction == 1 and found.reason.startswith("not stationary: its longest workgroups have")
 
 

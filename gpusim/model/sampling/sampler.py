@@ -20,6 +20,7 @@ from math import ceil
 import numpy as np
 
 from gpusim.base.student import MANY_DEGREES, quantile
+from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.facts import RunFacts
@@ -371,7 +372,7 @@ class _LaunchSteering:
             simulated=simulated,
             complete=self._spec.functional,
             places=sum(stratum.places for stratum in strata),
-            seen=1 - sum(stratum.stretch.share for stratum in strata if stratum.places < 2),
+            seen=1 - plain_sum(stratum.stretch.share for stratum in strata if stratum.places < 2),
             doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 

@@ -61,7 +61,7 @@ def test_the_screen_of_one_run() -> None:
     assert row(lines, "  DRAM traffic") == "11.0 GB/s, 10.0 % busy"
     assert row(lines, "  requests") == "prefetch buffer hits 50 %, accurate 40 %, prudent 10 %"
     assert row(lines, "  unused lines") == "1.0 % of 1,000 lines read"
-    assert row(lines, "energy") == "100.0 uJ, DRAM 60.0 %"
+    assert row(lines, "memory energy") == "100.0 uJ, DRAM 60.0 %"
     assert row(lines, "verified") == "passed, error 1e-07 ≤ 1e-05"
     look = lines[lines.index("look at") + 1 :]
     assert look[0].startswith("  ! up to 1.67 ×: wavefronts wait at s_waitcnt for memory or LDS in 55.0 % of")

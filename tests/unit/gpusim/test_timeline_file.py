@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.base.files import AtomicFile
 from gpusim.base.progress import Reporter
-from gpusim.cli.outcome import drawing, resolve_window
+from gpusim.cli.outcome import TimelineChoices, drawing, resolve_window
 from gpusim.results.timeline.trace_file import PACKETS, TraceFile, TrackGroup
 from gpusim.results.timeline.window import FOREVER, TimelineWindow, parse_window
 from tests.support.trace_reader import read_trace
@@ -113,6 +113,6 @@ def test_a_file_that_cannot_be_written_is_told_of_at_once(name: str, tmp_path: P
 def test_without_a_launch_no_file_is_written(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b"before")
-    with pytest.raises(UserError, match="something else"), drawing(path, TimelineWindow(), Reporter(quiet=True)):
+    with pytest.raises(UserError, match="something else"), drawing(path, TimelineChoices(), Reporter(quiet=True)):
         raise UserError("something else")
     assert path.read_bytes() == b"before" and list(tmp_path.iterdir()) == [path]
