@@ -18,7 +18,12 @@ from gpusim.lab.checks.sampling.generated_suite import (
     row_name,
     stored_rows,
 )
-from gpusim.lab.checks.sampling.generated_views import distribution, generated_lines, generated_markdown
+from gpusim.lab.checks.sampling.generated_views import (
+    distribution,
+    generated_lines,
+    generated_markdown,
+    simulated_by_error,
+)
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.cli.check_sampling import Suite, check_sampling
 from gpusim.lab.versions.model import FigureVersion, present_version
@@ -100,6 +105,23 @@ def test_errors_are_counted_in_half_widths() -> None:
     assert generated_lines(rows)[1].endswith("56 % of the sampled launches, 2 beyond 3 half-widths")
     page = generated_markdown(rows)
     assert cases[8].name in page and cases[5].name not in page, "only what is far out is listed"
+
+
+def test_simulated_shares_are_means_by_kind_and_requested_error() -> None:
+    case = generated_cases(SEED, COUNT)[0]
+    shares = {0.01: (0.2, 0.4), 0.03: (0.1, 1.0)}
+    rows = [
+        replace(result(case, error, 0.0), name=f"{launch}, {error}", kind=kind, fraction=share)
+        for error, both in shares.items()
+        for launch, kind, share in zip(("one", "other"), ("gather", "banks"), both, strict=True)
+    ]
+    assert simulated_by_error(rows).rows == [
+        ["all", 2, pytest.approx(0.3), pytest.approx(0.55)],
+        ["banks", 1, 0.4, 1.0],
+        ["gather", 1, 0.2, 0.1],
+    ]
+    (without,) = (row for row in simulated_by_error(rows[:3]).rows if row[0] == "banks")
+    assert without == ["banks", 1, 0.4, None]
 
 
 def test_what_it_costs_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:

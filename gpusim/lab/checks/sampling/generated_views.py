@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from gpusim.base.formats import FIXED_1, FIXED_2, PERCENT, PERCENT_0, PERCENT_2, PERCENT_CHANGE_2, PERCENT_GENERAL
@@ -32,6 +32,7 @@ _FURTHEST = View([
     column("error", write=PERCENT_CHANGE_2), column("half_width", "half-width", PERCENT_2),
     column("distance", "half-widths", FIXED_2), column("fraction", "simulated", PERCENT), column("reason", "how"),
 ])  # fmt: skip
+_SIMULATED = View([column("kind"), column("launches")])
 _GROUPS: Sequence[tuple[str, Callable[[SamplingCaseResult], str]]] = (
     ("error", lambda row: f"{PERCENT_GENERAL(row.asked)} requested"),
     ("GPU", lambda row: row.name.split()[0]),
@@ -80,6 +81,21 @@ def distribution(rows: Rows) -> Table:
     return _DISTRIBUTION.table(table)
 
 
+def simulated_by_error(rows: Rows) -> Table:
+    """Compare requested errors by the mean share of instructions that was simulated, by kind; all of whole ones."""
+    errors = sorted({row.asked for row in rows})
+    view = _SIMULATED.with_columns(
+        *(column(f"at_{n}", f"{PERCENT_GENERAL(error)} requested", PERCENT_0) for n, error in enumerate(errors))
+    )
+    table = []
+    for kind in ("all", *sorted({row.kind for row in rows})):
+        own = [row for row in rows if kind in ("all", row.kind)]
+        shares = [[row.fraction for row in own if row.asked == error] for error in errors]
+        means = {f"at_{n}": fmean(some) if some else None for n, some in enumerate(shares)}
+        table.append({"kind": kind, "launches": len({row.name.rpartition(",")[0] for row in own}), **means})
+    return view.table(table)
+
+
 def generated_markdown(rows: Rows) -> str:
     """Write a part for each seed, the last one first, by the version of sampling that measured it."""
     return "\n".join(_paragraphs(rows))
@@ -106,6 +122,8 @@ def _paragraphs(rows: Rows) -> Iterator[str]:
         )
         yield "\n".join(f"- {line}" for line in generated_lines(own)) + "\n"
         yield distribution(own).markdown()
+        yield "The mean share of the instructions that was simulated, launches that were simulated whole included:\n"
+        yield simulated_by_error(own).markdown()
         yield "What was saved, by the launches' rounds:\n"
         yield savings(own).markdown()
         far = sorted((row for row in own if row.distance > _SHOWN_FROM), key=lambda row: -row.distance)
