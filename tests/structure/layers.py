@@ -247,7 +247,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_190,
     "gpusim.model": 8_570,
     "gpusim.config": 2_670,
-    "gpusim.results": 13_340,
+    "gpusim.results": 13_350,
     "gpusim.jobs": 13_035,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_840,

@@ -7,6 +7,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.launch_selector import LaunchIdentity, LaunchSelector
 from gpusim.results.records.rebuilt import rebuild_record
 from gpusim.results.report.document import document as build_document
+from gpusim.results.report.lanes import command_columns, read_commands
 from isa.object.names import short
 
 _BY_INSTRUCTION = ("access_patterns", "hotspots")  # known of all launches of a kernel together
@@ -15,8 +16,9 @@ _BY_INSTRUCTION = ("access_patterns", "hotspots")  # known of all launches of a 
 def select_launches(document: Mapping[str, Any], selector: LaunchSelector, source: str) -> dict[str, Any]:
     """Return the result of the selected launches: of one launch as of a run, of several with a row for each kernel.
 
-    What is known of the whole program alone is left out: times of the host, streams, counters over time. Instructions
-    with their access patterns are counted by kernel, so they stay where all launches of a kernel are selected.
+    What is known of the whole program alone is left out: times of the host, streams, copies, counters over time. The
+    timeline has the kernels of several selected launches, at the program's times. Instructions with their access
+    patterns are counted by kernel, so they stay where all launches of a kernel are selected.
 
     Args:
         document: JSON object of a program's result.
@@ -50,7 +52,7 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
             )
         record = rebuild_record(document, chosen, source)
         record.partial, record.stopped_by = document["partial"], document.get("stopped_by", "")
-        result = build_document(document["config"], [record], about=about)
+        result = build_document(document["config"], [record], about=about) | _commands(document, selector)
     return result | _by_instruction(document, chosen)
 
 
@@ -84,6 +86,16 @@ def _describe(chosen: Sequence[Mapping[str, Any]], launches: int, selector: Laun
     place = chosen[0]["launch"]
     sizes = " × ".join(map(str, place["global_size"])), " × ".join(map(str, place["local_size"]))
     return f"{text}: {sizes[0]} work-items in workgroups of {sizes[1]}, stream {place.get('stream', 0)}"
+
+
+def _commands(document: Mapping[str, Any], selector: LaunchSelector) -> dict[str, Any]:
+    """Return the times of the selected launches, if the result has any."""
+    if not document.get("commands"):
+        return {}
+    kernels = [command for command in read_commands(document["commands"]) if command.number]
+    identities = [LaunchIdentity(one.name, one.number, one.stream, short(one.name)) for one in kernels]
+    pairs = zip(kernels, identities, strict=True)
+    return {"commands": command_columns([command for command, identity in pairs if selector.selects(identity)])}
 
 
 def _by_instruction(document: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.model import EnergyModel
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
-from gpusim.results.records.record import RunRecord
+from gpusim.results.records.record import CommandTimes, RunRecord
 from gpusim.results.report.document import document
+from gpusim.results.report.lanes import command_columns, read_commands
 from gpusim.results.report.page.page import page
 from gpusim.results.report.result import read
 from gpusim.results.report.selected import select_launches
@@ -124,3 +125,14 @@ def test_a_programs_page_has_each_kernel_and_its_launches() -> None:
     assert 'href="#r1-kernels"' in text and "All 4 launches" in text
     one = page({"p.json": read(chosen("launch=2"))}, {})
     assert "r1-kernels" not in one and "only launch=2: 1 of 4 launches" in one
+
+
+def test_several_launches_have_their_part_of_the_timeline() -> None:
+    copy = CommandTimes("a", 0.0, 0.0, 1.0, copied_bytes=64, direction="to the device")
+    names = ("vector_add", "vector_add", "reduce_sum", "vector_add")
+    kernels = [CommandTimes(name, n, n + 0.5, n + 0.75, 0, n % 2, "", n) for n, name in enumerate(names, 1)]
+    whole = program() | {"commands": command_columns([copy, *kernels])}
+    found = select_launches(whole, parse_selector("--only", ["kernel=vector_add"]), "p.json")
+    assert read_commands(found["commands"]) == [kernels[0], kernels[1], kernels[3]]
+    assert "commands" not in select_launches(whole, parse_selector("--only", ["launch=2"]), "p.json"), "as of a run"
+    assert "commands" not in chosen("kernel=vector_add"), "nor where the result has none"
