@@ -278,8 +278,9 @@ if TYPE_CHECKING:
     Wavefront = Any
     Work = Any
     Image = Any
+    LaunchRecord = Any
     Pattern = Any
     Passage = Any
 else:
     Context, Wavefront, Work, Pattern, Passage = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN, PASSAGE))
-    Image = record_type(IMAGE)
+    Image, LaunchRecord = record_type(IMAGE), record_type(LAUNCH)

@@ -2,7 +2,16 @@
 
 from gpusim.base.jit import jit, ld_i64, st_i32, st_i64
 from isa.architecture import FLAT_SCRATCH, LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
-from isa.execution.state import EXEC_WORD, MODE_WORD, SCALAR_FILE_BYTES, Context, Wavefront, context_at, wavefront_at
+from isa.execution.state import (
+    EXEC_WORD,
+    MODE_WORD,
+    SCALAR_FILE_BYTES,
+    Context,
+    LaunchRecord,
+    Wavefront,
+    context_at,
+    wavefront_at,
+)
 from isa.trace import MORE
 
 
@@ -34,6 +43,45 @@ def free_registers(context: Context, wave: Wavefront):
     st_i64(context.free_files, context.free_file_count, wave.register_file - 1)
     context.free_file_count += 1
     wave.register_file = 0
+
+
+@jit
+def _number_items(launch: LaunchRecord, vectors, first, live, size_x, size_y):
+    """Write the ids of a wavefront's work-items, a row of the workgroup at a time, into its first vector registers.
+
+    Args:
+        launch: the launch.
+        vectors: address of the registers.
+        first: the first work-item's number in the workgroup.
+        live: how many there are.
+        size_x: the workgroup's size.
+        size_y: the same.
+    """
+    x = first % size_x
+    y = first // size_x % size_y
+    z = first // (size_x * size_y)
+    ids = launch.work_item_ids
+    lane = 0
+    while lane < live:
+        end = min(lane + size_x - x, live)
+        packed = 0
+        if launch.packed_ids:
+            packed = (y << 10 if ids > 1 else 0) | (z << 20 if ids > 2 else 0)
+        else:
+            if ids > 1:
+                for i in range(lane, end):
+                    st_i32(vectors + ROW_BYTES, i, y)
+            if ids > 2:
+                for i in range(lane, end):
+                    st_i32(vectors + 2 * ROW_BYTES, i, z)
+        for i in range(lane, end):
+            st_i32(vectors, i, packed + x + i - lane)
+        lane = end
+        x = 0
+        y += 1
+        if y == size_y:
+            y = 0
+            z += 1
 
 
 @jit
@@ -100,16 +148,5 @@ def start(context_address, slot, workgroup, wave_and_group_slot):
         private = context.scratch + (wave.register_file - 1) * context.scratch_stride
         st_i64(wave.scalars, FLAT_SCRATCH // 2, private)
 
-    for i in range(live):
-        item = first + i
-        if launch.packed_ids:
-            y = item // size_x % size_y if launch.work_item_ids > 1 else 0
-            z = item // (size_x * size_y) if launch.work_item_ids > 2 else 0
-            st_i32(wave.vectors, i, item % size_x | y << 10 | z << 20)
-            continue
-        st_i32(wave.vectors, i, item % size_x)
-        if launch.work_item_ids > 1:
-            st_i32(wave.vectors + ROW_BYTES, i, item // size_x % size_y)
-        if launch.work_item_ids > 2:
-            st_i32(wave.vectors + 2 * ROW_BYTES, i, item // (size_x * size_y))
+    _number_items(launch, wave.vectors, first, live, size_x, size_y)
     return 0

@@ -4,6 +4,7 @@ import ctypes
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,29 @@ def test_two_contexts_run_interleaved():
             assert call(context.produce_address, context.address, 7 - group, 0, 0) == tr.END
     for (device, _), scale in zip(pairs, (1, 5), strict=True):
         np.testing.assert_array_equal(device.get("c"), np.arange(256, dtype=np.float32) * scale + 1)
+
+
+@pytest.mark.parametrize(
+    "size, grid", [((100, 1, 1), (250, 1, 1)), ((7, 5, 3), (20, 9, 8)), ((16, 4, 2), (64, 64, 64))]
+)
+def test_work_items_are_numbered_row_by_row(size, grid):
+    _, launch = add_device(256, 1)
+    context = FunctionalContext(launch, 1, 1)
+    state = context.state.launch
+    state.group_size[:], state.grid[:], state.work_item_ids = size, grid, 3
+    state.groups[:] = groups = [-(-items // of_group) for items, of_group in zip(grid, size, strict=True)]
+    last = groups[0] * groups[1] * groups[2] - 1  # in which the grid's edge cuts workgroups in each dimension
+    for group, cut in (0, size), (last, [items - (n - 1) * g for items, n, g in zip(grid, groups, size, strict=True)]):
+        z, y, x = (part.ravel() for part in np.mgrid[: cut[2], : cut[1], : cut[0]])
+        for wavefront in range(-(-len(x) // 64)):
+            call(context.start_address, context.address, 0, group, wavefront)
+            first = context.wavefronts[0].vectors
+            rows = np.ctypeslib.as_array((ctypes.c_uint32 * 192).from_address(first)).reshape(3, 64)
+            wanted = np.zeros((3, 64), np.uint32)
+            for row, ids in zip(wanted, (x, y, z), strict=True):
+                ids = ids[64 * wavefront : 64 * wavefront + 64]
+                row[: len(ids)] = ids
+            np.testing.assert_array_equal(rows, wanted)
 
 
 def test_the_trace_of_a_partial_vector_add():
