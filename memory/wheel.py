@@ -74,13 +74,22 @@ def due(m, slot, unit_class, first):
     """Return the mask of the units of a class that run in a cycle, 64 from number `first` on, and take them off it."""
     wheel = m.wheel
     wheel.running = unit_class
-    word = unit_class + first // WORD_BITS
+    word = unit_class + (first >> 5)
     units = np.int64(wheel.row[slot, word])
     wheel.row[slot, word] = 0
     if (_WIDE >> unit_class) & 1:  # known to the compiler
         units |= np.int64(wheel.row[slot, word + 1]) << WORD_BITS
         wheel.row[slot, word + 1] = 0
     return units
+
+
+@jit
+def turned(units, first, last):
+    """Return a mask turned so that its bit `first` comes lowest, then those up to bit `last`, then those before it.
+
+    last: a power of two less one, at most 31.
+    """
+    return (units >> first | units << (last + 1 - first)) & ((2 << last) - 1)
 
 
 @jit

@@ -116,45 +116,27 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
     tick = _called(unit.tick)
     if unit.alone:
         return [f"if due(m, slot, {unit.wheel_class}, 0):", f"    {tick}(m, now)"]
-    lines = [f"units = due(m, slot, {unit.wheel_class}, 0)"]
+    lines = []
     if unit.rotating:
         if before is None or not before.rotating or before.count != unit.count:
-            lines.insert(0, f"goes_first = now & (m.{unit.count} - 1)")
-        lines += ["while units:", "    unit = ctz_from(units, goes_first)"]
+            lines = [f"last = m.{unit.count} - 1", "goes_first = now & last"]
+        lines += [f"units = turned(due(m, slot, {unit.wheel_class}, 0), goes_first, last)"]
+        lines += ["while units:", "    unit = (ctz(units) + goes_first) & last", "    units &= units - 1"]
+    elif unit.most > _MASK_BITS:
+        lines += ["first = 0", "while True:", f"    units = due(m, slot, {unit.wheel_class}, first)"]
+        lines += ["    while units:", "        unit = first + ctz(units)", "        units &= units - 1"]
     else:
-        lines += ["while units:", "    unit = ctz(units)"]
-    lines.append("    units ^= 1 << unit" if unit.rotating else "    units &= units - 1")
+        lines += [f"units = due(m, slot, {unit.wheel_class}, 0)"]
+        lines += ["while units:", "    unit = ctz(units)", "    units &= units - 1"]
+    many = unit.most > _MASK_BITS
     if unit.prefetch is not None:
         # the one after the last has an address that nobody reads
-        lines.append(f"    prefetch({_called(unit.prefetch)}(m, now, ctz(units)))")
-    lines.append(f"    {tick}(m, now, unit)")
-    if unit.most > _MASK_BITS:
-        lines += [f"if m.{unit.count} > {_MASK_BITS}:", f"    {_beyond(unit)}(m, now, slot)"]
+        place = "first + ctz(units)" if many else "ctz(units)"
+        lines.append(f"{'    ' * many}    prefetch({_called(unit.prefetch)}(m, now, {place}))")
+    lines.append(f"{'    ' * many}    {tick}(m, now, unit)")
+    if many:  # in a loop around and not beside: the ticks become part of the run loop once, and its code stays small
+        lines += [f"    first += {_MASK_BITS}", f"    if first >= m.{unit.count}:", "        break"]
     return lines
-
-
-def _beyond(unit: Unit) -> str:
-    return f"_further_{unit.wheel_class.lower()}"
-
-
-def _run_beyond(unit: Unit) -> str:
-    """Return a function that runs the units of a class beyond those that the run loop's mask has bits for."""
-    lines = "".join(
-        f"    {line}\n"
-        for line in (
-            f"for first in range({_MASK_BITS}, m.{unit.count}, {_MASK_BITS}):",
-            f"    units = due(m, slot, {unit.wheel_class}, first)",
-            "    while units:",
-            f"        {_called(unit.tick)}(m, now, first + ctz(units))",
-            "        units &= units - 1",
-        )
-    )
-    return f'''@jit(outline=True)
-def {_beyond(unit)}(m, now, slot):
-    """Run those of the class from number {_MASK_BITS} on."""
-{lines}
-
-'''
 
 
 def _wake(unit: Unit) -> list[str]:
@@ -165,20 +147,24 @@ def _wake(unit: Unit) -> list[str]:
 
 def run_units(units: Units) -> str:
     """Return the source text of gpusim/model/core/run_units.py."""
-    uses = [f"gpusim.base.jit.{name}" for name in ("ctz", "ctz_from", "jit", "prefetch")]
-    uses += ["memory.wheel.due", "memory.wheel.wake", *(f"memory.unit_classes.{unit.wheel_class}" for unit in units)]
+    uses = [f"gpusim.base.jit.{name}" for name in ("ctz", "jit", "prefetch")]
+    uses += [
+        "memory.wheel.due",
+        "memory.wheel.turned",
+        "memory.wheel.wake",
+        *(f"memory.unit_classes.{unit.wheel_class}" for unit in units),
+    ]
     uses += [path for unit in units for path in (unit.tick, unit.prefetch) if path is not None]
     run = "".join(
         f"    {line}\n" for unit, before in zip(units, (None, *units), strict=False) for line in _run(unit, before)
     )
     wake = "".join(f"    {line}\n" for unit in units for line in _wake(unit))
-    beyond = "".join(_run_beyond(unit) for unit in units if unit.most > _MASK_BITS)
     return f'''"""{_DOCSTRING}"""
 
 {_imports(uses)}
 
 
-{beyond}@jit(inline=True)
+@jit(inline=True)
 def run_units(m, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
 {run}

@@ -1,6 +1,6 @@
 """Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."""
 
-from gpusim.base.jit import ctz, ctz_from, jit, prefetch
+from gpusim.base.jit import ctz, jit, prefetch
 from gpusim.model.core.cu.dispatch import dispatch_tick
 from gpusim.model.core.cu.fetch import fetch_tick
 from gpusim.model.core.cu.issue import issue_tick, simd_address
@@ -24,48 +24,8 @@ from memory.unit_classes import (
     SCALAR,
     TRANSLATION,
 )
-from memory.wheel import due, wake
+from memory.wheel import due, turned, wake
 from spartan.engine import engine_tick
-
-
-@jit(outline=True)
-def _further_cu_response(m, now, slot):
-    """Run those of the class from number 64 on."""
-    for first in range(64, m.cu.cus, 64):
-        units = due(m, slot, CU_RESPONSE, first)
-        while units:
-            response_tick(m, now, first + ctz(units))
-            units &= units - 1
-
-
-@jit(outline=True)
-def _further_cu_return(m, now, slot):
-    """Run those of the class from number 64 on."""
-    for first in range(64, m.cu.cus, 64):
-        units = due(m, slot, CU_RETURN, first)
-        while units:
-            return_tick(m, now, first + ctz(units))
-            units &= units - 1
-
-
-@jit(outline=True)
-def _further_cu_look_up(m, now, slot):
-    """Run those of the class from number 64 on."""
-    for first in range(64, m.cu.cus, 64):
-        units = due(m, slot, CU_LOOK_UP, first)
-        while units:
-            look_up_tick(m, now, first + ctz(units))
-            units &= units - 1
-
-
-@jit(outline=True)
-def _further_cu_issue(m, now, slot):
-    """Run those of the class from number 64 on."""
-    for first in range(64, m.cu.cus, 64):
-        units = due(m, slot, CU_ISSUE, first)
-        while units:
-            issue_tick(m, now, first + ctz(units))
-            units &= units - 1
 
 
 @jit(inline=True)
@@ -73,28 +33,37 @@ def run_units(m, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
     if due(m, slot, TRANSLATION, 0):
         translation_tick(m, now)
-    units = due(m, slot, CU_RESPONSE, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        response_tick(m, now, unit)
-    if m.cu.cus > 64:
-        _further_cu_response(m, now, slot)
-    units = due(m, slot, CU_RETURN, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        return_tick(m, now, unit)
-    if m.cu.cus > 64:
-        _further_cu_return(m, now, slot)
-    units = due(m, slot, CU_LOOK_UP, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        prefetch(l1_address(m, now, ctz(units)))
-        look_up_tick(m, now, unit)
-    if m.cu.cus > 64:
-        _further_cu_look_up(m, now, slot)
+    first = 0
+    while True:
+        units = due(m, slot, CU_RESPONSE, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            response_tick(m, now, unit)
+        first += 64
+        if first >= m.cu.cus:
+            break
+    first = 0
+    while True:
+        units = due(m, slot, CU_RETURN, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            return_tick(m, now, unit)
+        first += 64
+        if first >= m.cu.cus:
+            break
+    first = 0
+    while True:
+        units = due(m, slot, CU_LOOK_UP, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            prefetch(l1_address(m, now, first + ctz(units)))
+            look_up_tick(m, now, unit)
+        first += 64
+        if first >= m.cu.cus:
+            break
     units = due(m, slot, SCALAR, 0)
     while units:
         unit = ctz(units)
@@ -105,38 +74,43 @@ def run_units(m, now, slot):
         unit = ctz(units)
         units &= units - 1
         fetch_tick(m, now, unit)
-    goes_first = now & (m.map.l2_channels - 1)
-    units = due(m, slot, L2_FILL, 0)
+    last = m.map.l2_channels - 1
+    goes_first = now & last
+    units = turned(due(m, slot, L2_FILL, 0), goes_first, last)
     while units:
-        unit = ctz_from(units, goes_first)
-        units ^= 1 << unit
+        unit = (ctz(units) + goes_first) & last
+        units &= units - 1
         l2_fill_tick(m, now, unit)
-    units = due(m, slot, L2_SERVE, 0)
+    units = turned(due(m, slot, L2_SERVE, 0), goes_first, last)
     while units:
-        unit = ctz_from(units, goes_first)
-        units ^= 1 << unit
+        unit = (ctz(units) + goes_first) & last
+        units &= units - 1
         l2_serve_tick(m, now, unit)
-    units = due(m, slot, L2_TAKE, 0)
+    units = turned(due(m, slot, L2_TAKE, 0), goes_first, last)
     while units:
-        unit = ctz_from(units, goes_first)
-        units ^= 1 << unit
+        unit = (ctz(units) + goes_first) & last
+        units &= units - 1
         l2_take_tick(m, now, unit)
     if due(m, slot, ENGINE, 0):
         engine_tick(m, now)
-    goes_first = now & (m.map.dram_channels - 1)
-    units = due(m, slot, DRAM, 0)
+    last = m.map.dram_channels - 1
+    goes_first = now & last
+    units = turned(due(m, slot, DRAM, 0), goes_first, last)
     while units:
-        unit = ctz_from(units, goes_first)
-        units ^= 1 << unit
-        dram_tick(m, now, unit)
-    units = due(m, slot, CU_ISSUE, 0)
-    while units:
-        unit = ctz(units)
+        unit = (ctz(units) + goes_first) & last
         units &= units - 1
-        prefetch(simd_address(m, now, ctz(units)))
-        issue_tick(m, now, unit)
-    if m.cu.cus > 64:
-        _further_cu_issue(m, now, slot)
+        dram_tick(m, now, unit)
+    first = 0
+    while True:
+        units = due(m, slot, CU_ISSUE, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            prefetch(simd_address(m, now, first + ctz(units)))
+            issue_tick(m, now, unit)
+        first += 64
+        if first >= m.cu.cus:
+            break
     if due(m, slot, DISPATCH, 0):
         dispatch_tick(m, now)
 

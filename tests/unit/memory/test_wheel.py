@@ -1,11 +1,12 @@
 """Wheel: a unit runs when it asked to, or as soon after as its class's turn comes; far wakes are clamped."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.base.jit import new_record, record_dtype
+from gpusim.base.jit import ctz, new_record, record_dtype
 from memory.unit_classes import CLASSES, MOST_UNITS
-from memory.wheel import SIZE, WHEEL, anything_due, due, wake
+from memory.wheel import SIZE, WHEEL, anything_due, due, turned, wake
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
@@ -43,3 +44,15 @@ def test_wakes_equal_a_plain_set(now, running, wakes):
                 found |= {(slot, unit_class, first + bit) for bit in range(64) if units >> bit & 1}
     assert found == expected
     assert not m.wheel.row.any()
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 32])
+def test_a_turned_mask_has_the_units_in_rotating_order(count):
+    for first in range(count):
+        for units in {0, 1, (1 << count) - 1, 0x5A5A_A5A5 % (1 << count)}:
+            mask, order = int(turned(units, first, count - 1)), []
+            while mask:
+                order.append((ctz(mask) + first) & (count - 1))
+                mask &= mask - 1
+            wanted = [unit for unit in [*range(first, count), *range(first)] if units >> unit & 1]
+            assert order == wanted
