@@ -69,29 +69,38 @@ def _way_in_long_row(row, stride, tag):
 @jit(inline=True)
 def way_of(row, stride, tag):
     """Return the way of the row at address `row` that holds a tag, or -1."""
-    same = 0
     if stride == WIDE_LANES:
         same = equal_16(row, tag)
-    elif stride > WIDE_LANES:
-        return _way_in_long_row(row, stride, tag)
+    elif stride == LANES:
+        same = equal_4(row, tag)
+    elif stride == 2 * LANES:  # both: where the tag is has no pattern, and a branch would guess
+        same = equal_4(row, tag) | equal_4(row + 4 * LANES, tag) << LANES
     else:
-        for way in range(0, stride, LANES):  # all of them: where the tag is has no pattern, and a branch would guess
-            same |= equal_4(row + 4 * way, tag) << way
+        return _way_in_long_row(row, stride, tag)
     return ctz(same) if same else -1
+
+
+@jit(outline=True)
+def _least_of_long_row(orders, stride):
+    """Return the least order word of more ways than one comparison takes."""
+    least = least_16(orders)
+    for way in range(WIDE_LANES, stride, WIDE_LANES):
+        least = min(least, least_16(orders + 4 * way))
+    return least
 
 
 @jit(inline=True)
 def oldest_way(row, stride):
     """Return the way with the least order word, of those that are not being filled; -1 if all are."""
     orders = row + 4 * stride
-    if stride >= WIDE_LANES:
+    if stride == WIDE_LANES:
         least = least_16(orders)
-        for way in range(WIDE_LANES, stride, WIDE_LANES):
-            least = min(least, least_16(orders + 4 * way))
-    else:
+    elif stride == LANES:
         least = least_4(orders)
-        for way in range(LANES, stride, LANES):
-            least = min(least, least_4(orders + 4 * way))
+    elif stride == 2 * LANES:
+        least = min(least_4(orders), least_4(orders + 4 * LANES))
+    else:
+        least = _least_of_long_row(orders, stride)
     return way_of(orders, stride, least) if least < FILLING else -1
 
 
