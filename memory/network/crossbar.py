@@ -383,6 +383,13 @@ def _take_from_queue(m, now, port):
     return source
 
 
+@jit
+def _is_there(m, now, port, channel):
+    """Tell whether the channel's oldest response for the port is there."""
+    x = m.xbar
+    return ideal_response_ready(m, now, channel, port) != 0 if x.ideal else x.r_ready[channel] <= now
+
+
 @jit(inline=True)
 def crossbar_take_response(m, now, port):
     """Take the port's response of this cycle, round robin over channels; returns its source, or -1."""
@@ -392,18 +399,19 @@ def crossbar_take_response(m, now, port):
     bits = x.returning[port]
     first = x.next_channel[port]
     taken = -1
-    while bits:
+    while bits and taken < 0:
         bit = ctz_from(bits, first)
         bits ^= 1 << bit
         channel = of_bit(m, port, bit)
-        there = ideal_response_ready(m, now, channel, port) if x.ideal else x.r_ready[channel] <= now
-        if there and taken >= 0:
-            wake_receiver(m, now + 1, port)
-            break
-        if there:
+        if _is_there(m, now, port, channel):
             taken = channel
     if taken < 0:
         return -1
+    while bits:  # in any order: whether another one is there
+        if _is_there(m, now, port, of_bit(m, port, ctz(bits))):
+            wake_receiver(m, now + 1, port)
+            break
+        bits &= bits - 1
     source = _pop_response(m, now, port, taken)
     if m.timeline.on:
         record(m, TAKEN, port | taken << 8, source, 0)
