@@ -74,6 +74,7 @@ assert len(COLUMNS) <= WIDTH
 EXAMINED_FIRST = 16  # executions of an instruction
 EXAMINED_EVERY = 64
 MOST_EXAMINED = 64  # lines of one
+BUCKETS = 64  # into which they are put by L1 set, a power of two
 TOKENS = 1 << 12  # that name what is in flight on a CU: wavefront slot and entry
 TOKEN_BITS = 20
 
@@ -87,6 +88,8 @@ ACCESS = State(
         ),
         "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
         "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),
+        "last_in": Field((BUCKETS,), "work area: number + 1 of its last line in a bucket, by L1 set; 0: none"),
+        "before": Field((MOST_EXAMINED,), "work area: number + 1 of the line before one in its bucket; 0: none"),
     },
 )
 
@@ -157,6 +160,8 @@ def _examine(m, row, address, header):
     access = m.access
     for channel in range(m.map.l2_channels):
         access.of_channel[channel] = 0
+    for bucket in range(BUCKETS):
+        access.last_in[bucket] = 0
     stride = 0
     rows = 0
     most = 0
@@ -183,10 +188,15 @@ def _examine(m, row, address, header):
             rows += 1
         same = 0
         again = False
-        for j in range(k):
+        bucket = line & (m.l1.sets - 1) & (BUCKETS - 1)
+        j = access.last_in[bucket] - 1
+        while j >= 0:
             other = ld_i64(address, 1 + words * j) & LINE_ADDRESS_MASK
             same += other != line and (other ^ line) & (m.l1.sets - 1) == 0
             again |= other == line
+            j = access.before[j] - 1
+        access.before[k] = access.last_in[bucket]
+        access.last_in[bucket] = k + 1
         overflow += same >= m.l1.ways
         repeated += again
     st_i64(row, EXAMINED, ld_i64(row, EXAMINED) + 1)

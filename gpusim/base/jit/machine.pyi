@@ -287,6 +287,10 @@ class AccessRecord(Record):
     """[64]: work area: DRAM rows of an instruction's lines."""
     of_channel: NDArray[np.int64]
     """[32]: work area: its lines by L2 channel."""
+    last_in: NDArray[np.int64]
+    """[64]: work area: number + 1 of its last line in a bucket, by L1 set; 0: none."""
+    before: NDArray[np.int64]
+    """[64]: work area: number + 1 of the line before one in its bucket; 0: none."""
 
 class TranslationRecord(Record):
     """m.translation"""
@@ -555,8 +559,8 @@ class L1Record(Record):
     """[128]: the caches of the CUs."""
     queued: int
     """queued instructions of all CUs."""
-    until: int
-    """cycle after the last look-up so far, 0: there was none."""
+    since: int
+    """cycle of the first look-up, 0: there was none."""
     reads: int
     """lines looked up by loads [accesses]."""
     writes: int
@@ -859,8 +863,8 @@ class L2Record(Record):
     """[32]: 1: a compacted line ended the wait of the oldest request."""
     missed_in: NDArray[np.int64]
     """[32]: slot of way 0 of the set in which a request has missed last."""
-    until: int
-    """cycle after the last access so far, 0: there was none."""
+    since: int
+    """cycle of the first access, 0: there was none."""
     reads: int
     """read requests [accesses]."""
     writes: int
