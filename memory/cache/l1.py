@@ -199,13 +199,11 @@ def _start(m, now, cu, header, token):
 
 
 @jit(inline=True)
-def _store_or_atomic(m, now, cu, q, header, position):
+def _store_or_atomic(m, now, cu, q, header, line, mask):
     """Send one line of a store or an atomic on to L2, or keep it; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
     token = np.int64(cache.queue[q].token)
-    line = cache.q_words[cache.queue[q].words + 2 * position]
-    mask = cache.q_words[cache.queue[q].words + 2 * position + 1]
     if l1.keeps_stores:
         result = look_up_store(m, now, cu, line, mask, header)
         if result == STALL:
@@ -258,12 +256,11 @@ def _read_past_cache(m, now, cu, line, entry):
 
 
 @jit(inline=True)
-def _load(m, now, cu, q, header, position):
+def _load(m, now, cu, q, header, line):
     """Look one line of a load up, or send it past the cache; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
     e = cache.q_entry
-    line = cache.q_words[cache.queue[q].words + position]
     if _passes(m, header, line):
         if not _read_past_cache(m, now, cu, line, e):
             return 0
@@ -372,10 +369,11 @@ def l1_step(m, now, cu):
     position = cache.q_position
     lines = header & LINES_MASK
     writes = header & (RECORD_STORE | RECORD_ATOMIC)
-    if lines:
-        stride = 2 if writes else 1
-        if not _translated(m, now, cu, cache.q_words[cache.queue[q].words + stride * position]):
-            return 0
+    stride = 2 if writes else 1
+    at = cache.queue[q].words + stride * position
+    line = cache.q_words[at]
+    if lines and not _translated(m, now, cu, line):
+        return 0
     moved = 1
     if header & FLAG_INVALIDATE and not all_written_back(m, now, cu):
         moved = 0
@@ -383,9 +381,9 @@ def l1_step(m, now, cu):
         moved = _start(m, now, cu, header, np.int64(cache.queue[q].token))
     if moved and lines:
         if writes:
-            moved = _store_or_atomic(m, now, cu, q, header, position)
+            moved = _store_or_atomic(m, now, cu, q, header, line, cache.q_words[at + 1])
         else:
-            moved = _load(m, now, cu, q, header, position)
+            moved = _load(m, now, cu, q, header, line)
     if not moved:
         if cache.stalled_since < 0:
             cache.stalled_since = now
@@ -395,15 +393,13 @@ def l1_step(m, now, cu):
         cache.stalled_since = -1
     l1.busy += 1
     if lines:
-        if l1.until == 0:
-            l1.until = now
-        l1.span_cycles += now + 1 - l1.until
-        l1.until = now + 1
+        if l1.since == 0:
+            l1.since = now
+        l1.span_cycles = now + 1 - l1.since
     position += 1
     if position < lines:
         cache.q_position = position
-        line = cache.q_words[cache.queue[q].words + (position if writes == 0 else 2 * position)]
-        if not _waits_for_port(m, now, cu, header, line):
+        if not _waits_for_port(m, now, cu, header, cache.q_words[at + stride]):
             wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     _finish(m, now, cu, q, header, lines)

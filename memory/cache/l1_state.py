@@ -198,7 +198,7 @@ L1 = State(
         "released": Field((), "1: the kernel is done, dirty lines are written back"),
         "unit": Field((MAX_CUS,), "the caches of the CUs", UNIT.dtype()),
         "queued": Field((), "queued instructions of all CUs"),
-        "until": Field((), "cycle after the last look-up so far, 0: there was none"),
+        "since": Field((), "cycle of the first look-up, 0: there was none"),
         **counter_fields(L1_COUNTERS),
     },
 )

@@ -240,10 +240,9 @@ def _serve_oldest(m, now, channel):
         return 0
     if m.timeline.on:
         served(m, channel, result, l2.input[channel, h, P_READY], source, line)
-    if l2.until == 0:
-        l2.until = now
-    l2.span_cycles += now + 1 - l2.until
-    l2.until = now + 1
+    if l2.since == 0:
+        l2.since = now
+    l2.span_cycles = now + 1 - l2.since
     kind = source & KIND_MASK
     if kind == READ:
         l2.reads += 1

@@ -194,7 +194,7 @@ L2 = State(
         "engine_part": Field((MAX_L2_CHANNELS,), "its cycles that are the engine's"),
         "freed_by_engine": Field((MAX_L2_CHANNELS,), "1: a compacted line ended the wait of the oldest request"),
         "missed_in": Field((MAX_L2_CHANNELS,), "slot of way 0 of the set in which a request has missed last"),
-        "until": Field((), "cycle after the last access so far, 0: there was none"),
+        "since": Field((), "cycle of the first access, 0: there was none"),
         **counter_fields(L2_COUNTERS, MAX_L2_CHANNELS),
         "stalled_since": Field((MAX_L2_CHANNELS,), "cycle from which it waits, -1 if it does not"),
     },
