@@ -1,9 +1,9 @@
 """`gpusim capture`: train a network and store what its layers read: maps of convolutions, activations of transformers.
 
 Of VGGNet-11 and ResNet-10 on CIFAR-10 images those with 3x3x512x512 filters, of AlexNet, VGG-16 and ResNet-18 on
-photographs all but the first, of CifarNet and `cifar7` none: these leave the curves of their training alone. Of a
-language model on texts, what the second product of each feed-forward layer reads, after its ReLU: a token is an image
-of one pixel, a neuron a channel.
+photographs all but the first, of CifarNet, `cifar7` and `resnet18cifar` none: these leave the curves of their training
+alone. Of a language model on texts, what the second product of each feed-forward layer reads, after its ReLU: a token
+is an image of one pixel, a neuron a channel.
 
 PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
 """
@@ -76,6 +76,7 @@ CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
     ),
     "cifarnet": (),
     "cifar7": (),
+    "resnet18cifar": (),
 }
 TRANSFORMER_LAYERS, TRANSFORMER_WIDTH, FEED_FORWARD_WIDTH = 4, 256, 1024
 TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
@@ -85,29 +86,33 @@ TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
     )
 }
 TEXTS_RATE, TEXTS_DECAY = 1e-3, 0.01  # AdamW's, for networks as small as these
-BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4: cifar7's layers have whole blocks of these
+BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4
 ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
 
 
 @dataclass(frozen=True)
 class CirculantWeights:
-    """Circulant weights in blocks of the im2col matrix."""
+    """Circulant weights in blocks of the im2col matrix, of all layers but the first and the last with whole blocks."""
 
     block: int
     """Side of a block."""
     adjacent: str = "taps"
     """Adjacent elements in a row of the matrix: 'taps' of a channel, as in im2col, or 'channels' of a tap."""
+    layers: str = "all"
+    """Layers that have them: 'all' or 'fully_connected' ones alone."""
 
     def __post_init__(self) -> None:
         if self.block not in BLOCKS:
             raise CaptureError(f"circulant blocks of {self.block}: allowed are {', '.join(map(str, BLOCKS))}")
-        if self.adjacent not in ("taps", "channels"):
-            raise CaptureError(f"adjacent: '{self.adjacent}' is neither 'taps' nor 'channels'")
+        for name, allowed in (("adjacent", ("taps", "channels")), ("layers", ("all", "fully_connected"))):
+            if getattr(self, name) not in allowed:
+                raise CaptureError(f"{name}: '{getattr(self, name)}' is neither '{allowed[0]}' nor '{allowed[1]}'")
 
     @property
     def suffix(self) -> str:
         """What a curve's file name says of them."""
-        return f"-bcm{self.block}" + ("-channels" if self.adjacent == "channels" else "")
+        adjacent = "-channels" if self.adjacent == "channels" else ""
+        return f"-bcm{self.block}" + adjacent + ("-fc" if self.layers == "fully_connected" else "")
 
 
 @dataclass(frozen=True)
@@ -209,8 +214,9 @@ def capture(
 ) -> list[CapturedLayer]:
     """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
 
-    circulant: weights of `cifar7`, None: dense ones; its curves are then called `cifar7-bcmBLOCK.csv`, with channels
-    side by side `cifar7-bcmBLOCK-channels.csv`.
+    circulant: weights of a network on CIFAR-10, None: dense ones; its curves are then called `MODEL-bcmBLOCK.csv`, with
+    channels side by side `MODEL-bcmBLOCK-channels.csv`, in fully connected layers alone `MODEL-bcmBLOCK-fc.csv`. No
+    maps are stored then.
 
     The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
     step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
@@ -218,8 +224,9 @@ def capture(
     """
     if model not in ALL_POINTS:
         raise CaptureError(unknown_name("model", model, ALL_POINTS))
-    if circulant is not None and model != "cifar7":
-        raise CaptureError(f"circulant blocks of {circulant.block} in {model}: allowed are those of cifar7")
+    if circulant is not None and model not in CAPTURE_POINTS:
+        networks = ", ".join(CAPTURE_POINTS)
+        raise CaptureError(f"circulant blocks of {circulant.block} in {model}: allowed are those of {networks}")
     recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
     if captured_images < 1:
@@ -245,7 +252,7 @@ def capture(
             trainer.maps(point.module)[:captured_images],
             trainer.described(history[-1]),
         )
-        for point in ALL_POINTS[model]
+        for point in (ALL_POINTS[model] if circulant is None else ())
     ]
 
 

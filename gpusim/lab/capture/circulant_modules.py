@@ -45,21 +45,64 @@ class CirculantLinear(nn.Module):
 
 
 class CirculantConvolution(nn.Module):
-    """A 3 x 3 convolution with bias that keeps its maps' size; blocks are of im2col's matrix.
+    """A convolution whose im2col matrix has circulant blocks, of the shape of a dense one."""
 
-    adjacent: what lies side by side in its rows, 'taps' of a channel, as im2col has them, or 'channels' of a tap.
-    """
+    def __init__(self, dense: nn.Conv2d, block: int, adjacent: str = "taps") -> None:
+        """Take the shape of a dense convolution of one group, and zeros as its bias if it has one.
 
-    def __init__(self, inputs: int, outputs: int, block: int, adjacent: str = "taps") -> None:
+        Args:
+            dense: The convolution whose place it takes.
+            block: Side of a block.
+            adjacent: What lies side by side in a row of the matrix: 'taps' of a channel, as im2col has them, or
+                'channels' of a tap.
+        """
         super().__init__()
-        self.inputs, self.adjacent = inputs, adjacent
-        self.blocks = _Blocks(outputs, 9 * inputs, block)
-        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.inputs, self.adjacent = dense.in_channels, adjacent
+        self.kernel_size, self.stride, self.padding = dense.kernel_size, dense.stride, dense.padding
+        self.blocks = _Blocks(dense.out_channels, matrix_columns(dense), block)
+        self.bias = None if dense.bias is None else nn.Parameter(torch.zeros(dense.out_channels))
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
         """Convolve [images, inputs, h, w] to [images, outputs, h, w]."""
         if self.adjacent == "channels":
-            weights = self.blocks().reshape(-1, 3, 3, self.inputs).permute(0, 3, 1, 2)
+            weights = self.blocks().reshape(-1, *self.kernel_size, self.inputs).permute(0, 3, 1, 2)
         else:
-            weights = self.blocks().reshape(-1, self.inputs, 3, 3)
-        return nn.functional.conv2d(maps, weights, self.bias, padding=1)
+            weights = self.blocks().reshape(-1, self.inputs, *self.kernel_size)
+        return nn.functional.conv2d(maps, weights, self.bias, self.stride, self.padding)
+
+
+def matrix_columns(dense: nn.Module) -> int:
+    """Return the columns of a dense layer's matrix, of a convolution that of im2col."""
+    if isinstance(dense, nn.Conv2d):
+        return dense.in_channels * dense.kernel_size[0] * dense.kernel_size[1]
+    return int(dense.in_features)  # type: ignore[arg-type]
+
+
+def replace_by_circulant(network: nn.Module, block: int, adjacent: str, convolutions: bool) -> list[str]:
+    """Put circulant layers in the place of all dense ones but the first and the last that have whole blocks.
+
+    The first layer reads three colours and the last one writes the classes: fewer than a block.
+
+    Args:
+        network: Changed in place.
+        block: Side of a block.
+        adjacent: What lies side by side in rows of convolutions' matrices: 'taps' or 'channels'.
+        convolutions: Whether convolutions become circulant too, or fully connected layers alone.
+
+    Returns:
+        Names of the layers that became circulant.
+    """
+    dense = [(name, part) for name, part in network.named_modules() if isinstance(part, nn.Conv2d | nn.Linear)]
+    replaced = []
+    for name, layer in dense[1:-1]:
+        rows = layer.out_channels if isinstance(layer, nn.Conv2d) else layer.out_features
+        if rows % block or matrix_columns(layer) % block:
+            continue
+        if isinstance(layer, nn.Linear):
+            network.set_submodule(name, CirculantLinear(layer.in_features, layer.out_features, block))
+        elif convolutions:
+            network.set_submodule(name, CirculantConvolution(layer, block, adjacent))
+        else:
+            continue
+        replaced.append(name)
+    return replaced

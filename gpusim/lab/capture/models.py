@@ -1,19 +1,19 @@
 """The networks that `gpusim capture` trains (needs PyTorch: import this module only where it is used).
 
-VGGNet-11, ResNet-10, CifarNet and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16 and ResNet-18 take
-images of 224 x 224.
+VGGNet-11, ResNet-10, CifarNet, `resnet18cifar` and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16 and
+ResNet-18 take images of 224 x 224.
 
 Convolutions are numbered from one in module names, as in the networks' own papers.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
 
-from gpusim.lab.capture.capture import CirculantWeights
-from gpusim.lab.capture.circulant_modules import CirculantConvolution, CirculantLinear
+from gpusim.lab.capture.capture import CaptureError, CirculantWeights
+from gpusim.lab.capture.circulant_modules import replace_by_circulant
 from workloads.shapes import ALEXNET, VGGNET16, ConvolutionShape
 
 CLASSES = 10
@@ -30,14 +30,15 @@ def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None
     """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
-    'vggnet11', 'resnet10', 'cifarnet' and 'cifar7', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
-    circulant: cifar7's weights; None: dense ones.
+    networks on CIFAR-10, which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'. circulant: weights of a
+    network on CIFAR-10; None: dense ones.
     """
     small: dict[str, Callable[[], nn.Module]] = {
         "vggnet11": vggnet_11,
         "resnet10": resnet_10,
         "cifarnet": cifarnet,
-        "cifar7": lambda: cifar_7(circulant),
+        "cifar7": cifar_7,
+        "resnet18cifar": resnet_18_cifar,
     }
     large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
     network = small[model]() if model in small else large[model](classes)
@@ -48,6 +49,13 @@ def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None
                 nn.init.zeros_(module.bias)
     if model in large:  # many classes: answers near zero at first, or the first steps are far too long
         nn.init.normal_(list(network.children())[-1].weight, std=0.01)
+    if circulant is not None and not replace_by_circulant(
+        network, circulant.block, circulant.adjacent, convolutions=circulant.layers == "all"
+    ):
+        raise CaptureError(
+            f"circulant blocks of {circulant.block} in {model}: no layer of '{circulant.layers}' but the first and "
+            "the last has whole blocks"
+        )
     return network
 
 
@@ -97,12 +105,22 @@ def resnet_10() -> nn.Module:
 
     The CIFAR stem is a 3x3 convolution without a pool, so that block 4 works on 4x4 maps.
     """
-    channels = _RESNET_10[0][0]
+    return _residual(_RESNET_10)
+
+
+def resnet_18_cifar() -> nn.Module:
+    """Build a stem as ResNet-10's, eight residual blocks, one fully connected layer: eighteen layers with weights."""
+    return _residual([step for channels, stride in _RESNET_10 for step in ((channels, stride), (channels, 1))])
+
+
+def _residual(blocks: Sequence[tuple[int, int]]) -> nn.Module:
+    """Build a residual network on images of 32 x 32. blocks: output channels and first stride of each."""
+    channels = blocks[0][0]
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     layers["conv1"] = nn.Conv2d(3, channels, 3, padding=1, bias=False)
     layers["norm1"] = nn.BatchNorm2d(channels)
     layers["relu1"] = nn.ReLU()
-    for number, (channels_out, stride) in enumerate(_RESNET_10, start=1):
+    for number, (channels_out, stride) in enumerate(blocks, start=1):
         layers[f"block{number}"] = ResidualBlock(channels, channels_out, stride)
         channels = channels_out
     layers["pool"] = nn.AdaptiveAvgPool2d(1)
@@ -130,20 +148,16 @@ def cifarnet() -> nn.Module:
     return nn.Sequential(layers)
 
 
-def cifar_7(circulant: CirculantWeights | None) -> nn.Module:
+def cifar_7() -> nn.Module:
     """Build four 3x3 convolutions and three fully connected layers, for Dong 2020's figure 7.12, which names no sizes.
 
-    circulant: all weights but the first and the last layer's; those two have 27 inputs and ten outputs, fewer than a
-    block. There is no dropout, which dense weights do not need here (77.9 % of test images
-    right without it, 76.9 % with) and which costs circulant ones, a 16th of the weights or fewer, 5 to 8 points.
+    There is no dropout, which dense weights do not need here (77.9 % of test images right without it, 76.9 % with) and
+    which costs circulant ones, a 16th of the weights or fewer, 5 to 8 points.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     channels = 3
     for number, filters in enumerate((64, 64, 128, 128), start=1):
-        if circulant and number > 1:
-            layers[f"conv{number}"] = CirculantConvolution(channels, filters, circulant.block, circulant.adjacent)
-        else:
-            layers[f"conv{number}"] = nn.Conv2d(channels, filters, 3, padding=1)
+        layers[f"conv{number}"] = nn.Conv2d(channels, filters, 3, padding=1)
         layers[f"relu{number}"] = nn.ReLU()
         if number in (2, 4):
             layers[f"pool{number // 2}"] = nn.MaxPool2d(2)
@@ -151,10 +165,7 @@ def cifar_7(circulant: CirculantWeights | None) -> nn.Module:
     inputs = channels * 8 * 8
     layers["flatten"] = nn.Flatten()
     for number in (1, 2):
-        if circulant:
-            layers[f"fc{number}"] = CirculantLinear(inputs, _CLASSIFIER_WIDTH, circulant.block)
-        else:
-            layers[f"fc{number}"] = nn.Linear(inputs, _CLASSIFIER_WIDTH)
+        layers[f"fc{number}"] = nn.Linear(inputs, _CLASSIFIER_WIDTH)
         layers[f"fc{number}_relu"] = nn.ReLU()
         inputs = _CLASSIFIER_WIDTH
     layers["fc3"] = nn.Linear(inputs, CLASSES)

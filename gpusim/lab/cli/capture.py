@@ -10,7 +10,7 @@ from gpusim.base.files import folder
 from gpusim.base.formats import FIXED_4, PERCENT
 from gpusim.base.interrupt import interrupt_python
 
-_MODELS = "vggnet11, resnet10, cifarnet, cifar7; alexnet, vgg16, resnet18; transformer."
+_MODELS = "vggnet11, resnet10, cifarnet, cifar7, resnet18cifar; alexnet, vgg16, resnet18; transformer."
 _DATA = (
     "CIFAR-10 images as .npz (x_train, y_train, ...); for alexnet, vgg16 and resnet18 a folder or .zip of photographs; "
     "for transformer a text file or a folder of them."
@@ -26,7 +26,7 @@ def capture(
     seed: Annotated[int, typer.Option(help="Seed of initial weights, order and augmentation.")] = 0,
     captured_images: Annotated[int, typer.Option("--images", help="Images, or tokens, whose maps are stored.")] = 256,
     block: Annotated[
-        int | None, typer.Option("--circulant", metavar="BLOCK", help="Circulant weights of cifar7: 16, 32 or 64.")
+        int | None, typer.Option("--circulant", metavar="BLOCK", help="Circulant weights, on CIFAR-10: 16, 32 or 64.")
     ] = None,
     adjacent: Annotated[
         Literal["taps", "channels"],
@@ -34,6 +34,9 @@ def capture(
             help="With --circulant: what lies side by side in rows of convolutions' weights, taps as im2col has them."
         ),
     ] = "taps",
+    circulant_layers: Annotated[
+        Literal["all", "fully_connected"], typer.Option(help="With --circulant: layers that have such weights.")
+    ] = "all",
     l1: Annotated[
         float,
         typer.Option("--l1", metavar="WEIGHT", help="Of transformer's activations, summed over neurons, in its loss."),
@@ -55,7 +58,7 @@ def capture(
         accuracy = f"training accuracy {PERCENT(epoch.train_accuracy)}"
         print(f"epoch {epoch.epoch}/{epochs}: loss {FIXED_4(epoch.train_loss)}, {accuracy}{test}", flush=True)
 
-    circulant = None if block is None else CirculantWeights(block, adjacent)
+    circulant = None if block is None else CirculantWeights(block, adjacent, circulant_layers)
     recipe = Recipe.of(model, epochs, batch, seed, l1)
     for layer in captured(model, data, folder(out), recipe, device, captured_images, report, circulant):
         shape = "x".join(map(str, layer.shape))

@@ -119,9 +119,15 @@ def test_bad_arguments_are_told(tmp_path):
             Recipe(**wrong)
 
 
-@pytest.mark.parametrize(("model", "block"), [("resnet10", 16), ("cifar7", 24)])
-def test_circulant_weights_are_of_one_network_and_three_blocks(model, block, tmp_path):
-    allowed = "those of cifar7" if model != "cifar7" else "16, 32, 64"
-    said = f"circulant blocks of {block}.*: allowed are {allowed}"
-    with pytest.raises(CaptureError, match=said):
-        capture(model, tmp_path / "none.npz", tmp_path, circulant=CirculantWeights(block))
+@pytest.mark.parametrize(
+    ("model", "weights", "allowed"),
+    [
+        ("alexnet", {"block": 16}, "circulant blocks of 16.*: allowed are those of .*vggnet11"),
+        ("cifar7", {"block": 24}, "circulant blocks of 24.*: allowed are 16, 32, 64"),
+        ("cifar7", {"block": 16, "layers": "convolutions"}, "layers: 'convolutions' is neither 'all'"),
+        ("cifar7", {"block": 16, "adjacent": "rows"}, "adjacent: 'rows' is neither 'taps'"),
+    ],
+)
+def test_circulant_weights_are_of_networks_on_cifar_and_three_blocks(model, weights, allowed, tmp_path):
+    with pytest.raises(CaptureError, match=allowed):
+        capture(model, tmp_path / "none.npz", tmp_path, circulant=CirculantWeights(**weights))

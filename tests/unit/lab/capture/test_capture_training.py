@@ -205,23 +205,45 @@ def test_circulant_weights_are_gathered_into_blocks():
     assert np.allclose(layer.blocks.free.grad.numpy(), np.array(expected)[None, :, None], atol=1e-6)
 
 
-def test_a_circulant_convolution_is_that_of_its_blocks():
+@pytest.mark.parametrize(("kernel", "stride", "bias"), [(3, 1, True), (1, 2, False), (5, 1, True)])
+def test_a_circulant_convolution_is_that_of_its_blocks(kernel, stride, bias):
     modules = pytest.importorskip("gpusim.lab.capture.circulant_modules")
-    layer = modules.CirculantConvolution(16, 16, 16)
+    padding = kernel // 2
+    dense = torch.nn.Conv2d(16, 32, kernel, stride=stride, padding=padding, bias=bias)
     maps = torch.rand(2, 16, 5, 5)
-    columns = torch.nn.functional.unfold(maps, 3, padding=1)
-    direct = (layer.blocks() @ columns).reshape(2, 16, 5, 5)
-    assert torch.allclose(layer(maps), direct, atol=1e-5)
-    layer = modules.CirculantConvolution(16, 16, 16, "channels")  # im2col's rows, a tap's channels side by side
-    by_tap = columns.reshape(2, 16, 9, 25).transpose(1, 2).reshape(2, 144, 25)
-    assert torch.allclose(layer(maps), (layer.blocks() @ by_tap).reshape(2, 16, 5, 5), atol=1e-5)
+    columns = torch.nn.functional.unfold(maps, kernel, padding=padding, stride=stride)
+    places = columns.shape[-1]
+    side = int(places**0.5)
+    layer = modules.CirculantConvolution(dense, 16)
+    direct = (layer.blocks() @ columns).reshape(2, 32, side, side)
+    assert torch.allclose(layer(maps), direct, atol=1e-5) and (layer.bias is not None) == bias
+    layer = modules.CirculantConvolution(dense, 16, "channels")  # im2col's rows, a tap's channels side by side
+    by_tap = columns.reshape(2, 16, kernel**2, places).transpose(1, 2).reshape(2, 16 * kernel**2, places)
+    assert torch.allclose(layer(maps), (layer.blocks() @ by_tap).reshape(2, 32, side, side), atol=1e-5)
 
 
-@pytest.mark.parametrize(("block", "dense"), [(None, 7), (16, 2)])
-def test_cifar7_keeps_its_first_and_last_layer_dense(block, dense):
-    network = models.build("cifar7", circulant=CirculantWeights(block) if block else None)
+CIRCULANT = [
+    ("cifar7", CirculantWeights(16), 5),
+    ("cifarnet", CirculantWeights(32), 3),
+    ("cifarnet", CirculantWeights(64), 1),  # the first fully connected layer alone has whole blocks
+    ("vggnet11", CirculantWeights(64), 9),
+    ("vggnet11", CirculantWeights(64, layers="fully_connected"), 2),
+    ("resnet18cifar", CirculantWeights(64), 19),
+]
+
+
+@pytest.mark.parametrize(("model", "weights", "circulant"), CIRCULANT)
+def test_all_layers_with_whole_blocks_but_the_first_and_the_last_become_circulant(model, weights, circulant):
+    dense = [m for m in models.build(model).modules() if isinstance(m, torch.nn.Linear | torch.nn.Conv2d)]
+    network = models.build(model, circulant=weights)
     layers = [m for m in network.modules() if isinstance(m, torch.nn.Linear | torch.nn.Conv2d)]
-    assert len(layers) == dense and network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    assert len(layers) == len(dense) - circulant and network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+    assert layers[0].in_channels == 3 and layers[-1].out_features == 10
+
+
+def test_a_network_without_whole_blocks_is_refused():
+    with pytest.raises(CaptureError, match="resnet10: no layer of 'fully_connected'"):
+        models.build("resnet10", circulant=CirculantWeights(64, layers="fully_connected"))
 
 
 def test_cifarnet_records_what_average_pools_read(images_path, tmp_path):
