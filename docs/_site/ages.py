@@ -37,7 +37,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "results/near-memory-transformers": ("transformers",),
     "results/networks": ("networks/*",),
     "results/networks-silicon": ("correlation/miopen-*",),
-    "results/publications": ("icpe2018*", "layerwise", "training-phase", "bcm"),
+    "results/publications": ("icpe2018*", "layerwise", "training-phase", "bcm", "accuracy"),
     "results/sizes": ("sweeps/sizes/*",),
 }
 _TABLE = re.compile(r"docs/(.+)\.md:(.+)")  # in the ledger: a table that is stored in its page

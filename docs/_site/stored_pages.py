@@ -23,7 +23,7 @@ from gpusim.lab.versions.equivalence import FILE as EQUIVALENCES
 from gpusim.lab.versions.model import name_model, present_model
 from gpusim.results.store.work import sources_hash
 
-PUBLICATIONS = ("bcm", "dnnmark", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
+PUBLICATIONS = ("accuracy", "bcm", "dnnmark", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
 CACHE = ROOT / "build" / "site-publications"
 TITLES = {
     "alexnet": "AlexNet, a training iteration",

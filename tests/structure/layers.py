@@ -251,7 +251,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 13_035,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_840,
-    "gpusim.lab": 22_050,
+    "gpusim.lab": 22_370,
     "isa": 20_735,
     "memory": 8_965,
     "spartan": 2_950,

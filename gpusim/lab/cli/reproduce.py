@@ -93,8 +93,9 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="PUBLICATION",
-            help="A publication's file, or the name of a shipped one (bcm, dnnmark, icpe2018, layerwise, spartan,"
-            " training-phase, transformers). With --stale, --renew, --check and --prove: a recording; all by default.",
+            help="A publication's file, or the name of a shipped one (accuracy, bcm, dnnmark, icpe2018, layerwise,"
+            " spartan, training-phase, transformers). With --stale, --renew, --check and --prove: a recording; all by"
+            " default.",
         ),
     ] = None,
 ) -> int:

@@ -157,6 +157,17 @@ LEARNING = (
     column("test_accuracy"),
     column("accuracy_lost"),
 )
+SECONDS_TO_ACCURACY = _view(
+    column("system"),
+    column("accuracy"),
+    column("reached", "seeds that reach it"),
+    column("epochs"),
+    column("iteration", "iteration, ms"),
+    column("seconds", "simulated seconds"),
+    column("joules", "memory system, J"),
+    column("gain", "first system's seconds over these"),
+    column("epochs_over_first", "epochs over the first's"),
+)
 SCALING = _view(
     column("run"),
     column("count", "GPUs"),

@@ -12,6 +12,7 @@ from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, PERCENT, TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.student import interval
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table
 from gpusim.base.view import View, column
 from gpusim.lab.papers.long_table import FigureRecord, repeat_on
@@ -19,6 +20,7 @@ from gpusim.lab.papers.pictures import lines
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.views import LEARNING
 
+EPOCHS_AVERAGED = 3
 _COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
 
 
@@ -44,8 +46,20 @@ class LearningCurve:
                 return at + 1.0 if before == value else at + (before - loss) / (before - value)
         return math.inf
 
+    def epochs_to_accuracy(self, level: float) -> float:
+        """Return after how many epochs the mean accuracy of the last three is first at or above a level, or infinity.
 
-def _read(path: str) -> LearningCurve:
+        A thousand test images scatter by more than a point from epoch to epoch: a single epoch's value is reached too
+        early by chance.
+        """
+        for epoch in range(1, len(self.accuracy) + 1):
+            last = self.accuracy[max(0, epoch - EPOCHS_AVERAGED) : epoch]
+            if plain_sum(last) / len(last) >= level:
+                return float(epoch)
+        return math.inf
+
+
+def read_curve(path: str) -> LearningCurve:
     """Read a file of curves; raise UserError for one that is not."""
     rows = list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines()))
     try:
@@ -70,7 +84,7 @@ class LearningFigure(Figure):
     formats: ClassVar = {"epochs_over_first": TIMES}
 
     def _curves(self) -> dict[str, list[LearningCurve]]:
-        return {name: [_read(path) for path in paths] for name, paths in self.trainings.items()}
+        return {name: [read_curve(path) for path in paths] for name, paths in self.trainings.items()}
 
     def _level(self) -> float:
         """Return the loss half-way between the first network's first and last epoch."""

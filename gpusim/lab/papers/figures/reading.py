@@ -20,6 +20,7 @@ from gpusim.lab.papers.figures.layers import BarsFigure, StackFigure
 from gpusim.lab.papers.figures.learning import LearningFigure
 from gpusim.lab.papers.figures.maps import BreakEvenFigure, MapFigure
 from gpusim.lab.papers.figures.monitored import ClosedLoopFigure, CurvesFigure, MonitorFigure, OverheadsFigure
+from gpusim.lab.papers.figures.seconds_to_accuracy import AccuracyFigure
 from gpusim.lab.papers.figures.tables import AreaFigure, GridsFigure, LaunchesFigure, LibrariesFigure
 from gpusim.lab.papers.figures.trained import FlowStagesFigure, ScalingFigure, StagesFigure
 from gpusim.lab.papers.figures.training import TrainingFigure
@@ -39,6 +40,7 @@ AnyFigure = Annotated[
     | StackFigure
     | RatiosFigure
     | LayerMemoryFigure
+    | AccuracyFigure
     | LaunchesFigure
     | InstructionsFigure
     | StagesFigure

@@ -1,0 +1,225 @@
+"""Simulated seconds to an accuracy: what an iteration takes, times the steps that recorded trainings needed.
+
+A system may train faster by the iteration and slower by the epoch: circulant weights are the case. Neither number alone
+answers which is trained first, so they are multiplied here, and bars over seeds go with the result.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import FIXED_1, FIXED_2, GENERAL, TIMES
+from gpusim.base.picture import Picture
+from gpusim.base.spec import Spec, param
+from gpusim.base.student import interval
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Table
+from gpusim.lab.papers.figures.layers import LayerMeasurement, LayersFigure
+from gpusim.lab.papers.figures.learning import read_curve
+from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
+from gpusim.lab.papers.pictures import lines
+from gpusim.lab.papers.publication import Figure, Publication, locate_files
+from gpusim.lab.papers.specs.reproduction import ReproductionSpec
+from gpusim.lab.papers.views import SECONDS_TO_ACCURACY
+
+TIME, ENERGY = "time", "energy"
+LayerPass = tuple[str, str]  # a layer's name and the pass
+Accuracy = Annotated[float, Field(gt=0, lt=1)]
+
+
+class SystemSpec(Spec):
+    """A system that trains a network."""
+
+    trainings: tuple[str, ...] = param(..., "files of curves, one for each seed", "gpusim capture", min_length=2)
+    ways: tuple[str, ...] = param(
+        ..., "the publication's ways with these weights: each pass takes the fastest of them", "user", min_length=1
+    )
+
+
+@dataclass(frozen=True)
+class IterationCost:
+    """What an iteration takes, each pass by the fastest way of a system."""
+
+    time_us: float
+    """Time in microseconds."""
+    time_half_width: float
+    """Half-width of the time: the passes' half-widths add up, as samples of one network may err alike."""
+    energy_uj: float
+    """Energy of the memory system in microjoules, of the same ways."""
+    fastest: Mapping[LayerPass, LayerMeasurement]
+    """The fastest way's time of each pass."""
+
+    def ratio_half_width(self, other: "IterationCost") -> float:
+        """Return the relative half-width of one iteration's time over another's: what they share scatters alike."""
+        shared = {place for place, one in self.fastest.items() if other.fastest.get(place) == one}
+        parts = [
+            plain_sum(one.half_width for place, one in cost.fastest.items() if place not in shared) / cost.time_us
+            for cost in (self, other)
+        ]
+        return math.hypot(*parts)
+
+
+class AccuracyFigure(LayersFigure):
+    """Simulated seconds and joules of each system until a network reaches accuracies on test images."""
+
+    kind: Literal["seconds_to_accuracy"] = param("seconds_to_accuracy", "what is shown", "")
+    accuracies: tuple[Accuracy, ...] = param(..., "shares of right answers on test images", "user", min_length=1)
+    images: int = param(..., "images of an epoch", "gpusim capture", ge=1)
+    systems: dict[str, SystemSpec] = param(
+        ..., "systems by name; others are compared with the first", "user", min_length=2
+    )
+
+    formats: ClassVar = {"seconds": FIXED_2, "epochs": FIXED_1, "gain": TIMES, "epochs_over_first": TIMES}
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with the files of all systems' curves found; raise UserError."""
+        systems = {
+            name: system.model_copy(update={"trainings": locate_files(path, system.trainings)})
+            for name, system in self.systems.items()
+        }
+        return self.model_copy(update={"systems": systems})
+
+    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
+        """Raise UserError for ways that are not the figure's, several networks or batches, and absent measures."""
+        super().check(spec, figures)
+        if set(self.measures) != {TIME, ENERGY} or self.by != "pass":
+            raise UserError(f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass")
+        for name, system in self.systems.items():
+            for way in system.ways:
+                if way not in self.ways:
+                    raise UserError(f"systems.{name}.ways: {unknown_name('way', way, self.ways)}")
+        batches = [batch for network in self.networks for batch in spec.runs.networks[network].batches]  # type: ignore[union-attr]
+        if len(self.networks) != 1 or len(batches) != 1:
+            raise UserError("networks: must be one, which has one batch: curves are of a network and a batch")
+
+    def _costs(self, publication: Publication) -> Iterator[tuple[str, str, IterationCost]]:
+        """Yield each GPU and system with what an iteration takes, where all its ways are known."""
+        rows = self.rows(publication)
+        known = {(point.gpu, point.way) for point, _ in self.known_points(publication)}
+        times, energies = self.measure(TIME, rows), self.measure(ENERGY, rows)
+        for gpu in self.list_gpus(publication.reproduction):
+            for name, system in self.systems.items():
+                if all((gpu, way) in known for way in system.ways):
+                    fastest = _fastest(times, gpu, system.ways)
+                    energy = plain_sum(
+                        one.value
+                        for one in energies
+                        if _place(one) in fastest and fastest[_place(one)].of.point == one.of.point
+                    )
+                    width = plain_sum(one.half_width for one in fastest.values())
+                    time_us = plain_sum(one.value for one in fastest.values())
+                    yield gpu, name, IterationCost(float(time_us), float(width), float(energy), fastest)
+
+    def records(self, publication: Publication) -> list[FigureRecord]:
+        """List each system's epochs, seconds and joules to each accuracy, and the first system's seconds over its."""
+        curves = {name: [read_curve(path) for path in system.trainings] for name, system in self.systems.items()}
+        (network,) = self.networks
+        (batch,) = publication.reproduction.runs.networks[network].batches
+        steps = self.images // batch
+        records = []
+        costs = {(gpu, name): cost for gpu, name, cost in self._costs(publication)}
+        for (gpu, name), cost in costs.items():
+            for level in self.accuracies:
+                reached = [curve.epochs_to_accuracy(level) for curve in curves[name]]
+                values = {"iteration_us": cost.time_us, "seeds": len(reached)}
+                widths = {"iteration_us": cost.time_half_width}
+                values["reached"] = sum(map(math.isfinite, reached))
+                if values["reached"] == len(reached):
+                    epochs, spread = interval(reached)
+                    relative = math.hypot(spread / epochs, cost.time_half_width / cost.time_us)
+                    values |= {"epochs": epochs, "seconds": epochs * steps * cost.time_us / 1e6}
+                    values["joules"] = epochs * steps * cost.energy_uj / 1e6
+                    widths |= {"epochs": spread, "seconds": relative * values["seconds"]}
+                    widths["joules"] = spread / epochs * values["joules"]
+                labels = {
+                    "network": network,
+                    "batch": str(batch),
+                    "gpu": gpu,
+                    "system": name,
+                    "accuracy": GENERAL(level),
+                }
+                records.append(FigureRecord(labels, values, widths, gpu))
+        return list(self._compared(records, costs))
+
+    def _compared(
+        self, records: list[FigureRecord], costs: Mapping[tuple[str, str], IterationCost]
+    ) -> Iterator[FigureRecord]:
+        """Yield the records with the ratios to the first system's, where both reach the accuracy."""
+        first = next(iter(self.systems))
+        firsts = {(one.labels["gpu"], one.labels["accuracy"]): one for one in records if one.labels["system"] == first}
+        for one in records:
+            base = firsts.get((one.labels["gpu"], one.labels["accuracy"]))
+            ratios, widths = dict[str, float](), dict[str, float]()
+            if base is not None and base is not one and "seconds" in base.values and "seconds" in one.values:
+                if self.systems[one.labels["system"]].trainings == self.systems[first].trainings:
+                    # the same epochs: their scatter cancels, and so does that of passes that are the same
+                    pair = [costs[one.labels["gpu"], name] for name in (first, one.labels["system"])]
+                    ratios["gain"] = pair[0].time_us / pair[1].time_us
+                    widths["gain"] = ratios["gain"] * pair[0].ratio_half_width(pair[1])
+                else:
+                    pairs = {"gain": ("seconds", base, one), "epochs_over_first": ("epochs", one, base)}
+                    for name, (measure, above, below) in pairs.items():
+                        ratios[name] = above.values[measure] / below.values[measure]
+                        parts = [record.half_widths[measure] / record.values[measure] for record in (above, below)]
+                        widths[name] = ratios[name] * math.hypot(*parts)
+            yield FigureRecord(one.labels, {**one.values, **ratios}, {**one.half_widths, **widths}, one.comparison)
+
+    def format_of(self, measure: str) -> Callable[[float], str]:
+        """Return the format of a measure of the records."""
+        return self.formats.get(measure, FIXED_2)
+
+    def values(self, publication: Publication) -> Iterator[FigureValue]:
+        """Yield the numbers of all records."""
+        return list_values(self.records(publication))
+
+    def tables(self, publication: Publication) -> Iterator[Table]:
+        """Yield a table: a row for each system and accuracy, means over seeds with half-widths."""
+        records = self.records(publication)
+        if records:
+            yield SECONDS_TO_ACCURACY.table(_row(record) for record in records)
+
+    def picture(self, publication: Publication) -> Picture | None:
+        """Draw the mean test accuracy of each system over simulated seconds."""
+        (network,) = self.networks
+        (batch,) = publication.reproduction.runs.networks[network].batches
+        curves = {}
+        for _, name, cost in self._costs(publication):
+            seeds = [read_curve(path).accuracy for path in self.systems[name].trainings]
+            epoch_seconds = self.images // batch * cost.time_us / 1e6
+            epochs = range(1, min(map(len, seeds)) + 1)
+            means = [100 * interval([one[epoch - 1] for one in seeds])[0] for epoch in epochs]
+            curves[name] = ([epoch * epoch_seconds for epoch in epochs], means)
+        return lines(self.title, ("simulated seconds", "test accuracy in %"), curves) if curves else None
+
+
+def _place(measurement: LayerMeasurement) -> LayerPass:
+    return measurement.of.row.layer, measurement.of.row.part
+
+
+def _fastest(times: list[LayerMeasurement], gpu: str, ways: tuple[str, ...]) -> dict[LayerPass, LayerMeasurement]:
+    """Return the fastest way's time of each pass of a layer, by layer and pass."""
+    fastest: dict[LayerPass, LayerMeasurement] = {}
+    for one in times:
+        if one.of.point.gpu == gpu and one.of.point.way in ways:
+            best = fastest.get(_place(one))
+            if best is None or one.value < best.value:
+                fastest[_place(one)] = one
+    return fastest
+
+
+def _row(record: FigureRecord) -> dict[str, object]:
+    """Return a record's row, with half-widths as texts."""
+    texts = dict[str, object]()
+    formats = {"epochs": FIXED_1, "seconds": FIXED_2, "joules": FIXED_2, "gain": TIMES, "epochs_over_first": TIMES}
+    for measure, write in formats.items():
+        if measure in record.values:
+            value, width = record.values[measure], record.half_widths[measure]
+            texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
+    texts["iteration"] = f"{FIXED_2(record.values['iteration_us'] / 1e3)}"
+    texts["reached"] = f"{record.values['reached']} of {record.values['seeds']}"
+    return {**record.labels, **texts}
