@@ -103,7 +103,7 @@ class MeasuredJob(Job):
         """
         fitted, launches = None, self.table.launches
         record.values = serialize_comparison(self.table, [], None, [])  # where the check is interrupted
-        kernels = KernelSource(list(self.paths), self.table.kernels.multiply_accumulate)
+        kernels = KernelSource(list(self.paths), *self.table.kernels.changes)
         checked = _checked(self, kernels, context.reporter)
         runs = _PointRunner(self, kernels, checked, context.reporter)
         predictions: Sequence[Prediction] = []
@@ -187,12 +187,12 @@ class PointCache:
     """Points in a store, each under all that decides its time: the sources, kernels, GPU and conditions.
 
     store: None: nothing is known or kept; fresh: what earlier runs left does not count; files: the kernels' code
-    objects; multiply_accumulate: as of the table's kernels.
+    objects; changes: of the table's kernels.
     """
 
-    def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], multiply_accumulate: bool) -> None:
+    def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], changes: tuple[bool, ...]) -> None:
         self._pieces = ResultCache(store, fresh) if store is not None else None
-        self._under = (hash_of_files(files), multiply_accumulate)
+        self._under = (hash_of_files(files), changes)
 
     def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
         """Return what an earlier run found of a point; None without it."""
@@ -236,7 +236,7 @@ class _PointRunner:
         self.failed: dict[MeasuredPoint, str] = {}
         self._order = {point: place for place, point in enumerate(job.points)}
         self._job, self._kernels, self._reporter = job, kernels, reporter
-        self._kept = PointCache(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
+        self._kept = PointCache(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.changes)
         self._done: dict[tuple[int, MeasuredPoint], Prediction] = {}
 
     @property

@@ -54,10 +54,10 @@ class KernelSource(Mapping[str, "Kernel"]):
     Raises CodeObjectError for a file that is none, UserError for a kernel that cannot be changed as the table asks.
     """
 
-    def __init__(self, paths: list[Path], multiply_accumulate: bool) -> None:
+    def __init__(self, paths: list[Path], multiply_accumulate: bool = False, counted_waits: bool = False) -> None:
         from isa.object.code_object import load_kernels
 
-        self._change = multiply_accumulate
+        self._multiply_accumulate, self._counted_waits = multiply_accumulate, counted_waits
         self._images = {path: path.read_bytes() for path in paths}
         self._found: dict[str, tuple[Path, Mapping[str, Kernel]]] = {}
         for path, image in self._images.items():
@@ -70,12 +70,16 @@ class KernelSource(Mapping[str, "Kernel"]):
         if name not in self._ready:
             path, kernels = self._found[name]
             kernel = kernels[name]
-            if self._change:
+            if self._multiply_accumulate:
                 from isa.object.code_object import load_code_object
                 from workloads.vendor.multiply_accumulate import with_multiply_accumulate
 
                 changed = with_multiply_accumulate(self._images[path], [kernel])
                 kernel = load_code_object(changed).kernels[name]
+            if self._counted_waits:
+                from workloads.vendor.counted_waits import with_counted_waits
+
+                kernel = with_counted_waits(kernel)
             self._ready[name] = kernel
         return self._ready[name]
 

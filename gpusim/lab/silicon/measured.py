@@ -60,6 +60,17 @@ class MeasuredKernelsSpec(Spec):
     multiply_accumulate: bool = param(
         False, "run v_fma_f32 d, a, b, d as v_mac_f32, as the kernels had it when they were measured", ""
     )
+    counted_waits: bool = param(
+        False,
+        "let later loads be on their way at writes to LDS, as the kernels did when they were measured: Tensile waits "
+        "for all where it writes them without a GPU",
+        "",
+    )
+
+    @property
+    def changes(self) -> tuple[bool, bool]:
+        """Whether kernels are run with multiply_accumulate, and with counted_waits."""
+        return self.multiply_accumulate, self.counted_waits
 
 
 class FitSpec(Spec):
