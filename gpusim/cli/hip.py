@@ -91,6 +91,13 @@ class HipOptions:
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
     ] = None
     """Folder with the libraries of another system."""
+    host_pointers: Annotated[
+        bool,
+        typer.Option(
+            "--host-pointers",
+            help="hipPointerGetAttributes of release 5 describes memory that HIP does not know, as release 6 does.",
+        ),
+    ] = False
     markdown: MarkdownOption = False
 
 
@@ -137,7 +144,7 @@ def hip(
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     job = HipJob(
-        program=HostProgram(program, asked.root),
+        program=HostProgram(program, asked.root, asked.host_pointers),
         gpu=settings.gpu,
         energy_spec=settings.energy,
         timing=asked.timing == "on" and not asked.check,

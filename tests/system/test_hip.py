@@ -311,6 +311,35 @@ def test_programs_of_several_sources_are_compiled_and_linked() -> None:
     assert (done.returncode, done.stdout) == (0, "linked\n"), done.stdout + done.stderr
 
 
+HOST_POINTERS = """
+import ctypes, sys
+hip = ctypes.CDLL(f"libamdhip64.so.{sys.argv[1]}")
+class Attributes(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("device", ctypes.c_int), ("on_device", ctypes.c_void_p)]
+buffer = ctypes.create_string_buffer(64)
+attributes = ctypes.cast(buffer, ctypes.POINTER(Attributes)).contents
+unknown, known = ctypes.create_string_buffer(16), ctypes.c_void_p()
+assert hip.hipMalloc(ctypes.byref(known), 4096) == 0
+print(hip.hipPointerGetAttributes(buffer, unknown), attributes.type, attributes.device, attributes.on_device)
+print(hip.hipPointerGetAttributes(buffer, known), attributes.type, attributes.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "options", "unknown", "known"),
+    [
+        (5, [], "1 0 0 None", "0 1 0"),
+        (5, ["--host-pointers"], "0 3 -2 None", "0 1 0"),
+        (6, [], "0 0 -2 None", "0 2 0"),
+    ],
+)
+def test_memory_that_hip_does_not_know_is_described_as_the_release_does(
+    release: int, options: list[str], unknown: str, known: str
+) -> None:
+    done = run(["--timing", "off", *options], sys.executable, "-c", HOST_POINTERS, str(release))
+    assert (done.returncode, done.stdout.splitlines()) == (0, [unknown, known]), done.stdout + done.stderr
+
+
 USER_EVENTS = """
 import ctypes, threading
 cl = ctypes.CDLL("libOpenCL.so.1")

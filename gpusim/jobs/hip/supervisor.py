@@ -18,7 +18,7 @@ from typing import Protocol
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
 from gpusim.jobs.hip.built import libraries, rocm_folder, unnumbered_folder
-from gpusim.jobs.hip.protocol import SOCKET_VARIABLE
+from gpusim.jobs.hip.protocol import HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
 ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
@@ -64,6 +64,8 @@ class HostProgram:
     """Program and arguments."""
     root: Path | None = None
     """Folder with the libraries of another system, including its C library; None: those of the host."""
+    host_pointers: bool = False
+    """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
 
     def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
         """Return command and environment that put gpusim's library first; raises HostProgramError.
@@ -74,6 +76,8 @@ class HostProgram:
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
         environment[ICD_VARIABLE] = str(library_folder)
+        if self.host_pointers:
+            environment[HOST_POINTERS_VARIABLE] = "1"
         if self.root is None:
             others = [Path(folder) for folder in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
             names = unnumbered_folder([*others, *(Path("/") / folder for folder in FOLDERS)])

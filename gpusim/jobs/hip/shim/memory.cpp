@@ -285,8 +285,10 @@ API hipError_t hipPointerGetAttributes(hipPointerAttribute_t* a, const void* p) 
   bool six = gpusim_hip_major >= 6;
   Allocation found = allocation_at(p);
   if (!found.size) {
-    if (!six) return fail(hipErrorInvalidValue);
+    static const bool described = getenv(GPUSIM_HOST_POINTERS) != nullptr;
+    if (!six && !described) return fail(hipErrorInvalidValue);
     *a = {};  // hipMemoryTypeUnregistered
+    if (!six) a->type = 3;  // release 5 has no such type, and 0 is pinned memory: hipMemoryTypeUnified, of no allocation
     a->device = -2;
     return hipSuccess;
   }
