@@ -13,6 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
 from gpusim.base.follow import enter_work, left
+from gpusim.base.processors import limit_threads, thread_limit
 
 POLL_S = 0.2
 _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -78,7 +79,9 @@ class ProcessPool:
         sys.stdout.flush()
         sys.stderr.flush()
         process = self._context.Process(
-            target=_work, args=(theirs, work, os.getpid(), self._name(key)), daemon=not self._nested
+            target=_work,
+            args=(theirs, work, os.getpid(), self._name(key), self._limit),
+            daemon=not self._nested,
         )
         with hold_signals():
             process.start()
@@ -150,8 +153,9 @@ def _end_with(parent: int) -> None:
             os._exit(1)
 
 
-def _work(connection: Connection, work: Callable[[], Any], parent: int, name: str) -> None:
+def _work(connection: Connection, work: Callable[[], Any], parent: int, name: str, processes: int) -> None:
     _end_with(parent)
+    limit_threads(thread_limit(), processes)
     enter_work(name)
     # the parent decides: signals reach all processes of a terminal or a batch job, and it tells what is known by then
     signal.signal(signal.SIGINT, signal.SIG_IGN)

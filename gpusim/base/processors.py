@@ -4,10 +4,27 @@ import os
 import platform
 from pathlib import Path
 
+_thread_limit: list[int] = []  # the limit that holds now, last
+
 
 def default_jobs() -> int:
     """Return the default number of processes: the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit_threads(count: int | None, processes: int = 1) -> None:
+    """Limit the threads of this process that execute a launch, from now on.
+
+    Args:
+        count: threads; None: as many as processors.
+        processes: that run at a time, which share them.
+    """
+    _thread_limit[:] = [max(1, (count or default_jobs()) // processes)]
+
+
+def thread_limit() -> int:
+    """Return how many threads of this process may execute a launch."""
+    return _thread_limit[-1] if _thread_limit else default_jobs()
 
 
 def share_left(processes: int) -> float:

@@ -59,6 +59,14 @@ GpuOption = Annotated[
 JobsOption = Annotated[
     int | None, typer.Option("--jobs", metavar="N", min=1, help="Processes. [default: as many as processors]")
 ]
+ThreadsOption = Annotated[
+    str,
+    typer.Option(
+        "--threads",
+        metavar="N|auto",
+        help="Threads that execute a launch without timing; results are equal for any number. auto: by its size.",
+    ),
+]
 PhaseOption = Annotated[
     PhaseChoice, typer.Option("--phase", help="inference: forward; train: forward, loss, backward, update.")
 ]
@@ -135,6 +143,7 @@ class JobCommandOptions:
             help="Write each read and write of DRAM, or all commands (.csv), in Ramulator 2's formats.",
         ),
     ] = None
+    threads: ThreadsOption = "auto"
     timeout_s: Annotated[
         float | None,
         typer.Option(
@@ -374,6 +383,15 @@ def _share(option: str, text: str | None) -> float | None:
     if not 0 < value < 1 or rest:
         raise UserError(f"{option} {text}: a percentage above 0% and below 100% is needed, such as 0.5%")
     return value
+
+
+def parse_threads(text: str) -> int | None:
+    """Return the number of threads that --threads gives; None: auto. Raise UserError for anything else."""
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise UserError(f"--threads {text}: a number of at least 1 or auto is needed")
+    return int(text)
 
 
 # options that may stand without a value: whether the argument after one is its value

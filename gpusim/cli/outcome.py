@@ -16,8 +16,9 @@ from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector, parse_selector
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.processors import limit_threads
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions, parse_threads
 from gpusim.results.live.view import live_view
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, describe_problems, exit_code, get_stop_reason
 from gpusim.results.report import terminal
@@ -111,6 +112,7 @@ def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptio
     of_launches = choose_timeline_kind(request.work.kind, options) == "launches"
     selector = resolve_timeline_selector(options, of_launches)
     _check_dram_trace(request.work.kind, options, of_launches)
+    limit_threads(parse_threads(options.threads))
     reporter = Reporter(options.quiet)
     if request.to_errors:
         reporter.on_terminal = False  # a bar would be drawn over what the program prints

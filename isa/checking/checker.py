@@ -17,7 +17,7 @@ from isa.checking.producer import produce_checked, start_checked
 from isa.checking.state import CHECK, FINDING_WORDS, MOST_FINDINGS, SCALAR_CODES, SHADOW_BYTES
 from isa.checking.table import check_table_of
 from isa.device_memory import VIRTUAL_BASE
-from isa.execution.emulator import new_run, run_loop, run_slices
+from isa.execution.emulator import RunLoop, new_run, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.faults import ExecutionFault
 from isa.execution.state import SCRATCH_ROWS
@@ -103,7 +103,7 @@ def checked(
     fault: ExecutionFault | None = None
     begin, finished = time.thread_time(), False
     try:
-        _, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
+        finished = RunLoop(context, run, address_of(kept[0]), observer, serve=serve).run_to_end()
     except ExecutionFault as error:
         fault = error
     seconds = time.thread_time() - begin

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.base.jit import address_of
 from isa.execution.control_slice import BLOCKS, ControlSlice, ControlSliceError, control_slice, prefix
-from isa.execution.emulator import new_run, run_loop, run_slices
+from isa.execution.emulator import RunLoop, new_run, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
 from isa.execution.program import Program
 from isa.launch import Launch
@@ -133,6 +133,6 @@ def _counted(
         counts = np.zeros((len(chosen), BLOCKS), np.int64)
         run, kept = new_run(context, chosen, alone)
         run.block_prefix, run.blocks = address_of(before), address_of(counts)
-        run_loop(context, address_of(kept[0]), run, None, None)
+        RunLoop(context, run, address_of(kept[0])).run_to_end()
         rows.append(counts)
     return np.concatenate(rows)

@@ -18,20 +18,24 @@ from gpusim.base.jit import (
     State,
     address_of,
     call_i64_4,
+    fetch_add,
     jit,
     ld_i64,
     popcount,
+    record_address,
     record_at,
     record_type,
     records,
     st_i64,
     views,
 )
+from gpusim.base.processors import thread_limit
 from gpusim.base.progress import Progress
 from isa.execution.control_slice import BLOCKS
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.faults import FAULT_GRID_BARRIER
 from isa.execution.resident import AT_BARRIER, AT_GRID_BARRIER, WavefrontGroup, grouped
+from isa.execution.state import context_at, watch_at
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
     BARRIER,
@@ -54,6 +58,7 @@ from isa.trace import (
 
 if TYPE_CHECKING:
     from isa.execution.context_pool import ContextPool
+    from isa.execution.threads import SideBySide
     from isa.launch import Launch, Residency
 
 UNITS = len(UNIT_NAMES)
@@ -106,10 +111,23 @@ RUN = State(
             (), "address of int64 [instructions + 1, BLOCKS] (`control_slice.prefix`), or 0: all counts"
         ),
         "blocks": Field((), "address of int64 [BLOCKS]: the workgroup's that began last; the next one's follow"),
+        "halts": Field((), "1: `run_slices` returns HALTED where a workgroup would begin"),
+        "pool": Field((), "address of POOL, from which the run takes workgroups, or 0: it has them all"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
     },
 )
-run_at, wave_at = record_at(RUN), record_at(WAVE)
+
+POOL = State(  # what the runs of several threads share
+    "functional_pool",
+    {
+        "next_workgroup": Field((), "the first workgroup that no run has taken"),
+        "workgroups": Field((), "the number after that of the last one"),
+        "share": Field((), "workgroups that a run takes at a time"),
+        "stop": Field((), "1: no run goes on"),
+    },
+)
+FINISHED, HALTED, DEPENDENT = 1, 2, 3  # what `run_slices` returns beside 0 and faults
+run_at, wave_at, pool_at = record_at(RUN), record_at(WAVE), record_at(POOL)
 if TYPE_CHECKING:
     Run = Any
 else:
@@ -119,7 +137,8 @@ TURN_INSTRUCTIONS = 1 << 16  # of a wavefront: enough that a change of workgroup
 MOST_REPEATED_WORDS = 64  # memory words of a loop that waits
 
 _FIRST_SLICES = 64
-_BATCH_S = 0.1
+BATCH_S = 0.1
+_LEAST_LEFT_S = 0.02  # what is left, on one thread: for less, threads take longer to begin
 
 
 @jit
@@ -197,8 +216,23 @@ def _begin_turn(run: Run, turn):
 
 
 @jit
+def _is_next(run: Run):
+    """Return 1 if there is a workgroup to begin; a run without one takes some from its pool, if it has one."""
+    if run.next_workgroup == run.workgroups and run.pool:
+        pool = pool_at(run.pool, 0)
+        first = fetch_add(record_address(pool), pool.share)  # its first field is the number
+        if first < pool.workgroups:
+            run.next_workgroup = first
+            run.workgroups = min(first + pool.share, pool.workgroups)
+    return 1 if run.next_workgroup < run.workgroups else 0
+
+
+@jit
 def _begin_workgroup(run: Run):
     """Begin the next workgroup in the free slot that was used last."""
+    context = context_at(run.context, 0)
+    if context.watch:
+        watch_at(context.watch, 0).workgroup = run.next_workgroup + 1
     group_slot = ld_i64(run.order, run.resident)
     for number in range(run.wavefronts):
         slot = group_slot * run.wavefronts + number
@@ -228,16 +262,22 @@ def _end_workgroup(run: Run):
 
 @jit
 def _next_turn(run: Run):
-    """Give another workgroup a turn after one whose wavefronts all wait; after the oldest, others or a new one."""
+    """Give another workgroup a turn after one whose wavefronts all wait; after the oldest, others or a new one.
+
+    Returns 0 in place of beginning a workgroup if the run halts there, else 1.
+    """
     place = run.other + 1
     if run.turn:
         _begin_turn(run, 0)
     elif place < run.resident:
         _begin_turn(run, place)
-    elif run.resident < run.most and run.next_workgroup < run.workgroups:
+    elif run.resident < run.most and _is_next(run):
+        if run.halts:
+            return 0
         _begin_workgroup(run)
     else:
         _begin_turn(run, 1 if run.resident > 1 else 0)
+    return 1
 
 
 @jit
@@ -279,26 +319,43 @@ def count_blocks(run: Run, trace):
 
 
 @jit
+def _must_stop(run: Run):
+    """Return 1 if workgroups have met in memory; all runs of the pool stop."""
+    pool = pool_at(run.pool, 0)
+    if watch_at(context_at(run.context, 0).watch, 0).conflict:
+        pool.stop = 1
+    return pool.stop
+
+
+@jit
 def run_slices(address, slices):
-    """Run up to `slices` slices of the run at `address`; returns 1 when it is finished, 0 if not, or a fault."""
+    """Run up to `slices` slices of the run at `address`.
+
+    Returns FINISHED, 0 if it is not, HALTED before a workgroup begins, DEPENDENT if its pool has stopped, or a fault.
+    """
     run = run_at(address, 0)
     done = 0
     while done < slices:
         if run.turn < 0:
             if run.resident:
                 _begin_turn(run, 0)
-            elif run.next_workgroup < run.workgroups:
+            elif _is_next(run):
+                if run.halts:
+                    return HALTED
                 _begin_workgroup(run)
             else:
-                return 1
+                return FINISHED
         w = _ready_wave(run)
         if w == -1:
             _end_workgroup(run)
             continue
         if w < 0:
-            _next_turn(run)
+            if not _next_turn(run):
+                return HALTED
             continue
         status = call_i64_4(run.produce, run.context, w, 0, 0)
+        if run.pool and _must_stop(run):
+            return DEPENDENT
         if status < 0:
             return status
         if run.block_prefix:
@@ -312,8 +369,12 @@ def run_slices(address, slices):
             wave.state = DONE
         elif status == BARRIER:
             wave.state = WAITING
-        elif status == GRID_BARRIER or wave.left <= 0 or repeats(run.trace):
+        elif status == GRID_BARRIER or wave.left <= 0:
             wave.state = PAUSED
+        elif repeats(run.trace):
+            wave.state = PAUSED
+            if run.pool:  # others of its own workgroup, or another workgroup: it is not known which
+                watch_at(context_at(run.context, 0).watch, 0).conflict = 1
     return 0
 
 
@@ -343,6 +404,10 @@ class FunctionalResult:
     """The launch ran to its end; False: the observer ended it."""
     resident: list[WavefrontGroup]
     """Positions of the unfinished wavefronts."""
+    threads: int
+    """Host threads that have run workgroups side by side; 1: none has."""
+    serial_reason: str
+    """Why not more, if more were allowed and there was work for them; else empty."""
 
     @property
     def wavefront_instructions(self) -> int:
@@ -364,6 +429,7 @@ def run_functional(
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
     residency: "Residency | None" = None,
+    threads: int | None = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
@@ -377,6 +443,8 @@ def run_functional(
         pool: contexts of earlier launches with the same max_instructions, for one without regions.
         serve: called after every slice; does what wavefronts wait for the host to do.
         residency: how many workgroups are resident at a time, so that one can wait for another; None: one.
+        threads: of this process that may run workgroups side by side, where that changes nothing; None: as many as
+            are allowed (`gpusim.base.processors.thread_limit`).
 
     Returns:
         What was executed.
@@ -401,7 +469,10 @@ def run_functional(
     compile_s = context.compile_s + compile_interpreter(run_slices)
     x, y, z = launch.workgroups
     run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, resident)
-    seconds, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
+    loop = RunLoop(
+        context, run, address_of(kept[0]), observer, serve=serve, threads=thread_limit() if threads is None else threads
+    )
+    finished = loop.run_to_end()
     context.note_strays()
     counters = run.counters
     return FunctionalResult(
@@ -412,10 +483,12 @@ def run_functional(
         store_bytes=counters.store_bytes,
         lds_cycles=counters.lds_cycles,
         memory_records=counters.memory_records,
-        seconds=seconds,
+        seconds=loop.cpu_s,
         compile_s=compile_s,
         finished=finished,
-        resident=[] if finished else _resident(context, run),
+        resident=[] if finished else loop.resident(),
+        threads=loop.threads_used,
+        serial_reason=loop.serial_reason,
     )
 
 
@@ -443,51 +516,127 @@ def new_run(context: FunctionalContext, chosen: range, residency: "Residency") -
     return run, (buffer, waves, order)
 
 
-def run_loop(
-    context: FunctionalContext,
-    address: int,
-    run: Any,
-    observer: Callable[[Progress], bool] | None,
-    serve: Callable[[], None] | None,
-) -> tuple[float, bool]:
-    """Run in batches of about a tenth of a second, so that an interrupt is handled soon.
+class RunLoop:
+    """Runs in batches of about a tenth of a second, so that an interrupt is handled soon.
 
     Args:
         context: of the launch.
-        address: of the run's record.
         run: from `new_run`.
+        address: of the run's record.
         observer: called after each batch; ends the run by returning False.
         serve: called after each batch, which then is one slice.
-
-    Returns:
-        Seconds, and whether the run was finished.
-
-    Raises:
-        ExecutionFault: the kernel is in error.
+        threads: that may run workgroups side by side. They do once it is known that there is work enough left.
     """
-    seconds, slices = 0.0, _FIRST_SLICES if serve is None else 1
-    while True:
-        cpu, wall = time.thread_time(), time.perf_counter()
-        status = run_slices(address, slices)
-        seconds += time.thread_time() - cpu
-        wall = time.perf_counter() - wall
-        if status < 0:
-            raise context.fault(lambda: _resident(context, run))
-        if serve is not None:
-            serve()
-        if status == 1:
-            return seconds, True
-        executed, expected = context.executed_instructions, context.expected_instructions
-        least = context.least_instructions(int(run.next_workgroup))
-        progress = Progress(0, int(run.counters.workgroups), int(run.workgroups), executed, expected, least)
-        if observer is not None and not observer(progress):
-            return seconds, False
-        if serve is None:
-            slices = max(1, int(slices * min(4.0, _BATCH_S / max(wall, 1e-6))))
+
+    def __init__(
+        self,
+        context: FunctionalContext,
+        run: Any,
+        address: int,
+        observer: Callable[[Progress], bool] | None = None,
+        *,
+        serve: Callable[[], None] | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.context, self.run, self._address = context, run, address
+        self._observer, self._serve = observer, serve
+        self._threads = min(threads, run.workgroups - run.next_workgroup) if serve is None else 1
+        self.cpu_s = 0.0
+        self.threads_used = 1
+        self.serial_reason = ""
+        self._side_by_side: SideBySide | None = None
+
+    def run_to_end(self) -> bool:
+        """Run; returns whether the launch has ended, not the observer the run.
+
+        Raises:
+            ExecutionFault: the kernel is in error.
+        """
+        run, serve = self.run, self._serve
+        slices = _FIRST_SLICES if serve is None else 1
+        while True:
+            cpu, wall = time.thread_time(), time.perf_counter()
+            status = run_slices(self._address, slices)
+            self.cpu_s += time.thread_time() - cpu
+            wall = time.perf_counter() - wall
+            if status < 0:
+                raise self.context.fault(self.resident)
+            if serve is not None:
+                serve()
+            if status == FINISHED:
+                return True
+            if status == HALTED:
+                run.halts = 0
+                ended = None if run.resident else self._run_side_by_side()
+                if ended is not None:
+                    return ended
+                self._threads = 1
+                self.serial_reason = self.serial_reason or "a workgroup waits for another one"
+                continue
+            if not self.goes_on(self.context.executed_instructions, int(run.counters.workgroups)):
+                return False
+            if self._threads > 1:
+                self._choose_threads()
+            if serve is None:
+                slices = max(1, int(slices * min(4.0, BATCH_S / max(wall, 1e-6))))
+
+    def _choose_threads(self) -> None:
+        """Have the run halt before its next workgroup begins, if what is left is worth more threads."""
+        executed, expected = self.context.executed_instructions, self.context.expected_instructions
+        if self.cpu_s * (expected - executed) < _LEAST_LEFT_S * executed:
+            return
+        from isa.execution.threads import serial_reason
+
+        self.serial_reason = serial_reason(self.context)
+        self.run.halts = int(not self.serial_reason)
+        if self.serial_reason:
+            self._threads = 1
+
+    def _run_side_by_side(self) -> bool | None:
+        """Run what is left on several threads; returns what `run_to_end` does, None if one has to go on alone."""
+        from isa.execution.threads import SideBySide
+
+        run = self.run
+        chosen = range(run.next_workgroup, run.workgroups)
+        work = self._side_by_side = SideBySide(self.context, chosen, self._threads)
+        before = int(run.counters.workgroups)
+
+        def goes_on() -> bool:
+            return self.goes_on(self.context.executed_instructions + work.sum("executed"), before + work.workgroups)
+
+        finished = work.run(BATCH_S, goes_on)
+        self.cpu_s += work.cpu_s
+        self.serial_reason = work.reason
+        if work.reason:
+            self._side_by_side = None
+            return None
+        work.join(run)
+        self.threads_used = len(work.threads)
+        return finished
+
+    def goes_on(self, executed: int, workgroups: int) -> bool:
+        """Return whether the observer lets the run go on.
+
+        Args:
+            executed: instructions.
+            workgroups: that have ended.
+        """
+        expected = max(self.context.expected_instructions, executed) if self.context.expected_instructions else 0
+        least = self.context.least_instructions(int(self.run.next_workgroup))
+        progress = Progress(0, workgroups, int(self.run.workgroups), executed, expected, max(least, executed))
+        return self._observer is None or self._observer(progress)
+
+    def resident(self) -> list[WavefrontGroup]:
+        """Return where the wavefronts of the workgroups in progress stand that have not ended."""
+        standing = _standing(self.context, self.run)
+        if self._side_by_side is not None:
+            for thread in self._side_by_side.threads:
+                standing += _standing(thread.context, thread.run)
+        return grouped(self.context.launch.kernel, self.context.instructions, standing)
 
 
-def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
-    """Return where the wavefronts of the workgroups in progress stand that have not ended."""
+def _standing(context: FunctionalContext, run: Any) -> list[tuple[int, str]]:
+    """Return instruction and state of each wavefront that has begun and not ended."""
     standing = []
     for place in range(run.resident):
         first = ld_i64(run.order, place) * run.wavefronts
@@ -499,4 +648,4 @@ def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
                 at_grid |= fault.code == FAULT_GRID_BARRIER and fault.slot == w
                 waits = AT_BARRIER if state == WAITING else AT_GRID_BARRIER if at_grid else ""
                 standing.append((pc - 1, waits) if waits else (pc, "executing"))
-    return grouped(context.launch.kernel, context.instructions, standing)
+    return standing

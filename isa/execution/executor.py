@@ -194,6 +194,26 @@ class FunctionalContext:
         self._lay_out_memory()
         self._lay_out_launch()
 
+    def duplicate(self, slots: int) -> "FunctionalContext":
+        """Return a context of the same launch for `slots` wavefronts of a workgroup, which has executed nothing.
+
+        It shares the launch's arguments, and has no private memory.
+        """
+        other = object.__new__(FunctionalContext)
+        other.launch, other.program, other.compile_s, other._keep = self.launch, self.program, 0.0, {}
+        other.start_address, other.produce_address = self.start_address, self.produce_address
+        context = self._keep["context"].copy()
+        other.state = views(context)[0]
+        other.address = other._buffer("context", context)
+        other._lay_out_program()
+        other._lay_out_wavefronts(slots, 1, False)
+        other._lay_out_traces(1, False)
+        other._slots, other.workgroup_slots, other._workgroups = slots, 1, 1
+        other.trace_address = int(other.state.traces)
+        state = other.state
+        state.executed = state.last_end = state.ended = state.ended_instructions = 0
+        return other
+
     def count_lanes(self) -> np.ndarray:
         """Count what executes from now on: int64 [instructions + 1, 2], executions and the active lanes of all of them.
 

@@ -23,6 +23,7 @@ from isa.execution.memory_access import (
 )
 from isa.execution.program_table import ProgramRow, row_at
 from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, context_at, pattern_at, wavefront_at, work_at
+from isa.execution.watch import note_pattern_lines
 from isa.trace import BUSY_SHIFT, LEAST_SHIFT, LINE_BYTES, LINE_SPARSE, RECORD_LDS
 
 
@@ -107,6 +108,8 @@ def access_lines(context: Context, slot, vectors, row: ProgramRow, active, patte
         if at < 0 or at >= limit or ld_u8(permissions, at) & (need | PARTIAL) != need:
             work.active = active
             return call_i64_4(context.lanes_function, record_address(context), slot, record_address(row), out)
+    if context.watch:
+        note_pattern_lines(context, pattern, line0 - image0, kind)
     host = context.image - base
     header = count | (pattern.busy << BUSY_SHIFT)
     if kind == Access.LOAD:

@@ -15,7 +15,8 @@ from isa.execution.data_movement import atomic_at, load_lane, store_lane
 from isa.execution.faults import FAULT_LINES, FAULT_MISALIGNED, FAULT_PRIVATE, FAULT_READ_ONLY, FAULT_UNMAPPED
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import Context, Work, wavefront_at, work_at
-from isa.trace import BUSY_SHIFT, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE
+from isa.execution.watch import note_bytes
+from isa.trace import BUSY_SHIFT, LINE_BYTES, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE
 
 PRIVATE_ELEMENT_BYTES = 4  # private memory is interleaved over lanes by dwords
 
@@ -75,6 +76,8 @@ def check_access(context: Context, lane, address, size, need):
                 if context.slack == 0:
                     return fault(context, FAULT_UNMAPPED, lane, address, size)
                 _let_through(context, lane, address, size)
+    if context.watch:
+        note_bytes(context, first, last, address & (LINE_BYTES - 1), size, need)
     return 0
 
 

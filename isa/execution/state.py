@@ -173,10 +173,31 @@ CONTEXT = State(
         "drops_lds": Field((), "1: accesses beyond a workgroup's LDS read 0 and write nothing, as on a GPU"),
         "lds_strays": Field((2,), "lanes that made such accesses: loads, others"),
         "lds_stray": Field((2,), "the first of each, `pc` likewise", FAULT.dtype()),
+        "watch": Field((), "address of what the accesses of workgroups side by side are noted in (WATCH), or 0"),
         "check": Field((), "address of what is remembered while the launch is checked (isa.checking), or 0"),
         "launch": Field((), "the launch", LAUNCH.dtype()),
         "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),
         "fault": Field((), "what the last fault was about", FAULT.dtype()),
+    },
+)
+
+PAGE_BITS = 12  # allocations begin on pages of their own
+
+WATCH = State(
+    "watch",
+    {
+        "marks": Field(
+            (), "address of int64 [lines, 2]: accessed dwords of each line (`watch.note_access`), and by whom"
+        ),
+        "stored": Field((), "address of a byte a page: 1: workgroups store there, and loads are marked"),
+        "touched": Field((), "address of a byte a page: 1: lines of it are marked"),
+        "claims": Field((), "address of a byte a page that all threads share: 0, SAVING or SAVED"),
+        "pages": Field((), "address of int64: the pages that this thread has saved"),
+        "saved": Field((), "address of what they held"),
+        "saved_pages": Field((), "how many"),
+        "workgroup": Field((), "the present workgroup: its number and 1"),
+        "surprise": Field((), "a page and 1, that a workgroup stored to though `stored` is 0; 0: none"),
+        "conflict": Field((), "1: two workgroups have met in memory, or one waits"),
     },
 )
 
@@ -271,6 +292,7 @@ work_at = record_at(WORK)
 image_at = record_at(IMAGE)
 pattern_at = record_at(PATTERN)
 passage_at = record_at(PASSAGE)
+watch_at = record_at(WATCH)
 SCC_OFFSET = offset_of(WAVEFRONT, "scc")
 
 if TYPE_CHECKING:
@@ -281,6 +303,7 @@ if TYPE_CHECKING:
     LaunchRecord = Any
     Pattern = Any
     Passage = Any
+    Watch = Any
 else:
     Context, Wavefront, Work, Pattern, Passage = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN, PASSAGE))
-    Image, LaunchRecord = record_type(IMAGE), record_type(LAUNCH)
+    Image, LaunchRecord, Watch = (record_type(s) for s in (IMAGE, LAUNCH, WATCH))

@@ -244,15 +244,15 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_190,
+    "gpusim.base": 5_250,
     "gpusim.model": 8_570,
     "gpusim.config": 2_670,
     "gpusim.results": 13_350,
     "gpusim.jobs": 13_035,
     "gpusim.study": 3_510,
-    "gpusim.cli": 3_840,
+    "gpusim.cli": 3_860,
     "gpusim.lab": 22_370,
-    "isa": 20_735,
+    "isa": 21_330,
     "memory": 8_965,
     "spartan": 2_950,
     "workloads": 20_280,

@@ -106,6 +106,26 @@ def call_i64_4(typing_context, address, a, b, c, d):
     return types.int64(*[types.int64] * 5), generate
 
 
+@intrinsic
+def fetch_add(typing_context, address, amount):
+    def generate(context, builder, signature, arguments):
+        word = builder.inttoptr(arguments[0], ir.PointerType(_I64))
+        return builder.atomic_rmw("add", word, arguments[1], "seq_cst")
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def compare_swap_u8(typing_context, address, expected, new):
+    def generate(context, builder, signature, arguments):
+        byte = ir.IntType(8)
+        old, fresh = (builder.trunc(argument, byte) for argument in arguments[1:])
+        pair = builder.cmpxchg(builder.inttoptr(arguments[0], ir.PointerType(byte)), old, fresh, "seq_cst", "seq_cst")
+        return builder.zext(builder.extract_value(pair, 0), _I64)
+
+    return types.int64(types.int64, types.int64, types.int64), generate
+
+
 def _load(builder: Any, address: Any, lanes: int) -> Any:
     kind = ir.VectorType(_I32, lanes)
     value = builder.load(builder.inttoptr(address, ir.PointerType(kind)), typ=kind)

@@ -95,6 +95,25 @@ def ctz_from(x, start):
 
 
 @_operation
+def fetch_add(address: int, amount: int) -> int:
+    """Add to the int64 at `address`, as one step for all threads; return its value before."""
+    word = ctypes.c_int64.from_address(int(address))
+    before = word.value
+    word.value = before + int(amount)
+    return before
+
+
+@_operation
+def compare_swap_u8(address: int, expected: int, new: int) -> int:
+    """Replace the byte at `address` if it is `expected`, as one step for all threads; return its value before."""
+    byte = ctypes.c_uint8.from_address(int(address))
+    before = byte.value
+    if before == int(expected):
+        byte.value = int(new)
+    return before
+
+
+@_operation
 def address_in(array: Any, i: int) -> int:
     """Return the address of element `i` of a record's one-dimensional array."""
     return int(array.ctypes.data) + int(i) * array.itemsize

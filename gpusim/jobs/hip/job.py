@@ -177,6 +177,7 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
         "workgroups": sums.workgroups,
         "wavefront_instructions": sums.instructions,
         **({"strays": dict(sums.strays)} if sums.strays else {}),
+        **({"serial_reason": sums.serial_reason} if sums.serial_reason else {}),
     }
     return PartRecord(name, values=values, facts=sums.facts, groups=sums.groups)
 

@@ -65,6 +65,7 @@ class KernelSums:
     instructions: int = 0
     workgroups: int = 0
     strays: Counter[str] = field(default_factory=Counter)  # lanes' accesses that a GPU does not stop, by kind
+    serial_reason: str = ""  # of the first launch that has one (see RunFacts)
     _timed: dict[int, list[RunFacts]] = field(default_factory=dict)
     _timed_counts: Counter[int] = field(default_factory=Counter)
     _executed: list[RunFacts] = field(default_factory=list)
@@ -74,6 +75,7 @@ class KernelSums:
         self.launches += 1
         self.instructions += facts.kernel.wavefront_instructions
         self.workgroups += facts.kernel.workgroups
+        self.serial_reason = self.serial_reason or facts.serial_reason
         group = self._executed
         if facts.roofline is not None:
             self.timed += 1

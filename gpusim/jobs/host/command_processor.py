@@ -347,5 +347,5 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: "FunctionalResult", wall_
         },
         simulator={"wall_s": wall_s, "cpu_s": done.seconds, "compile_s": done.compile_s},
     )
-    facts.resident = done.resident
+    facts.resident, facts.serial_reason = done.resident, done.serial_reason
     return facts

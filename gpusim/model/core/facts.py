@@ -56,6 +56,8 @@ class RunFacts:
     """Access patterns of the instructions of timed launches."""
     resident: list[WavefrontGroup] = field(default_factory=list)
     """Positions of the wavefronts when the run was stopped."""
+    serial_reason: str = ""
+    """Why a launch without timing, with work for several threads, had one; empty if it had more, or needed none."""
     sampling: "Sampling | None" = None
     """Sampling of the launch; None: not requested."""
     series: "CountSeries | None" = None

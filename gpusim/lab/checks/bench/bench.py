@@ -127,7 +127,7 @@ def measure(
         runs.append(simulate(prepared.launch, config.gpu))
         _check(case, prepared.wrong())
         prepared = case.build(config, size)
-        executions.append(run_functional(prepared.launch, residency=residency(prepared.launch, config.gpu)))
+        executions.append(run_functional(prepared.launch, residency=residency(prepared.launch, config.gpu), threads=1))
         _check(case, prepared.wrong())
     facts = min(runs, key=lambda run: run.simulator.cpu_s)
     functional = min(executions, key=lambda run: run.seconds)
