@@ -33,6 +33,7 @@ _MOST_TRIES = 4  # to learn which allocations workgroups store to
 _MOST_SHARE = 64  # workgroups
 _SHARES = 32  # for each thread, if there are so many workgroups
 _FIRST_SLICES = 64
+_SURPRISES = "workgroups store to ever other allocations"
 _DEPENDENT = "a workgroup stores to what another one loads or stores, or waits for it"
 
 
@@ -133,12 +134,15 @@ class SideBySide:
         self._note_stored(np.concatenate([thread.saved[0] for thread in self.threads]))
         first += 1
         share = max(1, min(_MOST_SHARE, len(self._chosen) // (_SHARES * len(self.threads))))
-        for _ in range(_MOST_TRIES):
-            if not finished or self.reason:
-                break
+        tries = _MOST_TRIES
+        while finished and not self.reason:
             finished = self._run_share(range(first, self._chosen.stop), share, seconds, goes_on)
             surprises = [thread.watch.surprise - 1 for thread in self.threads if thread.watch.surprise]
             if not surprises:
+                break
+            tries -= 1
+            if not tries:
+                self.reason = _SURPRISES
                 break
             self._undo()
             self._note_stored(np.array(surprises))

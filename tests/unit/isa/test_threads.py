@@ -1,5 +1,6 @@
 """Does a launch leave the same, bit for bit, whatever the number of threads that execute it?"""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.base.processors import limit_threads, thread_limit
 from gpusim.cli.options import parse_threads
-from isa.execution import emulator, threads
-from isa.execution.emulator import FunctionalResult, run_functional
+from isa.execution import emulator
+from isa.execution.emulator import FINISHED, FunctionalResult, run_functional
+from isa.execution.executor import FunctionalContext
 from isa.execution.faults import ExecutionFault
+from isa.execution.threads import SideBySide
 from isa.execution.watch import dwords_of
 from isa.launch import Launch
 from tests.corpus.build import BASE
@@ -36,12 +39,17 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulator, "_LEAST_LEFT_S", -1)
 
 
+def digest(device: Device) -> str:
+    """All bytes of a device's memory."""
+    return hashlib.sha1(device.memory.image.tobytes()).hexdigest()
+
+
 def outcome(make: Callable[[], tuple[Device, Launch]], count: int, **more: Any) -> tuple[Any, FunctionalResult]:
     """All that a launch leaves with this number of threads, or its fault, and its result."""
     device, launch = make()
     result = run_functional(launch, threads=count, **more)
     counted = (result.instructions, result.lines, result.workgroups, result.wavefronts, result.store_bytes)
-    left = (counted, result.lds_cycles, result.memory_records, result.finished, device.memory.image.tobytes())
+    left = (counted, result.lds_cycles, result.memory_records, result.finished, digest(device))
     return left, result
 
 
@@ -79,7 +87,7 @@ def shifted(items: int, shift: int) -> Callable[[], tuple[Device, Launch]]:
 
     def make() -> tuple[Device, Launch]:
         device = Device()
-        start = device.put("buffer", np.arange(2 * items, dtype=np.float32))
+        start = device.put("buffer", np.arange(3 * items, dtype=np.float32))
         k = kernel_of(BASE, case)
         return device, device.launch(k, items, 64, start, start + 4, start + 4 * shift, items)
 
@@ -97,11 +105,24 @@ def test_workgroups_that_store_what_others_load_are_executed_in_order(items: int
         assert "stores to what another" in result.serial_reason
 
 
-def test_workgroups_of_two_threads_that_meet_at_their_ends_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What no thread finds alone: each has one workgroup, which loads what the next one stores."""
-    monkeypatch.setattr(threads, "_MOST_TRIES", 1)
-    result = outcome(shifted(192, 128), 2)[1]  # the third stores behind, the first two meet
-    assert "stores to what another" in result.serial_reason
+@pytest.mark.parametrize("shift, meet", [(64, True), (1, True), (128, True), (129, False)])
+def test_workgroups_of_two_threads_that_meet_are_found(shift: int, meet: bool) -> None:
+    """What no thread finds alone: each has one workgroup, of which one loads what the other one stores."""
+    device, launch = shifted(128, shift)()
+    before = digest(device)
+    alone = launch.workgroup_at_a_time
+    context = FunctionalContext(launch, alone.wavefront_slots, alone.workgroup_slots, shared_trace=True)
+    start = digest(device)
+    work = SideBySide(context, range(2), 2)
+    work._note_stored(np.arange(16))
+    for number, thread in enumerate(work.threads):
+        work._pool.next_workgroup, work._pool.workgroups, work._pool.share = number, number + 1, 1
+        thread.step(1)
+        assert thread.status == FINISHED and thread.run.counters.workgroups == 1 and not thread.watch.conflict
+    assert digest(device) not in (before, start)
+    assert bool(work._find_dependence()) == meet
+    work._undo()
+    assert digest(device) == start
 
 
 def test_a_fault_is_the_same_and_leaves_the_same() -> None:
@@ -118,7 +139,7 @@ def test_a_fault_is_the_same_and_leaves_the_same() -> None:
         with pytest.raises(ExecutionFault) as caught:
             run_functional(launch, threads=count)
         texts.append(str(caught.value))
-        images.append(device.memory.image.tobytes())
+        images.append(digest(device))
     assert len(set(texts)) == len(set(images)) == 1
 
 
@@ -140,6 +161,13 @@ def test_an_allocation_that_only_a_later_workgroup_stores_to_is_learnt() -> None
     expected, _ = outcome(make, 1)
     left, result = outcome(make, 2)
     assert left == expected and result.threads == 2
+
+
+def test_stores_to_ever_other_allocations_are_executed_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SideBySide, "_note_stored", lambda self, pages: None)
+    expected, _ = outcome(shifted(3000, 6000), 1)
+    left, result = outcome(shifted(3000, 6000), 2)
+    assert left == expected and result.threads == 1 and "allocations" in result.serial_reason
 
 
 def test_an_observer_ends_all_threads() -> None:

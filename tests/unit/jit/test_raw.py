@@ -23,6 +23,8 @@ LOADS = {name: (compiled(getattr(raw, name), 2), getattr(PLAIN, name)) for name 
 STORES = {name: (compiled(getattr(raw, name), 3, "void"), getattr(PLAIN, name)) for name in STORERS}
 COUNTS = {name: (compiled(getattr(raw, name), 1), getattr(PLAIN, name)) for name in ("ctz", "popcount")}
 CTZ_FROM = (compiled(raw.ctz_from, 2), PLAIN.ctz_from)
+FETCH_ADD = (compiled(raw.fetch_add, 2), PLAIN.fetch_add)
+COMPARE_SWAP = (compiled(raw.compare_swap_u8, 3), PLAIN.compare_swap_u8)
 QUOTIENT = (compiled(raw.quotient, 2), PLAIN.quotient)
 PREFETCH = (compiled(raw.prefetch, 1, "void"), PLAIN.prefetch)
 
@@ -73,6 +75,22 @@ def test_ctz_from_goes_round(word: int, start: int) -> None:
 @given(st.integers(0, (1 << 63) - 1), st.integers(1, (1 << 63) - 1))
 def test_quotient_divides_numbers_without_sign(a: int, b: int) -> None:
     assert [quotient(a, b) for quotient in QUOTIENT] == [a // b] * 2
+
+
+@given(WORDS, st.integers(-(1 << 20), 1 << 20))
+def test_fetch_add_adds_and_gives_the_value_before(word: int, amount: int) -> None:
+    for fetch_add in FETCH_ADD:
+        memory = np.array([1, word, 2], np.int64)
+        assert fetch_add(address_of(memory) + 8, amount) == word
+        assert memory.tolist() == [1, (word + amount + (1 << 63)) % (1 << 64) - (1 << 63), 2]
+
+
+@given(st.integers(0, 255), st.integers(0, 255), st.integers(0, 255))
+def test_compare_swap_replaces_the_expected_byte_alone(byte: int, expected: int, new: int) -> None:
+    for compare_swap in COMPARE_SWAP:
+        memory = np.array([1, byte, 2], np.uint8)
+        assert compare_swap(address_of(memory) + 1, expected, new) == byte
+        assert memory.tolist() == [1, new if byte == expected else byte, 2]
 
 
 def test_hints_change_nothing() -> None:
