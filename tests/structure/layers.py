@@ -252,7 +252,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.study": 3_510,
     "gpusim.cli": 3_860,
     "gpusim.lab": 22_370,
-    "isa": 21_330,
+    "isa": 21_380,
     "memory": 8_965,
     "spartan": 2_950,
     "workloads": 20_280,
