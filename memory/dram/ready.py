@@ -7,7 +7,7 @@ from memory.dram.constants import GROUP_ROW, MAX_BANKS, NEVER, PRECHARGE, RANK_R
 @jit(inline=True)
 def rank_ready(m, channel, command, special):
     """Return the first clock in which the rules of some rank allow a command."""
-    if special:
+    if special and m.dram.ranks > 1:
         return _soonest_rank(m, channel, command)
     return m.dram.channel[channel].earliest[RANK_ROW, command]
 
@@ -53,7 +53,7 @@ def ready_bank(m, channel, kind, command, banks, clock, special):
     state = dram.channel[channel]
     best = NEVER
     soonest = NEVER
-    if special:  # of one rank `_rank_ready` has said all
+    if special and dram.ranks > 1:  # of one rank `rank_ready` has said all
         soonest = _soonest_late_rank(m, channel, command, banks, clock)
         banks &= _ready_ranks(m, channel, command, clock)
     while banks:
