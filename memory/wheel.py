@@ -6,19 +6,20 @@ in a fixed order within a cycle, class by class (`memory.unit_classes`, written 
 `gpusim.model.core.units`).
 
 Two ways to wake: `wake` takes any cycle; `wake_at`, for callers that know their cycle to be ahead and within reach, is
-half as long, and wake-ups are the most frequent thing that units do.
+half as long, and wake-ups are the most frequent thing that units do. Where the class is no constant, a table has the
+unit's word and bit for `wake_word`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit import Field, State, jit, u32
+from gpusim.base.jit import Field, State, address_in, any_32, jit, u32
 from memory.unit_classes import CLASSES, MOST_UNITS
 
 SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
-ROW_WORDS = 32  # a row fills two lines of the host's cache
+ROW_WORDS = 32  # a row fills two lines of the host's cache, and is one operation's (`any_32`)
 
 # of a row, each the class that it belongs to: a class has as many as its units need, and is numbered by its first one
 _words = [number for name, number in CLASSES.items() for _ in range(-(-MOST_UNITS[name] // WORD_BITS))]
@@ -54,6 +55,17 @@ def wake_at(m, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, which lies within the wheel's reach, its class's turn still to come."""
     word = unit >> 5 if (_WIDE >> unit_class) & 1 else 0  # known to the compiler, as the class is
     m.wheel.row[t & (SIZE - 1), unit_class + word] |= 1 << (unit & 31)
+
+
+def word_of(unit_class: int, unit: int) -> int:
+    """Return the word, of a row, of one of a class's units."""
+    return unit_class + unit // WORD_BITS * ((_WIDE >> unit_class) & 1)
+
+
+@jit
+def wake_word(m, word, t, bit):
+    """Wake as `wake_at` does a unit that is a bit of a row's word, of any class."""
+    m.wheel.row[t & (SIZE - 1), word] |= bit
 
 
 @jit
@@ -95,7 +107,4 @@ def turned(units, first, last):
 @jit
 def anything_due(m, slot):
     """Return a number that is not 0 if a unit runs in a cycle."""
-    units = 0
-    for word in range(WORDS):
-        units |= np.int64(m.wheel.row[slot, word])  # type: ignore[assignment]
-    return units
+    return any_32(address_in(m.wheel.row, slot * ROW_WORDS))

@@ -21,7 +21,7 @@ from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.counters import CROSSBAR_COUNTERS
 from memory.network.credits import CREDITS, MAX_CREDITS, configure_credits, power_of_two
 from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
-from memory.wheel import wake_at
+from memory.wheel import WORD_BITS, wake_at, wake_word, word_of
 
 MAX_CUS = PORTS["l1"][1]
 FIRST_SCALAR_PORT, MAX_ARRAYS = PORTS["scalar_cache"][:2]
@@ -136,9 +136,9 @@ class CrossbarSpec(Spec):
 PORT = State(
     "port",
     {
-        "unit": Field((), "number of the unit in its classes"),
-        "takes": Field((), "class that takes answers"),
-        "sends": Field((), "class that sends requests"),
+        "takes": Field((), "word in a row of the wheel of the class that takes answers"),
+        "sends": Field((), "word in a row of the wheel of the class that sends requests"),
+        "bit": Field((), "the unit in these words"),
     },
 )
 
@@ -210,7 +210,7 @@ def configure_crossbar(  # type: ignore[no-untyped-def]
     x.leads_to[:] = BY_LINE
     for first, count, takes, sends in PORTS.values():
         for unit in range(count):
-            x.port[first + unit] = unit, takes, sends
+            x.port[first + unit] = word_of(takes, unit), word_of(sends, unit), 1 << unit % WORD_BITS
     for first, count, takes, serves, fills in DESTINATIONS.values():
         for unit in range(count):
             x.destination[first + unit] = unit, takes, serves, fills
@@ -274,14 +274,14 @@ def of_bit(m, port, bit):
 def wake_receiver(m, t, port):
     """Have the unit at a port take a response in cycle `t`, within the wheel's reach and still to come."""
     at = m.xbar.port[port]
-    wake_at(m, at.takes, t, at.unit)
+    wake_word(m, at.takes, t, at.bit)
 
 
 @jit
 def wake_sender(m, t, port):
     """Have the unit at a port, which waits for a credit, send on in cycle `t`, within the wheel's reach, to come."""
     at = m.xbar.port[port]
-    wake_at(m, at.sends, t, at.unit)
+    wake_word(m, at.sends, t, at.bit)
 
 
 @jit

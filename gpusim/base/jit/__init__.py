@@ -28,6 +28,7 @@ from gpusim.base.jit.raw import (
     WIDE_LANES,
     address_in,
     address_of,
+    any_32,
     call_i64_4,
     compare_swap_u8,
     ctz,

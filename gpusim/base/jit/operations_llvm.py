@@ -185,6 +185,19 @@ least_4, least_16 = _least(LANES), _least(WIDE_LANES)
 
 
 @intrinsic
+def any_32(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        start = arguments[0]
+        parts = [_load(builder, builder.add(start, ir.Constant(_I64, 32 * part)), 8) for part in range(4)]
+        words = builder.or_(builder.or_(parts[0], parts[1]), builder.or_(parts[2], parts[3]))
+        whole = ir.IntType(256)  # such a word is compared with 0 in one instruction
+        there = builder.icmp_unsigned("!=", builder.bitcast(words, whole), ir.Constant(whole, 0))
+        return builder.zext(there, _I64)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
 def raise_4(typing_context, address, other, amount):
     def generate(context, builder, signature, arguments):
         kind = ir.VectorType(_I64, 4)

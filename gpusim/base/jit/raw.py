@@ -148,6 +148,12 @@ def least_16(address: int) -> int:
 
 
 @_operation
+def any_32(address: int) -> int:
+    """Return 1 if one of the 32 words at `address` is not 0, else 0."""
+    return int(any(_row(address, 32)))
+
+
+@_operation
 def raise_4(address: int, other: int, amount: int) -> None:
     """Raise each of the four int64 at `address` to the one at `other` plus `amount`, unless it is larger already."""
     words = (ctypes.c_int64 * 4).from_address(int(address))

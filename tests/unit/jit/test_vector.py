@@ -13,6 +13,8 @@ WORDS = st.integers(0, (1 << 32) - 1) | st.sampled_from([0, 1, (1 << 31) - 1, 1 
 EQUAL = {lanes: (compiled(getattr(raw, f"equal_{lanes}"), 2), getattr(PLAIN, f"equal_{lanes}")) for lanes in (4, 16)}
 LEAST = {lanes: (compiled(getattr(raw, f"least_{lanes}"), 1), getattr(PLAIN, f"least_{lanes}")) for lanes in (4, 16)}
 
+ANY_32 = (compiled(raw.any_32, 1), PLAIN.any_32)
+
 
 def test_as_many_lanes_as_their_names_say() -> None:
     assert (LANES, WIDE_LANES) == (4, 16)
@@ -35,3 +37,11 @@ def test_the_least_word_is_found(lanes: int, data: st.DataObject) -> None:
     words = data.draw(st.lists(WORDS, min_size=lanes + 2, max_size=lanes + 2))
     memory = np.array(words, np.uint32)
     assert [least(address_of(memory) + 4) for least in LEAST[lanes]] == [min(words[1:-1])] * 2
+
+
+@given(st.sets(st.integers(0, 33), max_size=2), WORDS.filter(bool))
+def test_a_word_that_is_not_zero_is_noticed(places: set[int], value: int) -> None:
+    memory = np.zeros(34, np.uint32)
+    memory[list(places)] = value
+    expected = int(bool(places - {0, 33}))
+    assert [anything(address_of(memory) + 4) for anything in ANY_32] == [expected] * 2
