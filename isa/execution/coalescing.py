@@ -130,6 +130,23 @@ def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load, a
     pattern.busy = path_cycles(work, active, size, load)
 
 
+@jit(inline=True)
+def _words_asked(work: Work, word, serialise):
+    """Note that a step asks for a word of LDS; returns how many different ones of its bank it asks for so far."""
+    bank = word & (LDS_BANKS - 1)
+    count = work.bank_words[bank]
+    asked = bank * BANK_DEPTH
+    end = asked + count
+    if not serialise:
+        while asked < end:
+            if work.bank_word[asked] == word:
+                return count
+            asked += 1
+    work.bank_word[end] = word
+    work.bank_words[bank] = count + 1
+    return count + 1
+
+
 @jit
 def bank_cycles(work: Work, active, size, serialise):
     """Return the LDS cycles of an access of `size` bytes by each active lane at the byte addresses in the work area.
@@ -142,27 +159,18 @@ def bank_cycles(work: Work, active, size, serialise):
     step = 32 if words == 1 else (16 if words == 2 else 8)  # lanes
     cycles = 0
     for start in range(0, LANES, step):
-        if (active >> start) & ((1 << step) - 1) == 0:
+        lanes = (active >> start) & ((1 << step) - 1)
+        if lanes == 0:
             continue
         for bank in range(LDS_BANKS):
             work.bank_words[bank] = 0
         worst = 1
-        for i in range(start, start + step):
-            if (active >> i) & 1:
-                for k in range(words):
-                    w = (work.address[i] >> 2) + k
-                    bank = w & (LDS_BANKS - 1)
-                    in_bank = work.bank_words[bank]
-                    asked = bank * BANK_DEPTH
-                    end = asked + in_bank
-                    if serialise:
-                        asked = end
-                    while asked < end and work.bank_word[asked] != w:
-                        asked += 1
-                    if asked == end:
-                        work.bank_word[end] = w
-                        work.bank_words[bank] = in_bank + 1
-                        worst = max(worst, in_bank + 1)
+        while lanes:
+            word = work.address[start + ctz(lanes)] >> 2
+            lanes &= lanes - 1
+            worst = max(worst, _words_asked(work, word, serialise))
+            for k in range(1, words):
+                worst = max(worst, _words_asked(work, word + k, serialise))
         cycles += worst
     return cycles if cycles > 0 else 1
 

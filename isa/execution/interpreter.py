@@ -135,13 +135,18 @@ def memory_instruction(context_address, slot, row_address, out):
     return words
 
 
-@jit
-def count_stretch(counts, first, end, lanes):
-    """Count that `lanes` executed the instructions from `first` to `end`, in differences from one to the next.
+@jit(outline=True)
+def count_stretch(context: Context, first, end, lanes):
+    """Count that `lanes` executed the instructions from `first` to `end`, apart from the loop, which needs registers.
 
-    counts: address of int64 [instructions + 1, 2]: executions, and active lanes of all of them.
+    Executions, and active lanes of all of them, are counted in differences from one instruction to the next.
     """
     active = popcount(lanes)
+    prefix = context.flop_prefix
+    context.slice_flops += active * (ld_i64(prefix, end) - ld_i64(prefix, first))
+    counts = context.lane_counts
+    if counts == 0:
+        return
     st_i64(counts, 2 * first, ld_i64(counts, 2 * first) + 1)
     st_i64(counts, 2 * first + 1, ld_i64(counts, 2 * first + 1) + active)
     st_i64(counts, 2 * end, ld_i64(counts, 2 * end) - 1)
@@ -183,10 +188,8 @@ def run_slice(context: Context, slot):
     segments = 0
     memory = 0
     n = 0
-    prefix = context.flop_prefix
-    counts = context.lane_counts
-    flops = 0
-    lanes = active  # of the instructions from `uncounted` on, whose floating-point operations are not in `flops` yet
+    context.slice_flops = 0
+    lanes = active  # of the instructions from `uncounted` on, which are not counted yet
     uncounted = pc
     status = MORE
     while n < limit:
@@ -245,9 +248,7 @@ def run_slice(context: Context, slot):
                     st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
             n += 1
             if taken:
-                flops += popcount(lanes) * (ld_i64(prefix, pc + 1) - ld_i64(prefix, uncounted))
-                if counts:
-                    count_stretch(counts, uncounted, pc + 1, lanes)
+                count_stretch(context, uncounted, pc + 1, lanes)
                 uncounted = target
                 st_i64(trace, SEGMENT_0 + segments, begin | ((pc + 1) << 32))
                 segments += 1
@@ -300,16 +301,13 @@ def run_slice(context: Context, slot):
         n += 1
         pc += 1
         if active != lanes:
-            flops += popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted))
-            if counts:
-                count_stretch(counts, uncounted, pc, lanes)
+            count_stretch(context, uncounted, pc, lanes)
             uncounted = pc
             lanes = active
     if pc > begin:
         st_i64(trace, SEGMENT_0 + segments, begin | (pc << 32))
         segments += 1
-    if counts:
-        count_stretch(counts, uncounted, pc, lanes)
+    count_stretch(context, uncounted, pc, lanes)
     st_i64(trace, SEGMENTS, segments)
     st_i64(trace, MEMORY_WORDS, memory)
     st_i64(trace, INSTRUCTIONS, n)
@@ -318,7 +316,7 @@ def run_slice(context: Context, slot):
     elif n:
         context.idle = 0
     st_i64(trace, STATUS, status)
-    st_i64(trace, FLOPS, flops + popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted)))
+    st_i64(trace, FLOPS, context.slice_flops)
     wave.pc = pc
     wave.executed = executed + n
     wave.status = status

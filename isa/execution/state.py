@@ -111,6 +111,7 @@ CONTEXT = State(
         "indexed_from": Field((), "bytes of code before the first of these dwords"),
         "indexed_bytes": Field((), "bytes of code in these dwords"),
         "flop_prefix": Field((), "address of int64 [instructions + 1]: a lane's floating-point operations before one"),
+        "slice_flops": Field((), "floating-point operations of the present slice so far, packed as in the trace"),
         "lane_counts": Field((), "address of int64 [instructions + 1, 2]: see `interpreter.count_stretch`; 0: none"),
         "code_address": Field((), "device address of the code's first byte"),
         "float_mode": Field((), "MODE at a wavefront's start: rounding, denormals, DX10_CLAMP, IEEE"),
