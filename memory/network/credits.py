@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from gpusim.base.jit import Field, State, jit, record_type
 
 MAX_CREDITS = 1024  # a power of two
+NOT_KNOWN = 1 << 60
 
 CREDITS = State(
     "credits",
     {
         "next": Field((), "number of the credit that the next packet takes along, -limit at first"),
+        "at": Field((), "cycle in which it is back, NOT_KNOWN until its packet has been taken"),
         "taken": Field((), "packets that the receiver has taken"),
         "limit": Field((), "the receiver's slots"),
         "ring": Field((), "entries of `back` in use less one: a power of two less one"),
@@ -45,15 +47,21 @@ def configure_credits(credits: Any, limit: int) -> None:
 @jit
 def has_credit(credits: Credits, t):
     """Return 1 if the sender has a credit in cycle `t`, as far as is known, else 0."""
-    n = credits.next
-    return 1 if n < credits.taken and credits.back[n & credits.ring] <= t else 0
+    return 1 if credits.at <= t else 0
 
 
 @jit
 def credit_known(credits: Credits):
     """Return the cycle in which the next credit is back, or -1 if its packet has not been taken yet."""
-    n = credits.next
-    return credits.back[n & credits.ring] if n < credits.taken else -1
+    return credits.at if credits.at < NOT_KNOWN else -1
+
+
+@jit
+def take_credit(credits: Credits):
+    """Have a packet take the next credit along."""
+    n = credits.next + 1
+    credits.next = n
+    credits.at = credits.back[n & credits.ring] if n < credits.taken else NOT_KNOWN
 
 
 @jit
@@ -62,7 +70,10 @@ def return_credit(credits: Credits, t):
     n = credits.taken
     credits.back[n & credits.ring] = t
     credits.taken = n + 1
-    return 1 if n == credits.next else 0
+    if n != credits.next:
+        return 0
+    credits.at = t
+    return 1
 
 
 def credits_where(credits: Any, now: int) -> tuple[int, int, int]:

@@ -25,7 +25,7 @@ from one port to one channel, and back, stay in order.
 
 from gpusim.base.jit import ONE, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS
-from memory.network.credits import credit_known, has_credit, return_credit
+from memory.network.credits import credit_known, has_credit, return_credit, take_credit
 from memory.network.ideal import (
     ideal_has_bandwidth,
     ideal_pop_response,
@@ -108,7 +108,7 @@ def crossbar_send(m, now, port, line, source, mask):
     ready = now + x.request_latency[port]
     x.request[port, q, P_READY] = ready
     x.o_count[port] = n + 1
-    x.request_credits[port].next += 1
+    take_credit(x.request_credits[port])
     x.requests += 1
     if m.timeline.on:
         record(m, SENT, port, source, line)
@@ -292,10 +292,10 @@ def crossbar_respond(m, now, t, channel, source):
             x.response[channel, q, R_SOURCE] = source | JOINED
             x.response[channel, q, R_READY] = x.r_free[channel] - 1 + x.response_latency[channel]
             x.r_count[channel] = n + 1
-            x.answer_credits[channel].next += 1
+            take_credit(x.answer_credits[channel])
             return x.r_free[channel] - 1
     x.r_count[channel] = n + 1
-    x.answer_credits[channel].next += 1
+    take_credit(x.answer_credits[channel])
     if x.ideal:
         return ideal_respond(m, t, channel, source)
     leaves = max(t, x.r_free[channel])
