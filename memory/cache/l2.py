@@ -24,6 +24,7 @@ from memory.cache.l2_state import (
     MERGED,
     MISSED,
     MSHR_SHIFT,
+    P_BASE,
     STALLED,
     bytes_of,
     first_slot,
@@ -54,16 +55,29 @@ from memory.wheel import wake_at
 
 
 @jit
-def _prefetch_row(m, channel, line):
-    """Have the host fetch the row in which a line will be looked up in one of the next cycles.
+def _prefetch_row(m, base):
+    """Have the host fetch the row from a slot on, in which a line will be looked up in one of the next cycles.
 
     The tags of a large L2 do not stay in the host's caches.
     """
     l2 = m.l2
-    base = first_slot(m, channel, line)
     prefetch(address_in(l2.rows, 2 * base))
     prefetch(address_in(l2.rows, 2 * base + l2.stride))
     prefetch(address_in(l2.note, base << l2.part_bits))
+
+
+@jit(outline=True)
+def _begin_parts(m, now, channel, line, first, mshr):
+    """Note which parts of a line are fetched, one of which has been asked for. first: the line's first part."""
+    l2 = m.l2
+    l2.coming[channel, mshr] = 1 << part_in(m, line)
+    l2.left[channel, mshr] = 1
+    if not line & LINE_SPARSE and bytes_of(m, first | part_in(m, line ^ 1), HELD) != ALL_BYTES:
+        l2.coming[channel, mshr] = 3
+        l2.left[channel, mshr] = 2
+        l2.due[channel] = (line ^ 1) + 1
+        l2.due_mshr[channel] = mshr
+        wake_at(m, L2_SERVE, now + 1, channel)
 
 
 @jit(inline=True)
@@ -90,14 +104,8 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     mshr = begin_miss(l2.missing[channel], slot)
     first = slot << l2.part_bits
     l2.note[first] = mshr << MSHR_SHIFT | (l2.note[first] & ((1 << MSHR_SHIFT) - 1))
-    l2.coming[channel, mshr] = 1 << part_in(m, line)
-    l2.left[channel, mshr] = 1
-    if l2.part_bits and not line & LINE_SPARSE and bytes_of(m, first | part_in(m, line ^ 1), HELD) != ALL_BYTES:
-        l2.coming[channel, mshr] = 3
-        l2.left[channel, mshr] = 2
-        l2.due[channel] = (line ^ 1) + 1
-        l2.due_mshr[channel] = mshr
-        wake_at(m, L2_SERVE, now + 1, channel)
+    if l2.part_bits:
+        _begin_parts(m, now, channel, line, first, mshr)
     return mshr
 
 
@@ -176,6 +184,15 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
     return result
 
 
+@jit
+def _comes(m, channel, mshr, line, part):
+    """Tell whether a part of a line that is being filled will be there: all of it, where lines have one."""
+    l2 = m.l2
+    if l2.part_bits == 0:
+        return True
+    return l2.coming[channel, mshr] >> part_in(m, line) & 1 != 0 or bytes_of(m, part, HELD) == ALL_BYTES
+
+
 @jit(inline=True)
 def _read(m, now, channel, line, source, mask, since, base, row, way):
     """Serve a load, or an atomic, which needs its line as a load does and leaves bytes of it dirty."""
@@ -185,8 +202,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
         part = (base + way) << l2.part_bits | part_in(m, line)
         if is_filling(row, l2.stride, way):
             mshr = mshr_of(m, base + way)
-            comes = l2.coming[channel, mshr] >> part_in(m, line) & 1 or bytes_of(m, part, HELD) == ALL_BYTES
-            if not comes or not may_join(l2.missing[channel]):
+            if not (_comes(m, channel, mshr, line, part) and may_join(l2.missing[channel])):
                 wait(m, channel, L2_LINE + channel)
                 return STALLED
             used(m, channel, row, way)
@@ -211,14 +227,13 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
 
 
 @jit(inline=True)
-def _access(m, now, channel, line, source, mask, since):
+def _access(m, now, channel, line, source, mask, since, base):
     """Serve one request; returns HIT, MERGED, MISSED, or STALLED.
 
     With STALLED nothing has changed but write-backs and fetches that were begun.
     """
     l2 = m.l2
     kind = source & KIND_MASK
-    base = first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
     way = way_of(row, l2.stride, tag_of(m, line))
     if kind == WRITE:
@@ -235,11 +250,12 @@ def _serve_oldest(m, now, channel):
     h = l2.i_head[channel]
     line = l2.input[channel, h, P_LINE]
     source = l2.input[channel, h, P_SOURCE]
-    result = _access(m, now, channel, line, source, l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY])
+    mask, since, base = l2.input[channel, h, P_MASK], l2.input[channel, h, P_READY], l2.input[channel, h, P_BASE]
+    result = _access(m, now, channel, line, source, mask, since, base)
     if result == STALLED:
         return 0
     if m.timeline.on:
-        served(m, channel, result, l2.input[channel, h, P_READY], source, line)
+        served(m, channel, result, since, source, line)
     if l2.since == 0:
         l2.since = now
     l2.span_cycles = now + 1 - l2.since
@@ -247,12 +263,12 @@ def _serve_oldest(m, now, channel):
     if kind == READ:
         l2.reads += 1
         l2.read_hits += result == HIT
-    elif kind == WRITE:
-        l2.writes += 1
     else:
-        l2.atomics += 1
-    if kind != READ:
-        l2.bytes_written += popcount(l2.input[channel, h, P_MASK])
+        if kind == WRITE:
+            l2.writes += 1
+        else:
+            l2.atomics += 1
+        l2.bytes_written += popcount(mask)
     if result == HIT:
         l2.hits += 1
     elif result == MERGED:
@@ -349,7 +365,9 @@ def _take(m, now, channel, port, joined):
     q = (l2.i_head[channel] + n) & (MAX_INPUT - 1)
     h = crossbar_pop_request(m, now, channel, port)
     line = x.request[port, h, P_LINE]
-    _prefetch_row(m, channel, line)
+    base = first_slot(m, channel, line)
+    _prefetch_row(m, base)
+    l2.input[channel, q, P_BASE] = base
     l2.input[channel, q, P_LINE] = line
     l2.input[channel, q, P_SOURCE] = x.request[port, h, P_SOURCE] | joined
     l2.input[channel, q, P_MASK] = x.request[port, h, P_MASK]

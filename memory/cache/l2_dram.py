@@ -45,11 +45,11 @@ def write_back(m, now, channel, part, line):
 @jit(inline=True)
 def evict(m, now, channel, slot, line):
     """Write what is dirty of a slot back; returns 0 if some of it must wait."""
-    bits = m.l2.part_bits
-    for part in range(1 << bits):
-        at = slot << bits | part
-        if bytes_of(m, at, DIRTY) and not write_back(m, now, channel, at, line | part):
-            return 0
+    first = slot << m.l2.part_bits
+    if bytes_of(m, first, DIRTY) and not write_back(m, now, channel, first, line):
+        return 0
+    if m.l2.part_bits and bytes_of(m, first | 1, DIRTY):
+        return write_back(m, now, channel, first | 1, line | 1)
     return 1
 
 

@@ -35,19 +35,29 @@ def add_target(m, channel, mshr, source, since, mask, part):
     l2.target[channel, target, T_PART] = part
 
 
+@jit(outline=True)
+def _hold_parts(m, first, coming):
+    """Note that parts of a line, of which the first is given, are there in whole. coming: their mask."""
+    for part in range(2):
+        if coming >> part & 1:
+            set_bytes(m, first | part, HELD, ALL_BYTES)
+
+
 @jit(inline=True)
 def _fill(m, now, channel, mshr, from_engine):
     """Complete the fill of an MSHR's line, if all of it has come, and serve its targets, oldest first."""
     l2 = m.l2
-    l2.left[channel, mshr] -= 1
-    if l2.left[channel, mshr]:
-        return
+    if l2.part_bits:
+        l2.left[channel, mshr] -= 1
+        if l2.left[channel, mshr]:
+            return
     missing = l2.missing[channel]
     slot = end_miss(missing, mshr, address_in(l2.rows, 0), l2.stride)
     first = slot << l2.part_bits
-    for part in range(1 << l2.part_bits):
-        if l2.coming[channel, mshr] >> part & 1:
-            set_bytes(m, first | part, HELD, ALL_BYTES)
+    if l2.part_bits:
+        _hold_parts(m, first, l2.coming[channel, mshr])
+    else:
+        set_bytes(m, first, HELD, ALL_BYTES)
     if freed(m, L2_LINE + channel):
         l2.freed_by_engine[channel] = from_engine
         wake_at(m, L2_SERVE, now, channel)

@@ -41,6 +41,8 @@ CODE_BITS = 2
 ALL_NOTE = (1 << 16) - 1
 MSHR_SHIFT = 2 * CODE_BITS  # in a note: the MSHR that fills the slot, while it does
 
+P_BASE = 4  # of a waiting request, beside the words that it has in the crossbar: the first slot of its line's set
+
 # words of a request that waits for a missing line, side by side because they are used together
 T_SOURCE = 0  # its source
 T_SINCE = 1  # cycle it came to the channel
@@ -183,7 +185,8 @@ L2 = State(
         "missing": Field((MAX_L2_CHANNELS,), "missing lines of a channel", MISSING.dtype()),
         "target": Field((MAX_L2_CHANNELS, MAX_TARGETS, 4), "requests waiting for a line, by T_SOURCE ... T_PART"),
         "input": Field(
-            (MAX_L2_CHANNELS, MAX_INPUT, 4), "waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came"
+            (MAX_L2_CHANNELS, MAX_INPUT, 8),
+            "waiting requests: P_LINE ... P_MASK; P_READY: cycle it came; P_BASE: first slot of its line's set",
         ),
         "i_head": Field((MAX_L2_CHANNELS,), "oldest waiting request"),
         "i_count": Field((MAX_L2_CHANNELS,), "waiting requests"),
@@ -302,8 +305,10 @@ def inserted(m, channel, row, slot, way, line):
     """Put another line, of which no byte is there, into a way, and note that for replacement."""
     l2 = m.l2
     st_i32(row, way, tag_of(m, line))
-    for part in range(1 << l2.part_bits):
-        set_bytes(m, slot << l2.part_bits | part, HELD, 0)
+    first = slot << l2.part_bits
+    set_bytes(m, first, HELD, 0)
+    if l2.part_bits:
+        set_bytes(m, first | 1, HELD, 0)
     on_insert(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
 
 

@@ -143,12 +143,12 @@ class PortsRecord(Record):
 class XbarPortRecord(Record):
     """m.xbar.port"""
 
-    unit: int
-    """number of the unit in its classes."""
     takes: int
-    """class that takes answers."""
+    """word in a row of the wheel of the class that takes answers."""
     sends: int
-    """class that sends requests."""
+    """word in a row of the wheel of the class that sends requests."""
+    bit: int
+    """the unit in these words."""
 
 class XbarDestinationRecord(Record):
     """m.xbar.destination"""
@@ -167,6 +167,8 @@ class XbarRequestCreditsRecord(Record):
 
     next: int
     """number of the credit that the next packet takes along, -limit at first."""
+    at: int
+    """cycle in which it is back, NOT_KNOWN until its packet has been taken."""
     taken: int
     """packets that the receiver has taken."""
     limit: int
@@ -181,6 +183,8 @@ class XbarAnswerCreditsRecord(Record):
 
     next: int
     """number of the credit that the next packet takes along, -limit at first."""
+    at: int
+    """cycle in which it is back, NOT_KNOWN until its packet has been taken."""
     taken: int
     """packets that the receiver has taken."""
     limit: int
@@ -844,7 +848,8 @@ class L2Record(Record):
     target: NDArray[np.int64]
     """[32, 4096, 4]: requests waiting for a line, by T_SOURCE ... T_PART."""
     input: NDArray[np.int64]
-    """[32, 64, 4]: waiting requests: P_LINE ... P_MASK, and P_READY: cycle it came."""
+    """[32, 64, 8]: waiting requests: P_LINE ... P_MASK; P_READY: cycle it came; P_BASE: first slot of its line's
+    set."""
     i_head: NDArray[np.int64]
     """[32]: oldest waiting request."""
     i_count: NDArray[np.int64]
