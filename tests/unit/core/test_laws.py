@@ -20,6 +20,7 @@ from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.requests import release
 from memory.dram.spec import DramSpec
+from memory.network.credits import NOT_KNOWN
 from memory.network.state import CrossbarSpec
 from memory.sets.replacement import POLICIES
 from memory.unit_classes import CU_LOOK_UP
@@ -236,6 +237,7 @@ def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.Monke
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
     r = ScriptedRun(SMALL, [[Script().end()]])
     r.m.xbar.request_credits["next"] = 0  # no credit, none with a packet
+    r.m.xbar.request_credits["at"] = NOT_KNOWN
     assert simulator._loop(r.m, None, None) == LIVELOCK
     ((_, state),) = standing(r.m)
     assert state.startswith("waiting for instruction fetch")
