@@ -3,7 +3,9 @@
 `host` is added to a lane's address in the work area to give a host address; `row` is a row of registers.
 """
 
+import ctypes
 import struct
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +58,29 @@ def half_pair_sum(a: int, b: int) -> int:
     x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float16) for v in (a, b))
     with np.errstate(all="ignore"):
         return int((x + y).view(np.uint32)[0])
+
+
+def _block(place: int, stride: int) -> list[Any]:
+    return [(ctypes.c_uint32 * 4).from_address(int(place) + k * stride) for k in range(4)]
+
+
+@_operation
+def load_block(row: int, a: int, b: int, c: int, d: int) -> None:
+    """Load four dwords from each of four addresses, those of a lane one below the other in four register rows.
+
+    row: address of the first lane in the first row.
+    """
+    for lane, address in enumerate((a, b, c, d)):
+        for dword, register in zip(_block(address, 0)[0], _block(row, ROW_BYTES), strict=True):
+            register[lane] = dword
+
+
+@_operation
+def store_block(row: int, a: int, b: int, c: int, d: int) -> None:
+    """Store what `load_block` loads, one lane after another."""
+    for lane, address in enumerate((a, b, c, d)):
+        for k, register in enumerate(_block(row, ROW_BYTES)):
+            _block(address, 0)[0][k] = register[lane]
 
 
 @jit
@@ -199,12 +224,9 @@ def gather(work: Work, host, row, active, size, signed):
         for i in range(LANES):
             st_i32(row, i, ld_u32(host + work.address[i], 0))
     elif active == -1 and size == 16:
-        for i in range(LANES):
-            a = host + work.address[i]
-            st_i32(row, i, ld_u32(a, 0))
-            st_i32(row, LANES + i, ld_u32(a, 1))
-            st_i32(row, 2 * LANES + i, ld_u32(a, 2))
-            st_i32(row, 3 * LANES + i, ld_u32(a, 3))
+        at = work.address
+        for i in range(0, LANES, 4):
+            load_block(row + 4 * i, host + at[i], host + at[i + 1], host + at[i + 2], host + at[i + 3])
     elif active == -1 and size == 8:
         for i in range(LANES):
             a = host + work.address[i]
@@ -228,12 +250,9 @@ def scatter(work: Work, host, row, active, size):
             st_i32(a, 0, ld_u32(row, i))
             st_i32(a, 1, ld_u32(row, LANES + i))
     elif active == -1 and size == 16:
-        for i in range(LANES):
-            a = host + work.address[i]
-            st_i32(a, 0, ld_u32(row, i))
-            st_i32(a, 1, ld_u32(row, LANES + i))
-            st_i32(a, 2, ld_u32(row, 2 * LANES + i))
-            st_i32(a, 3, ld_u32(row, 3 * LANES + i))
+        at = work.address
+        for i in range(0, LANES, 4):
+            store_block(row + 4 * i, host + at[i], host + at[i + 1], host + at[i + 2], host + at[i + 3])
     else:
         for i in range(LANES):
             if (active >> i) & 1:

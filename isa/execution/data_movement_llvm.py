@@ -1,8 +1,58 @@
-"""How the compiler makes the operations of `isa.execution.data_movement`: bits as floating-point numbers."""
+"""How the compiler makes the operations of `isa.execution.data_movement`: bits as numbers, blocks of four by four."""
+
+from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from isa.architecture import ROW_BYTES
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_FOUR = ir.VectorType(_I32, 4)
+
+
+def _places(builder: Any, addresses: Any) -> list[Any]:
+    return [builder.inttoptr(address, ir.PointerType(_FOUR)) for address in addresses]
+
+
+def _in_rows(builder: Any, row: Any) -> list[Any]:
+    """Return the addresses of four lanes in each of four register rows."""
+    return _places(builder, [builder.add(row, ir.Constant(_I64, k * ROW_BYTES)) for k in range(4)])
+
+
+def _turned(builder: Any, rows: list[Any]) -> list[Any]:
+    """Return the columns of a block of four by four."""
+
+    def shuffled(a: Any, b: Any, lanes: list[int]) -> Any:
+        return builder.shuffle_vector(a, b, ir.Constant(_FOUR, lanes))
+
+    a, b, c, d = rows
+    low, high = [0, 4, 1, 5], [2, 6, 3, 7]
+    ab, cd, ab_high, cd_high = (shuffled(x, y, lanes) for lanes in (low, high) for x, y in ((a, b), (c, d)))
+    halves = [0, 1, 4, 5], [2, 3, 6, 7]
+    return [shuffled(x, y, lanes) for x, y in ((ab, cd), (ab_high, cd_high)) for lanes in halves]
+
+
+def _moved(from_rows: bool) -> Any:
+    @intrinsic
+    def moved(typing_context, row, a, b, c, d):
+        def generate(context, builder, signature, arguments):
+            lanes, rows = _places(builder, arguments[1:]), _in_rows(builder, arguments[0])
+            sources, targets = (rows, lanes) if from_rows else (lanes, rows)
+            values = [builder.load(place, typ=_FOUR) for place in sources]
+            for value in values:
+                value.align = 4
+            for value, place in zip(_turned(builder, values), targets, strict=True):
+                builder.store(value, place, align=4)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 5), generate
+
+    return moved
+
+
+load_block, store_block = _moved(from_rows=False), _moved(from_rows=True)
 
 
 @intrinsic
