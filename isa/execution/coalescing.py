@@ -7,12 +7,13 @@ the first lane starts; LDS bank cycles do not even depend on the shift. Kernels 
 so each memory instruction remembers its last ones and a repetition costs one comparison of 64 differences.
 """
 
-from gpusim.base.jit import ctz, jit, ld_i32, ld_u32
+from gpusim.base.jit import ctz, jit, ld_i32, ld_u32, popcount
 from isa.architecture import LANES
 from isa.execution.state import BANK_DEPTH, HASH_ENTRIES, LDS_BANKS, POSITION_BITS, Pattern, Work
 from isa.trace import LINE_BYTES, MAX_LINES
 
 LINE_BITS = 6
+FIRST_OF_QUADS = 0x1111_1111_1111_1111  # bits of lanes
 PATH_LANES = 16  # of dwords side by side that vector memory takes in a cycle
 
 
@@ -68,13 +69,16 @@ def path_cycles(work: Work, active, size, load):
     an R9 Fury (linear and uniform dwords four times as fast as random ones, two and four dwords as fast as these); CLRX
     GcnTimings (stores of any width 16 cycles). That quads without an active lane cost nothing is assumed.
     """
+    if not load or size > 4:
+        quads = active | active >> 1
+        return max(popcount((quads | quads >> 2) & FIRST_OF_QUADS), 1)
     cycles = 0
     for start in range(0, LANES, PATH_LANES):
         group = (active >> start) & ((1 << PATH_LANES) - 1)
         if group == 0:
             continue
-        together = 1 if load and size <= 4 else 0
-        same = together
+        together = 1
+        same = 1
         quads = 0
         first = start + ctz(group)
         for i in range(start, start + PATH_LANES):
