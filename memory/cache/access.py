@@ -74,7 +74,7 @@ assert len(COLUMNS) <= WIDTH
 EXAMINED_FIRST = 16  # executions of an instruction
 EXAMINED_EVERY = 64
 MOST_EXAMINED = 64  # lines of one
-BUCKETS = 64  # into which they are put by L1 set, a power of two
+BUCKETS = 64  # into which they are put, by L1 set, and their DRAM rows: a power of two
 TOKENS = 1 << 12  # that name what is in flight on a CU: wavefront slot and entry
 TOKEN_BITS = 20
 
@@ -88,8 +88,10 @@ ACCESS = State(
         ),
         "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
         "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),
-        "last_in": Field((BUCKETS,), "work area: number + 1 of its last line in a bucket, by L1 set; 0: none"),
+        "last_in": Field((BUCKETS,), "work area: number + 1 of the last line in a bucket, by L1 set; 0: none"),
         "before": Field((MOST_EXAMINED,), "work area: number + 1 of the line before one in its bucket; 0: none"),
+        "last_row_in": Field((BUCKETS,), "work area: number + 1 of the last DRAM row in a bucket; 0: none"),
+        "row_before": Field((MOST_EXAMINED,), "work area: number + 1 of the row before one in its bucket; 0: none"),
     },
 )
 
@@ -162,6 +164,7 @@ def _examine(m, row, address, header):
         access.of_channel[channel] = 0
     for bucket in range(BUCKETS):
         access.last_in[bucket] = 0
+        access.last_row_in[bucket] = 0
     stride = 0
     rows = 0
     most = 0
@@ -180,12 +183,15 @@ def _examine(m, row, address, header):
         access.of_channel[channel] += 1
         most = max(most, access.of_channel[channel])
         where = bank_and_row(m, line, dram_local_line(m, line)) << 8 | dram_channel(m, line)
-        known = 0
-        while known < rows and access.row[known] != where:
-            known += 1
-        if known == rows:
+        bucket = where & (BUCKETS - 1)
+        known = access.last_row_in[bucket] - 1
+        while known >= 0 and access.row[known] != where:
+            known = access.row_before[known] - 1
+        if known < 0:
             access.row[rows] = where
+            access.row_before[rows] = access.last_row_in[bucket]
             rows += 1
+            access.last_row_in[bucket] = rows
         same = 0
         again = False
         bucket = line & (m.l1.sets - 1) & (BUCKETS - 1)

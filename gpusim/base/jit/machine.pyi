@@ -292,9 +292,13 @@ class AccessRecord(Record):
     of_channel: NDArray[np.int64]
     """[32]: work area: its lines by L2 channel."""
     last_in: NDArray[np.int64]
-    """[64]: work area: number + 1 of its last line in a bucket, by L1 set; 0: none."""
+    """[64]: work area: number + 1 of the last line in a bucket, by L1 set; 0: none."""
     before: NDArray[np.int64]
     """[64]: work area: number + 1 of the line before one in its bucket; 0: none."""
+    last_row_in: NDArray[np.int64]
+    """[64]: work area: number + 1 of the last DRAM row in a bucket; 0: none."""
+    row_before: NDArray[np.int64]
+    """[64]: work area: number + 1 of the row before one in its bucket; 0: none."""
 
 class TranslationRecord(Record):
     """m.translation"""
