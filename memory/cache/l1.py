@@ -337,21 +337,28 @@ def _finish(m, now, cu, q, header, lines):
 
 
 @jit(inline=True)
-def _waits_for_port(m, now, cu, header, line):
-    """Have look-up wait for the request port if it is full and the next line of the instruction cannot do without it.
+def _waits_for_next(m, now, cu, header, line):
+    """Have look-up wait for what the next line of the instruction cannot do without: the request port, a store's slot.
 
-    The try in the next cycle would find just that, as nothing else enters or leaves the cache's sets meanwhile: six or
-    seven visits to look-up for ten lines that miss. Returns 1 if it waits.
+    The try in the next cycle would find just that, as nothing else enters or leaves the cache's sets meanwhile: up to
+    half of the visits to look-up where lines miss or stores are many. Returns 1 if it waits.
     """
     l1 = m.l1
     cache = l1.unit[cu]
-    if crossbar_has_room(m, now + 1, cu) or l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
+    writes = header & (RECORD_STORE | RECORD_ATOMIC)
+    room = crossbar_has_room(m, now + 1, cu)
+    if room and not (writes and cache.stores_out >= l1.store_limit and not header & RECORD_RETURN):
         return 0
-    if not (header & (RECORD_STORE | RECORD_ATOMIC) or _passes(m, header, line)):
-        row = address_in(l1.rows, 2 * first_slot(m, cu, line))
-        if not may_miss(cache.missing) or way_of(row, l1.stride, line) >= 0:
-            return 0
-    wait_for_credit(m, cu)
+    if l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
+        return 0
+    if room:
+        wait_for(m, L1_STORE + cu, LOOK_UP)
+    else:
+        if not (writes or _passes(m, header, line)):
+            row = address_in(l1.rows, 2 * first_slot(m, cu, line))
+            if not may_miss(cache.missing) or way_of(row, l1.stride, line) >= 0:
+                return 0
+        wait_for_credit(m, cu)
     cache.stalled_since = now + 1
     return 1
 
@@ -399,7 +406,7 @@ def l1_step(m, now, cu):
     position += 1
     if position < lines:
         cache.q_position = position
-        if not _waits_for_port(m, now, cu, header, cache.q_words[at + stride]):
+        if not _waits_for_next(m, now, cu, header, cache.q_words[at + stride]):
             wake_at(m, CU_LOOK_UP, now + 1, cu)
         return 0
     _finish(m, now, cu, q, header, lines)
