@@ -83,15 +83,20 @@ def wake(m, unit_class, t, unit):
 
 @jit
 def due(m, slot, unit_class, first):
-    """Return the mask of the units of a class that run in a cycle, 64 from number `first` on, and take them off it."""
+    """Return the mask of the units of a class that run in a cycle, 64 from number `first` on, and take them off it.
+
+    A class without any is not entered: what was written for it would be most of a cycle in which few units run.
+    """
     wheel = m.wheel
-    wheel.running = unit_class
     word = unit_class + (first >> 5)
     units = np.int64(wheel.row[slot, word])
-    wheel.row[slot, word] = 0
     if (_WIDE >> unit_class) & 1:  # known to the compiler
         units |= np.int64(wheel.row[slot, word + 1]) << WORD_BITS
-        wheel.row[slot, word + 1] = 0
+    if units:
+        wheel.running = unit_class
+        wheel.row[slot, word] = 0
+        if (_WIDE >> unit_class) & 1:
+            wheel.row[slot, word + 1] = 0
     return units
 
 

@@ -120,7 +120,8 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
     if unit.rotating:
         if before is None or not before.rotating or before.count != unit.count:
             lines = [f"last = m.{unit.count} - 1", "goes_first = now & last"]
-        lines += [f"units = turned(due(m, slot, {unit.wheel_class}, 0), goes_first, last)"]
+        lines += [f"units = due(m, slot, {unit.wheel_class}, 0)"]
+        lines += ["if units:", "    units = turned(units, goes_first, last)"]
         lines += ["while units:", "    unit = (ctz(units) + goes_first) & last", "    units &= units - 1"]
     elif unit.most > _MASK_BITS:
         lines += ["first = 0", "while True:", f"    units = due(m, slot, {unit.wheel_class}, first)"]

@@ -76,17 +76,23 @@ def run_units(m, now, slot):
         fetch_tick(m, now, unit)
     last = m.map.l2_channels - 1
     goes_first = now & last
-    units = turned(due(m, slot, L2_FILL, 0), goes_first, last)
+    units = due(m, slot, L2_FILL, 0)
+    if units:
+        units = turned(units, goes_first, last)
     while units:
         unit = (ctz(units) + goes_first) & last
         units &= units - 1
         l2_fill_tick(m, now, unit)
-    units = turned(due(m, slot, L2_SERVE, 0), goes_first, last)
+    units = due(m, slot, L2_SERVE, 0)
+    if units:
+        units = turned(units, goes_first, last)
     while units:
         unit = (ctz(units) + goes_first) & last
         units &= units - 1
         l2_serve_tick(m, now, unit)
-    units = turned(due(m, slot, L2_TAKE, 0), goes_first, last)
+    units = due(m, slot, L2_TAKE, 0)
+    if units:
+        units = turned(units, goes_first, last)
     while units:
         unit = (ctz(units) + goes_first) & last
         units &= units - 1
@@ -95,7 +101,9 @@ def run_units(m, now, slot):
         engine_tick(m, now)
     last = m.map.dram_channels - 1
     goes_first = now & last
-    units = turned(due(m, slot, DRAM, 0), goes_first, last)
+    units = due(m, slot, DRAM, 0)
+    if units:
+        units = turned(units, goes_first, last)
     while units:
         unit = (ctz(units) + goes_first) & last
         units &= units - 1
