@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
+from llvmlite import ir
 from llvmlite.binding import Linkage, parse_bitcode
 from numba import _dynfunc, types
 from numba.core import serialize, typed_passes, untyped_passes
 from numba.core.base import BaseContext
 from numba.core.caching import Cache
+from numba.core.callconv import CPUCallConv, excinfo_t
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager
@@ -59,8 +61,8 @@ _call_types: dict[tuple[int, Any], tuple[Any, Any]] = {}
 def core_code() -> Iterator[None]:
     """Compile with the core's options while the block runs.
 
-    Functions carry their LLVM attributes, indices are taken as they are, and each operation's types are looked up once
-    instead of at every place where it is used.
+    Functions carry their LLVM attributes, indices are taken as they are, results of calls are not set to zero before,
+    and each operation's types are looked up once instead of at every place where it is used.
     """
     if PLAIN:
         yield
@@ -77,6 +79,18 @@ def core_code() -> Iterator[None]:
         # Python's negative indices cost a comparison and a select in every access
         return context.cast(builder, index, kind, types.intp)
 
+    def call_without_zeros(
+        convention: Any, builder: Any, callee: Any, result: Any, kinds: Any, arguments: Any, attrs: Any = ()
+    ) -> Any:
+        # a callee that does not fail writes its result; Numba writes zeros there before, twice for each call
+        with builder.goto_entry_block():
+            place = builder.alloca(convention.get_return_type(result).pointee)
+            error = builder.alloca(ir.PointerType(excinfo_t))
+        values = convention._get_arg_packer(kinds).as_arguments(builder, arguments)
+        code = builder.call(callee, [place, error, *values], attrs=attrs or ())
+        status = convention._get_return_status(builder, code, builder.load(error))
+        return status, convention.context.get_returned_value(builder, result, builder.load(place))
+
     find_call_type = BaseFunction.get_call_type
 
     def call_type_found_once(function: Any, context: Any, arguments: Any, named: Any) -> Any:
@@ -91,6 +105,7 @@ def core_code() -> Iterator[None]:
         (BaseContext, "declare_function", declare_with_attributes),
         (BaseFunction, "get_call_type", call_type_found_once),
         (arrayobj, "fix_integer_index", index_as_it_is),
+        (CPUCallConv, "call_function", call_without_zeros),
         (types.Record, "__repr__", lambda record: f"record of {record.size} bytes"),
     ):
         yield

@@ -15,6 +15,7 @@ from numba import types
 from numba.core import serialize
 from numba.core.base import BaseContext
 from numba.core.caching import Cache
+from numba.core.callconv import CPUCallConv
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
@@ -37,6 +38,16 @@ class Hook:
 
 HOOKS: tuple[Hook, ...] = (
     Hook(arrayobj, "fix_integer_index", "context builder idxty idx size", "indices without Python's negative ones"),
+    Hook(
+        CPUCallConv,
+        "call_function",
+        "self builder callee resty argtys args attrs",
+        "no zeros where a callee writes its result",
+    ),
+    Hook(CPUCallConv, "get_return_type", "self ty", "the same"),
+    Hook(CPUCallConv, "_get_arg_packer", "self argtypes", "the same"),
+    Hook(CPUCallConv, "_get_return_status", "self builder code excinfoptr", "the same"),
+    Hook(CPUContext, "get_returned_value", "self builder ty val", "the same"),
     Hook(BaseContext, "declare_function", "self module fndesc", "functions apart from their callers, or cold"),
     Hook(CPUContext, "get_executable", "self library fndesc env", "no entry point for a part of its callers"),
     Hook(
