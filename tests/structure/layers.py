@@ -244,7 +244,7 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_250,
+    "gpusim.base": 5_290,
     "gpusim.model": 8_570,
     "gpusim.config": 2_670,
     "gpusim.results": 13_350,
@@ -252,8 +252,8 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.study": 3_510,
     "gpusim.cli": 3_870,
     "gpusim.lab": 22_380,
-    "isa": 21_380,
-    "memory": 9_000,
+    "isa": 21_450,
+    "memory": 9_070,
     "spartan": 2_950,
     "workloads": 20_460,
 }

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import Field, State, record_dtype
+from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.machine import MACHINE, machine_dtype
 from tests.structure.imports import room_of
 from tests.structure.layers import WRITERS, forbidden
@@ -41,6 +42,7 @@ def test_every_exception_is_needed() -> None:
 
 def test_every_field_is_read() -> None:
     used = {access.field for access in machine_accesses() if access.use != WRITTEN}
+    used |= {f"{table.state}.{counter.state_field}" for table in MACHINE_TABLES for counter in table.counters}
     assert sorted(set(_numbers(machine_dtype())) - used) == []
 
 
