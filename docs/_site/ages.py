@@ -17,7 +17,7 @@ from gpusim.base.files import write_whole
 from gpusim.lab.ages.commands import LEDGER, file_names, read_json, write_ledger
 from gpusim.lab.ages.recording import RecordedFigure
 from gpusim.lab.ages.registry import list_recordings
-from gpusim.lab.versions.age import FigureAge, compare_version
+from gpusim.lab.versions.age import FigureAge
 from gpusim.lab.versions.equivalence import load_equivalences
 from gpusim.lab.versions.model import Hashes, name_model, present_model
 from gpusim.lab.versions.recorded import parse_models
@@ -66,7 +66,7 @@ def ages_by(model: Hashes) -> Mapping[str, Mapping[str, FigureAge]]:
     """The ages of all figures by a model's parts alone: what is their own follows from sources, which go on."""
     equivalences = load_equivalences(RESULTS)
     return {
-        name: {key: compare_version(figure.version, name, model, equivalences) for key, figure in figures.items()}
+        name: {key: figure.age(name, model, equivalences) for key, figure in figures.items()}
         for name, figures in recorded_figures().items()
     }
 

@@ -1,28 +1,31 @@
 """Do figures differ exactly where they are listed as old? Figures are drawn by a seed, made anew, and compared.
 
-The same comparison proves that a change of the model moves no figure: a share of a recording's points, drawn by a seed
-among those of each kind, is run again from an empty store, and all digits are equal.
+A figure that is equal is of the present model from then on, so that what is listed is what differs or was not drawn.
+The same comparison proves that a change of the model moves no figure: a share of the points of each kind, drawn by a
+seed, is run again from an empty store, and all digits are equal.
 """
 
 import math
 import random
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.base.view import View, column
 from gpusim.lab.ages.commands import FileRecording
-from gpusim.lab.ages.recording import Recording, RenewalOptions
+from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
 from gpusim.lab.ages.stale import AgedFigure
 from gpusim.lab.versions.equivalence import Equivalence, carry_forward
-from gpusim.lab.versions.model import OWN, PARTS, Hashes
+from gpusim.lab.versions.model import OWN, PARTS, FigureVersion, Hashes
 
 CHECKED = View([
     column("recording"), column("figure"), column("age", "listed as"), column("difference", "made anew"),
@@ -30,6 +33,7 @@ CHECKED = View([
 ])  # fmt: skip
 EQUAL = "equal"
 SHARE = 0.1  # of the points of each kind, which a proof runs again
+LEAST_DRAWN = 3  # of a kind, where it has as many
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class CheckedFigure:
     """The figure as it was recorded."""
     difference: str
     """EQUAL, or where it differs first."""
+    version: FigureVersion
+    """What made it anew."""
 
     @property
     def verdict(self) -> str:
@@ -62,28 +68,54 @@ class CheckedFigure:
 def draw_figures(
     aged: Mapping[str, Sequence[AgedFigure]], count: int, seed: int, most_s: float
 ) -> Mapping[str, Sequence[AgedFigure]]:
-    """Draw figures among those that can be made by themselves.
+    """Draw figures among those that can be made by themselves: from each recording in turn, so that none is left out.
 
     Args:
         aged: Figures by recording.
         count: Number of figures.
         seed: Seed of the draw.
-        most_s: Processor seconds that a figure may take.
+        most_s: Processor seconds that a figure may take, which bounds what the draw costs.
 
     Returns:
         The drawn figures by recording.
     """
-    makable = [figures for figures in aged.values() if figures and not figures[0].recording.obstacle]
-    able = [entry for figures in makable for entry in figures if _can_check(entry, most_s)]
-    if not able:
+    able = {name: [entry for entry in figures if _can_check(entry, most_s)] for name, figures in aged.items()}
+    pending = {name: random.Random(f"{seed} {name}").sample(some, len(some)) for name, some in able.items() if some}
+    if not pending:
         raise UserError(f"no recorded figure takes at most {most_s:g} CPU seconds")
-    drawn = random.Random(seed).sample(able, min(count, len(able)))
-    return {name: [entry for entry in figures if entry in drawn] for name, figures in aged.items()}
+    drawn = {name: list[AgedFigure]() for name in pending}
+    for _ in range(min(count, plain_sum(map(len, pending.values())))):
+        name = min((name for name in pending if pending[name]), key=lambda name: len(drawn[name]))
+        drawn[name].append(pending[name].pop())
+    return drawn
+
+
+def describe_undrawn(aged: Mapping[str, Sequence[AgedFigure]], most_s: float) -> Sequence[str]:
+    """Say which recordings have figures that no draw can have, how many, and why.
+
+    Args:
+        aged: Figures by recording.
+        most_s: Processor seconds that a figure may take.
+    """
+    obstacles = {name: some[0].recording.obstacle for name, some in aged.items() if some and not _is_file(some[0])}
+    others = [entry for name, some in aged.items() if not obstacles.get(name) for entry in some]
+    costly = Counter(entry.recording.name for entry in others if not _is_file(entry) and not _can_check(entry, most_s))
+    files = plain_sum(map(_is_file, others))
+    lines = [f"{len(aged[name])} of {name}: {obstacle}" for name, obstacle in obstacles.items() if obstacle]
+    if costly:
+        counts = ", ".join(f"{count} of {name}" for name, count in costly.items())
+        lines.append(f"more than {most_s:g} CPU seconds each, or not known: {counts}")
+    return [*lines, f"{files} files and tables that a command makes as a whole"] if files else lines
+
+
+def _is_file(entry: AgedFigure) -> bool:
+    return isinstance(entry.recording, FileRecording)
 
 
 def _can_check(entry: AgedFigure, most_s: float) -> bool:
     seconds = entry.figure.seconds
-    return not isinstance(entry.recording, FileRecording) and seconds is not None and seconds <= most_s
+    is_cheap = seconds is not None and seconds <= most_s
+    return is_cheap and not _is_file(entry) and not entry.recording.obstacle
 
 
 def check_figures(figures: Sequence[AgedFigure], options: RenewalOptions) -> list[CheckedFigure]:
@@ -102,9 +134,19 @@ def check_figures(figures: Sequence[AgedFigure], options: RenewalOptions) -> lis
     with _copied(figures[0].recording, options) as (recording, own):
         recording.renew(keys, own)
         made = recording.figures()
-    return [
-        CheckedFigure(entry, find_difference(entry.figure.digits, made[entry.figure.key].digits)) for entry in figures
-    ]
+    return [_compare(entry, made[entry.figure.key]) for entry in figures]
+
+
+def _compare(entry: AgedFigure, made: RecordedFigure) -> CheckedFigure:
+    return CheckedFigure(entry, find_difference(entry.figure.digits, made.digits), made.version)
+
+
+def stamp_equal(checked: Sequence[CheckedFigure]) -> int:
+    """Record that the equal ones among old figures are of the present model; return their number."""
+    equal = [entry for entry in checked if entry.difference == EQUAL and not entry.aged.age.is_current]
+    for recording in dict.fromkeys(entry.aged.recording for entry in equal):
+        recording.stamp({one.aged.figure.key: one.version for one in equal if one.aged.recording is recording})
+    return len(equal)
 
 
 @contextmanager
@@ -137,6 +179,15 @@ def find_difference(recorded: Any, made: Any, place: str = "") -> str:
     return next((found for at, entry, other in pairs if (found := find_difference(entry, other, at)) != EQUAL), EQUAL)
 
 
+class EqualityProof(NamedTuple):
+    """What a draw of a recording's old figures proves."""
+
+    rows: Sequence[Equivalence]
+    """Equivalences of the kinds whose drawn figures are all equal."""
+    problems: Sequence[str]
+    """Why figures of other kinds cannot be carried forward."""
+
+
 def prove_equal(
     figures: Sequence[AgedFigure],
     now: Hashes,
@@ -144,8 +195,8 @@ def prove_equal(
     why: str,
     seed: int,
     options: RenewalOptions,
-) -> list[Equivalence]:
-    """Return equivalences for the models of a recording's old figures; raise UserError where a figure has moved.
+) -> EqualityProof:
+    """Prove equivalences for the models of a recording's old figures, kind by kind.
 
     Args:
         figures: Figures of one recording.
@@ -156,27 +207,37 @@ def prove_equal(
         options: How.
 
     Returns:
-        A row for each model, with the numbers of points.
+        A row for each kind and model, with the numbers of points, and which kinds have moved.
     """
-    by_model: dict[tuple[tuple[str, str], ...], list[AgedFigure]] = {}
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[AgedFigure]] = {}
     for entry in figures:
         # a point whose own kernels or configuration have changed is another point
         if not entry.age.is_current and not set(entry.age.changed or ()) & set(OWN):
-            carried = carry_forward(entry.figure.version.model, entry.recording.name, equivalences)
-            by_model.setdefault(tuple(sorted(carried.items())), []).append(entry)
+            kind = entry.figure.kind
+            carried = carry_forward(entry.figure.version.model, entry.recording.name, equivalences, kind)
+            groups.setdefault((kind, tuple(sorted(carried.items()))), []).append(entry)
+    problems = [
+        f"{kind or 'all'}: {len(old)} points without any hash cannot be carried forward; check or renew them"
+        for (kind, model), old in groups.items() if not model
+    ]  # fmt: skip
+    shares = {group: _draw_share(old, seed) for group, old in groups.items() if group[1]}
+    checked = {
+        one.aged.figure.key: one for one in check_figures([one for some in shares.values() for one in some], options)
+    }
     rows = []
-    for model, old in by_model.items():
-        if not model:
-            raise UserError(f"{old[0].recording.name}: points without any hash cannot be carried forward; renew them")
-        drawn = _draw_share(old, seed)
-        for checked in check_figures(drawn, options):
-            if checked.difference != EQUAL:
-                raise UserError(f"{old[0].recording.name}: {checked.aged.figure.key} differs: {checked.difference}")
+    for (kind, model), drawn in shares.items():
+        old = groups[kind, model]
+        moved = [one for entry in drawn if (one := checked[entry.figure.key]).difference != EQUAL]
+        if moved:
+            key, difference = moved[0].aged.figure.key, moved[0].difference
+            problems.append(f"{kind or 'all'}: {len(old)} points: {key} differs: {difference}")
+            continue
         older = {part: value for part, value in model if now.get(part) != value}
         newer = {part: value for part, value in now.items() if part in older or not older.keys() & PARTS.keys()}
         rows.append(
             Equivalence(
                 recordings=(old[0].recording.name,),
+                kind=kind,
                 older=older,
                 newer=newer,
                 drawn=len(drawn),
@@ -186,13 +247,14 @@ def prove_equal(
                 why=why,
             )
         )
-    return rows
+    return EqualityProof(rows, problems)
 
 
 def _draw_share(figures: Sequence[AgedFigure], seed: int) -> list[AgedFigure]:
-    """Draw a share of figures, at least one of those that depend on the same parts."""
-    kinds: dict[tuple[str, ...], list[AgedFigure]] = {}
+    """Draw a share of figures, some of those that depend on the same parts."""
+    alike: dict[tuple[str, ...], list[AgedFigure]] = {}
     for entry in figures:
-        kinds.setdefault(entry.figure.version.uses, []).append(entry)
+        alike.setdefault(entry.figure.version.uses, []).append(entry)
     draw = random.Random(seed)
-    return [entry for kind in kinds.values() for entry in draw.sample(kind, math.ceil(SHARE * len(kind)))]
+    counts = [(some, max(math.ceil(SHARE * len(some)), LEAST_DRAWN)) for some in alike.values()]
+    return [entry for some, count in counts for entry in draw.sample(some, min(count, len(some)))]

@@ -123,9 +123,16 @@ class CorrelationRecording(Recording):
         run_command("correlate", self._table, *self._options, *only, *shared)
         new, earlier = restored(read_json(output)), self._load()
         rows = _by_label(earlier) | _by_label(new)
-        merged = earlier._replace(rows=list(rows.values()), versions={**earlier.versions, **new.versions})
-        write_whole(self.files[0], as_json(document(load_measured(self._table)[0], merged)).encode())
+        self._write(earlier._replace(rows=list(rows.values()), versions={**earlier.versions, **new.versions}))
         output.unlink()
+
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        """Record that later models make the same digits. versions: by the rows' labels."""
+        earlier = self._load()
+        self._write(earlier._replace(versions={**earlier.versions, **versions}))
+
+    def _write(self, comparison: SavedComparison) -> None:
+        write_whole(self.files[0], as_json(document(load_measured(self._table)[0], comparison)).encode())
 
 
 def _by_label(comparison: SavedComparison) -> dict[str, CorrelationPoint]:
@@ -155,6 +162,17 @@ class SamplingRecording(Recording):
         only = [text for key in keys for text in ("--only", key)]
         shared = ["--update", str(path), "--json", str(path), "--jobs", str(options.jobs), "--quiet"]
         run_command("check-sampling", *only, *how, *shared)
+
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        """Record that later models make the same digits. versions: by the cases' names."""
+        content = read_json(self.files[0])
+        models = {**content.get("models", {}), **encode_models(versions.values())}
+        for case in content["cases"]:
+            if case["name"] in versions:
+                case["version"] = encode_version(versions[case["name"]])
+        used = {(case.get("version") or {}).get("model") for case in content["cases"]}
+        content["models"] = {name: model for name, model in models.items() if name in used}
+        write_whole(self.files[0], as_json(content).encode())
 
 
 class GeneratedSamplingRecording(SamplingRecording):
@@ -187,6 +205,7 @@ def _figure_of_case(case: SamplingCaseResult) -> RecordedFigure:
         version=case.version,
         digits={**case.described(), **seconds},
         seconds=case.whole_s + case.sampled_s,
+        kind=case.kind,
     )
 
 
@@ -242,6 +261,10 @@ class FileRecording(Recording):
             raise UserError(f"{self.name}: {self.command}: exit code {done.returncode}")
         stamp_files(self.folder, {self.name: spent_seconds() - start})
 
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        """Record that a later model makes the same file. versions: by the file's name."""
+        _write_versions(self.folder, versions, {})
+
 
 def stamp_files(folder: Path, seconds: Mapping[str, float | None]) -> None:
     """Record that files were made by the present model.
@@ -250,17 +273,22 @@ def stamp_files(folder: Path, seconds: Mapping[str, float | None]) -> None:
         folder: Folder of results.
         seconds: Processor seconds that making them took, by name; None: not known, as it was.
     """
-    ledger = read_json(folder / LEDGER)
     model = present_model()
-    for name, spent in seconds.items():
+    _write_versions(folder, {name: FigureVersion(model, _uses(name)) for name in seconds}, seconds)
+
+
+def _write_versions(folder: Path, versions: Mapping[str, FigureVersion], seconds: Mapping[str, float | None]) -> None:
+    ledger = read_json(folder / LEDGER)
+    for name, version in versions.items():
         if name not in ledger["files"]:
             raise UserError(f"{folder / LEDGER}: has no file {name}")
         row = ledger["files"][name]
-        row["version"] = encode_version(FigureVersion(model, _uses(name)))
+        row["version"] = encode_version(version)
+        spent = seconds.get(name)
         if spent is not None:
             row["seconds"] = round(spent, 1)
             row.pop("estimated", None)
-    models = {**parse_models(ledger["models"]), **encode_models([FigureVersion(model)])}
+    models = {**parse_models(ledger["models"]), **encode_models(versions.values())}
     used = {row["version"].get("model") for row in ledger["files"].values()}
     ledger["models"] = {name: model for name, model in models.items() if name in used}
     write_whole(folder / LEDGER, write_ledger(ledger).encode())

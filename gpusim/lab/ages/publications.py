@@ -12,7 +12,7 @@ from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.version import __version__
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
-from gpusim.lab.papers.ages import list_kernels
+from gpusim.lab.papers.ages import kind_of_point, list_kernels
 from gpusim.lab.papers.figures.layers import metric_paths
 from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.own import select_publication
@@ -20,7 +20,7 @@ from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan, plan_points
 from gpusim.lab.papers.publication import Reproduction
 from gpusim.lab.papers.records import FILE, NetworkPointRecord, PointRecord, ReproductionResults, as_json, load
 from gpusim.lab.papers.running import PlanRunner, collected
-from gpusim.lab.versions.model import Hashes
+from gpusim.lab.versions.model import FigureVersion, Hashes
 from gpusim.results.store.keeper import StoreWriter
 from gpusim.study.sweep.executor import LocalProcesses
 
@@ -62,19 +62,31 @@ class PublicationRecording(Recording):
 
     def figures(self) -> Mapping[str, RecordedFigure]:
         """Return the points that figures still show, in the figures' order."""
-        runs = self._load().runs
+        results = self._load()
         return {
             key: RecordedFigure(
-                key=key, version=runs[key].version, digits=list_digits(runs[key]), seconds=runs[key].seconds
+                key=key,
+                version=results.runs[key].version,
+                digits=list_digits(results.runs[key]),
+                seconds=results.runs[key].seconds,
+                kind=kind_of_point(results, key),
             )
             for key in self._plan.points
-            if key in runs
+            if key in results.runs
         }
 
     def own_hashes(self, keys: Sequence[str]) -> Mapping[str, Hashes]:
         """Return the present hashes of points' kernels and configurations."""
         results = self._load()
         return {key: self._plan.points[key].version(list_kernels(results, key)).own for key in keys}
+
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        """Record that later models make the same digits. versions: by the points' keys."""
+        known = self._load()
+        points = {key: replace(run, version=versions.get(key, run.version)) for key, run in known.points.items()}
+        networks = {key: replace(run, version=versions.get(key, run.version)) for key, run in known.networks.items()}
+        results = replace(known, points=points, networks=networks)
+        write_whole(self.files[0], as_json(results).encode())
 
     def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
         """Run points that the store lacks, and record those that it has, also where the rest is stopped."""

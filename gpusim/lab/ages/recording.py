@@ -28,6 +28,18 @@ class RecordedFigure:
     """Processor seconds that making it took, or is estimated to take; None: not known."""
     is_estimated: bool = False
     """The seconds are an estimate."""
+    kind: str = ""
+    """What makes it, such as its kernels: figures of a kind move together, and a proof is for a kind."""
+
+    def age(self, recording: str, now: Hashes, equivalences: Sequence[Equivalence]) -> FigureAge:
+        """Return its age.
+
+        Args:
+            recording: Name of the recording that it belongs to.
+            now: Hashes of what would make it now.
+            equivalences: Changes that moved no figure.
+        """
+        return compare_version(self.version, recording, now, equivalences, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +90,10 @@ class Recording(ABC):
             options: How.
         """
 
+    @abstractmethod
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        """Record that later models make the same digits. versions: by the figures' keys."""
+
     def ages(self, now: Hashes, equivalences: Sequence[Equivalence]) -> Mapping[str, FigureAge]:
         """Return the age of each figure.
 
@@ -85,11 +101,11 @@ class Recording(ABC):
             now: Hashes of the present model.
             equivalences: Changes that moved no figure.
         """
-        versions = {key: figure.version for key, figure in self.figures().items()}
-        ages = {key: compare_version(one, self.name, now, equivalences) for key, one in versions.items()}
+        figures = self.figures()
+        ages = {key: one.age(self.name, now, equivalences) for key, one in figures.items()}
         current = [key for key, age in ages.items() if age.is_current]
         for key, own in (self.own_hashes(current) if current else {}).items():
-            ages[key] = compare_version(versions[key], self.name, {**now, **own}, equivalences)
+            ages[key] = figures[key].age(self.name, {**now, **own}, equivalences)
         return ages
 
 

@@ -44,7 +44,10 @@ class AgeOptions:
     check: Annotated[
         int | None,
         typer.Option(
-            "--check", metavar="N", min=1, help="Draw N recorded points, run them anew, and hold their ages to that."
+            "--check",
+            metavar="N",
+            min=1,
+            help="Draw N recorded points and run them anew: old ones that are equal are of the present model.",
         ),
     ] = None
     prove: Annotated[
@@ -52,7 +55,7 @@ class AgeOptions:
         typer.Option(
             "--prove",
             metavar="WHY",
-            help="Declare that a change moves no figure, if golden metrics and a tenth of the points are equal.",
+            help="Declare that a change moves no figure, by kind: golden metrics and a tenth of the points are equal.",
         ),
     ] = None
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn.")] = 1
@@ -106,22 +109,25 @@ def show_ages(names: Sequence[str], asked: AgeOptions, store: Path, jobs: int, r
 
 
 def _check(aged: "Mapping[str, Sequence[AgedFigure]]", asked: AgeOptions, options: "RenewalOptions") -> int:
-    from gpusim.lab.ages.check import CHECKED, check_figures, draw_figures
+    from gpusim.lab.ages.check import CHECKED, check_figures, describe_undrawn, draw_figures, stamp_equal
 
     assert asked.check is not None
     checked: list[CheckedFigure] = []
     problems: list[str] = []
     for name, figures in draw_figures(aged, asked.check, asked.seed, asked.most_s).items():
+        options.reporter.say(f"{name}: {len(figures)} figures")
         try:
             checked += check_figures(figures, options)
         except UserError as error:  # a library is not installed, say
             problems.append(f"{name}: {len(figures)} figures could not be made: {error}")
     wrong = sum(entry.verdict == "WRONG" for entry in checked)
-    older = sum(entry.verdict == "older than need be" for entry in checked)
-    note = f"{len(checked)} drawn by seed {asked.seed}: {wrong} listed as of the present model and different,"
-    others = [name for name, figures in aged.items() if figures and figures[0].recording.obstacle]
-    left_out = [f"not drawn from what cannot be made here: {', '.join(others)}"] if others else []
-    notes = [f"{note} {older} listed as old and equal", *problems, *left_out]
+    stamped = stamp_equal(checked)
+    notes = [
+        f"{len(checked)} drawn by seed {asked.seed}: {wrong} listed as of the present model and different,"
+        f" {stamped} listed as old and equal, which are of the present model from now on",
+        *problems,
+        *(f"not drawn: {reason}" for reason in describe_undrawn(aged, asked.most_s)),
+    ]
     CHECKED.table([entry.row() for entry in checked], notes=notes).show(sys.stdout)
     return EXIT_SOME_FAILED if wrong or problems else 0
 
@@ -164,15 +170,19 @@ def _prove(
             continue
         assert asked.prove is not None
         try:
-            added = prove_equal(figures, present_model(), equivalences, asked.prove, asked.seed, options)
+            proof = prove_equal(figures, present_model(), equivalences, asked.prove, asked.seed, options)
         except UserError as error:
             failed += 1
             print(f"{name}: not declared: {error}")
             continue
-        rows += added
+        rows += proof.rows
         save_equivalences(folder, rows)  # what is proved stays, also where the rest is stopped
-        for row in added:
-            print(f"{name}: {row.points} points keep their age: {row.drawn} of them were run again and are equal")
+        failed += len(proof.problems)
+        for row in proof.rows:
+            of = f"{name}, {row.kind}" if row.kind else name
+            print(f"{of}: {row.points} points keep their age: {row.drawn} of them were run again and are equal")
+        for problem in proof.problems:
+            print(f"{name}: not declared: {problem}")
     return EXIT_SOME_FAILED if failed else 0
 
 

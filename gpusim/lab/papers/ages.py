@@ -21,6 +21,12 @@ def list_kernels(results: ReproductionResults, key: str) -> set[str]:
     return {launch.kernel for launch in record.launches}
 
 
+def kind_of_point(results: ReproductionResults, key: str) -> str:
+    """Return the kind of a point: the kernels of a product, or that it is a network."""
+    is_product = isinstance(results.runs[key], PointRecord)
+    return ", ".join(sorted(list_kernels(results, key))) if is_product else "network"
+
+
 def point_ages(
     publication: Publication, folder: Path = RESULTS, plan: ReproductionPlan | None = None
 ) -> Mapping[str, FigureAge]:
@@ -36,14 +42,15 @@ def point_ages(
     """
     results, name = publication.results, publication.reproduction.name
     now, equivalences = present_model(), load_equivalences(folder)
-    ages = {key: compare_version(run.version, name, now, equivalences) for key, run in results.runs.items()}
+    kinds = {key: kind_of_point(results, key) for key in results.runs}
+    ages = {key: compare_version(run.version, name, now, equivalences, kinds[key]) for key, run in results.runs.items()}
     if not any(age.is_current for age in ages.values()):
         return ages
     plan = plan or plan_points(publication.reproduction, publication.figures)
     for key, planned in plan.points.items():
         if key in ages and ages[key].is_current:
             own = planned.version(list_kernels(results, key)).own
-            ages[key] = compare_version(results.runs[key].version, name, {**now, **own}, equivalences)
+            ages[key] = compare_version(results.runs[key].version, name, {**now, **own}, equivalences, kinds[key])
     return ages
 
 

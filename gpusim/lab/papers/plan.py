@@ -104,7 +104,9 @@ class PlannedPoint:
     def version(self, kernels: Iterable[str]) -> FigureVersion:
         """Return the version of a run of the point now. kernels: names of those that it launches."""
         own = {KERNELS: kernels_hash(kernels), CONFIGURATION: self.configuration}
-        return present_version(self.engine, sampled=self.sampled, own=own)
+        launches = "networks" if isinstance(self.point, NetworkPoint) else "products"
+        architecture = self.config.gpu.architecture
+        return present_version(architecture, launches, engine=self.engine, sampled=self.sampled, own=own)
 
     def task(self, store: Path) -> JobTask:
         """Return the task that runs it. store: where what is found out about single launches may be kept."""

@@ -153,7 +153,11 @@ class Publication:
     @cached_property
     def draws(self) -> Mapping[str, Mapping[str, Mapping[str, PointRecord]]]:
         """Ensembles of runs by way, point and the change that should not matter, the first run as it is."""
-        return {} if self.spec.spread is None else self.figures[self.spec.spread].draws(self)
+        draws: dict[str, dict[str, Mapping[str, PointRecord]]] = {}
+        for name in self.spec.spread:
+            for way, points in self.figures[name].draws(self).items():
+                draws.setdefault(way, {}).update(points)
+        return draws
 
     @cached_property
     def tables(self) -> Mapping[str, Sequence[Table]]:

@@ -73,7 +73,7 @@ def find_irrefutable(publication: Publication, judged: Sequence[JudgedClaim]) ->
         judged: Its claims with their verdicts.
     """
     left = [claim for claim in judged if claim.claim.is_counted and _is_open(claim)]
-    spec = publication.spec.model_copy(update={"spread": None})  # its ensembles would be as wide as the factors
+    spec = publication.spec.model_copy(update={"spread": ()})  # its ensembles would be as wide as the factors
     for seed in range(TRIES):
         if not left:
             break

@@ -134,7 +134,8 @@ class MeasuredJob(Job):
     def _version(self, point: MeasuredPoint) -> FigureVersion:
         """Return the version of a point's run now; its kernel is a library's, which is not the model's."""
         sampled = self.conditions.get_sampling(point) is not None
-        return present_version(sampled=sampled, more=("silicon", "microbench", "objects", "configurations", "measured"))
+        more = ("silicon", "microbench", "objects", "configurations", "measured")
+        return present_version(self.conditions.gpu.architecture, sampled=sampled, more=more)
 
 
 def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> PointCosts:

@@ -36,7 +36,7 @@ class FigureAge:
 
 
 def compare_version(
-    version: FigureVersion, recording: str, now: Hashes, equivalences: Sequence[Equivalence] = ()
+    version: FigureVersion, recording: str, now: Hashes, equivalences: Sequence[Equivalence] = (), kind: str = ""
 ) -> FigureAge:
     """Return the age of a figure.
 
@@ -45,11 +45,12 @@ def compare_version(
         recording: Name of the recording that it belongs to.
         now: Hashes of what would make it now, or would have at another time; what it lacks is not compared.
         equivalences: Changes that moved no figure.
+        kind: Kind of the figure.
 
     Returns:
         The age.
     """
-    carried = carry_forward(version.model, recording, equivalences)
+    carried = carry_forward(version.model, recording, equivalences, kind)
     if not carried.keys() & PARTS.keys():
         return FigureAge(version.name, None)
     parts = {part: value for part, value in carried.items() if version.depends_on(part)} | dict(version.own)

@@ -1,8 +1,9 @@
 """Declared equivalences: changes of the model that move no figure, so that recorded points stay as young as they were.
 
 `results/equivalences.json` is a list in order of time. A row says that the hash of a part, for points of some
-recordings, may be read as another one, and by which proof: the golden metrics, and a seeded share of the points that
-were run again and had equal digits (`gpusim reproduce --prove`). Nobody edits a row; a row without a proof is refused.
+recordings and of one kind, may be read as another one, and by which proof: the golden metrics, and a seeded share of
+the points that were run again and had equal digits (`gpusim reproduce --prove`). Nobody edits a row; a row without a
+proof is refused.
 """
 
 import json
@@ -23,6 +24,8 @@ class Equivalence:
 
     recordings: tuple[str, ...]
     """Names of the recordings that it was proved for."""
+    kind: str = ""
+    """Kind of the figures that it was proved for; empty: all kinds."""
     older: Hashes
     """Hashes that a point's model has."""
     newer: Hashes
@@ -42,9 +45,10 @@ class Equivalence:
         if not (self.recordings and self.older and self.newer and self.why and 0 < self.drawn <= self.points):
             raise ValueError("an equivalence has recordings, older and newer hashes, a reason and points drawn")
 
-    def covers(self, recording: str, model: Hashes) -> bool:
-        """Tell whether it applies to the model of a recording's point."""
-        return recording in self.recordings and all(model.get(part) == value for part, value in self.older.items())
+    def covers(self, recording: str, model: Hashes, kind: str = "") -> bool:
+        """Tell whether it applies to the model of a recording's point. kind: that of the point."""
+        is_of = recording in self.recordings and self.kind in ("", kind)
+        return is_of and all(model.get(part) == value for part, value in self.older.items())
 
 
 def load_equivalences(folder: Path) -> tuple[Equivalence, ...]:
@@ -59,19 +63,20 @@ def save_equivalences(folder: Path, rows: Sequence[Equivalence]) -> None:
     write_whole(folder / FILE, f"[\n{lines}\n]\n".encode())
 
 
-def carry_forward(model: Hashes, recording: str, rows: Sequence[Equivalence]) -> Hashes:
+def carry_forward(model: Hashes, recording: str, rows: Sequence[Equivalence], kind: str = "") -> Hashes:
     """Return a model with all hashes replaced that later ones stand for, in order of time.
 
     Args:
         model: Hashes of a point's model.
         recording: Name of the recording that the point belongs to.
         rows: Declared equivalences.
+        kind: Kind of the point.
 
     Returns:
         The latest model that gives the same figures.
     """
     carried = dict(model)
     for row in rows:
-        if row.covers(recording, carried):
+        if row.covers(recording, carried, kind):
             carried = {part: value for part, value in carried.items() if part not in row.older} | dict(row.newer)
     return carried

@@ -80,9 +80,10 @@ def load_reproduction(name: str) -> Reproduction:
             raise UserError(*(f"{file}: {problem}" for problem in error.problems)) from None
         figures[figure] = figures[figure].located(file)
     _check_answers(path, spec, figures)
-    if spec.spread is not None and not isinstance(figures.get(spec.spread), AblationFigure):
-        changing = [name for name, figure in figures.items() if isinstance(figure, AblationFigure)]
-        raise UserError(f"{path}: spread: {unknown_name('figure of changes', spec.spread, changing)}")
+    changing = [name for name, figure in figures.items() if isinstance(figure, AblationFigure)]
+    for name in spec.spread:
+        if name not in changing:
+            raise UserError(f"{path}: spread: {unknown_name('figure of changes', name, changing)}")
     return Reproduction(path.stem, spec, figures)
 
 

@@ -95,9 +95,9 @@ class ReproductionSpec(Spec):
     )
     paths: dict[str, PathSpec] = param({}, "ways to compute a product", "user")
     comparisons: dict[str, ComparisonSpec] = param({}, "ways that claims are judged by", "user")
-    spread: str | None = param(
-        None,
-        "figure of changes that do not matter: how far a way's time moves with them is the interval of its values",
+    spread: tuple[str, ...] = param(
+        (),
+        "figures of changes that do not matter: how far a way's time moves with them is the interval of its values",
         "user",
     )
     engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")

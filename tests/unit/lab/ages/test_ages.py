@@ -9,7 +9,16 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
-from gpusim.lab.ages.check import EQUAL, check_figures, draw_figures, find_difference, prove_equal
+from gpusim.lab.ages.check import (
+    EQUAL,
+    EqualityProof,
+    check_figures,
+    describe_undrawn,
+    draw_figures,
+    find_difference,
+    prove_equal,
+    stamp_equal,
+)
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
 from gpusim.lab.ages.renewal import BATCH_S, renew_figures
 from gpusim.lab.ages.stale import AgedFigure, age_figures, table_of_figures, table_of_recordings
@@ -23,6 +32,7 @@ class MadeUpRecording(Recording):
     """Figures in a JSON file, whose digits the present model would make as `makes` has them."""
 
     command = "make"
+    kind = ""
 
     def __init__(self, name: str, folder: Path, makes: Mapping[str, Any], stop_after: int = 99) -> None:
         super().__init__(name, folder)
@@ -39,9 +49,15 @@ class MadeUpRecording(Recording):
     def figures(self) -> Mapping[str, RecordedFigure]:
         data = json.loads(self.files[0].read_text(encoding="utf-8"))
         return {
-            key: RecordedFigure(key=key, version=FigureVersion(model, tuple(uses)), digits=digits, seconds=seconds)
+            key: RecordedFigure(
+                key=key, version=FigureVersion(model, tuple(uses)), digits=digits, seconds=seconds, kind=self.kind
+            )
             for key, (model, uses, digits, seconds) in data.items()
         }
+
+    def stamp(self, versions: Mapping[str, FigureVersion]) -> None:
+        rows = {key: (one.version, one.digits, one.seconds) for key, one in self.figures().items()}
+        self.write({key: (versions.get(key, version), *others) for key, (version, *others) in rows.items()})
 
     def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
         self.calls.append(list(keys))
@@ -147,6 +163,14 @@ def test_a_check_finds_what_differs_and_leaves_the_recording_as_it_is(
     assert [one.verdict for one in check_figures(aged(recording)["points"], options(tmp_path))][1] == "WRONG"
 
 
+def test_after_a_check_what_is_listed_of_its_draw_is_what_differs(recording: MadeUpRecording, tmp_path: Path) -> None:
+    digits = {key: one.digits for key, one in recording.figures().items()}
+    checked = check_figures(aged(recording)["points"], options(tmp_path))
+    assert stamp_equal(checked) == 1
+    assert old_keys(recording) == [one.aged.figure.key for one in checked if one.difference != EQUAL]
+    assert {key: one.digits for key, one in recording.figures().items()} == digits, "no digit is renewed"
+
+
 def test_a_draw_follows_from_its_seed(recording: MadeUpRecording) -> None:
     draws = [draw_figures(aged(recording), 2, seed, 30.0)["points"] for seed in (1, 1, 2, 3, 4)]
     keys = [[one.figure.key for one in drawn] for drawn in draws]
@@ -154,6 +178,14 @@ def test_a_draw_follows_from_its_seed(recording: MadeUpRecording) -> None:
     assert len({tuple(one) for one in keys}) > 1
     with pytest.raises(UserError, match=r"no recorded figure takes at most 0\.1 CPU seconds"):
         draw_figures(aged(recording), 2, 1, 0.1)
+
+
+def test_a_draw_takes_from_each_recording_in_turn(recording: MadeUpRecording, tmp_path: Path) -> None:
+    many = MadeUpRecording("many", tmp_path, {})
+    many.write({f"m{number}": figure(OLDER, 1, 1.0) for number in range(100)})
+    drawn = draw_figures(aged(many, recording), 8, 1, 30.0)
+    assert {name: len(some) for name, some in drawn.items()} == {"many": 5, "points": 3}, "points has no more"
+    assert describe_undrawn(aged(many, recording), 30.0) == ["more than 30 CPU seconds each, or not known: 2 of points"]
 
 
 @pytest.mark.parametrize(
@@ -170,34 +202,43 @@ def test_figures_are_compared_by_digits(recorded: Any, made: Any, difference: st
     assert find_difference(recorded, made) == difference
 
 
-def proved(recording: Recording, folder: Path, now: Mapping[str, str] = NOW) -> list[Any]:
+def proved(recording: Recording, folder: Path, now: Mapping[str, str] = NOW) -> EqualityProof:
     return prove_equal(aged(recording, now=now)[recording.name], now, (), "renamed", 1, options(folder))
 
 
 def test_a_proof_carries_points_forward(tmp_path: Path) -> None:
-    names = [f"p{number}" for number in range(30)]
+    names = [f"p{number}" for number in range(50)]
     recording = MadeUpRecording("points", tmp_path, dict.fromkeys(names, 1))
     uses = {name: ANY_RUN if name == "p7" else RUN for name in names}
     recording.write({name: figure(OLDER, 1, 1.0, uses[name]) for name in names})
-    (row,) = proved(recording, tmp_path)
-    assert (row.older, row.newer, row.drawn, row.points) == ({"core": "1"}, {"core": "2"}, 4, 30)
+    (row,) = proved(recording, tmp_path).rows
+    assert (row.older, row.newer, row.drawn, row.points) == ({"core": "1"}, {"core": "2"}, 6, 50)
     ages = recording.ages(NOW, [row])
     assert all(age.is_current for age in ages.values())
+
+
+def test_a_proof_is_for_the_figures_of_a_kind(tmp_path: Path) -> None:
+    recording = MadeUpRecording("points", tmp_path, {"p": 1, "q": 1})
+    recording.kind = "sgemm"
+    recording.write({key: figure(OLDER, 1, 1.0) for key in ("p", "q")})
+    (row,) = proved(recording, tmp_path).rows
+    assert (row.kind, row.drawn) == ("sgemm", 2), "three of a kind, or all"
+    recording.kind = "transpose"
+    assert not any(age.is_current for age in recording.ages(NOW, [row]).values())
 
 
 def test_a_point_that_moves_refutes_a_proof(tmp_path: Path) -> None:
     recording = MadeUpRecording("points", tmp_path, {"p": 2})
     recording.write({"p": figure(OLDER, 1, 1.0)})
-    with pytest.raises(UserError, match="points: p differs: : 1 → 2"):
-        proved(recording, tmp_path)
+    assert proved(recording, tmp_path) == ([], ["all: 1 points: p differs: : 1 → 2"])
 
 
 def test_points_from_before_there_were_versions_get_one_by_a_proof(tmp_path: Path) -> None:
     recording = MadeUpRecording("points", tmp_path, {"p": 1})
     recording.write({"p": figure({SOURCES: "59d5"}, 1, 1.0, ())})
-    (row,) = proved(recording, tmp_path)
+    (row,) = proved(recording, tmp_path).rows
     assert (row.older, row.newer) == ({SOURCES: "59d5"}, NOW)
     assert recording.ages(NOW, [row])["p"].is_current
     recording.write({"p": figure({}, 1, 1.0, ())})
-    with pytest.raises(UserError, match="points without any hash cannot be carried forward"):
-        proved(recording, tmp_path)
+    (problem,) = proved(recording, tmp_path).problems
+    assert "1 points without any hash cannot be carried forward" in problem

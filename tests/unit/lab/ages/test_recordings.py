@@ -159,3 +159,16 @@ def test_rows_of_a_correlation_are_put_in_the_place_of_those_that_were_there(
     assert made[first.key].version == present_version()
     assert made[first.key].digits["kernels_us"] == pytest.approx(first.digits["kernels_us"] + 1.0)
     assert [made[one.key] for one in others] == others and list(made) == [first.key, *(one.key for one in others)]
+
+
+@pytest.mark.parametrize("name", ["networks/alexnet.md", "sampling/few", "dnnmark", "correlation/rocblas-r9nano-exact"])
+def test_a_stamp_moves_the_version_of_a_figure_and_nothing_else(folder: Path, name: str) -> None:
+    for file in list_recordings(RESULTS)[name].files:
+        (folder / file.relative_to(RESULTS)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, folder / file.relative_to(RESULTS))
+    recording = list_recordings(folder)[name]
+    key, *_ = before = recording.figures()
+    version = present_version("gfx803")
+    recording.stamp({key: version})
+    after = list_recordings(folder)[name].figures()
+    assert after == {**before, key: replace(before[key], version=version)}

@@ -244,7 +244,7 @@ def test_searches_of_a_changed_engine_are_shown_where_they_were_counted(tmp_path
 
 def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> None:
     """Three draws of the engine a tenth apart: twice as fast is still faster, another batch's equal speed is open."""
-    reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
+    reproduction, results = changed(tmp_path, INDEX + "spread: [changed]\n")
     grows = next(one for one in judged(reproduction, results) if one.claim.text == "grows with the batch")
     assert grows.verdicts["ours"].state == "undecided" and grows.verdicts["source"].state == "does not"
     (opening,) = grows.verdicts["ours"].openings[:1]
@@ -256,12 +256,12 @@ def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> No
     held = next(one for one in judged(reproduction, replace(results, points=same)) if one.figure == "changed")
     assert held.verdicts["ours"].state == "holds", "a change that changes no launch leaves nothing open"
     with pytest.raises(UserError, match="spread: unknown figure of changes 'speed'"):
-        changed(tmp_path, INDEX + "spread: speed\n")
+        changed(tmp_path, INDEX + "spread: [speed]\n")
 
 
 def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
     made_of = "  better: {title: better, sparse: true, fastest_of: [engine, soft]}\ncomparisons:"
-    index = INDEX.replace("comparisons:", made_of) + "spread: changed\n"
+    index = INDEX.replace("comparisons:", made_of) + "spread: [changed]\n"
     reproduction, results = changed(tmp_path, index)
     key = "one 1 half engine small"
     metrics = {**results.points[key].metrics, "l2.hit_rate": 0.55, "l2.read_latency_cycles": 100.0, "l2.hits": 55,
@@ -280,6 +280,34 @@ def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
     assert moved["engine", "speedup"] == pytest.approx(t * stdev([1.0, 500 / 550, 500 / 450]), rel=1e-3)
     assert moved["better", "hit_rate"] == moved["engine", "hit_rate"], "made of it and of one that does not move"
     _check_estimates(publication)
+
+
+def test_ensembles_of_several_figures_are_pooled(tmp_path: Path) -> None:
+    """The second batch has an ensemble of its own, three times as wide, in another figure."""
+    text = (INDEX + "spread: [changed, more]\n").replace("place]", "place, changed, more]")
+    more = CHANGED.replace("batches: [1]", "batches: [2]")
+    reproduction = loaded(tmp_path, text, changed=CHANGED, more=more)
+    results = results_of(reproduction, CYCLES)
+    times = {1: (500, 550, 450), 2: (500, 650, 350)}
+    names = ("", " small", " own")
+    ran = {
+        f"one {batch} half engine{name}": replace(
+            made_up(one), metrics={**results.points[f"one {batch} half engine"].metrics, **made_up(one).metrics}
+        )
+        for batch in times
+        for name, one in zip(names, times[batch], strict=True)
+    }
+    publication = Publication(reproduction, replace(results, points=results.points | ran))
+    figure = publication.figures["speed"]
+    assert isinstance(figure, RunsFigure)
+    groups = {(one.case, one.batch, one.data): one for one in list_groups(publication, figure)}
+    for batch, cycles in times.items():
+        drawn = [1000 / one for one in cycles]
+        found = groups["one", batch, "half"].estimate("speedup", "engine", "best")
+        assert found == pytest.approx((fmean(drawn), 4.303 * stdev(drawn) / 3**0.5), rel=1e-3)
+    spreads = [stdev([500 / one for one in cycles]) for cycles in times.values()]
+    pooled = (fmean(one**2 for one in spreads)) ** 0.5
+    assert compute_deviations(publication)["engine", "speedup"] == pytest.approx(2.776 * pooled, rel=1e-3)
 
 
 def _check_estimates(publication: Publication) -> None:
