@@ -97,15 +97,14 @@ def describe_undrawn(aged: Mapping[str, Sequence[AgedFigure]], most_s: float) ->
         aged: Figures by recording.
         most_s: Processor seconds that a figure may take.
     """
-    obstacles = {name: some[0].recording.obstacle for name, some in aged.items() if some and not _is_file(some[0])}
-    others = [entry for name, some in aged.items() if not obstacles.get(name) for entry in some]
-    costly = Counter(entry.recording.name for entry in others if not _is_file(entry) and not _can_check(entry, most_s))
-    files = plain_sum(map(_is_file, others))
-    lines = [f"{len(aged[name])} of {name}: {obstacle}" for name, obstacle in obstacles.items() if obstacle]
-    if costly:
-        counts = ", ".join(f"{count} of {name}" for name, count in costly.items())
-        lines.append(f"more than {most_s:g} CPU seconds each, or not known: {counts}")
-    return [*lines, f"{files} files and tables that a command makes as a whole"] if files else lines
+    reasons = Counter[tuple[str, str]]()
+    for entry in (entry for figures in aged.values() for entry in figures if not _can_check(entry, most_s)):
+        if _is_file(entry):
+            reasons["files and tables", "a command makes each as a whole"] += 1
+        else:
+            obstacle = entry.recording.obstacle or entry.figure.obstacle
+            reasons[entry.recording.name, obstacle or f"more than {most_s:g} CPU seconds each, or not known"] += 1
+    return [f"{count} of {name}: {reason}" for (name, reason), count in reasons.items()]
 
 
 def _is_file(entry: AgedFigure) -> bool:
@@ -115,7 +114,7 @@ def _is_file(entry: AgedFigure) -> bool:
 def _can_check(entry: AgedFigure, most_s: float) -> bool:
     seconds = entry.figure.seconds
     is_cheap = seconds is not None and seconds <= most_s
-    return is_cheap and not _is_file(entry) and not entry.recording.obstacle
+    return is_cheap and not _is_file(entry) and not (entry.recording.obstacle or entry.figure.obstacle)
 
 
 def check_figures(figures: Sequence[AgedFigure], options: RenewalOptions) -> list[CheckedFigure]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ class CorrelationRecording(Recording):
         """The file of the rows."""
         return [self.folder / f"{self.name}.json"]
 
-    @property
+    @cached_property
     def obstacle(self) -> str:
         """Why rows cannot be made anew: they were made by more than options, or a package is not installed."""
         if self._options is None:

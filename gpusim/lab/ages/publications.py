@@ -11,6 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.version import __version__
+from gpusim.jobs.networks.library import is_there
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
 from gpusim.lab.papers.ages import kind_of_point, list_kernels
 from gpusim.lab.papers.figures.layers import metric_paths
@@ -70,8 +71,9 @@ class PublicationRecording(Recording):
                 digits=list_digits(results.runs[key]),
                 seconds=results.runs[key].seconds,
                 kind=kind_of_point(results, key),
+                obstacle=", ".join(f"{one.package} is not installed" for one in point.products if not is_there(one)),
             )
-            for key in self._plan.points
+            for key, point in self._plan.points.items()
             if key in results.runs
         }
 

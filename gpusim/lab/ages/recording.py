@@ -31,6 +31,9 @@ class RecordedFigure:
     kind: str = ""
     """What makes it, such as its kernels: figures of a kind move together, and a proof is for a kind."""
 
+    obstacle: str = ""
+    """Why it cannot be made anew here; empty where it can."""
+
     def age(self, recording: str, now: Hashes, equivalences: Sequence[Equivalence]) -> FigureAge:
         """Return its age.
 

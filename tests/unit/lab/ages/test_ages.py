@@ -185,7 +185,7 @@ def test_a_draw_takes_from_each_recording_in_turn(recording: MadeUpRecording, tm
     many.write({f"m{number}": figure(OLDER, 1, 1.0) for number in range(100)})
     drawn = draw_figures(aged(many, recording), 8, 1, 30.0)
     assert {name: len(some) for name, some in drawn.items()} == {"many": 5, "points": 3}, "points has no more"
-    assert describe_undrawn(aged(many, recording), 30.0) == ["more than 30 CPU seconds each, or not known: 2 of points"]
+    assert describe_undrawn(aged(many, recording), 30.0) == ["2 of points: more than 30 CPU seconds each, or not known"]
 
 
 @pytest.mark.parametrize(
