@@ -251,7 +251,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 13_040,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_870,
-    "gpusim.lab": 22_380,
+    "gpusim.lab": 22_650,
     "isa": 21_450,
     "memory": 9_070,
     "spartan": 2_950,
