@@ -76,6 +76,12 @@ class InstructionCacheSpec(Spec):
         ge=0,
         le=16,
     )
+    kept: bool = param(
+        False,
+        "whether a launch that finds warm caches finds in this one too what the launch before left",
+        "ROCr invalidates it where code is loaded (GpuAgent::InvalidateCodeCaches), AMD's benchmarks by a kernel of "
+        "their own (ROCm/composable_kernel, flush_icache.hpp); false: as the older cards' tables were fitted",
+    )
 
     @model_validator(mode="after")
     def _ways_suit_the_policy(self) -> "InstructionCacheSpec":

@@ -1,10 +1,11 @@
 """Warm caches: what a launch leaves in L2 and in the TLBs for the next one on the same GPU.
 
-Nothing else keeps anything. A launch begins with an acquire, which invalidates the L1 caches (LLVM AMDGPU guide, memory
-model for GFX6 to GFX9), and the microseconds between two launches exceed the DRAM's refresh interval, so that its rows
-are closed and its write queues empty. An acquire leaves translations alone, those of the L1 TLBs too: they are
-invalidated where page tables change (Linux kernel, amdgpu_vm.c), which neither a launch nor a copy does. Memory that
-the host frees counts as still mapped, as in a runtime's pool.
+Instruction caches keep theirs where the GPU says so (`gpu.instruction_cache.kept`), and nothing else keeps anything. A
+launch begins with an acquire, which invalidates the L1 caches (LLVM AMDGPU guide, memory model for GFX6 to GFX9), and
+the microseconds between two launches exceed the DRAM's refresh interval, so that its rows are closed and its write
+queues empty. An acquire leaves translations alone, those of the L1 TLBs too: they are invalidated where page tables
+change (Linux kernel, amdgpu_vm.c), which neither a launch nor a copy does. Memory that the host frees counts as still
+mapped, as in a runtime's pool.
 """
 
 from copy import deepcopy
@@ -12,17 +13,20 @@ from typing import Any
 
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.repartition import restore_l2
+from memory.cache.instruction_contents import InstructionContents
 from memory.cache.l2_contents import L2Contents
 from memory.l2_share import L2Share
 from memory.translation.contents import TlbContents
 
 
 class WarmCaches:
-    """The contents of L2 and TLBs that launches leave for one another; empty at first."""
+    """The contents of L2, TLBs and instruction caches that launches leave for one another; empty at first."""
 
     def __init__(self) -> None:
         self._l2 = L2Contents()
         self._tlbs = TlbContents()
+        self._code = InstructionContents()
+        self._arrays = 0  # whose instruction caches are kept
         self._machine: Any = None  # out of which they have not been taken yet
 
     def restore(self, m: Any, gpu: GpuSpec, l2_taken: L2Share | None = None) -> None:
@@ -33,6 +37,8 @@ class WarmCaches:
         self._take_out()
         restore_l2(m, self._l2, gpu, l2_taken)
         self._tlbs.restore(m)
+        self._arrays = gpu.shader_arrays if gpu.instruction_cache.kept else 0
+        self._code.restore(m, self._arrays)
 
     def keep(self, m: Any, later: bool = False) -> None:
         """Remember the caches and TLBs of a machine whose launch has ended.
@@ -58,4 +64,5 @@ class WarmCaches:
         if self._machine is not None:
             self._l2.keep(self._machine)
             self._tlbs.keep(self._machine)
+            self._code.keep(self._machine, self._arrays)
             self._machine = None

@@ -58,6 +58,18 @@ def test_l1_is_empty_and_written_lines_are_read_from_l2() -> None:
 
 
 @host_code
+@pytest.mark.parametrize("kept", [False, True])
+def test_instructions_are_kept_where_the_gpu_says_so(kept: bool) -> None:
+    gpu = GpuSpec.model_validate({**_gpu().model_dump(), "instruction_cache": {"kept": kept}})
+    _, (first, other, _) = _device()
+    warm = WarmCaches()
+    cold = simulate(first, gpu, checked=True, warm=warm)
+    again = simulate(other, gpu, checked=True, warm=warm)
+    assert cold.instruction_cache.misses > 0
+    assert again.instruction_cache.misses == (0 if kept else cold.instruction_cache.misses)
+
+
+@host_code
 def test_oldest_lines_go_first_and_dirty_ones_are_written_back() -> None:
     gpu = _gpu(size_kib=16, channels=4, ways=2)  # 256 lines; a launch touches 192
     _, (first, other, _) = _device()
