@@ -83,7 +83,7 @@ class GpuSpec(Spec):
     caches: str = param(
         "flushed",
         "L2 and TLBs at a launch: 'flushed', empty, or 'warm', with what the launch before left; first-level caches are"
-        " empty at each",
+        " empty at each, but for instruction caches that are kept",
         "flushed: a dispatch packet of AMD's OpenCL runtime acquires at system scope (ROCm/ROCm-OpenCL-Runtime #114),"
         " which the command processor does by emptying L2 (ROCm/amdgpu #16); an acquire at agent scope leaves L2 alone"
         " (ROCm/rocm-systems #9559)",
