@@ -9,7 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
-from workloads.operators import conv_direct, conv_im2col, conv_im2col_chunked, conv_winograd
+from workloads.operators import conv_direct, conv_im2col, conv_im2col_chunked, conv_padding_free, conv_winograd
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.conv_passes import ConvolutionBackwardData, ConvolutionBackwardWeights, ConvolutionForward
@@ -104,6 +104,11 @@ def _winograd(size: int, buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorit
 
 _IMPLICIT_BACKWARD = (ImplicitBackwardData, ImplicitBackwardWeights)
 _IM2COL = (conv_im2col.Im2colForward, conv_im2col.Im2colBackwardData, conv_im2col.Im2colBackwardWeights)
+_PADDING_FREE = (
+    conv_padding_free.PaddingFreeForward,
+    conv_padding_free.PaddingFreeBackwardData,
+    conv_padding_free.PaddingFreeBackwardWeights,
+)
 # the gradients of the weights, and most of those of the data, are the implicit product's and have its name
 _DIRECT = (conv_direct.DirectForward, conv_direct.backward_data, ImplicitBackwardWeights)
 _TABLE = (
@@ -112,6 +117,7 @@ _TABLE = (
     _chunked(),
     ConvolutionAlgorithm("direct", *_DIRECT, conv_direct.refuses),
     *(_winograd(size) for size in SIZES),
+    ConvolutionAlgorithm("padding_free", *_PADDING_FREE, conv_padding_free.refuses),
     *(
         ConvolutionAlgorithm(
             made.algorithm,
