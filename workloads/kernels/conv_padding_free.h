@@ -9,6 +9,7 @@
 #include "tile.h"
 
 #define MOST_PARTS 64u
+#define TURN 128u /* filters that begin at the same channel: those of the largest tile */
 #define CYCLE_WORDS (2u * DEPTH) /* of the table of a cycle, for a block of steps: bytes of the input, then of the weights */
 
 /* first_tile: number of its first tile along x; pixels: positions times images, in rows of `columns` positions. Bytes of

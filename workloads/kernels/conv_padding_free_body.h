@@ -1,6 +1,7 @@
 /* One kernel of conv_padding_free.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the workgroup
    along pixels and along filters; ROWS; ALONG, whether a filter's weights are contiguous along the sum.
-   Workgroups: tiles of all parts, tiles of filters, groups for the first split of the sum, then for the next one. */
+   Workgroups: tiles of all parts, tiles of filters, groups for the first split of the sum, then for the next one: those that
+   read the same weights are side by side. */
 TILE_KERNEL void NAME(
     global const float *restrict input, global const float *restrict weight, global float *restrict output,
     local uint *restrict table, Product p, Parts parts) {
@@ -48,7 +49,16 @@ TILE_KERNEL void NAME(
   const uint first_k = wavefront * SLOTS_X / SWATHS_X;
   const uint cycle_plane = cycle * a->p.plane, cycle_weights = cycle * a->p.channel;
   local const uint *entry = table, *last = table + (entries / DEPTH - 1u) * CYCLE_WORDS;
-  uint x_bytes = 0, y_bytes = 0, next_x[SLOTS_X / SWATHS_X];
+  uint next_x[SLOTS_X / SWATHS_X];
+#if ALONG
+  /* Weights of filters are often a power of two apart, in few channels of L2: filters begin at channels apart. */
+  const uint cycles = channels / cycle, turns = (a->p.filters + TURN - 1u) / TURN;
+  const uint turn = cycles * cycle == channels ? scalar(first_y / TURN * cycles / turns) : 0u;
+  uint x_bytes = turn * cycle_plane, y_bytes = turn * cycle_weights;
+  k += turn * entries;
+#else
+  uint x_bytes = 0, y_bytes = 0;
+#endif
 
 /* the steps of a block, before it is loaded */
 #if ALONG
@@ -60,7 +70,13 @@ TILE_KERNEL void NAME(
     k += DEPTH;                                                                                                        \
   }
 #define KEEP_Y(to) keep_along(to, SWATHS_Y, wavefront, SLOTS_Y, y)
+#define TURN_ROUND()                                                                                                   \
+  if (turn && x_bytes >= channels * a->p.plane) {                                                                      \
+    x_bytes = y_bytes = 0;                                                                                             \
+    k -= depth;                                                                                                        \
+  }
 #else
+#define TURN_ROUND()
 #define LOOK_UP_Y()                                                                                                    \
   for (uint i = 0; i < SLOTS_Y / SWATHS_Y; ++i) next_y[i] = entry[DEPTH + first_k_y + i]
 #define LOAD_Y()                                                                                                       \
@@ -79,6 +95,7 @@ TILE_KERNEL void NAME(
     const bool again = entry == last;                                                                                  \
     x_bytes += again ? cycle_plane : 0u;                                                                               \
     y_bytes += again ? cycle_weights : 0u;                                                                             \
+    TURN_ROUND();                                                                                                      \
     entry = again ? table : entry + CYCLE_WORDS;                                                                       \
     LOOK_UP();                                                                                                         \
   }
@@ -127,6 +144,7 @@ TILE_KERNEL void NAME(
 #undef LOAD
 #undef LOAD_Y
 #undef KEEP_Y
+#undef TURN_ROUND
 #undef ALONG
 #undef ROWS
 #undef SWATHS_X

@@ -12,8 +12,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import heapify, heapreplace
 from itertools import groupby
-from math import ceil, gcd, inf, prod
+from math import gcd, prod
 from typing import ClassVar
 
 import numpy as np
@@ -34,7 +35,6 @@ from workloads.operators.launching import divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import (
-    BUSY,
     DEPTH,
     FEW_ROWS,
     LEAST_PART,
@@ -42,7 +42,6 @@ from workloads.operators.tiles import (
     REFERENCE,
     ROW_CYCLES,
     SIMDS,
-    SUM_BYTES_PER_CYCLE,
     SWATH,
     WORKGROUPS,
     DepthSplit,
@@ -56,7 +55,13 @@ EDGE = 64  # rows and images of a workgroup that puts results into their order: 
 CHANNELS, POSITIONS = 64, 16  # of a workgroup that puts channels last: workloads/kernels/conv_padding_free_weights.cl
 PARTS_OF_LAUNCH, PART_WORDS = 64, 16  # workloads/kernels/conv_padding_free.h
 TAPS_OF_LAUNCH, TAP_WORDS = 128, 5  # workloads/kernels/conv_padding_free_weights.h
-TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))  # with others the registers do not do
+ORDER_BYTES_PER_CYCLE = 85  # of the kernel that adds up splits and puts results into their order: simulated, layers A, C
+# cycles to those for which the fullest SIMD multiplies: simulated, layers A and C, where smaller tiles read more from L2
+TIMES = {"2x2x8": 1.3, "2x1x4": 1.5}
+WAVEFRONTS = {8: 2, 4: 3}  # of a SIMD at a time, by the rows of a work-item
+MOST_ASSIGNED = 4096  # workgroups that are assigned one by one to estimate a launch's time; more are even enough
+TILES = (Tile(2, 2, 8), Tile(2, 1, 4))  # with others the registers do not do
+WEIGHT_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 
 
 def refuses(c: Convolution) -> str:
@@ -110,7 +115,9 @@ class _PaddingFreePass(ConvolutionPass):
 
 
 def _part_cycles(parts: Sequence[tuple[int, int]], tile: Tile, rows: int, gpu: GpuFacts) -> float:
-    """Estimate the cycles of a launch.
+    """Estimate the cycles of a launch by the compute unit with most to do.
+
+    Compute units first take turns at workgroups until all are full; whoever is through then takes the next one.
 
     Args:
         parts: Pixels and steps of the sum of each.
@@ -118,14 +125,21 @@ def _part_cycles(parts: Sequence[tuple[int, int]], tile: Tile, rows: int, gpu: G
         rows: Results of a pixel, in all groups and splits.
         gpu: Its compute units count.
     """
-    tiles = [(-(-pixels // (SWATH * tile.x)) * -(-rows // (SWATH * tile.y)), steps) for pixels, steps in parts if steps]
-    if not tiles:
-        return 0.0
-    simds, shortest, longest = gpu.compute_units * SIMDS, min(s for _, s in tiles), max(s for _, s in tiles)
-    share = sum(count * steps for count, steps in tiles) * tile.wavefronts / simds
-    held = ceil(sum(count for count, _ in tiles) * tile.wavefronts / simds) * tile.rows
+    along = [steps for pixels, steps in parts for _ in range(-(-pixels // (SWATH * tile.x)))]
+    across = -(-rows // (SWATH * tile.y))
+    count, units = len(along) * across, gpu.compute_units
+    most = sum(along) * across / units
+    if count <= MOST_ASSIGNED:
+        full = units * WAVEFRONTS[tile.rows] * SIMDS // tile.wavefronts
+        order = along * across
+        loads = [sum(order[unit:full:units]) for unit in range(units)]
+        heapify(loads)
+        for steps in order[full:]:
+            heapreplace(loads, loads[0] + steps)
+        most = max(loads)
+    held = -(-count * tile.wavefronts // (units * SIMDS)) * tile.rows
     alone = next((time for few, time in FEW_ROWS.items() if held <= few), 1.0)
-    return max(longest, ceil(share / shortest) * shortest) * tile.rows * ROW_CYCLES * alone / BUSY
+    return most * tile.wavefronts / SIMDS * tile.rows * ROW_CYCLES * alone * TIMES[tile.text]
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,7 @@ class _ProductByParts(_PaddingFreePass):
             shapes = [(self._pixels(one), channels * one.rows.taps * one.columns.taps) for one in self.parts]
             rows = part.filters * c.groups * splits
             cycles = min(_part_cycles(shapes, tile, rows, REFERENCE) for tile in TILES)
-            return cycles + (splits + 1) * results / SUM_BYTES_PER_CYCLE
+            return cycles + (splits + 1) * results / ORDER_BYTES_PER_CYCLE
 
         deepest = max(part.depth, 1)
         most = max(1, min(MOST_PARTS, deepest // LEAST_PART))
@@ -218,7 +232,7 @@ class _ProductByParts(_PaddingFreePass):
         c, of = self.convolution, parts[0]
         rows = of.filters * c.groups * self.splits
         shapes = [(self._pixels(one), self._split_channels * one.rows.taps * one.columns.taps) for one in parts]
-        tile = min(TILES, key=lambda tile: _part_cycles(shapes, tile, rows, gpu) if any(s for _, s in shapes) else inf)
+        tile = min(TILES, key=lambda tile: _part_cycles(shapes, tile, rows, gpu))
         table, tiles, entries = list[np.ndarray](), 0, DEPTH
         for part in parts:
             table.append(self._words(part, tiles))
@@ -367,7 +381,7 @@ class PaddingFreeBackwardWeights(_PaddingFreePass, ConvolutionBackwardWeights):
             table = np.zeros(TAPS_OF_LAUNCH * TAP_WORDS, np.uint32)
             table[: len(some) * TAP_WORDS] = np.concatenate([self._words(*row, *column) for row, column in some])
             count = len(some) * c.groups * split.parts
-            tile = choose_tile(c.group_channels, c.group_filters, count, gpu, TILES)
+            tile = choose_tile(c.group_channels, c.group_filters, count, gpu, WEIGHT_TILES)
             names = {"x": tensors["channels"], "dy": tensors["gradients"], "sums": sums}
             grid = tile.groups(c.group_channels, c.group_filters, count)
             kernel = f"conv_padding_free_weights_{tile.text}"
