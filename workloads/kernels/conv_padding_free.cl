@@ -54,6 +54,13 @@ KERNEL void images_first(global const float *restrict from, global const float *
 #define ROWS 4
 #include "conv_padding_free_body.h"
 
+#define NAME conv_padding_free_forward_1x1x4
+#define ALONG 1
+#define SWATHS_X 1
+#define SWATHS_Y 1
+#define ROWS 4
+#include "conv_padding_free_body.h"
+
 #define NAME conv_padding_free_backward_2x2x8
 #define ALONG 0
 #define SWATHS_X 2
@@ -64,6 +71,13 @@ KERNEL void images_first(global const float *restrict from, global const float *
 #define NAME conv_padding_free_backward_2x1x4
 #define ALONG 0
 #define SWATHS_X 2
+#define SWATHS_Y 1
+#define ROWS 4
+#include "conv_padding_free_body.h"
+
+#define NAME conv_padding_free_backward_1x1x4
+#define ALONG 0
+#define SWATHS_X 1
 #define SWATHS_Y 1
 #define ROWS 4
 #include "conv_padding_free_body.h"

@@ -2,7 +2,8 @@
    along pixels and along filters; ROWS; ALONG, whether a filter's weights are contiguous along the sum.
    Workgroups: tiles of all parts, tiles of filters, groups for the first split of the sum, then for the next one: those that
    read the same weights are side by side. */
-TILE_KERNEL void NAME(
+kernel __attribute__((reqd_work_group_size(64 * WAVES, 1, 1), amdgpu_waves_per_eu(WAVES == 4 && ROWS == 4 ? 3 : 2)))
+void NAME(
     global const float *restrict input, global const float *restrict weight, global float *restrict output,
     local uint *restrict table, Product p, Parts parts) {
   local float tiles[2 * BUFFER_FLOATS];

@@ -25,6 +25,23 @@ KERNEL void channels_last(global const float *restrict from, global float *restr
     if (lane < height) target[(ulong)(first + position) * images * channels + lane] = tile[position * (CHANNELS + 1u) + lane];
 }
 
+/* dweight[filter][channel][tap] = the sum over the splits of sums[split][tap][filter][channel]. Pairs: of a filter and a
+   channel, 1 << log_pairs of a workgroup; tile: all their taps. */
+KERNEL void taps_last(global const float *restrict sums, global float *restrict dweight, local float *restrict tile,
+                      uint pairs, uint splits, uint log_pairs, uint taps) {
+  const uint first = group_id_x() << log_pairs, used = minimum(1u << log_pairs, pairs - first);
+  for (uint number = local_id_x(); number < taps << log_pairs; number += GROUP) {
+    const uint tap = number >> log_pairs, pair = number & ((1u << log_pairs) - 1u);
+    if (pair >= used) continue;
+    global const float *from = sums + (ulong)tap * pairs + first + pair;
+    float sum = 0.0f;
+    for (uint split = 0; split < splits; ++split) sum += from[(ulong)split * taps * pairs];
+    tile[pair * taps + tap] = sum;
+  }
+  workgroup_barrier();
+  for (uint number = local_id_x(); number < used * taps; number += GROUP) dweight[(ulong)first * taps + number] = tile[number];
+}
+
 #define NAME conv_padding_free_weights_2x2x8
 #define SWATHS_X 2
 #define SWATHS_Y 2

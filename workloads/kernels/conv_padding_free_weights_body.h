@@ -65,16 +65,10 @@ TILE_KERNEL void NAME(global const float *restrict x, global const float *restri
     keep_across(tiles + buffer + TILE_FLOATS(SWATHS_X), SWATHS_Y, wavefront, SLOTS_Y, y_value);
   }
 
-  const uint of_filter = a->s.channels * a->s.weights_of_channel * 4u, of_group = of_filter * a->s.filters;
-  const Buffer to = buffer_of(sums + ((ulong)split * a->s.groups + group) * (of_group / 4u), of_group);
-  const uint at_lane = lane_anew(), channel = first_x + swath_x + 4u * (at_lane & 7u);
-  const uint filter = first_y + swath_y + 4u * (at_lane >> 3);
-  uint at[8];
-  for (uint e = 0; e < 8; ++e) {
-    const uint of = channel + e / 4u * 32u + e % 4u;
-    at[e] = where(of < a->s.channels, filter * of_filter + (of * a->s.weights_of_channel + tap->number) * 4u);
-  }
-  store_elements(to, at, filter, a->s.filters, of_filter, ROWS, sums_of_tile);
+  const uint at_lane = lane_anew(), filters = a->s.groups * a->s.filters;
+  const ulong before = (ulong)(split * a->s.weights_of_channel + tap->number) * filters + group * a->s.filters;
+  store_matrix(sums + before * a->s.channels, a->s.channels, a->s.filters, a->s.channels,
+               first_x + swath_x + 4u * (at_lane & 7u), first_y + swath_y + 4u * (at_lane >> 3), ROWS, sums_of_tile);
 }
 
 #undef LOAD

@@ -1,11 +1,11 @@
 """Convolution without padding: taps outside the planes are multiplied by nothing.
 
-Outputs whose filters meet the planes with the same taps are a part, a product over these taps alone; the parts of a pass
-are one launch. On small planes much of im2col's matrix is padding: of 3 x 3 filters over 2 x 2 planes, 56 %.
+Outputs whose filters meet the planes with the same taps are a part, a product over these taps alone; the parts of a
+pass are one launch. On small planes much of im2col's matrix is padding: of 3 x 3 filters over 2 x 2 planes, 56 %.
 
 The kernels (workloads/kernels/conv_padding_free.cl, conv_padding_free_weights.cl) read the weights where they are. The
-other operand and the result lie by positions first and images last, so that parts of few positions read whole cache lines.
-A long sum is split where there are few results; the kernel that puts results into their order adds up the splits.
+other operand and the result lie by positions first and images last, so that parts of few positions read whole cache
+lines. A long sum is split where there are few results; the kernel that puts results into their order adds up the parts.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ from workloads.operators.conv_passes import (
 )
 from workloads.operators.conv_sparse import transpose
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import divisor, launch, words
+from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import (
@@ -43,11 +43,9 @@ from workloads.operators.tiles import (
     ROW_CYCLES,
     SIMDS,
     SWATH,
-    WORKGROUPS,
     DepthSplit,
     Tile,
     choose_tile,
-    sum_parts,
 )
 from workloads.shapes import round_up
 
@@ -55,17 +53,23 @@ EDGE = 64  # rows and images of a workgroup that puts results into their order: 
 CHANNELS, POSITIONS = 64, 16  # of a workgroup that puts channels last: workloads/kernels/conv_padding_free_weights.cl
 PARTS_OF_LAUNCH, PART_WORDS = 64, 16  # workloads/kernels/conv_padding_free.h
 TAPS_OF_LAUNCH, TAP_WORDS = 128, 5  # workloads/kernels/conv_padding_free_weights.h
-ORDER_BYTES_PER_CYCLE = 85  # of the kernel that adds up splits and puts results into their order: simulated, layers A, C
-# cycles to those for which the fullest SIMD multiplies: simulated, layers A and C, where smaller tiles read more from L2
-TIMES = {"2x2x8": 1.3, "2x1x4": 1.5}
+LEAST_STEPS = 512  # of a split's sum: below, workgroups' beginnings and the traffic of sums cost more than is gained
+ENOUGH_GROUPS = 128  # of a product of 128 x 128 elements for each tap: more splits of a sum cost more than they give
+MOST_LDS_BYTES = 1 << 14  # of a workgroup that puts taps last
+ORDER_BYTES_PER_CYCLE = 85  # of the kernel that puts results into their order: simulated, layers A and C
+# cycles to those for which the fullest SIMD multiplies: simulated, layers A and C; smaller tiles read more from L2
+TIMES = {"2x2x8": 1.3, "2x1x4": 1.5, "1x1x4": 2.0}
 WAVEFRONTS = {8: 2, 4: 3}  # of a SIMD at a time, by the rows of a work-item
 MOST_ASSIGNED = 4096  # workgroups that are assigned one by one to estimate a launch's time; more are even enough
-TILES = (Tile(2, 2, 8), Tile(2, 1, 4))  # with others the registers do not do
+MOST_TAPS = 512
+TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))  # with others the registers do not do
 WEIGHT_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 
 
 def refuses(c: Convolution) -> str:
     """Return why the kernels cannot reach what they read and write, '' where they can."""
+    if c.taps > MOST_TAPS:
+        return f"{c.taps} taps; allowed are at most {MOST_TAPS}, of which a workgroup has a table"
     plane = max(prod(c.shape[2:]), c.positions) * c.shape[0]
     slack = DEPTH * max(plane, c.depth)  # past the end, where a block of steps begins
     for name, operand in (("x", c.x), ("y", c.y), ("weight", c.weight)):
@@ -177,7 +181,7 @@ class _ProductByParts(_PaddingFreePass):
             return cycles + (splits + 1) * results / ORDER_BYTES_PER_CYCLE
 
         deepest = max(part.depth, 1)
-        most = max(1, min(MOST_PARTS, deepest // LEAST_PART))
+        most = max(1, min(MOST_PARTS, deepest // LEAST_STEPS))
         return min((round_up(-(-part.channels // splits), DEPTH) for splits in range(1, most + 1)), key=cost)
 
     @property
@@ -342,7 +346,7 @@ class PaddingFreeBackwardWeights(_PaddingFreePass, ConvolutionBackwardWeights):
         c = self.convolution
         tiles = -(-c.group_channels // (2 * SWATH)) * -(-c.group_filters // (2 * SWATH)) * c.taps * c.groups
         most = max(1, self._images * c.positions // LEAST_PART)
-        splits = max(1, min(-(-WORKGROUPS // tiles), most, -(-self._images // DEPTH)))
+        splits = max(1, min(-(-ENOUGH_GROUPS // tiles), most, -(-self._images // DEPTH)))
         return round_up(-(-self._images // splits), DEPTH)
 
     @property
@@ -357,22 +361,19 @@ class PaddingFreeBackwardWeights(_PaddingFreePass, ConvolutionBackwardWeights):
     @property
     def workspace(self) -> Mapping[str, Operand]:
         c, images = self.convolution, self._images
-        operands = {
+        return {
             "channels": Operand((prod(c.shape[2:]), images, c.shape[1]), by_image=False),
             "gradients": Operand((c.positions, images, c.filters), by_image=False),
+            "sums": Operand((self._splits.parts, c.taps, c.filters, c.group_channels), by_image=False),
         }
-        if self._splits.parts > 1:
-            operands["sums"] = Operand((self._splits.parts, c.weight.size), by_image=False)
-        return operands
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
-        """Return the launches that put channels last, the product's, and the sum of its splits."""
+        """Return the launches that put channels last, the product's, and that which puts taps last."""
         c, total, split = self.convolution, tensors["dweight"], self._splits
         made = [
             self._channels_last(tensors["x"], tensors["channels"]),
             self._channels_last(tensors["dy"], tensors["gradients"]),
         ]
-        sums = tensors.get("sums", total)
         rows, columns = ([self._met(axis, tap) for tap in range(c.kernel[axis])] for axis in (0, 1))
         taps = [(row, column) for row in enumerate(rows) for column in enumerate(columns)]
         taps.sort(key=lambda tap: -(tap[0][1][1] * tap[1][1][1]))  # most to do first
@@ -382,12 +383,19 @@ class PaddingFreeBackwardWeights(_PaddingFreePass, ConvolutionBackwardWeights):
             table[: len(some) * TAP_WORDS] = np.concatenate([self._words(*row, *column) for row, column in some])
             count = len(some) * c.groups * split.parts
             tile = choose_tile(c.group_channels, c.group_filters, count, gpu, WEIGHT_TILES)
-            names = {"x": tensors["channels"], "dy": tensors["gradients"], "sums": sums}
+            names = {"x": tensors["channels"], "dy": tensors["gradients"], "sums": tensors["sums"]}
             grid = tile.groups(c.group_channels, c.group_filters, count)
             kernel = f"conv_padding_free_weights_{tile.text}"
             values = {**names, "s": self._sum(), "taps": table}
             made.append(launch("conv_padding_free_weights", kernel, total.memory, grid, values, tile.work_items))
-        return (*made, *sum_parts(sums, total, split))
+        return (*made, self._taps_last(tensors["sums"], total))
+
+    def _taps_last(self, sums: Tensor, total: Tensor) -> Launch:
+        taps, pairs = self.convolution.taps, self.convolution.weight.size // self.convolution.taps
+        together = min(GROUP, 1 << (MOST_LDS_BYTES // (4 * taps)).bit_length() - 1)  # a power of two
+        values = {"sums": sums, "dweight": total, "tile": Local(4 * taps * together), "pairs": pairs, "taps": taps}
+        values |= {"splits": self._splits.parts, "log_pairs": together.bit_length() - 1}
+        return launch("conv_padding_free_weights", "taps_last", total.memory, (-(-pairs // together),), values)
 
     def _channels_last(self, images: Tensor, last: Tensor) -> Launch:
         channels, positions = images.shape[1], prod(images.shape[2:])

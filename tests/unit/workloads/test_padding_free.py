@@ -1,0 +1,79 @@
+"""Does a convolution without padding do only what its definition needs, and is nothing faster where no value is zero?"""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from docs._site.rooflines import simulate
+from gpusim.base.errors import UserError
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.gpu_spec import GpuSpec
+from isa.device_memory import DeviceMemory
+from spartan.engine_spec import EngineSpec
+from tests.unit.workloads.test_convolution import convolutions
+from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
+from workloads.operators.conv_padding_free import (
+    MOST_TAPS,
+    PaddingFreeBackwardData,
+    PaddingFreeForward,
+    inside_axes,
+)
+from workloads.operators.convolution import Convolution
+from workloads.operators.primitive import build
+
+SAME = (1, 1, 1, 1)
+# of layer C of Dong 2020, table 6.5, as many images as a test has time for, and of seeded layers
+LAYER_C = Convolution((32, 512, 2, 2), 512, (3, 3), padding=SAME)
+BAR = 0.03  # how far a run's time moves where nothing moves that matters: layer C at batch 32, at most
+
+
+def _seeded(seed: int) -> Convolution:
+    random = np.random.default_rng([54, seed])
+    size, channels, filters = (int(random.integers(low, high)) for low, high in ((2, 4), (1, 4), (1, 4)))
+    return Convolution((16, 64 * channels, size, size), 64 * filters, (3, 3), padding=SAME)
+
+
+def _cycles(name: str, c: Convolution) -> int:
+    """Simulate a forward pass over values of which none is zero."""
+    gpu = GpuSpec()
+    x = np.random.default_rng(1).uniform(0.5, 1.0, c.shape).astype(np.float32)
+    operator = build(ALGORITHMS[name].forward(c), DeviceMemory(1 << 28), gpu_facts(gpu), {"x": x})
+    return sum(simulate(one, gpu, EngineSpec() if one.regions else None).cycles for one in operator.launches)
+
+
+@given(convolutions())
+def test_parts_have_each_pair_inside_once_and_no_other(c: Convolution) -> None:
+    for primitive, size in ((PaddingFreeForward(c), c.outputs), (PaddingFreeBackwardData(c), c.shape[2:])):
+        parts = primitive.parts
+        assert sum(part.rows.count * part.columns.count for part in parts) == size[0] * size[1]
+        results = c.shape[0] * c.groups * parts[0].filters
+        assert results * sum(p.rows.count * p.columns.count * p.depth for p in parts) == c.needed_macs
+
+
+@given(convolutions())
+def test_a_part_meets_nothing_outside(c: Convolution) -> None:
+    for primitive, size in ((PaddingFreeForward(c), c.shape[2:]), (PaddingFreeBackwardData(c), c.outputs)):
+        for part in primitive.parts:
+            for axis, extent in zip((part.rows, part.columns), size, strict=True):
+                for tap in range(axis.taps):
+                    first = axis.first + tap * axis.tap_step
+                    assert 0 <= first <= first + (axis.count - 1) * axis.step < extent
+                assert inside_axes(axis, extent) == [axis] or not axis.taps
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("c", [LAYER_C, _seeded(0), _seeded(1)], ids=str)
+def test_at_no_zeros_nothing_is_faster_than_the_best_dense_way(c: Convolution) -> None:
+    """What skips zeros then has nothing to skip but padding, which a dense way need not multiply either.
+
+    Of many ways those are asked that are the fastest here; without the padding-free one layer C breaks the law.
+    """
+    dense = min(_cycles(name, c) for name in ("winograd_2x2", "padding_free"))
+    for name in ("ellpack_dib_registers", "ellpack_dib_fused", "ellpack_dib_implicit"):
+        assert _cycles(name, c) > (1 - BAR) * dense, name
+
+
+def test_larger_filters_are_refused_with_the_reason() -> None:
+    c = Convolution((1, 1, 40, 40), 1, (24, 24))
+    with pytest.raises(UserError, match=f"'padding_free': 576 taps; allowed are at most {MOST_TAPS}"):
+        algorithm("padding_free", c)
