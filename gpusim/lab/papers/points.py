@@ -18,6 +18,7 @@ from gpusim.config.tree import assignments
 from gpusim.lab.papers.long_table import Where
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.specs.reproduction import PathSpec, ReproductionSpec
+from workloads.operators.convolution import Convolution
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvolutionShape, GemmShape, gemm_shape
 
 _GIB = 1 << 30
@@ -184,6 +185,25 @@ def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
     workload: Any = config.workload
     layer: ConvolutionShape = workload.layer.shape
     return gemm_shape(layer, workload.batch if batch is None else batch)
+
+
+def padding_of(spec: ReproductionSpec, figure: RunsFigure, case: str) -> float:
+    """Return the share of im2col's matrix that is padding, whatever the maps hold; 0 for a product without maps."""
+    sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
+    return _padding(figure.cases[case].model_dump_json(), spec.gpu, sets)
+
+
+@cache
+def _padding(case: str, gpu: str, sets: str) -> float:
+    """Return the share of padding of a case. case, sets: as JSON."""
+    workload = load_run(CaseSpec.model_validate_json(case).document(gpu), assignments(json.loads(sets))).workload
+    layer = getattr(workload, "layer", None)
+    if layer is None:
+        return 0.0
+    shape = (1, layer.input_channels, layer.input_height, layer.input_width)
+    kernel, stride, sides = (layer.filter_size,) * 2, (layer.stride,) * 2, (layer.padding,) * 4
+    convolution = Convolution(shape, layer.output_channels, kernel, stride, sides)
+    return 1 - convolution.needed_macs / convolution.macs
 
 
 def bytes_of(shape: GemmShape) -> int:

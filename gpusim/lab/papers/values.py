@@ -11,7 +11,7 @@ from gpusim.base.student import interval, quantile
 from gpusim.base.sums import plain_sum, weighted_mean
 from gpusim.lab.papers.formats import POINTS
 from gpusim.lab.papers.long_table import RatioParts
-from gpusim.lab.papers.points import RunsFigure, build_labels
+from gpusim.lab.papers.points import RunsFigure, build_labels, padding_of
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
 from gpusim.study.compare.rules import findings
@@ -95,6 +95,8 @@ class CaseRuns:
     """Runs by variant."""
     zeros: float | None
     """Share of zeros in the matrix whose zeros are skipped; None: no such run is known."""
+    padding: float = 0.0
+    """Share of the matrix that is padding."""
     count: int = 1
     """Number of layers that the case represents."""
     draws: Mapping[str, Mapping[str, PointRecord]] = field(default_factory=dict)
@@ -111,6 +113,16 @@ class CaseRuns:
     def limit(self) -> float | None:
         """The largest speed-up that the zeros allow at equal efficiency; None where their share is unknown."""
         return None if self.zeros is None else limit_of(self.zeros)
+
+    @property
+    def map_zeros(self) -> float | None:
+        """Share of zeros among what windows meet of the maps: of the matrix without its padding."""
+        return None if self.zeros is None else max(0.0, (self.zeros - self.padding) / (1 - self.padding))
+
+    @property
+    def map_limit(self) -> float | None:
+        """The largest speed-up over a product without padding; None where the share of zeros is unknown."""
+        return None if self.map_zeros is None else limit_of(self.map_zeros)
 
     def metric(self, path: str, name: str) -> Any:
         """Return a metric of a way's run; None where the run is unknown or the metric does not apply."""
@@ -194,8 +206,9 @@ def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
             made_drawn = {c: _build_way(publication, path, runs) for c, runs in by_change.items()}
             draws |= {path: made_drawn} if made_drawn else {}
         ways |= {path: _build_way(publication, path, ways) for path in made}
-        count = figure.cases[case].count
-        groups.append(CaseRuns(case, batch, data, ways, zeros, count=count, draws=draws, deviations=deviations))
+        group = CaseRuns(case, batch, data, ways, zeros, draws=draws, deviations=deviations)
+        padding = padding_of(publication.spec, figure, case)
+        groups.append(replace(group, padding=padding, count=figure.cases[case].count))
     return groups
 
 

@@ -27,6 +27,9 @@ def _view(*columns: Column, name: str = "", title: str = "") -> View:
 
 
 CASE = (column("case"), column("batch"), column("data"))
+# of im2col's matrix, whose padding is zeros whatever the maps hold, and of what its windows meet of the maps
+ZEROS = ("zeros", "zeros of the maps")
+LIMITS = ("limit 1/(1-s)", "limit without padding")
 
 BREAKDOWN = _view(
     *CASE,

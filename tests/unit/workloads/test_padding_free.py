@@ -1,4 +1,4 @@
-"""Does a convolution without padding do only what its definition needs, and is nothing faster where no value is zero?"""
+"""Does a padding-free convolution multiply nothing else, and is nothing faster than the best dense way at no zeros?"""
 
 import numpy as np
 import pytest

@@ -15,8 +15,8 @@ from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.points import ANY_DATA, ReproductionPoint, RunsFigure, does_fit
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec
-from gpusim.lab.papers.values import FORMATS, MEASURES, CaseRuns, list_groups
-from gpusim.lab.papers.views import CASE
+from gpusim.lab.papers.values import FORMATS, MEASURES, CaseRuns, limit_of, list_groups
+from gpusim.lab.papers.views import CASE, LIMITS, ZEROS
 
 
 def head_of(group: CaseRuns) -> list[Any]:
@@ -33,7 +33,9 @@ class ComparisonFigure(RunsFigure):
         None, "the way that all bars are compared with; null: each comparison has its own", "user"
     )
 
-    formats: ClassVar = FORMATS
+    padding: bool = param(False, "claims are also of the speed-ups that padding alone allows", "user")
+
+    formats: ClassVar = {**FORMATS, "padding_limit": TIMES}
 
     def check_ways(self) -> None:
         """Raise ValueError for a base that the figure does not have."""
@@ -68,9 +70,9 @@ class ComparisonFigure(RunsFigure):
         ]
         if "speedup" in self.measures:
             is_shared = self.has_pair(spec.engine_share)
-            heads += columns(*["the engine's own share"] * is_shared, "limit 1/(1-s)", write=TIMES)
+            heads += columns(*["the engine's own share"] * is_shared, *LIMITS, write=TIMES)
             for row, group in zip(rows, groups, strict=True):
-                row += [engine_share(publication, group)] * is_shared + [group.limit]
+                row += [engine_share(publication, group)] * is_shared + [group.limit, group.map_limit]
         title = MEASURES[self.measures[0]].title.capitalize() if len(self.measures) == 1 else "Measures"
         if self.normalized_to is not None and self.measures == ("speedup",):
             title += f" over {spec.paths[self.normalized_to].title}"
@@ -80,14 +82,14 @@ class ComparisonFigure(RunsFigure):
         spec = publication.spec
         last = list(spec.comparisons.values())[-1:]  # kernels of its ways may be chosen by shape
         chosen = [path for pair in last for path in (pair.base, pair.path) if path in self.paths]
-        heads = [*CASE, *columns("zeros", write=PERCENT), *columns("fits the GPU's memory")]
+        heads = [*CASE, *columns(*ZEROS, write=PERCENT), *columns("fits the GPU's memory")]
         heads += columns(*(spec.paths[path].title for path in self.paths), write=thousands)
         heads += columns(*(f"kernel of {spec.paths[path].title}" for path in chosen))
         heads += columns("largest half-width", write=plus_minus) + columns("simulated", write=PERCENT)
         rows = []
         for group in groups:
             ways = group.ways.values()
-            row = [*head_of(group), group.zeros, does_fit(spec, self, group.case, group.batch)]
+            row = [*head_of(group), group.zeros, group.map_zeros, does_fit(spec, self, group.case, group.batch)]
             row += [group.metric(path, "kernel.cycles") for path in self.paths]
             row += [_kernel(group, path) for path in chosen]
             row.append(max((way.half_width for way in ways), default=None))
@@ -117,6 +119,9 @@ class ComparisonFigure(RunsFigure):
         """Yield the values of each comparison, for each group and measure."""
         for group in list_groups(publication, self):
             for name, pair in publication.spec.comparisons.items():
+                labels = {**group.labels, "path": pair.path, "base": pair.base}
+                if self.padding and self.has_pair(pair):
+                    yield FigureValue("padding_limit", name, labels, limit_of(group.padding))
                 for measure in self.measures:
                     estimate = group.estimate(measure, pair.path, pair.base)
                     if estimate is None:
@@ -125,7 +130,7 @@ class ComparisonFigure(RunsFigure):
                     yield FigureValue(
                         measure=measure,
                         comparison=name,
-                        labels={**group.labels, "path": pair.path, "base": pair.base},
+                        labels=labels,
                         value=estimate[0],
                         limit=group.limit if is_gain else None,
                         explain=partial(group.reasons, pair.path, pair.base),

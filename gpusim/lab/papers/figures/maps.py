@@ -19,6 +19,7 @@ from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import PointRecord
 from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, list_reasons
+from gpusim.lab.papers.views import LIMITS, ZEROS
 
 NOWHERE, EVERYWHERE, BETWEEN = "at none", "at all", "at some in between"
 
@@ -148,10 +149,10 @@ class BreakEvenFigure(RatioMapFigure):
                 above, at, below = (_crossing_of(groups, ratio, side) for side in (1, 0, -1))
                 rows[-1] += [at, above if above == below else f"{above}; {below}"]
         yield Table(heads, rows, "", "At which of the shares of zeros a way is faster; between them by lines.")
-        heads = columns("case", "batch") + columns("zeros", write=PERCENT)
-        heads += columns("limit 1/(1-s)", *(ratio.title for ratio in self.ratios), write=TIMES)
+        heads = columns("case", "batch") + columns(*ZEROS, write=PERCENT)
+        heads += columns(*LIMITS, *(ratio.title for ratio in self.ratios), write=TIMES)
         rows = [
-            [group.case, group.batch, group.zeros, group.limit]
+            [group.case, group.batch, group.zeros, group.map_zeros, group.limit, group.map_limit]
             + [group.speedup(ratio.path, ratio.base) for ratio in self.ratios]
             for groups in self._places(publication).values()
             for group in groups

@@ -1,12 +1,13 @@
 """Means that a text may name in braces, {FIGURE | DATA | WHAT}, so that no figure in it is typed.
 
 FIGURE: one of runs with a base; DATA: the name of its data, or 'all'. WHAT: a comparison's or the engine's own speed-up
-by its name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, a way's metric (`engine
-l2.hit_rate`) or the quotient of two, each added up (`engine engine.accurate / engine.requests`).
+by its name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, both without
+padding (`map_zeros`, `map_limit`), a way's metric (`engine l2.hit_rate`) or the quotient of two, each added up (`engine
+engine.accurate / engine.requests`).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
@@ -21,6 +22,12 @@ from gpusim.lab.papers.values import CaseRuns, list_groups, mean_of
 
 ALL = "all"
 _NAMED = re.compile(r"\{([^{}]*)\}")
+_SHARES: Mapping[str, tuple[Callable[[float], str], Callable[[CaseRuns], float | None]]] = {
+    "zeros": (PERCENT, lambda group: group.zeros),
+    "map_zeros": (PERCENT, lambda group: group.map_zeros),
+    "limit": (TIMES, lambda group: group.limit),
+    "map_limit": (TIMES, lambda group: group.map_limit),
+}
 _FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown in percent
 
 
@@ -56,13 +63,12 @@ def _found(
     if what in known:
         pair = known[what]
         return TIMES, _mean(groups, lambda group: group.speedup(pair.path, pair.base))
-    if what == "zeros":
-        return PERCENT, _mean(groups, lambda group: group.zeros)
-    if what == "limit":
-        return TIMES, _mean(groups, lambda group: group.limit)
+    if what in _SHARES:
+        write, of = _SHARES[what]
+        return write, _mean(groups, of)
     path, _, metric = what.partition(" ")
     if not metric or path not in figure.paths:
-        raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, 'zeros', 'limit'])}")
+        raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, *_SHARES])}")
     above, _, below = (part.strip() for part in metric.partition("/"))
     shown = PERCENT if below or above.endswith(_FRACTIONS) else count
     if not below:

@@ -15,7 +15,7 @@ from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import ReproductionResults
 from gpusim.lab.papers.values import list_groups, mean_of
-from gpusim.lab.papers.views import NETWORK_RUNS
+from gpusim.lab.papers.views import LIMITS, NETWORK_RUNS, ZEROS
 from gpusim.lab.versions.age import FigureAge, describe_ages
 from gpusim.lab.versions.model import name_model, present_model
 
@@ -108,8 +108,8 @@ def table_of_means(publication: Publication) -> Table:
     """Make a table of each figure of speed-ups: means by comparison, of the engine's share, zeros and their limit."""
     pairs = publication.spec.comparisons.values()
     titles = [pair.title for pair in pairs]
-    heads = columns("figure", "data", "points") + columns("zeros", write=PERCENT)
-    heads += columns("limit 1/(1-s)", *titles, "the engine's own share", write=TIMES)
+    heads = columns("figure", "data", "points") + columns(*ZEROS, write=PERCENT)
+    heads += columns(*LIMITS, *titles, "the engine's own share", write=TIMES)
     rows: list[list[object]] = []
     for name, figure in publication.figures.items():
         if not isinstance(figure, ComparisonFigure) or "speedup" not in figure.measures:
@@ -117,7 +117,8 @@ def table_of_means(publication: Publication) -> Table:
         groups = list_groups(publication, figure)
         for data in figure.data:
             some = [group for group in groups if group.data == data and group.zeros is not None]
-            numbers = [[group.zeros for group in some], [group.limit for group in some]]
+            numbers = [[group.zeros for group in some], [group.map_zeros for group in some]]
+            numbers += [[group.limit for group in some], [group.map_limit for group in some]]
             numbers += [[group.speedup(pair.path, pair.base) for group in some] for pair in pairs]
             numbers.append([engine_share(publication, group) for group in some])
             counts = [group.count for group in some]
