@@ -64,3 +64,81 @@ KERNEL void transpose_filters(global const float *restrict from, global float *r
     write(target, write_at, column < columns ? to_row * to_ld * 4u : to_bytes, tile[lane * SPREAD + first + i]);
   }
 }
+
+#define MOST_PARTS 64u
+
+/* Windows that meet the planes with the same taps. columns: of the product, by positions and then images; the next part's
+   begin at a multiple of 64; position: the first of an image's windows, position_row windows before that a row below; width:
+   windows of a row. The first tap of the first window meets `row` and `column`; base: bytes of the filters before that tap. */
+typedef struct {
+  uint first_column, columns, width, position, position_row, row, column, base;
+} Part;
+
+/* images, and planes of height x width; from one window to the next, and from one tap to the next; taps of a row;
+   before: columns of other products. */
+typedef struct {
+  uint images, height, width, row_step, column_step, tap_row, tap_column, tap_columns, taps, columns, before, of_pixel, parts;
+} PartsShape;
+
+typedef struct {
+  Part part[MOST_PARTS];
+} Parts;
+
+/* As the argument block of `part_places` has it. */
+typedef struct {
+  global const void *places, *bases, *positions;
+  PartsShape s;
+  Parts parts;
+} Arguments;
+
+/* Where windows of parts with as many taps find their pixels: places [taps][columns] as of `window_places`; for each 64
+   columns the bytes before their first tap; for each position of an image the first image's column, -1 where no tap meets the
+   planes. Workgroups: columns, taps and one more. */
+KERNEL void part_places(global int *restrict places, global uint *restrict bases, global int *restrict positions,
+                        PartsShape s, Parts parts) {
+  const uint number = group_id_x() * GROUP + local_id_x(), tap = group_id_y();
+  const bool after = tap == s.taps;
+  if (number >= s.columns + (after ? 4u : 0u)) return;
+  if (after) {
+    if (s.taps) places[(ulong)tap * s.columns + number] = -1;
+    if (s.taps || number >= s.columns) return;
+  }
+  constant const Part *part = ((constant const Arguments *)__builtin_amdgcn_kernarg_segment_ptr())->parts.part;
+  for (uint i = 1; i < s.parts && number >= part[1].first_column; ++i) ++part;
+  const uint in_part = number - part->first_column, position = in_part / s.images, image = in_part - position * s.images;
+  const uint a = position / part->width, b = position - a * part->width;
+  const uint i = s.tap_columns ? tap / s.tap_columns : 0u, j = tap - i * s.tap_columns;
+  const uint row = part->row + a * s.row_step + i * s.tap_row, column = part->column + b * s.column_step + j * s.tap_column;
+  const bool used = in_part < part->columns;
+  if (s.taps) places[(ulong)tap * s.columns + number] = used ? (int)(((image * s.height + row) * s.width + column) * s.of_pixel) : -1;
+  if (tap) return;
+  if (number % 64u == 0u && s.taps) bases[number / 64u] = part->base;
+  if (used && image == 0u) positions[part->position + a * part->position_row + b] = s.taps ? (int)(s.before + number) : -1;
+}
+
+/* to[image][filter][position] = the position's column of the products, 0 where there is none; the bias of the filter is added
+   if `add` is not 0. Workgroups: positions, filters, images. */
+KERNEL void columns_results(global const float *restrict from, constant int *restrict positions, global float *restrict to,
+                            global const float *restrict bias, uint rows, uint columns, uint from_ld, uint of_image, uint add) {
+  local float tile[EDGE * SPREAD];
+  const uint lane = lane_id(), first = wavefront_id() * ROWS;
+  const uint first_row = group_id_x() * EDGE, first_column = group_id_y() * EDGE, image = group_id_z();
+#pragma unroll
+  for (uint i = 0; i < ROWS; ++i) {
+    const uint row = minimum(first_row + first + i, rows - 1u);
+    const int column = positions[row];
+    const Buffer source = buffer_of(from + (ulong)(column < 0 ? 0 : column + (int)image) * from_ld, column < 0 ? 0u : columns * 4u);
+    tile[(first + i) * SPREAD + lane] = read(source, (first_column + lane) * 4u, 0u);
+  }
+  workgroup_barrier();
+  const uint to_bytes = columns * rows * 4u;
+  const Buffer target = buffer_of(to + (ulong)image * of_image, to_bytes);
+  const uint write_at = first_row + lane < rows ? (first_row + lane) * 4u : OUTSIDE;
+#pragma unroll
+  for (uint i = 0; i < ROWS; ++i) {
+    const uint column = first_column + first + i;
+    const float moved = tile[lane * SPREAD + first + i];
+    const float shift = add ? bias[minimum(column, columns - 1u)] : 0.0f;
+    write(target, write_at, column < columns ? column * rows * 4u : to_bytes, add ? moved + shift : moved);
+  }
+}

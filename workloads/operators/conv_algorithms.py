@@ -15,6 +15,7 @@ from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBack
 from workloads.operators.conv_passes import ConvolutionBackwardData, ConvolutionBackwardWeights, ConvolutionForward
 from workloads.operators.conv_sparse import SPARSE_FORWARD
 from workloads.operators.conv_sparse_maps import IMPLICIT_SPARSE_FORWARD
+from workloads.operators.conv_sparse_parts import PADDING_FREE_SPARSE_FORWARD
 from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm_kernels import GEMM_KERNELS, ActivationFormat
@@ -127,7 +128,7 @@ _TABLE = (
             GEMM_KERNELS[made.kernel].activations,
             sparse_weights=next((one for one in SPARSE_WEIGHTS if one.algorithm == made.algorithm), None),
         )
-        for made in (*SPARSE_FORWARD, *IMPLICIT_SPARSE_FORWARD)
+        for made in (*SPARSE_FORWARD, *IMPLICIT_SPARSE_FORWARD, *PADDING_FREE_SPARSE_FORWARD)
     ),
 )
 DEFAULT_ALGORITHM = "implicit"  # it computes every convolution
