@@ -1,9 +1,23 @@
 """Sparse regions: the matrices whose sparse loads the compaction engine serves."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 LINE_ELEMENTS = 16  # FP32 elements of a sparse line, bundles of a compacted one
 MAX_ROWS = 65536  # a bundle holds a 16-bit row index
+
+
+class PackedMatrix(NamedTuple):
+    """A sparse region as sparse loads see it."""
+
+    image: np.ndarray
+    """uint32: words of compacted lines at the offsets of the dense elements, flat."""
+    lines: np.ndarray
+    """int64 [columns]: compacted lines of each column, at least 1."""
+    numbers: np.ndarray | None = None
+    """uint32: number of the sparse line that a compacted line is, at the dense lines' offsets; None: it has none."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,10 @@ class SparseRegion:
     """Number of columns (N)."""
     leading_dimension: int
     """Elements from one column to the next: a multiple of 16, at least K."""
+    format: str = "ellpack_dib"
+    """Name of what its compacted lines have (spartan.formats)."""
+    list_address: int = 0
+    """Byte address of the list of lines that go on, a bit each, for a format with a list; the columns' own."""
 
     def __post_init__(self) -> None:
         if self.address % 64:
@@ -29,6 +47,11 @@ class SparseRegion:
                 f"sparse region: leading dimension {self.leading_dimension} must be a multiple of 16 "
                 f"and at least {self.rows}"
             )
+
+    @property
+    def line_count(self) -> int:
+        """Sparse lines of a column."""
+        return -(-self.rows // LINE_ELEMENTS)
 
     @property
     def column_bytes(self) -> int:

@@ -1,29 +1,26 @@
-"""Compaction processor: units of 16 lanes that turn a sparse line into bundles, and what follows from each line."""
+"""Compaction processor: units of 16 lanes that take a sparse line, and what follows from each line."""
 
-from gpusim.base.jit import ctz, jit, ld_u32
+from gpusim.base.jit import ctz, jit
 from isa.region import LINE_ELEMENTS
 from memory.timeline import ENGINE_COMPACTED, record
 from spartan.banks import access_line
 from spartan.engine_spec import LINE_BYTES
-from spartan.format import half_bits
 from spartan.prefetch_buffer import close_if_done, emit_line, free_slot
 from spartan.reads import free_read, queue_issue, unit_of
 from spartan.response import answer_waiting
 from spartan.search import addr_calc, column_ends_after
+from spartan.selection import select_words
 from spartan.sib import EXHAUSTED, add_mapping, entry_column, lengthen_tail, profile_line, profiled, tail
 from spartan.state import ARRIVED, IN_UNIT, MAX_READS, NONE, PROFILE, REPLAY
 
 
 @jit
-def compact(m, address, first_row, elements):
-    """Convert, compare and bundle a sparse line's first `elements`; returns its fine-grained bitmask."""
-    mask = 0
-    for k in range(elements):
-        word = ld_u32(address, k)
-        if word & 0x7FFF_FFFF:
-            mask |= 1 << k
-            m.engine.unit_bundles[k] = half_bits(word) | ((first_row + k) << 16)
-    return mask
+def compact(m, region, column, location):
+    """Convert sparse line `location` of a region's column; returns which of the unit's words go on, a bit each."""
+    engine = m.engine
+    address = engine.memory + addr_calc(m, region, column, location) * LINE_BYTES
+    elements = min(LINE_ELEMENTS, engine.region_rows[region] - location * LINE_ELEMENTS)
+    return select_words(m, engine.region_format[region], address, location, elements)
 
 
 @jit
@@ -47,11 +44,7 @@ def _finish_line(m, now, read):
         engine.lane_restarts[lane] -= 1
     skip = engine.read_skip[read]
     free_read(m, read)
-    line = addr_calc(m, region, entry_column(m, entry) - engine.region_column[region], location)
-    first_row = location * LINE_ELEMENTS
-    mask = compact(
-        m, engine.memory + line * LINE_BYTES, first_row, min(LINE_ELEMENTS, engine.region_rows[region] - first_row)
-    )
+    mask = compact(m, region, entry_column(m, entry) - engine.region_column[region], location)
     engine.lane_consumed[lane] += 1
     new = 1 if engine.lane_kind[lane] == PROFILE and location == profiled(m, entry) else 0
     rest = (mask >> skip) << skip
@@ -70,6 +63,8 @@ def _finish_line(m, now, read):
     while True:
         if rest:
             access_line(m, now, engine.lane_slot[lane])
+            if engine.lane_count[lane] < LINE_ELEMENTS:
+                engine.slot_number[engine.lane_slot[lane]] = location
         while rest and engine.lane_count[lane] < LINE_ELEMENTS:
             if not credited:
                 engine.slot_reads[engine.lane_slot[lane]] += 1

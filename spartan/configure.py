@@ -8,9 +8,10 @@ import numpy as np
 
 from gpusim.base.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
-from isa.region import LINE_ELEMENTS, SparseRegion
+from isa.region import LINE_ELEMENTS, PackedMatrix, SparseRegion
 from memory.ports import limit_sparse_misses
 from spartan.engine_spec import LINE_BYTES, MAX_READS, MAX_REGIONS, SUMS_FROM, EngineSpec
+from spartan.formats import FORMATS
 from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
 from spartan.sib_layout import SibLayout, sib_layout
 from spartan.state import (
@@ -48,8 +49,8 @@ class EngineBuffers(NamedTuple):
     """Layout of the SIB."""
     by_column: np.ndarray
     """Number of each column's SIB entry or, with regions compacted in DRAM, of its compacted lines."""
-    shadows: tuple[tuple[np.ndarray, np.ndarray], ...]
-    """Expected compacted contents of each region, as from `spartan.format.pack`."""
+    shadows: tuple[PackedMatrix, ...]
+    """Expected compacted contents of each region."""
     written: tuple[np.ndarray, ...]
     """Compacted image of each region that lies compacted in DRAM."""
 
@@ -58,13 +59,13 @@ def configure_engine(
     m: Any,
     spec: EngineSpec,
     regions: Sequence[SparseRegion],
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]],
+    shadows: Sequence[PackedMatrix],
     memory_image_address: int,
 ) -> EngineBuffers:
     """Set `m.engine` up, empty, for a launch with these sparse regions (at least one); returns what to keep alive.
 
     Where it compacts on writing, the write phase comes first: the engine has to be woken for it. shadows: of each
-    region what `spartan.format.pack` gives; every answer is compared with it.
+    region what `spartan.formats.pack_matrix` gives; every answer is compared with it.
     memory_image_address: host address of the device memory image's first byte. Raises ValueError for regions that
     overlap, are too many or exceed the SIB.
     """
@@ -81,7 +82,7 @@ def configure_engine(
     _reset(engine)
     _set_sizes(m, spec, layout, memory_image_address)
     first_column = 0
-    for n, (region, (image, lines)) in enumerate(zip(regions, shadows, strict=True)):
+    for n, (region, (image, lines, numbers)) in enumerate(zip(regions, shadows, strict=True)):
         if image.dtype != np.uint32 or lines.dtype != np.int64 or lines.size != region.columns:
             raise ValueError(f"sparse region at {region.address:#x}: its packed image has another shape")
         engine.region_line[n] = region.address // LINE_BYTES
@@ -92,6 +93,9 @@ def configure_engine(
         engine.region_column[n] = first_column
         engine.region_image[n] = address_of(image)
         engine.region_counts[n] = address_of(lines)
+        engine.region_format[n] = FORMATS[region.format].code
+        engine.region_list[n] = engine.memory + region.list_address if FORMATS[region.format].listed else 0
+        engine.region_numbers[n] = address_of(numbers) if numbers is not None else 0
         first_column += region.columns
     engine.regions = len(regions)
     by_column = np.zeros(first_column, np.int32)

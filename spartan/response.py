@@ -54,7 +54,10 @@ def _matches(m, request, slot, last):
     for k in range(LINE_ELEMENTS):
         if ld_u32(image, first + k) != (0 if slot == NONE else engine.slot_bundles[slot, k]):
             return 0
-    return 1
+    numbers = engine.region_numbers[region]
+    if slot == NONE or numbers == 0:
+        return 1
+    return 1 if ld_u32(numbers, first // LINE_ELEMENTS) == engine.slot_number[slot] else 0
 
 
 @jit

@@ -15,7 +15,7 @@ used, so the last mapping of a column always says 15. NNC_needed is 0 only in th
 
 import numpy as np
 
-from gpusim.base.jit import jit, ld_i32, st_i32
+from gpusim.base.jit import jit, ld_i32, ld_u32, popcount, st_i32
 from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
 from spartan.replacement import are_held, mapping_place, moves_to_end
 from spartan.state import NONE, PROFILE, REPLAY
@@ -240,8 +240,24 @@ def entry_to_replace(m, region, column):
 
 
 @jit
+def _profile_list(m, entry, region, number):
+    """Let the region's list of lines be the profile of its column: each line on it is a compacted line by itself."""
+    engine = m.engine
+    lines = engine.region_lines[region]
+    total = 0
+    for w in range((lines + 31) >> 5):
+        left = min(32, lines - (w << 5))
+        word = ld_u32(engine.region_list[region], w) & ((1 << left) - 1)
+        engine.bitmask[entry * engine.bitmask_words + w] = word
+        total += popcount(word)
+    for i in range(engine.mappings):
+        engine.cmi[entry * engine.mappings + i] = mapping_byte(1, EXHAUSTED)
+    engine.meta[entry] = pack_metadata(m, number, total, lines, EXHAUSTED, 0)
+
+
+@jit
 def assign_entry(m, entry, region, column):
-    """Give the entry, whose lanes are closed, to a column of which nothing is known yet."""
+    """Give the entry, whose lanes are closed, to a column of which nothing but a list of its lines is known."""
     engine = m.engine
     if entry_in_use(m, entry):
         _unlink_entry(m, entry)
@@ -255,6 +271,8 @@ def assign_entry(m, entry, region, column):
     engine.meta[entry] = pack_metadata(m, number, 0, 0, 0, 0)
     for w in range(engine.bitmask_words):
         engine.bitmask[entry * engine.bitmask_words + w] = 0
+    if engine.region_list[region]:
+        _profile_list(m, entry, region, number)
     engine.entry_lane[entry, PROFILE] = NONE
     engine.entry_lane[entry, REPLAY] = NONE
     _append_entry(m, entry)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from isa.region import LINE_ELEMENTS, SparseRegion
 from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
+from spartan.formats import FORMATS
 
 
 class SibLayout(NamedTuple):
@@ -39,6 +40,12 @@ def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
     columns = sum(r.columns for r in regions)
     line_bits = (-(-rows // LINE_ELEMENTS)).bit_length()
     if spec.compacts_on_write:
+        if numbered := sorted({r.format for r in regions if FORMATS[r.format].numbered}):
+            allowed = ", ".join(name for name, kind in FORMATS.items() if not kind.numbered)
+            raise ValueError(
+                f"engine.compact: {spec.compact} keeps no numbers of lines, which format {numbered[0]} has; allowed "
+                f"with it are {allowed}"
+            )
         entries = spec.sib_kib * 1024 // COUNT_BYTES
         if columns > entries:
             raise ValueError(

@@ -73,7 +73,10 @@ ENGINE = State(
         "region_rows": Field((MAX_REGIONS,), "rows"),
         "region_lines": Field((MAX_REGIONS,), "sparse lines of a column"),
         "region_column": Field((MAX_REGIONS,), "number of a region's first column among all columns"),
+        "region_format": Field((MAX_REGIONS,), "number of its format (spartan/selection.py)"),
+        "region_list": Field((MAX_REGIONS,), "host address of the bits of the lines that go on, 0: no list"),
         "region_image": Field((MAX_REGIONS,), "host address of the packed matrix"),
+        "region_numbers": Field((MAX_REGIONS,), "host address of its lines' numbers, 0: they have none"),
         "region_counts": Field((MAX_REGIONS,), "host address of its compacted lines by column, int64"),
         "entry_of_column": Field((), "host address of an int32 a column: 1 + its SIB entry, 0 if it has none"),
         # where the regions lie compacted in DRAM
@@ -134,6 +137,7 @@ ENGINE = State(
         # buffer lines
         "slot_bundles": Field((MAX_SLOTS, LINE_ELEMENTS), "a compacted line"),
         "slot_line": Field((MAX_SLOTS,), "its number in its column"),
+        "slot_number": Field((MAX_SLOTS,), "number of the newest sparse line that it has words of"),
         "slot_reads": Field((MAX_SLOTS,), "reads that count as needed once it is delivered"),
         "slot_ready": Field((MAX_SLOTS,), "write phase: cycle from which it may go to DRAM, to line `slot_line`"),
         "slot_next": Field((MAX_SLOTS,), "next finished line of the lane; next free slot"),

@@ -20,7 +20,6 @@ from memory.waiting import DRAM_WRITE_SLOT, ENGINE_WAITER, wait_for, waits
 from memory.wheel import wake_at
 from spartan.banks import access_line
 from spartan.compaction import compact
-from spartan.engine_spec import LINE_BYTES
 from spartan.prefetch_buffer import free_slot, take_slot
 from spartan.reads import free_read
 from spartan.search import addr_calc
@@ -58,9 +57,7 @@ def _finish_line(m, now, read):
     unit, region, column = engine.read_unit[read], engine.read_region[read], engine.read_column[read]
     location = engine.read_line[read]
     free_read(m, read)
-    first_row = location * LINE_ELEMENTS
-    address = engine.memory + addr_calc(m, region, column, location) * LINE_BYTES
-    mask = compact(m, address, first_row, min(LINE_ELEMENTS, engine.region_rows[region] - first_row))
+    mask = compact(m, region, column, location)
     if mask and engine.unit_slot[unit] != NONE:
         access_line(m, now, engine.unit_slot[unit])
     while mask:

@@ -22,6 +22,7 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_
 from isa.execution.faults import ExecutionFault
 from isa.execution.state import SCRATCH_ROWS
 from isa.launch import Launch, Residency
+from isa.region import PackedMatrix
 
 _HUGE_FROM_BYTES = 1 << 24
 _HUGE_MEMORY_FROM_BYTES = 1 << 22  # of memory's shadow, all of which is used: without, half of the time is TLB misses
@@ -70,7 +71,7 @@ def checked(
     max_instructions: int = MAX_INSTRUCTIONS,
     observer: Callable[[Progress], bool] | None = None,
     serve: Callable[[], None] | None = None,
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    shadows: Sequence[PackedMatrix] | None = None,
 ) -> CheckResult:
     """Execute a launch under watch.
 

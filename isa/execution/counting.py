@@ -12,6 +12,7 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_
 from isa.execution.program import Program
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+from isa.region import PackedMatrix
 
 
 @cache
@@ -22,7 +23,7 @@ def slice_of(kernel: Kernel) -> ControlSlice:
 
 def executed_blocks(
     launch: Launch,
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    shadows: Sequence[PackedMatrix] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
     """Count the instructions that each workgroup of a launch executes, by basic block.
@@ -89,7 +90,7 @@ def executed_kinds(
     launch: Launch,
     counted: tuple[Program, np.ndarray],
     workgroups: Sequence[int],
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    shadows: Sequence[PackedMatrix] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
     """Count what some workgroups of a launch execute, as `executed_blocks`.
@@ -117,7 +118,7 @@ def _counted(
     program: Program,
     before: np.ndarray,
     workgroups: Sequence[range],
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None,
+    shadows: Sequence[PackedMatrix] | None,
     max_instructions: int,
 ) -> np.ndarray:
     """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""

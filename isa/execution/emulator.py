@@ -37,6 +37,7 @@ from isa.execution.faults import FAULT_GRID_BARRIER
 from isa.execution.resident import AT_BARRIER, AT_GRID_BARRIER, WavefrontGroup, grouped
 from isa.execution.state import context_at, watch_at
 from isa.opcodes.opcode import UNIT_NAMES
+from isa.region import PackedMatrix
 from isa.trace import (
     BARRIER,
     BUSY_MASK,
@@ -423,7 +424,7 @@ class FunctionalResult:
 def run_functional(
     launch: "Launch",
     max_instructions: int = MAX_INSTRUCTIONS,
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    shadows: Sequence[PackedMatrix] | None = None,
     observer: Callable[[Progress], bool] | None = None,
     workgroups: range | None = None,
     pool: "ContextPool | None" = None,

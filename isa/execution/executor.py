@@ -53,6 +53,7 @@ from isa.execution.wave_state import start
 from isa.grid import GridError
 from isa.lanes import library
 from isa.object.code_object import Kernel
+from isa.region import PackedMatrix
 from isa.trace import GRID_RESOURCES, LINE_BYTES, TRACE_WORDS
 
 if TYPE_CHECKING:
@@ -338,17 +339,17 @@ class FunctionalContext:
             state.grid_tickets = self._buffer("tickets", np.zeros(self._slots, np.int64))
         state.idle, state.most_idle = 0, _IDLE_TURNS * self._slots
 
-    def register_regions(self, shadows: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+    def register_regions(self, shadows: Sequence[PackedMatrix]) -> None:
         """Serve sparse loads inside `launch.regions` from their compacted images.
 
-        shadows: of each region the compacted image (uint32, at the dense elements' offsets) and the compacted
-        lines of each column (int64), as `spartan.format.pack` gives them. Without this call a marked load is an
-        ordinary one. ValueError for a wrong number or shape.
+        shadows: of each region the compacted image (uint32, at the dense elements' offsets), the compacted
+        lines of each column (int64) and, where lines have numbers, these, as `spartan.formats` gives them. Without
+        this call a marked load is an ordinary one. ValueError for a wrong number or shape.
         """
         regions = self.launch.regions
         if len(shadows) != len(regions) or len(regions) > MAX_REGIONS:
             raise ValueError(f"{len(regions)} sparse regions with {len(shadows)} images; at most {MAX_REGIONS}")
-        for k, (region, (image, lines)) in enumerate(zip(regions, shadows, strict=True)):
+        for k, (region, (image, lines, numbers)) in enumerate(zip(regions, shadows, strict=True)):
             whole = region.column_bytes * region.columns // 4
             if (
                 image.dtype != np.uint32
@@ -361,6 +362,7 @@ class FunctionalContext:
             state.base, state.end, state.column_bytes = region.address, region.end, region.column_bytes
             state.compacted = self._buffer(f"compacted {k}", image)
             state.column_lines = self._buffer(f"column lines {k}", lines)
+            state.numbers = 0 if numbers is None else self._buffer(f"line numbers {k}", numbers)
         self.state.region_count = len(regions)
 
     @property

@@ -147,7 +147,7 @@ def access_lines(context: Context, slot, vectors, row: ProgramRow, active, patte
 def sparse_load(context: Context, vectors, row: ProgramRow, active, pattern: Pattern, first, out):
     """Execute a marked load: each lane gets a word of a compacted line.
 
-    It also gets whether that line is its column's last.
+    It also gets whether that line is its column's last and, above that bit, the line's number where it has one.
     """
     work = work_at(context.work, 0)
     values = vectors + row.destination
@@ -170,7 +170,10 @@ def sparse_load(context: Context, vectors, row: ProgramRow, active, pattern: Pat
         line = (offset - column * region.column_bytes) // LINE_BYTES
         last = ld_i64(region.column_lines, column) - 1
         st_i32(values, i, ld_u32(region.compacted, offset >> 2) if line <= last else 0)
-        st_i32(values + ROW_BYTES, i, 1 if line >= last else 0)
+        status = 1 if line >= last else 0
+        if region.numbers and line <= last:
+            status |= ld_u32(region.numbers, offset >> LINE_BITS) << 1
+        st_i32(values + ROW_BYTES, i, status)
     lines = pattern.line_count
     line0 = first >> LINE_BITS
     for k in range(lines):

@@ -81,6 +81,7 @@ REGION = State(
         "column_bytes": Field((), "bytes from column to column"),
         "compacted": Field((), "host address of its compacted image, uint32 at the dense elements' offsets"),
         "column_lines": Field((), "host address of the compacted lines of each column, int64"),
+        "numbers": Field((), "host address of compacted lines' numbers, uint32 by dense line; 0: they have none"),
     },
 )
 

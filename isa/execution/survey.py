@@ -18,6 +18,7 @@ from isa.execution.executor import FunctionalContext, compile_interpreter, progr
 from isa.execution.passage import needed_of
 from isa.execution.program import Program
 from isa.launch import Launch
+from isa.region import PackedMatrix
 from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
@@ -64,7 +65,7 @@ class WorkgroupAccesses:
 def surveyed_accesses(
     launch: Launch,
     workgroups: Sequence[int],
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    shadows: Sequence[PackedMatrix] | None = None,
 ) -> list[WorkgroupAccesses]:
     """Return what some workgroups of a launch access; memory stays as it is.
 

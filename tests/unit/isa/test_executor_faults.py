@@ -19,7 +19,7 @@ from isa.execution.faults import (
 from isa.grid import GridError
 from isa.kernarg import KernargError
 from isa.region import SparseRegion
-from spartan.format import pack
+from spartan.formats import pack_matrix
 from tests.support.functional import Device, kernel
 
 
@@ -141,7 +141,7 @@ def test_device_too_small_for_private_memory():
 class TestSparseLoads:
     rows, columns, leading = 40, 3, 64
 
-    def launch(self, registered, n=192, offset=0):
+    def launch(self, registered, n=192, offset=0, name="ellpack_dib"):
         device = Device()
         rng = np.random.default_rng(3)
         dense = np.zeros((self.columns, self.leading), np.float32)
@@ -151,21 +151,32 @@ class TestSparseLoads:
         dense[1] = 0
         address = device.put("b", dense.ravel())
         device.put("out", np.zeros(2 * n, np.uint32))
-        regions = (SparseRegion(address, self.rows, self.columns, self.leading),)
-        shadow = pack(dense.ravel(), self.rows, self.columns, self.leading)
+        dense[2, :16] = 0
+        regions = (SparseRegion(address, self.rows, self.columns, self.leading, name),)
+        shadow = pack_matrix(name, dense.ravel(), self.rows, self.leading)
         k = kernel("sparse", "sparse_read")
         launch = device.launch(k, n, 64, address + offset, "out", regions=regions)
         result = run_functional(launch, shadows=[shadow] if registered else None)
         return device.get("out").reshape(n, 2), dense, shadow, result
 
     def test_value_and_last_line(self):
-        out, _, (image, lines), result = self.launch(True)
+        out, _, (image, lines, _), result = self.launch(True)
         for i in range(192):
             column, line = i // self.leading, i % self.leading // 16
             last = lines[column] - 1
             assert out[i, 0] == (image[i] if line <= last else 0)
             assert out[i, 1] == (line >= last)
         assert result.lines["sparse"] == 12 and result.lines["load"] == 0
+
+    def test_the_number_of_a_line_comes_above_the_last_bit(self):
+        out, dense, _, _ = self.launch(True, name="gathered_lines")
+        expected = [(0, 0), (1, 0), (2, 1)], [(0, 1)], [(1, 0), (2, 1)]
+        for column, lines in enumerate(expected):
+            for line, (number, last) in enumerate(lines):
+                at = column * self.leading + 16 * line
+                assert set(out[at : at + 16, 1].tolist()) == {number << 1 | last}
+                kept = dense[column, 16 * number : 16 * number + 16].view(np.uint32)
+                np.testing.assert_array_equal(out[at : at + 16, 0], kept)
 
     def test_an_unregistered_region_is_ordinary_memory(self):
         out, dense, _, result = self.launch(False, n=128)

@@ -27,7 +27,7 @@ from gpusim.base.jit import (
     registered,
 )
 from isa.device_memory import VIRTUAL_BASE
-from isa.region import SparseRegion
+from isa.region import PackedMatrix, SparseRegion
 from isa.trace import LINE_SPARSE
 from memory.address_map import ADDRESS_MAP, configure_address_map, l2_channel, own_channel_bits, plain_masks
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
@@ -41,6 +41,7 @@ from spartan import engine as real_engine  # first: what it calls is everybody's
 from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
+from spartan.formats import FORMATS, state_matrix
 from spartan.state import ENGINE
 from tests.support.compiled import compile_part, take_back
 from tests.support.machines import allow_further_layouts
@@ -258,9 +259,11 @@ class Bench:
     every_cycle: bool = False
     extra_lines: int = 0
     dram_channels: int = 4
+    format: str = "ellpack_dib"
+    listed: Sequence[np.ndarray] = ()
     m: Any = None
     regions: list[SparseRegion] = field(default_factory=list)
-    shadows: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    shadows: list[PackedMatrix] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
     buffers: EngineBuffers | None = None
 
@@ -272,15 +275,25 @@ class Bench:
         parts = []
         address = VIRTUAL_BASE + 4096
         base = address
-        for matrix in self.matrices:
+        for number, matrix in enumerate(self.matrices):
             rows, columns = matrix.shape
             leading = (-(-rows // 16) + self.extra_lines) * 16
             dense = np.full((columns, leading), 3.0, np.float32)  # padding is not zero: it must be ignored
             dense[:, :rows] = matrix.T
             parts.append(dense.ravel())
-            self.regions.append(SparseRegion(address, rows, columns, leading))
-            self.shadows.append(naive_image(matrix, leading))
-            address += dense.nbytes
+            listed = self.listed[number] if self.listed else None
+            at = address + dense.nbytes
+            self.regions.append(SparseRegion(address, rows, columns, leading, self.format, at if self.listed else 0))
+            self.shadows.append(
+                state_matrix(self.format, dense.ravel(), rows, leading, listed)
+                if self.format in FORMATS and self.format != "ellpack_dib"
+                else PackedMatrix(*naive_image(matrix, leading))
+            )
+            address = at
+            if listed is not None:
+                bits = np.packbits(listed, bitorder="little")
+                parts.append(np.pad(bits, (0, -len(bits) % 64)).view(np.float32))
+                address += parts[-1].nbytes
         image = np.concatenate(parts)
         self.kept.append(image)
         self.buffers = configure_engine(

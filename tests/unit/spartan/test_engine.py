@@ -239,7 +239,7 @@ def test_the_comparison_with_the_packed_matrix_is_alive():
     column = np.ones((48, 1), np.float32)
     for spoil in range(2):
         bench = Bench([column])
-        image, counts = bench.shadows[0]
+        image, counts, _ = bench.shadows[0]
         if spoil:
             image[17] ^= 1
         else:

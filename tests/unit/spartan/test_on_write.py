@@ -25,7 +25,7 @@ def on_write(spec: EngineSpec, **values: object) -> EngineSpec:
 def expected_lines(bench: Bench) -> list[int]:
     """Where compacted lines belong: at their columns' dense lines, as many as the packed matrix has, none for zeros."""
     found = []
-    for number, (region, (_, counts)) in enumerate(zip(bench.regions, bench.shadows, strict=True)):
+    for number, (region, (_, counts, _)) in enumerate(zip(bench.regions, bench.shadows, strict=True)):
         for column, count in enumerate(counts):
             values = bench.matrices[number][:, column]
             found += [bench.line(column, i, number) for i in range(int(count) if values.any() else 0)]
