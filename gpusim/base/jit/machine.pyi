@@ -998,8 +998,14 @@ class EngineRecord(Record):
     """[8]: sparse lines of a column."""
     region_column: NDArray[np.int64]
     """[8]: number of a region's first column among all columns."""
+    region_format: NDArray[np.int64]
+    """[8]: number of its format (spartan/selection.py)."""
+    region_list: NDArray[np.int64]
+    """[8]: host address of the bits of the lines that go on, 0: no list."""
     region_image: NDArray[np.int64]
     """[8]: host address of the packed matrix."""
+    region_numbers: NDArray[np.int64]
+    """[8]: host address of its lines' numbers, 0: they have none."""
     region_counts: NDArray[np.int64]
     """[8]: host address of its compacted lines by column, int64."""
     entry_of_column: int
@@ -1112,6 +1118,8 @@ class EngineRecord(Record):
     """[65536, 16]: a compacted line."""
     slot_line: NDArray[np.int64]
     """[65536]: its number in its column."""
+    slot_number: NDArray[np.int64]
+    """[65536]: number of the newest sparse line that it has words of."""
     slot_reads: NDArray[np.int64]
     """[65536]: reads that count as needed once it is delivered."""
     slot_ready: NDArray[np.int64]
