@@ -20,6 +20,7 @@ from workloads.operators.gemm_kernels import (
     SPARSE_CHOICES,
     SPARSE_KERNELS,
 )
+from workloads.operators.matrix_gemm import DENSE_MATRIX_KERNELS, MATRIX_KERNELS, SPARSE_MATRIX_KERNELS
 from workloads.shapes import ConvolutionShape, gemm_shape, output_size
 from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
@@ -36,7 +37,10 @@ AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by 
 FASTEST = {"fastest_engine": SPARSE_CHOICES, "fastest_software": SOFTWARE_CHOICES}
 _CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}
 # what `kernels.dense` and `kernels.sparse` may be: of matrix products, and of convolutions
-_PRODUCTS = {"dense": (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS), "sparse": (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS)}
+_PRODUCTS = {
+    "dense": (AUTO, *DENSE_KERNELS, *DENSE_MATRIX_KERNELS, *DENSE_PRODUCTS),
+    "sparse": (*_CHOICES, *SPARSE_KERNELS, *SPARSE_MATRIX_KERNELS, *SPARSE_PRODUCTS),
+}
 _CONVOLUTIONS = {"dense": DENSE_ALGORITHMS, "sparse": SPARSE_ALGORITHMS}
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
@@ -216,6 +220,8 @@ class KernelsSpec(Spec):
         """Whether the sparse kernel needs the engine, or one that may be chosen does; a library's does not."""
         if self.sparse in SPARSE_ALGORITHMS:
             return ALGORITHMS[self.sparse].uses_engine
+        if self.sparse in MATRIX_KERNELS:
+            return MATRIX_KERNELS[self.sparse].uses_engine
         kernel = GEMM_KERNELS.get(_CHOICES.get(self.sparse, (self.sparse,))[0])
         return kernel is not None and kernel.uses_engine
 

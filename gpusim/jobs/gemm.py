@@ -31,6 +31,8 @@ from workloads.data.operands import (
 from workloads.data.patterns import CHANNEL_FIRST
 from workloads.operators.gemm import GemmBuffers, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, GemmKernel, sparse_estimates
+from workloads.operators.matrix_gemm import MATRIX_KERNELS, MatrixKernel, build_matrix_gemm
+from workloads.operators.operator import Operator
 from workloads.operators.sparse_tiling import dense_cycles
 from workloads.shapes import GemmShape, gemm_shape, output_size
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
@@ -156,6 +158,9 @@ class GemmJob(Job):
             return likely if self._config.run.max_cycles else replace(likely, decide=partial(self._decide, name))
         if kernel in VENDOR_PRODUCTS:
             return Variant(kernel, False, partial(self._prepare_library, VENDOR_PRODUCTS[kernel]), name)
+        if kernel in MATRIX_KERNELS:
+            matrix = MATRIX_KERNELS[kernel]
+            return Variant(kernel, matrix.uses_engine, partial(self._prepare_matrix, matrix), name)
         row = GEMM_KERNELS[kernel]
         return Variant(kernel, row.uses_engine, partial(self._prepare, row), name)
 
@@ -199,7 +204,15 @@ class GemmJob(Job):
         zeros, zero_lines = operator.zero_fractions()
         return OperatorTask(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})
 
-    def _check(self, operator: GemmOperator) -> None:
+    def _prepare_matrix(self, kernel: MatrixKernel) -> Task:
+        memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
+        problem = self._problem
+        operator = build_matrix_gemm(kernel, problem.shape, problem.data, memory, gpu_facts(self.gpu))
+        self._check(operator)
+        zeros, zero_lines = operator.zero_fractions()
+        return OperatorTask(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})
+
+    def _check(self, operator: Operator) -> None:
         """Raise UserError if the engine lacks what a launch with it needs."""
         for launch in (launch for launch in operator.launches if launch.regions):
             try:

@@ -248,7 +248,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.model": 8_570,
     "gpusim.config": 2_670,
     "gpusim.results": 13_350,
-    "gpusim.jobs": 13_040,
+    "gpusim.jobs": 13_045,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_870,
     "gpusim.lab": 22_650,

@@ -32,14 +32,16 @@ def launch(
     values: Mapping[str, Any],
     work_items: int | tuple[int, int, int] = GROUP,
     regions: tuple[SparseRegion, ...] = (),
+    directory: Path = KERNELS_DIR,
 ) -> Launch:
     """Return a launch of `groups` workgroups (x, and y, z where given) of kernel `kernel` of code object `source`.
 
-    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup, in x or in x, y and z.
+    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup, in x or in x, y and z;
+    directory: folder of the source.
     """
     from isa.launch import Launch
 
-    function = kernel_of(source, kernel, gpu=memory.architecture)
+    function = kernel_of(source, kernel, directory, memory.architecture)
     arguments = {name: value.pointer if isinstance(value, Tensor) else value for name, value in values.items()}
     x, y, z = (*groups, 1, 1)[:3]
     local = (work_items, 1, 1) if isinstance(work_items, int) else work_items

@@ -31,10 +31,12 @@ KERNELS_DIR = Path(__file__).resolve().parents[1] / "kernels"
 MICROBENCH_DIR = Path(__file__).resolve().parents[1] / "microbench"
 BENCH_KERNELS_DIR = Path(__file__).resolve().parents[1] / "bench_kernels"
 PLACED_KERNELS_DIR = Path(__file__).resolve().parents[1] / "placed_kernels"
-SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR, PLACED_KERNELS_DIR)
+MATRIX_KERNELS_DIR = Path(__file__).resolve().parents[1] / "matrix_kernels"
+SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR, PLACED_KERNELS_DIR, MATRIX_KERNELS_DIR)
 SHIPPED_GPUS = {  # those of other folders are for DEFAULT_GPU alone
     MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906"),
     PLACED_KERNELS_DIR: ("gfx803", "gfx906"),
+    MATRIX_KERNELS_DIR: ("gfx908", "gfx90a"),
 }
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
@@ -97,7 +99,7 @@ def build(source: Path, target: Path, debug: bool = False, gpu: str = DEFAULT_GP
     if source.suffix != ".cl":
         _compile(tools, flags, source, target, gpu)
         return f"clang {version_of(tools.clang)}"
-    if folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
+    if folder not in (each.resolve() for each in (KERNELS_DIR, MICROBENCH_DIR, MATRIX_KERNELS_DIR)):
         flags = (*flags, "-include", str(OPENCL_LIBRARY))
     _compile(tools, flags, source, target, gpu)
     return tools.text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
+from gpusim.config.run import load_run
 from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import Builder, OperatorCase, OperatorContract, built
@@ -17,16 +18,22 @@ from workloads.operators.add import Add
 from workloads.operators.bypass import copy_launch
 from workloads.operators.gemm import build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, GemmKernel
-from workloads.operators.operator import Operator
+from workloads.operators.matrix_gemm import MATRIX_KERNELS, MatrixKernel, build_matrix_gemm
+from workloads.operators.operator import GpuFacts, Operator
 from workloads.operators.primitive import build
 from workloads.operators.tiling import MOST_FEW
 from workloads.shapes import GemmShape
 
 # M, N, K: one element; odd everything; more than a tile each way; exact tiles; more batches than one, few rows
 SHAPES = [(1, 1, 1), (5, 3, 17), (257, 37, 130), (64, 32, 128), (3, 6, 700), (65, 2, 530)]
+MATRIX_SHAPES = [(1, 1, 1), (70, 37, 530)]
+MATRIX_GPU = load_run(
+    {"gpu": {"base": "mi100", "shader_arrays": 2}, "workload": {"kind": "gemm", "m": 1, "n": 1, "k": 1}}
+).gpu
 COPIED_BYTES = [1, 15, 16, 4096, 100_003]
 if JIT_DISABLED:  # the same edges, smaller: plain Python runs about a thousandth as fast
     SHAPES, COPIED_BYTES = [(1, 1, 1), (5, 3, 17), (33, 5, 20), (3, 2, 130)], [1, 17, 4099]
+    MATRIX_SHAPES = [(3, 2, 20)]
 
 
 def product(kernel: GemmKernel, *shape: int) -> Builder:
@@ -38,12 +45,23 @@ def gemm_case(kernel: GemmKernel, shape: tuple[int, int, int]) -> OperatorCase:
     return OperatorCase(f"{kernel.name}-{'x'.join(map(str, shape))}", product(kernel, *shape), tuple(refused))
 
 
+def matrix_case(kernel: MatrixKernel, shape: tuple[int, int, int]) -> OperatorCase:
+    def build_product(memory: DeviceMemory, gpu: GpuFacts) -> Operator:
+        zeros = SyntheticOperands(0.9, 1, (1, 64 if kernel.has_list else 1))  # rows of zeros are those of others
+        return build_matrix_gemm(kernel, GemmShape(*shape), zeros, memory, gpu)
+
+    lane_macs = 64 if kernel.values.bits == 16 else 16
+    name = f"{kernel.name}-{'x'.join(map(str, shape))}"
+    return OperatorCase(name, build_product, gpu=MATRIX_GPU, lane_macs=lane_macs)
+
+
 def allowed(kernel: GemmKernel, shape: tuple[int, int, int]) -> bool:
     return kernel.name != "few_columns" or shape[1] <= MOST_FEW
 
 
 CASES = [
     *(gemm_case(kernel, shape) for kernel in GEMM_KERNELS.values() for shape in SHAPES if allowed(kernel, shape)),
+    *(matrix_case(kernel, shape) for kernel in MATRIX_KERNELS.values() for shape in MATRIX_SHAPES),
     # the others are in test_primitives.py
     OperatorCase("add", lambda memory, gpu: build(Add((5, 7)), memory, gpu)),
 ]
