@@ -23,7 +23,9 @@ from gpusim.lab.versions.equivalence import FILE as EQUIVALENCES
 from gpusim.lab.versions.model import name_model, present_model
 from gpusim.results.store.work import sources_hash
 
-PUBLICATIONS = ("accuracy", "bcm", "dnnmark", "icpe2018", "layerwise", "spartan", "training-phase", "transformers")
+PUBLICATIONS = (
+    "accuracy", "bcm", "dnnmark", "icpe2018", "layerwise", "matrix-cores", "spartan", "training-phase", "transformers",
+)  # fmt: skip
 CACHE = ROOT / "build" / "site-publications"
 TITLES = {
     "alexnet": "AlexNet, a training iteration",
