@@ -30,7 +30,13 @@ def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
 
 
 def change_points(
-    values: np.ndarray, spread: float, alike: float, by_chance: float, before: int = _LEAST, start: int = 0
+    values: np.ndarray,
+    spread: float,
+    alike: float,
+    by_chance: float,
+    before: int = _LEAST,
+    start: int = 0,
+    least: float = 0.0,
 ) -> list[int]:
     """Return where the mean of values changes for good.
 
@@ -41,6 +47,7 @@ def change_points(
         by_chance: standard errors of a difference that is none.
         before: values before the first change, at least.
         start: what is added to the places.
+        least: absolute difference that is none.
     """
     count = len(values)
     places = np.arange(max(_LEAST, before), count - _LEAST + 1)
@@ -54,13 +61,16 @@ def change_points(
     scale = min(float(left[best]), float(right[best]))
     residual = max(float(within[best]), 0.0) / max(count - 2, 1)
     chance = np.sqrt((residual + (spread * scale) ** 2) * (1 / k + 1 / (count - k)))
-    if apart <= max(alike * scale, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+    if apart <= max(alike * scale, by_chance * chance, least, 1e-9 * float(np.abs(values).max())):
         return []
-    earlier = change_points(values[:k], spread, alike, by_chance, before, start)
-    return [*earlier, start + k, *change_points(values[k:], spread, alike, by_chance, before - k, start + k)]
+    earlier = change_points(values[:k], spread, alike, by_chance, before, start, least)
+    later = change_points(values[k:], spread, alike, by_chance, before - k, start + k, least)
+    return [*earlier, start + k, *later]
 
 
-def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[int, int] | None:
+def changed_region(
+    values: np.ndarray, alike: float, by_chance: float, least: float = 0.0
+) -> tuple[int, int] | None:
     """Return where a part begins and ends whose mean differs most from that of the rest; None: none differs enough.
 
     A short part in the middle moves the means on either side of a single cut too little to be seen by `change_points`
@@ -70,6 +80,7 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
         values: float64, in order.
         alike: relative difference that is none.
         by_chance: standard errors of a difference that is none.
+        least: absolute difference that is none.
     """
     count = len(values)
     first, end = np.triu_indices(count + 1, _LEAST)
@@ -85,8 +96,8 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
     best = int(np.argmin(within))
     k, apart = int(size[best]), abs(float(inside[best] - outside[best]))
     chance = np.sqrt(max(float(within[best]), 0.0) / max(count - 2, 1) * (1 / k + 1 / (count - k)))
-    least = alike * min(float(inside[best]), float(outside[best]))
-    if apart <= max(least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+    tolerated = alike * min(float(inside[best]), float(outside[best]))
+    if apart <= max(tolerated, least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
         return None
     return int(first[best]), int(end[best])
 

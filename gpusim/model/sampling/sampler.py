@@ -48,7 +48,7 @@ FIRST_STEPS = 64  # the first round's end is seen within this part of it
 LOOKS = 4  # the last dispatch is seen within this part of a window
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
-LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
+LEAST_INSTRUCTIONS = 1_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
 _ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
@@ -164,6 +164,8 @@ class _LaunchSteering:
             self.reason = f"what its addresses do is not known before: {seen.refusal}"
             return
         stretches = self._work.stretches(self._resident, seen.cuts())
+        if len(stretches) == 1 and stretches[0].alike and stretches[0].longest_rounds == 1:
+            stretches = [replace(stretches[0], uniform=seen.uniform)]
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
             changes = len(stretches) - 1

@@ -1,13 +1,20 @@
 """What was measured in one stretch of a grid, and what it says of the workgroups that were passed over there."""
 
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
-from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
+from gpusim.model.sampling.decision import (
+    LEAST_PLACES,
+    LEAST_UNIFORM_PLACES,
+    IntervalMeasurements,
+    SamplingDecision,
+    following,
+)
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
@@ -85,6 +92,8 @@ class StratumMeasurement:
             self.lap_rounds,
             left.lap,
             self.stretch.mixed,
+            LEAST_UNIFORM_PLACES if self.stretch.uniform else max(2, ceil(LEAST_PLACES * self.stretch.share)),
+            self.stretch.uniform,
         )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 

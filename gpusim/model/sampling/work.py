@@ -38,6 +38,8 @@ class WorkgroupStratum:
     """The grid's work does not change: strata differ in what their addresses do."""
     mixed: bool = False
     """It consists of several strata that are too short to be sampled each for itself."""
+    uniform: bool = False
+    """It is the whole grid, and neither work nor surveyed addresses change along it."""
 
     @property
     def longest_rounds(self) -> float:
