@@ -167,7 +167,7 @@ class SamplingDecision:
 def following(measured: IntervalMeasurements, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
     """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
     share = (left.skippable + plain_sum(measured.jumps)) / left.total
-    if not share:
+    if not share or (not measured.jumps and left.skippable < LEAST_SKIPPED * left.total):
         return SamplingDecision(0, False)
     if measured.surprised:
         return SamplingDecision(0, False)

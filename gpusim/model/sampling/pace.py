@@ -121,15 +121,17 @@ def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
 def transient_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     """Return bool [laps]: the laps in which a jump itself cost something, or saved it.
 
-    Caches hold what the place before used. That is the first lap of a place with several, where its pace is beyond both
-    that of the others and that of the lap before the jump.
+    Caches hold what the place before used, and workgroups have left their step. Those are the first laps of a place
+    with several, as long as their pace is beyond both that of the later ones and that of the lap before the jump.
     """
     transient = np.zeros(len(pace), bool)
     at = counts[0]
     for count in counts[1:]:
-        if count > 1 and at:
-            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
-            beyond = min(abs(first - before), abs(first - later)) > _TRANSIENT * later
-            transient[at] = beyond and (first - before) * (first - later) > 0
+        for first in range(1, count if at else 0):
+            before, later = pace[at - 1], pace[at + first : at + count].mean()
+            apart = pace[at : at + first] - np.array([[before], [later]])
+            if np.abs(apart).min() <= _TRANSIENT * later or np.abs(np.sign(apart).sum()) < apart.size:
+                break
+            transient[at : at + first] = True
         at += count
     return transient

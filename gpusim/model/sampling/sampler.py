@@ -48,7 +48,8 @@ FIRST_STEPS = 64  # the first round's end is seen within this part of it
 LOOKS = 4  # the last dispatch is seen within this part of a window
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
-LEAST_INSTRUCTIONS = 1_000  # of a window: a look costs as much time
+LEAST_INSTRUCTIONS = 2_000  # of a window: a look costs half as much time
+_LEAST_WINDOWS = 2  # of a lap, where rounds are short
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
 _ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
@@ -203,7 +204,8 @@ class _LaunchSteering:
             since = launch.now
             while launch.position < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-            while launch.context.oldest_workgroup < stretch.start:
+            begun = launch.now
+            while launch.oldest_start < begun:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
@@ -220,7 +222,8 @@ class _LaunchSteering:
         length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
         round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
+        windows = _count_windows(round_work, self._spec.windows)
+        rounds = max(1.0, windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
         stratum = StratumMeasurement.of(
             stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident, max(length, 1)
@@ -229,8 +232,8 @@ class _LaunchSteering:
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
-            yield from self._lap(looks, rounds * round_work * pace, stretch.end)
-            if len(looks) <= self._spec.windows:
+            yield from self._lap(looks, rounds * round_work * pace, stretch.end, windows)
+            if len(looks) <= windows:
                 return
             now, counted = looks[-1], looks[-1] - looks[0]
             if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
@@ -251,8 +254,10 @@ class _LaunchSteering:
             if then.jump:
                 self._jump(stratum, then.jump)
             if then.jump and not then.enough:
+                before = self._look()
                 yield from self._replaced(stretch)
                 now = self._look()
+                stratum.passages.append(now - before)
             if then.enough:
                 stratum.after = yield from self._tested(stretch, counted[columns.cycles])
                 if self._changed is None and stretch.end < self._total and not stretch.alike:
@@ -268,8 +273,8 @@ class _LaunchSteering:
         What the machine does until then is their work, however cheap or costly the workgroups that are dispatched are:
         a lap would say of this place what is true of the one before.
         """
-        launch, first, since = self._launch, self._launch.position, self._launch.now
-        while launch.context.oldest_workgroup < first and launch.position < stretch.end:
+        launch, since = self._launch, self._launch.now
+        while launch.oldest_start < since and launch.position < stretch.end:
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
     def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:
@@ -286,13 +291,13 @@ class _LaunchSteering:
                 counts = self._look()
         return np.asarray(counts - before)
 
-    def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
+    def _lap(self, looks: list[np.ndarray], cycles: float, end: int, windows: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
         been dispatched.
         """
         start = self._launch.now
-        for k in range(1, self._spec.windows + 1):
-            yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
+        for k in range(1, windows + 1):
+            yield max(start + round(cycles * k / windows), self._launch.now + 1)
             if self._launch.position >= end:
                 return
             looks.append(self._look())
@@ -388,6 +393,17 @@ class _LaunchSteering:
         foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
+
+
+def _count_windows(round_work: float, most: int) -> int:
+    """Return how many windows a lap has.
+
+    Args:
+        round_work: Instructions of a round.
+        most: Windows where rounds are long enough.
+    """
+    fitting = int(round_work / LEAST_INSTRUCTIONS) // 2 * 2  # laps are compared by halves
+    return max(min(most, fitting), _LEAST_WINDOWS)
 
 
 def _reason(strata: Sequence[StratumMeasurement]) -> str:
