@@ -20,6 +20,7 @@ MOST_MOVING = 0.01  # of all waits: what one reason for them may still grow or s
 _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
 _MOST_TRIED = 16
 _LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes along the grid
+_PATIENCE_PARTS = 3  # of a grid: after a part of it, what still drifts may be sampled
 _MOST_MISSED = 2.0  # times the wanted error: what is skipped if less cannot be had
 _NEARLY = 1.5  # times the wanted error: what ends a stratum whose end is too near for more laps
 _MOST_SIMULATED = 0.6  # of what is left, for laps at other places
@@ -175,7 +176,9 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     estimated = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
     rounds = left.total / left.lap
-    settles = not measured.jumps and len(measured.laps) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / 6))
+    settles = not measured.jumps and len(measured.laps) < max(
+        _LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / _PATIENCE_PARTS)
+    )
     if settles and len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
         return SamplingDecision(0, False)
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
@@ -192,7 +195,7 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
         return SamplingDecision(0, False)
     forecast = _RatioForecast(measured, first, estimated, spec)
     most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
-    needed = _more(forecast, left, wanted) or min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
+    needed = _more(forecast, left, wanted) or (most if _more(forecast, left, _MOST_MISSED**2 * wanted) else 0)
     if not needed:  # what is skipped would be known too badly: the fewer the workgroups, the less that matters
         return SamplingDecision(0, False)
     more = max(needed, few, unseen)

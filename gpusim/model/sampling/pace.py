@@ -68,9 +68,7 @@ def change_points(
     return [*earlier, start + k, *later]
 
 
-def changed_region(
-    values: np.ndarray, alike: float, by_chance: float, least: float = 0.0
-) -> tuple[int, int] | None:
+def changed_region(values: np.ndarray, alike: float, by_chance: float, least: float = 0.0) -> tuple[int, int] | None:
     """Return where a part begins and ends whose mean differs most from that of the rest; None: none differs enough.
 
     A short part in the middle moves the means on either side of a single cut too little to be seen by `change_points`

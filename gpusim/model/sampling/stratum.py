@@ -90,14 +90,14 @@ class StratumMeasurement:
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
         self.measured = IntervalMeasurements(
-            _pace(np.array(self.laps), columns),
-            tuple(self.counts),
-            tuple(self._sizes),
-            self.lap_rounds,
-            left.lap,
-            self.stretch.mixed,
-            LEAST_UNIFORM_PLACES if self.stretch.uniform else max(2, ceil(LEAST_PLACES * self.stretch.share)),
-            self.stretch.uniform,
+            laps=_pace(np.array(self.laps), columns),
+            counts=tuple(self.counts),
+            jumps=tuple(self._sizes),
+            lap_rounds=self.lap_rounds,
+            lap_size=left.lap,
+            mixed=self.stretch.mixed,
+            places=LEAST_UNIFORM_PLACES if self.stretch.uniform else max(2, ceil(LEAST_PLACES * self.stretch.share)),
+            uniform=self.stretch.uniform,
         )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 
@@ -182,7 +182,10 @@ class StratumMeasurement:
         ends = np.cumsum(self.counts)
         excess, laps_of_chance = np.zeros(len(columns.timed)), 0.0
         for k, passage in enumerate(self.passages):
-            sides = [laps[low:end][usable[low:end]] for low, end in ((ends[k] - self.counts[k], ends[k]), (ends[k], ends[k + 1]))]
+            sides = [
+                laps[low:end][usable[low:end]]
+                for low, end in ((ends[k] - self.counts[k], ends[k]), (ends[k], ends[k + 1]))
+            ]
             if not all(map(len, sides)):
                 continue
             before, after = (side.sum(axis=0) / side[:, columns.work].sum() for side in sides)
