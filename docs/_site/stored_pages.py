@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
@@ -15,7 +15,7 @@ from gpusim.cli.main import invoke
 from gpusim.lab.ages.registry import OF_OTHER_MACHINES
 from gpusim.lab.checks.sampling import views as sampling_views
 from gpusim.lab.checks.sampling.generated_views import generated_markdown
-from gpusim.lab.checks.sampling.measure import read_outcomes
+from gpusim.lab.checks.sampling.measure import SamplingCaseResult, read_outcomes
 from gpusim.lab.silicon import report as silicon_report
 from gpusim.lab.silicon.measured import load_measured
 from gpusim.lab.silicon.picture import picture as correlation_picture
@@ -36,6 +36,7 @@ TITLES = {
     "caches": "Caches between launches: flushed or warm",
     "suite": "Sampling's suite",
     "few": "Sampling of launches of few workgroups",
+    "addresses": "Sampling where addresses change along the grid",
     "generated": "Sampling of generated launches",
 }
 
@@ -114,16 +115,30 @@ def _correlation() -> Iterator[tuple[str, str | bytes]]:
 
 
 def _sampling() -> Iterator[tuple[str, str | bytes]]:
-    for name in ("suite", "few"):
+    for name in ("suite", "few", "addresses"):
         path = RESULTS / "sampling" / f"{name}.json"
         outcomes, version = read_outcomes(path), json.loads(path.read_text(encoding="utf-8"))["version"]
         uri = f"results/sampling/{name}.md"
-        yield uri, headed(sampling_views.markdown(outcomes), uri, version, f"sampling/{name}")
+        yield uri, headed(_with_earlier(name, outcomes), uri, version, f"sampling/{name}")
         if name == "suite":
             yield "results/sampling/suite.svg", sampling_views.picture(outcomes).file(".svg")
     path, uri = RESULTS / "sampling" / "generated.json", "results/sampling/generated.md"
     version = json.loads(path.read_text(encoding="utf-8"))["version"]
     yield uri, headed(generated_markdown(read_outcomes(path)), uri, version, "sampling/generated")
+
+
+def _with_earlier(name: str, outcomes: Sequence[SamplingCaseResult]) -> str:
+    """Write outcomes, each below that of an earlier version of sampling if there is one."""
+    path = RESULTS / "sampling" / "earlier" / f"{name}.json"
+    if not path.exists():
+        return sampling_views.markdown(outcomes)
+    earlier = read_outcomes(path)
+    names = [outcome.name for outcome in outcomes]
+    both = sorted((one for one in (*earlier, *outcomes) if one.name in names), key=lambda one: names.index(one.name))
+    return (
+        f"Version {earlier[0].policy[:8]} of sampling is an earlier one, measured with the same launches and the same"
+        f" model otherwise.\n\n{sampling_views.markdown(both)}"
+    )
 
 
 def _stored() -> Iterator[tuple[str, str | bytes]]:
@@ -165,7 +180,7 @@ def names() -> set[str]:
     figures = ROOT / "sim_configs/reproductions"
     found |= {f"results/{path.parent.name}/{path.stem}.md" for path in figures.glob("*/*.yaml")}
     found |= {f"results/correlation/{path.stem}.md" for path in (RESULTS / "correlation").glob("*.json")}
-    found |= {f"results/sampling/{name}.md" for name in ("suite", "few", "generated")}
+    found |= {f"results/sampling/{name}.md" for name in ("suite", "few", "addresses", "generated")}
     for folder in ("networks", "microbenchmarks"):
         found |= {f"results/{folder}/{path.name}" for path in (RESULTS / folder).iterdir()}
     found |= {uri.replace(".md", ".svg") for uri in found} | {

@@ -9,6 +9,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.jobs.running.operators import gpu_facts
+from gpusim.lab.checks.sampling.addresses import address_cases
 from gpusim.lab.checks.sampling.case import SamplingCase, SamplingLaunch
 from gpusim.lab.checks.sampling.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
@@ -176,7 +177,7 @@ def _cases(gpu: str) -> list[SamplingCase]:
             ("lds_links", "irregular", 1 << 22),
         )
     ]
-    return made + _dense_cases(gpu, FEW, _FEW) + uneven_cases(gpu)
+    return made + _dense_cases(gpu, FEW, _FEW) + uneven_cases(gpu) + address_cases(gpu)
 
 
 GPUS = ("mi6", "r9nano")

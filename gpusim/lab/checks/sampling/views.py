@@ -11,6 +11,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, TableCell
 from gpusim.base.version import __version__
 from gpusim.base.view import View, column
+from gpusim.lab.checks.sampling.addresses import ADDRESSES
 from gpusim.lab.checks.sampling.cases import FEW
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.uneven import UNEVEN
@@ -23,6 +24,7 @@ _PARTS = (  # title, kind; '': all others
     ("Workgroups that are alike", ""),
     ("Few rounds of long workgroups", FEW),
     ("Work that differs along the grid", UNEVEN),
+    ("Addresses that change along the grid", ADDRESSES),
 )
 
 
@@ -117,7 +119,7 @@ def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:
     several = len({one.policy for one in outcomes}) > 1
     parts = []
     for title, kind in _PARTS:
-        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN) else "") == kind]
+        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN, ADDRESSES) else "") == kind]
         if not these:
             continue
         parts.append(f"## {title}\n")
