@@ -16,6 +16,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.cli.main import invoke
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions, spent_seconds
+from gpusim.lab.checks.sampling.generated import scale_of
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, read_outcomes
 from gpusim.lab.silicon.compare import CorrelationPoint
 from gpusim.lab.silicon.cost import least_seconds
@@ -186,13 +187,14 @@ class GeneratedSamplingRecording(SamplingRecording):
         path = self.files[0]
         rows = {row.name: row for row in read_outcomes(path)}
         confidence = read_json(path)["confidence"]
-        for seed in dict.fromkeys(rows[key].seed for key in keys):
-            own = [row for row in rows.values() if row.seed == seed]
-            only = dict.fromkeys(rows[key].name.partition(",")[0] for key in keys if rows[key].seed == seed)
+        suites = {name: (row.seed, scale_of(name)) for name, row in rows.items()}
+        for seed, scale in dict.fromkeys(suites[key] for key in keys):
+            own = [row for row in rows.values() if suites[row.name] == (seed, scale)]
+            only = dict.fromkeys(key.partition(",")[0] for key in keys if suites[key] == (seed, scale))
             last = max(int(row.name.partition(",")[0].rpartition("-")[2]) for row in own)
             errors = sorted({row.asked for row in own})
             run_command(
-                "check-sampling", "generated", "--seed", str(seed), "--launches", str(last + 1),
+                "check-sampling", "generated", "--seed", str(seed), "--launches", str(last + 1), "--scale", str(scale),
                 *(text for name in only for text in ("--only", name)),
                 *(text for error in errors for text in ("--error", f"{100 * error:g}%")),
                 "--confidence", f"{100 * confidence:g}%", "--json", str(path), "--jobs", str(options.jobs), "--quiet",

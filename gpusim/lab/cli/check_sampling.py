@@ -26,6 +26,7 @@ from gpusim.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from gpusim.lab.checks.sampling.case import SamplingCase
     from gpusim.model.sampling.spec import SamplingSpec
 
 
@@ -104,6 +105,9 @@ def check_sampling(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="generated: decides all of the launches.")] = None,
     launches: Annotated[int | None, typer.Option(min=1, help="generated: how many. [default: 300]")] = None,
+    scale: Annotated[
+        int | None, typer.Option(min=1, help="generated: factor of the launches' instructions. [default: 1]")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
     quiet: QuietOption = False,
 ) -> int:
@@ -119,10 +123,14 @@ def check_sampling(
         for option, file in (("--picture", picture), ("--update", update)):
             if file is not None:
                 raise UserError(f"{option}: belongs to the written suite")
+        from gpusim.lab.checks.sampling.generated import generated_cases
+        from gpusim.lab.checks.sampling.generated_suite import LAUNCHES
+
         if seed is None:
             raise UserError("--seed: is missing: any whole number, which decides the generated launches")
-        return _check_generated(seed, launches, _specs(error, confidence), options)
-    for option, number in (("--seed", seed), ("--launches", launches)):
+        cases = generated_cases(seed, launches or LAUNCHES, scale or 1)
+        return _check_generated(seed, cases, _specs(error, confidence), options)
+    for option, number in (("--seed", seed), ("--launches", launches), ("--scale", scale)):
         if number is not None:
             raise UserError(f"{option}: belongs to the generated suite: check-sampling generated {option} {number}")
     if error and len(error) > 1:
@@ -168,15 +176,15 @@ def _check_written(spec: "SamplingSpec", options: CheckOptions, picture: Path | 
     return EXIT_INTERRUPTED if interrupt.asked else 0
 
 
-def _check_generated(seed: int, launches: int | None, specs: "Sequence[SamplingSpec]", options: CheckOptions) -> int:
+def _check_generated(
+    seed: int, cases: "list[SamplingCase]", specs: "Sequence[SamplingSpec]", options: CheckOptions
+) -> int:
     from gpusim.lab.checks.sampling import generated_suite as suite
-    from gpusim.lab.checks.sampling.generated import generated_cases
     from gpusim.lab.checks.sampling.generated_views import generated_lines, generated_markdown
 
     path = options.json_file
     if path == STANDARD_OUTPUT:
         raise UserError("--json -: generated rows need a file, from which a stopped measurement goes on")
-    cases = generated_cases(seed, launches or suite.LAUNCHES)
     if options.only:
         cases = [case for case in cases if case.name.startswith(tuple(options.only))]
         if not cases:

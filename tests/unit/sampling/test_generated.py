@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -10,7 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.lab.checks.sampling import generated_suite
 from gpusim.lab.checks.sampling.case import SamplingCase
-from gpusim.lab.checks.sampling.generated import generated_cases
+from gpusim.lab.checks.sampling.generated import generated_cases, scale_of
 from gpusim.lab.checks.sampling.generated_suite import (
     expected_seconds,
     measure_generated,
@@ -89,6 +90,22 @@ def test_a_file_has_rows_of_several_seeds(tmp_path: Path, asked: list[str]) -> N
     assert "before the sampling code reached its present version" not in page[:earlier]
 
 
+def test_a_scale_makes_the_same_launches_larger() -> None:
+    cases, larger = generated_cases(SEED, COUNT), generated_cases(SEED, COUNT, 10)
+    assert [case.kind for case in larger] == [case.kind for case in cases]
+    ratios = [after.instructions / before.instructions for before, after in zip(cases, larger, strict=True)]
+    assert 3 < median(ratios) <= 12
+    assert not {case.name for case in cases} & {case.name for case in larger}
+    assert {scale_of(case.name) for case in larger} == {10} and {scale_of(case.name) for case in cases} == {1}
+    rows = [result(case, 0.01, 0.0) for case in cases]
+    assert not any("instructions" in str(row[0]) for row in distribution(rows).rows), "all are of one size"
+    both = distribution([*rows, result(larger[0], 0.01, 0.0)]).rows
+    assert [(row[0], row[1]) for row in both if "instructions" in str(row[0])] == [
+        ("2,000,000 instructions and more", 1),
+        ("200,000 instructions and more", COUNT),
+    ]
+
+
 def test_errors_are_counted_in_half_widths() -> None:
     cases = generated_cases(SEED, COUNT)
     errors = (0.0, 0.004, -0.005, 0.0099, 0.01, -0.011, 0.025, 0.031, 0.3)
@@ -142,6 +159,7 @@ def test_what_it_costs_is_said_before(capsys: pytest.CaptureFixture[str]) -> Non
         (Suite.GENERATED, {"seed": 1, "only": ["mi7"]}, "--only mi7: no launch of seed 1"),
         (Suite.WRITTEN, {"seed": 1}, "--seed: belongs to the generated suite"),
         (Suite.WRITTEN, {"launches": 5}, "check-sampling generated --launches 5"),
+        (Suite.WRITTEN, {"scale": 5}, "check-sampling generated --scale 5"),
         (Suite.WRITTEN, {"error": ["1%", "2%"]}, "--error: the written suite is measured for one"),
     ],
 )

@@ -4,6 +4,7 @@ A seed decides all of a launch, so that a suite nobody has seen is one number aw
 simulated in whole: some tenths of a second to some seconds of processor time.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -19,7 +20,9 @@ from workloads.toolchain.build import PLACED_KERNELS_DIR, code_object_path
 
 GENERATED_GPUS = ("r9nano", "mi6", "mi60")
 _WAVE_SLOTS = 40  # of a compute unit, on all of these GPUs
-_INSTRUCTIONS = (200_000, 1_000_000)  # wavefront instructions of a launch, about
+LEAST_INSTRUCTIONS = 200_000
+"""Wavefront instructions of a launch at least, about."""
+_INSTRUCTIONS = (LEAST_INSTRUCTIONS, 5 * LEAST_INSTRUCTIONS)
 _ROUNDS = (20, 200)
 _OCCUPANCIES = (1, 0.5, 0.25, 0.1)
 _ELEMENTS = 1 << 22
@@ -81,7 +84,7 @@ WORKS = ("equal", "equal", "equal", "random", "ramp", "late")
 class _Draw:
     """The random choices of one launch."""
 
-    def __init__(self, seed: int, number: int, kind: str, gpu: str) -> None:
+    def __init__(self, seed: int, number: int, kind: str, gpu: str, scale: int) -> None:
         self.rng = np.random.default_rng([seed, number])
         self.spec = load_gpu(gpu)
         self.place = str(self.rng.choice([*PLACES, GRADUAL], p=[0.3, 0.14, 0.14, 0.12, 0.12, 0.18]))
@@ -92,7 +95,7 @@ class _Draw:
         waves = self.local_size // 64
         units = self.spec.shader_arrays * self.spec.cus_per_array
         rounds = float(np.exp(self.rng.uniform(*np.log(_ROUNDS))))
-        budget = float(np.exp(self.rng.uniform(*np.log(_INSTRUCTIONS))))
+        budget = scale * float(np.exp(self.rng.uniform(*np.log(_INSTRUCTIONS))))
         each = 6 + 4 * self.more
         most = budget * 2 / (_PER_WAVEFRONT + 2 * each)  # wavefronts
         fitting = [share for share in _OCCUPANCIES if rounds * share * _WAVE_SLOTS * units <= most]
@@ -221,20 +224,31 @@ KINDS: dict[str, Callable[[_Draw], SamplingLaunch]] = {
 }  # fmt: skip
 
 
-def generated_cases(seed: int, count: int) -> list[SamplingCase]:
-    """Return the launches of a seed: kinds and GPUs in turn, all else at random."""
-    return [_case(seed, number) for number in range(count)]
+def generated_cases(seed: int, count: int, scale: int = 1) -> list[SamplingCase]:
+    """Return the launches of a seed: kinds and GPUs in turn, all else at random.
+
+    Args:
+        seed: Decides what is drawn.
+        count: Number of launches.
+        scale: Factor of their instructions.
+    """
+    return [_case(seed, number, scale) for number in range(count)]
 
 
-def _case(seed: int, number: int) -> SamplingCase:
+def scale_of(name: str) -> int:
+    """Return the factor of a launch's instructions that its name, or that of its row, states."""
+    stated = re.search(r" x(\d+) ", name)
+    return int(stated[1]) if stated else 1
+
+
+def _case(seed: int, number: int, scale: int) -> SamplingCase:
     kind = list(KINDS)[number % len(KINDS)]
     gpu = GENERATED_GPUS[number // len(KINDS) % len(GENERATED_GPUS)]
-    draw = _Draw(seed, number, kind, gpu)
+    draw = _Draw(seed, number, kind, gpu, scale)
     what = f"{draw.place}, {draw.work} work, {draw.count} workgroups of {draw.local_size}"
-    return SamplingCase(
-        f"{gpu} {kind} {seed}-{number}", kind, what, partial(_make, seed, number, kind, gpu), seed, draw.instructions
-    )
+    name = f"{gpu} {kind} {f'x{scale} ' if scale > 1 else ''}{seed}-{number}"
+    return SamplingCase(name, kind, what, partial(_make, seed, number, kind, gpu, scale), seed, draw.instructions)
 
 
-def _make(seed: int, number: int, kind: str, gpu: str) -> SamplingLaunch:
-    return KINDS[kind](_Draw(seed, number, kind, gpu))
+def _make(seed: int, number: int, kind: str, gpu: str, scale: int) -> SamplingLaunch:
+    return KINDS[kind](_Draw(seed, number, kind, gpu, scale))

@@ -10,6 +10,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table
 from gpusim.base.version import __version__
 from gpusim.base.view import View, column
+from gpusim.lab.checks.sampling.generated import LEAST_INSTRUCTIONS, scale_of
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.views import savings
 from gpusim.lab.versions.recorded import encode_models
@@ -36,6 +37,7 @@ _SIMULATED = View([column("kind"), column("launches")])
 _GROUPS: Sequence[tuple[str, Callable[[SamplingCaseResult], str]]] = (
     ("error", lambda row: f"{PERCENT_GENERAL(row.asked)} requested"),
     ("GPU", lambda row: row.name.split()[0]),
+    ("size", lambda row: f"{LEAST_INSTRUCTIONS * scale_of(row.name):,} instructions and more"),
     ("kind", lambda row: row.kind),
     ("change", lambda row: row.what.partition(",")[0]),
 )
@@ -71,13 +73,13 @@ def generated_lines(rows: Rows) -> list[str]:
 
 
 def distribution(rows: Rows) -> Table:
-    """Count errors in half-widths: of all rows, then by requested error, GPU, kind, and what changes along the grid."""
+    """Count errors in half-widths: of all rows, then by requested error, GPU, size, kind, and what changes."""
     table = [_counts("all", rows)]
-    for _, group_of in _GROUPS:
+    for kind, group_of in _GROUPS:
         groups: dict[str, list[SamplingCaseResult]] = {}
         for row in rows:
             groups.setdefault(group_of(row), []).append(row)
-        table += [_counts(name, group) for name, group in sorted(groups.items())]
+        table += [_counts(name, group) for name, group in sorted(groups.items()) if kind != "size" or len(groups) > 1]
     return _DISTRIBUTION.table(table)
 
 

@@ -130,9 +130,9 @@ def test_launches_of_a_seed_are_run_again_with_their_errors(folder: Path, monkey
     options = RenewalOptions(store=folder / "s.db", jobs=1, reporter=Reporter(quiet=True))
     recording.renew([rows[0].name, rows[1].name], options)
     assert calls == [(
-        "check-sampling", "generated", "--seed", "7", "--launches", "15", "--only", "mi6 banks 7-5", "--error", "1%",
-        "--error", "3%", "--confidence", "90%", "--json", str(folder / "sampling" / "generated.json"), "--jobs", "1",
-        "--quiet",
+        "check-sampling", "generated", "--seed", "7", "--launches", "15", "--scale", "1", "--only", "mi6 banks 7-5",
+        "--error", "1%", "--error", "3%", "--confidence", "90%", "--json", str(folder / "sampling" / "generated.json"),
+        "--jobs", "1", "--quiet",
     )]  # fmt: skip
 
 
