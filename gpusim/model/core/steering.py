@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpusim.model.core.cu.state import FREE
 from gpusim.model.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
 from isa.execution.survey import WorkgroupAccesses
@@ -59,13 +58,6 @@ class SteeredLaunch:
     def done(self) -> int:
         """Workgroups that have ended."""
         return int(self.m.run.done)
-
-    @property
-    def oldest_start(self) -> int:
-        """Cycle in which the oldest resident workgroup was dispatched; the present one if there is none."""
-        cu = self.m.cu
-        starts = cu.started[cu.wave["state"] != FREE]
-        return int(starts.min()) if len(starts) else self.now
 
     @property
     def wavefronts_per_workgroup(self) -> int:

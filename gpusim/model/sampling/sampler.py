@@ -30,7 +30,7 @@ from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
-from gpusim.model.sampling.looks import Columns, read_counts
+from gpusim.model.sampling.looks import Columns, oldest_start, read_counts
 from gpusim.model.sampling.shortened import shortened
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
@@ -181,10 +181,13 @@ class _LaunchSteering:
         camped = max((stretch.end for stretch in stretches if seen.camps(stretch.start, stretch.end)), default=0)
         if camped:
             self.reason = _CAMPED
-        for stretch in stretches:
-            if stretch.start >= camped and self._worth(stretch):
-                yield from self._settled(stretch)
-                yield from self._sampled(stretch)
+        chosen = [stretch for stretch in stretches if stretch.start >= camped and self._worth(stretch)]
+        saved = plain_sum(stretch.share * stretch.skippable_share(self._resident) for stretch in chosen)
+        if saved < LEAST_SKIPPED:
+            return
+        for stretch in chosen:
+            yield from self._settled(stretch)
+            yield from self._sampled(stretch)
 
     def _worth(self, stretch: WorkgroupStratum) -> bool:
         """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
@@ -205,7 +208,7 @@ class _LaunchSteering:
             while launch.position < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             begun = launch.now
-            while launch.oldest_start < begun:
+            while oldest_start(launch) < begun:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
@@ -274,7 +277,7 @@ class _LaunchSteering:
         a lap would say of this place what is true of the one before.
         """
         launch, since = self._launch, self._launch.now
-        while launch.oldest_start < since and launch.position < stretch.end:
+        while oldest_start(launch) < since and launch.position < stretch.end:
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
     def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:

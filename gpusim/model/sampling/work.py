@@ -46,6 +46,10 @@ class WorkgroupStratum:
         """Rounds that its longest workgroup takes."""
         return self.unevenness if self.unevenness > UNEVEN else 1.0
 
+    def skippable_share(self, resident: int) -> float:
+        """Return the part of it that can be passed over at most. resident: workgroups of a round."""
+        return max(0.0, 1 - _LEAST_ROUNDS * self.longest_rounds * resident / (self.end - self.start))
+
     def end_doubt(self, rounds: float) -> float:
         """Return the standard uncertainty of a stretch's time, relative, because of when it ends. rounds: it has.
 

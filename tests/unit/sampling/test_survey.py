@@ -9,6 +9,7 @@ import pytest
 
 from gpusim.lab.checks.sampling.generated import KINDS, PLACES, generated_cases
 from gpusim.model.core.simulator import simulate
+from gpusim.model.sampling.looks import oldest_start
 from gpusim.model.sampling.sampler import _LaunchSteering, sampled
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.survey import survey
@@ -99,7 +100,7 @@ def test_a_place_is_measured_when_nothing_of_the_place_before_runs(
 
     def measure(self: _LaunchSteering, *arguments: Any) -> Any:
         if len(jumps) > 1:
-            ages.append(self._launch.oldest_start - jumps[-1])
+            ages.append(oldest_start(self._launch) - jumps[-1])
         return lap(self, *arguments)
 
     skip, lap = _LaunchSteering._jump, _LaunchSteering._lap
