@@ -16,6 +16,7 @@ from gpusim.lab.versions.age import FigureAge
 # what is recorded in results, and is no figure of the model: why
 NO_FIGURES = {
     "bcm/launch-costs.json": "processor seconds of a host",
+    "sampling/earlier/addresses.json": "an earlier version of sampling, which nothing renews",
     "llm.json": "programs of others, which llm.md names with their versions",
     "vendor-tests.json": "which of AMD's tests pass",
     "speed.json": "the simulator's speed on a host",
