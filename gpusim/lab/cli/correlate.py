@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
@@ -43,6 +44,11 @@ class CorrelateOptions:
     only: Annotated[
         list[str], several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable.")
     ] = field(default_factory=list)
+    draw: Annotated[
+        int | None,
+        typer.Option("--draw", metavar="N", min=1, help="Of these only N, drawn at random; the seed decides which."),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn.")] = 1
     limit_gflop: Annotated[
         float,
         typer.Option(
@@ -117,7 +123,7 @@ def correlate(
     file = resolve_path(measured.points, document.path)
     # an earlier result says itself by which kernels its points were run
     selection = None if asked.earlier is not None else selection_file(measured.kernels, asked.kernels)
-    points = _chosen(with_neighbours(read_table(measured, document, file, selection)), asked.only, file)
+    points = choose_points(with_neighbours(read_table(measured, document, file, selection)), asked, file)
     files = list(dict.fromkeys([*document.files, file, *([] if selection is None else [selection])]))
     if asked.picture is not None:
         check_format(asked.picture)
@@ -227,8 +233,24 @@ def _earlier(path: Path) -> "SavedComparison":
     return restored(read_json(path), f"--from {path}")
 
 
-def _chosen(points: "Sequence[MeasuredPoint]", only: Sequence[str], file: Path) -> "list[MeasuredPoint]":
+def choose_points(points: "Sequence[MeasuredPoint]", asked: CorrelateOptions, file: Path) -> "list[MeasuredPoint]":
+    """Return the points that --only and --draw leave, in the table's order.
+
+    Args:
+        points: The table's points.
+        asked: The command's options.
+        file: The file of the points.
+
+    Raises:
+        UserError: No point is left, or fewer than are to be drawn.
+    """
+    only = asked.only
     chosen = [p for p in points if not only or any(text in p.label for text in only)]
     if not chosen:
         raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")
-    return chosen
+    if asked.draw is None:
+        return chosen
+    if asked.draw > len(chosen):
+        raise UserError(f"--draw {asked.draw}: more than the {len(chosen)} points of {file} to draw from")
+    places = Random(asked.seed).sample(range(len(chosen)), asked.draw)
+    return [chosen[place] for place in sorted(places)]

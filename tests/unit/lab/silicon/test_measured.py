@@ -1,5 +1,6 @@
 """Tables of measured points: is the shipped one whole, and is what is wrong with another said by line and name?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,9 @@ from gpusim.base.errors import UserError
 from gpusim.cli.options import JobCommandOptions, LiveOptions, StoreOptions
 from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
-from gpusim.lab.cli.correlate import CorrelateOptions, correlate
+from gpusim.lab.cli.correlate import CorrelateOptions, choose_points, correlate
 from gpusim.lab.silicon.kernels import kernel_files
-from gpusim.lab.silicon.measured import FOLDER, load_measured, read_points
+from gpusim.lab.silicon.measured import FOLDER, ProductPoint, load_measured, read_points
 from gpusim.lab.silicon.predict import build_problem
 from gpusim.lab.silicon.prediction import Conditions, replaced
 from workloads.vendor.tensile import TensileError, TensileKernel
@@ -115,6 +116,24 @@ def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
     asked = CorrelateOptions(kernels=tmp_path, only=["NN 1x2x3"], jobs=1)
     with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
         correlate(asked, JobCommandOptions(quiet=True), StoreOptions(), LiveOptions())
+
+
+@pytest.mark.parametrize("draw", [1, 3])
+def test_drawn_points_are_a_part_that_the_seed_decides(draw: int) -> None:
+    file = Path("table.csv")
+    points = [ProductPoint("NN", size, size, size, 1.0, "kernel") for size in range(1, 40)]
+
+    def labels(seed: int, only: Sequence[str] = ()) -> list[str]:
+        asked = CorrelateOptions(draw=draw, seed=seed, only=[*only])
+        return [point.label for point in choose_points(points, asked, file)]
+
+    assert labels(1) == labels(1) and len(set(labels(1))) == draw
+    assert len({*labels(1), *labels(2), *labels(3)}) > draw
+    assert all("x3" in label for label in labels(1, ["x3"]))
+    order = [point.label for point in points]
+    assert labels(1) == sorted(labels(1), key=order.index)
+    with pytest.raises(UserError, match=r"--draw 3: more than the 1 points of table\.csv"):
+        choose_points(points[:1], CorrelateOptions(draw=3), file)
 
 
 def test_a_gpu_file_is_no_table() -> None:
