@@ -1,6 +1,7 @@
 """Do kernels with matrix products go through every command on CDNA cards, and does each name the matrix unit?"""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import yaml
 
 from gpusim.results.report.result import RunMetrics
 from tests.support.invoked import invoked
+from tests.support.trace_reader import read_trace
 
 DATA = Path(__file__).parents[1] / "data/kernels"
 CARDS = {"mi100": "gfx908", "mi210": "gfx90a", "mi250x_die": "gfx90a"}
@@ -61,11 +63,28 @@ def test_a_product_is_right_and_checked(tmp_path: Path) -> None:
         assert done.returncode == 0 and "nothing found" in done.stdout, done.stdout
 
 
+def check_timeline(path: Path, units: int, wavefronts_of_a_simd: int) -> None:
+    """Each SIMD's matrix unit has a track with all of its wavefronts' products, one after another."""
+    products = read_trace(path).of("matrix product")
+    tracks = {product.track for product in products}
+    assert len(tracks) == units and {name[-1] for name in tracks} == {f"SIMD {simd} matrix unit" for simd in range(4)}
+    for track in tracks:
+        own = sorted((one for one in products if one.track == track), key=lambda one: one.begin)
+        assert [one.cycles for one in own] == [64] * (2 * FULL * wavefronts_of_a_simd)
+        assert all(one.end <= after.begin for one, after in pairwise(own))
+        assert len({one.notes["slot"] for one in own}) == wavefronts_of_a_simd
+        assert all(one.name.startswith("v_mfma") and one.name in one.notes["at"] for one in own)
+
+
 @pytest.mark.parametrize("card", ["mi100", "mi210"])
 def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str) -> None:
     path, result = written(tmp_path, card, "registers"), tmp_path / "result.json"
-    done = invoked(["exec", str(path), "--json", str(result), "--every", "1000", "--hotspots"])
+    timeline = tmp_path / "t.pftrace"
+    done = invoked(
+        ["exec", str(path), "--json", str(result), "--every", "1000", "--hotspots", "--timeline", str(timeline)]
+    )
     assert done.returncode == 0, done.stderr
+    check_timeline(timeline, COMPUTE_UNITS * 4, wavefronts_of_a_simd=2)
     run = RunMetrics("", json.loads(result.read_text()))
     wavefronts = 4 * 2 * COMPUTE_UNITS
     busy = wavefronts * FULL * 2 * 64  # cycles of a product

@@ -19,7 +19,6 @@ from gpusim.results.timeline.requests import RequestTracks
 from gpusim.results.timeline.trace_file import TraceFile
 from gpusim.results.timeline.wavefronts import WavefrontTracks
 from gpusim.results.timeline.window import TimelineWindow
-from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from memory import timeline as kinds
 from memory.dram.constants import RECORD_WORDS
@@ -92,8 +91,7 @@ class TimelineRecording:
         self._counters = CounterTracks(out, root, gpu, engine_on)
         self._groups = {name: out.track(name, root, 100 + k) for k, name in enumerate(GROUPS) if engine_on or k != 2}
         cus = [out.track(f"CU {cu}", self._groups["compute units"], cu) for cu in range(gpu.cus)]
-        texts = [(i.opcode.mnemonic, f"{i.address:#x} {disassemble(i)}") for i in instructions]
-        self._wavefronts = WavefrontTracks(out, cus, texts, window.end)
+        self._wavefronts = WavefrontTracks(out, cus, instructions, window.end)
         shared = self._groups["scalar and instruction caches"]
 
         @cache

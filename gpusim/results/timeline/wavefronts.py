@@ -1,10 +1,15 @@
 """Wavefronts on the timeline: residence in a slot, and inside it where every cycle went."""
 
+from collections.abc import Sequence
+
 from gpusim.base.jit import Machine
 from gpusim.model.core.cu import state as cu
 from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.model.core.cu.spec import SIMDS
+from gpusim.results.timeline.matrix_units import MatrixUnitTracks
 from gpusim.results.timeline.trace_file import TraceFile
+from isa.encoding.disassembler import disassemble
+from isa.encoding.instruction import Instruction
 
 READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first
 _REASON_OF_STATE = {
@@ -23,15 +28,16 @@ class WavefrontTracks:
     cycles: the next wavefront is drawn from the end of that turn on.
     """
 
-    def __init__(self, out: TraceFile, cus: list[int], texts: list[tuple[str, str]], limit: int) -> None:
+    def __init__(self, out: TraceFile, cus: list[int], instructions: Sequence[Instruction], limit: int) -> None:
         """Make a track for each CU's slots when they are used.
 
-        cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle after
-        which nothing is drawn.
+        cus: the track of each CU; instructions: the kernel's, by static index; limit: cycle after which nothing is
+        drawn.
         """
         self._out, self._cus = out, cus
-        self._mnemonics = [mnemonic for mnemonic, _ in texts]
-        self._at = [{"at": at} for _, at in texts]
+        self._mnemonics = [one.opcode.mnemonic for one in instructions]
+        self._at = [{"at": f"{one.address:#x} {disassemble(one)}"} for one in instructions]
+        self._matrix_units = MatrixUnitTracks(out, cus, instructions, limit)
         self._tracks: dict[int, int] = {}
         self._wavefronts: dict[int, tuple[int, int, int]] = {}  # slot: workgroup, wavefront, cycle of dispatch
         self._accounted: dict[int, int] = {}  # slot: cycle up to which its time is accounted for
@@ -53,6 +59,8 @@ class WavefrontTracks:
         end = self._accounted[wave] = begin + cycles
         name = self._mnemonics[pc] if reason == cu.ISSUED else STALL_REASONS[reason]
         self._draw(wave, begin, end, name, STALL_REASONS[reason], self._at[pc])
+        if reason == cu.ISSUED:
+            self._matrix_units.issued(begin, wave, pc, name, self._at[pc])
 
     def ended(self, wave: int, cycle: int) -> None:
         """End the wavefront's residence; its time is accounted for up to `cycle`."""
