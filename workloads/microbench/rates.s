@@ -7,7 +7,7 @@
     .include "../kernels/carries.inc"
     .set REPEAT, 32
 
-.macro rate name, lds_bytes=0
+.macro rate name, lds_bytes=0, accumulators=0
     begin_kernel \name
     s_load_dwordx4 s[4:7], s[0:1], 0x0
     v_and_b32_e32 v1, 63, v0
@@ -55,7 +55,7 @@
     s_cbranch_scc1 .Lpass_\name
     s_waitcnt vmcnt(0) lgkmcnt(0)
     s_endpgm
-    end_kernel \name, 16, 24, \lds_bytes
+    end_kernel \name, 16, 24, \lds_bytes, \accumulators
 .endm
 
 // vector ALU: each instruction needs the result of the one before
@@ -101,6 +101,26 @@
 .endm
 .macro body_int4_dot8
     v_dot8_i32_i4 v4, v4, v5, v4
+.endm
+
+// matrix unit: each product adds to the sums of the one before
+.macro body_fp32_mfma
+    v_mfma_f32_32x32x2f32 a[0:15], v4, v5, a[0:15]
+.endm
+.macro body_fp16_mfma
+    v_mfma_f32_32x32x8f16 a[0:15], v[4:5], v[6:7], a[0:15]
+.endm
+.macro body_bf16_mfma
+    v_mfma_f32_32x32x4bf16 a[0:15], v4, v5, a[0:15]
+.endm
+.macro body_int8_mfma
+    v_mfma_i32_32x32x8i8 a[0:15], v4, v5, a[0:15]
+.endm
+.macro body_bf16_1k_mfma
+    v_mfma_f32_32x32x8bf16_1k a[0:15], v[4:5], v[6:7], a[0:15]
+.endm
+.macro body_fp64_mfma
+    v_mfma_f64_16x16x4f64 a[0:7], v[4:5], v[6:7], a[0:7]
 .endm
 
 // scalar ALU, branches, s_nop
@@ -201,5 +221,15 @@
     rate fp16_dot2
     rate int8_dot4
     rate int4_dot8
+    .endif
+    .if .amdgcn.gfx_generation_stepping == 8 || .amdgcn.gfx_generation_stepping == 10
+    rate fp32_mfma, 0, 16
+    rate fp16_mfma, 0, 16
+    rate bf16_mfma, 0, 16
+    rate int8_mfma, 0, 16
+    .endif
+    .if .amdgcn.gfx_generation_stepping == 10
+    rate bf16_1k_mfma, 0, 16
+    rate fp64_mfma, 0, 16
     .endif
     .endif

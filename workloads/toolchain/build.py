@@ -34,7 +34,7 @@ PLACED_KERNELS_DIR = Path(__file__).resolve().parents[1] / "placed_kernels"
 MATRIX_KERNELS_DIR = Path(__file__).resolve().parents[1] / "matrix_kernels"
 SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR, PLACED_KERNELS_DIR, MATRIX_KERNELS_DIR)
 SHIPPED_GPUS = {  # those of other folders are for DEFAULT_GPU alone
-    MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906"),
+    MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"),
     PLACED_KERNELS_DIR: ("gfx803", "gfx906"),
     MATRIX_KERNELS_DIR: ("gfx908", "gfx90a"),
 }

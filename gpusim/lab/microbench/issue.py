@@ -5,6 +5,7 @@ import re
 from gpusim.lab.microbench.bench import Bench, MicrobenchResults
 from gpusim.lab.microbench.launches import lane_table, timed_loop
 from isa.opcodes import ARCHITECTURES
+from isa.opcodes.float_operations import multiply_accumulates
 
 CLASSES = {
     "fp32_add": "v_add_f32, each needs the one before",
@@ -21,6 +22,12 @@ CLASSES = {
     "fp16_dot2": "v_dot2_f32_f16, dependent",
     "int8_dot4": "v_dot4_i32_i8, dependent",
     "int4_dot8": "v_dot8_i32_i4, dependent",
+    "fp32_mfma": "v_mfma_f32_32x32x2f32, adding to the sums of the one before",
+    "fp16_mfma": "v_mfma_f32_32x32x8f16, adding to the sums of the one before",
+    "bf16_mfma": "v_mfma_f32_32x32x4bf16, adding to the sums of the one before",
+    "bf16_1k_mfma": "v_mfma_f32_32x32x8bf16_1k, adding to the sums of the one before",
+    "fp64_mfma": "v_mfma_f64_16x16x4f64, adding to the sums of the one before",
+    "int8_mfma": "v_mfma_i32_32x32x8i8, adding to the sums of the one before",
     "scalar_add": "s_add_u32, dependent",
     "saveexec": "s_and_saveexec_b64",
     "branch_taken": "s_cbranch_execnz, taken",
@@ -35,12 +42,15 @@ CLASSES = {
     "lds_write_b64": "ds_write_b64, no bank conflict",
     "lds_add_u32": "ds_add_u32, no bank conflict",
 }
+# by mnemonic: operations of a matrix product, for each of a wavefront's work-items
+_PRODUCTS = {one.mnemonic: 2 * multiply_accumulates(one) for one in ARCHITECTURES["gfx90a"].opcodes()}
 # operations of a work-item an instruction (or pair) stands for, where peaks are published in operations
 OPERATIONS = {
     **dict.fromkeys(("fp32_mac", "int32_mad", "fp64_fma"), 2),
     **dict.fromkeys(("fp16_pk_fma", "fp16_dot2"), 4),
     "int8_dot4": 8,
     "int4_dot8": 16,
+    **{name: _PRODUCTS[what.partition(",")[0]] for name, what in CLASSES.items() if name.endswith("_mfma")},
 }
 _LDS_LANE_BYTES = {"lds_read_b64": 8, "lds_read_b128": 16, "lds_write_b64": 8}
 

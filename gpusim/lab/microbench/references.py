@@ -69,12 +69,14 @@ _MI25, _MI60 = "Instinct MI25 (Vega 10)", "Instinct MI60 (Vega 20)"
 _PRO_VII, _VII = "Radeon Pro VII (Vega 20)", "Radeon VII (Vega 20)"
 _MI50, _VEGA10_CARD = "Instinct MI50 (Vega 20)", "Vega 10 of 64 CUs"
 _HD7970 = "HD 7970 (Tahiti)"
-_MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
+_MI100, _MI210, _MI200 = "MI100 (CDNA)", "MI210 (CDNA 2)", "MI200 of 104 CUs (CDNA 2)"
 _MT4G = "caps-tum/mt4g, sample results"
 _HPC = "Robey and Zamora, Parallel and High Performance Computing, section 9.3, BabelStream in OpenCL"
 _GPU_BENCHES = "te42kyfo/gpu-benches, gpu-latency at 1700 MHz"
 _ROOFLINE = "ROCm/rocm-amdgpu-bench, issue 4"
 _STREAM = "te42kyfo/gpu-benches, gpu-stream"
+_CK = "ROCm/composable_kernel"
+_ROOFLINE_BF16 = "ROCm/rocm-systems, pull request 5162"
 
 
 def _row(
@@ -164,6 +166,7 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
                 yield _row(f"issue.{name}_operations", round(giga / 60 / ghz, 2), operations, part, text, _VEGA20)
     cycles = "cycles/instruction"
     yield from _of_integers()
+    yield from _of_matrix_units()
     for part, value, architectures in (
         ("R9 Nano (Fiji)", 1575 * 0.153 / 512, _GFX8),
         ("RX 480 (Polaris 10)", 0.66, _GFX8),
@@ -181,6 +184,40 @@ def _of_later_arithmetic() -> Iterable[PublishedFigure]:
     text = "LLVM AMDGPU.td, gfx906: FeatureHalfRate64Ops"
     for name in ("fp64_add", "fp64_fma"):
         yield _row(f"issue.{name}_cycles", 8, cycles, "Vega 20", text, _VEGA20)
+
+
+def _of_matrix_units() -> Iterable[PublishedFigure]:
+    """Yield what CDNA's compute units do in a cycle, vector ALUs and matrix units: peaks, and what programs reached.
+
+    A product or a convolution does not keep the units busy throughout: what it reached is the least that they do.
+    """
+    operations = "operations/cycle/CU"
+    for part, cus, ghz, architectures, peaks in (
+        (_MI100, 120, 1.502, _CDNA, {
+            "fp32_mac": 23.1, "fp64_fma": 11.5, "fp32_mfma": 46.1, "fp16_mfma": 184.6, "bf16_mfma": 92.3,
+            "int8_mfma": 184.6,
+        }),
+        (_MI210, 104, 1.7, _CDNA2, {
+            "fp32_mac": 22.6, "fp64_fma": 22.6, "fp32_mfma": 45.3, "fp64_mfma": 45.3, "fp16_mfma": 181.0,
+            "bf16_1k_mfma": 181.0, "int8_mfma": 181.0,
+        }),
+    ):  # fmt: skip
+        for name, tera in peaks.items():
+            unit = "TOPS" if name.startswith("int") else "TFLOPS"
+            text = f"AMD, data sheet: {GENERAL(tera)} {unit} of {cus} CUs at {FIXED_0(1000 * ghz)} MHz, peak"
+            value = round(1000 * tera / cus / ghz, 1)
+            yield _row(f"issue.{name}_operations", value, operations, part, text, architectures)
+    for name, part, source, giga, cus, ghz, architectures in (
+        ("fp32_mac", _MI100, f"{_CLPEAK}, AMD_MI100.log, `float`", 22284.31, 120, 1.502, _CDNA),
+        ("bf16_mfma", _MI200, f"{_ROOFLINE_BF16}, v_mfma_f32_32x32x4bf16", 83289.15, 104, 1.7, _CDNA2),
+        ("bf16_1k_mfma", _MI200, f"{_ROOFLINE_BF16}, v_mfma_f32_32x32x8bf16_1k", 160485.81, 104, 1.7, _CDNA2),
+    ):
+        text = f"{source}: {FIXED_0(giga)} G/s of {cus} CUs at {FIXED_0(1000 * ghz)} MHz"
+        yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 1), operations, part, text, architectures)
+    for name, what, tera in (("fp32_mfma", "convnd_fwd_xdl", 33.0753), ("fp16_mfma", "conv3d_fwd_xdl", 107.965)):
+        text = f"{_CK}, example_{what}: {FIXED_1(tera)} TFLOPS of 120 CUs at 1087 MHz, a convolution"
+        least = round(1000 * tera / 120 / 1.087, 1)
+        yield _row(f"issue.{name}_operations", (least, math.inf), operations, _MI100, text, _CDNA)
 
 
 def _of_integers() -> Iterable[PublishedFigure]:
@@ -228,6 +265,10 @@ def _rows() -> Iterable[PublishedFigure]:
     yield _row("bandwidth.l2_channel", 52.6, "B/cycle/channel", _MI100, text)
     text = "te42kyfo/gpu-benches, gpu-l2-cache/mi210.txt: 5106 GB/s of 32 channels at 1700 MHz"
     yield _row("bandwidth.l2_channel", 93.9, "B/cycle/channel", _MI210, text, _CDNA2)
+    text = "te42kyfo/gpu-benches, gpu-l2-cache/mi100.txt: 2726 GB/s of 32 channels at 1502 MHz"
+    yield _row("bandwidth.l2_channel", 56.7, "B/cycle/channel", _MI100, text, _CDNA)
+    text = "te42kyfo/gpu-benches, gpu-cache/mi210.txt: 10616 GB/s of 104 CUs at 1700 MHz"
+    yield _row("bandwidth.l1", 60.0, "B/cycle/CU", _MI210, text, _CDNA2)
     for name, gb_s in (("l1", 8191), ("lds", 21579)):
         text = f"{_ROOFLINE}: {gb_s} GB/s of 120 CUs at 1502 MHz, measured"
         yield _row(f"bandwidth.{name}", round(gb_s / 120 / 1.502, 1), "B/cycle/CU", _MI100, text, _CDNA)

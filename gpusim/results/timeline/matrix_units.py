@@ -46,5 +46,5 @@ class MatrixUnitTracks:
         if unit not in self._tracks:
             parent = self._cus[wave >> cu.CU_BITS]
             self._tracks[unit] = self._out.track(f"SIMD {simd} matrix unit", parent, RANK + 1 + simd)
-        notes = {**at, "slot": slot & ((1 << cu.SIMD_BITS) - 1)}
+        notes: dict[str, int | str] = {**at, "slot": slot & ((1 << cu.SIMD_BITS) - 1)}
         self._out.slice(self._tracks[unit], cycle, min(cycle + cycles, self._limit), name, "matrix product", notes)

@@ -268,7 +268,7 @@ def test_integer_products_have_the_rate_of_doubles_where_that_is_fast(architectu
         assert rows and all(4 / (cycles + 4) == pytest.approx(row.low, rel=0.06) for row in rows)
 
 
-@pytest.mark.parametrize("architecture", ["gfx900", "gfx906"])
+@pytest.mark.parametrize("architecture", ["gfx900", "gfx906", "gfx908", "gfx90a"])
 def test_a_generations_arithmetic_is_measured_on_it(architecture: str) -> None:
     """Of a full compute unit, within 5 % of the data sheet."""
     measured = bench(architecture=architecture)
@@ -283,10 +283,14 @@ def test_a_generations_arithmetic_is_measured_on_it(architecture: str) -> None:
 
 
 def test_each_generation_has_the_classes_that_it_executes() -> None:
-    later = {"fp16_pk_fma", "fp16_dot2", "int8_dot4", "int4_dot8"}
+    doubles = {"bf16_1k_mfma", "fp64_mfma"}
+    products = {"fp32_mfma", "fp16_mfma", "bf16_mfma", "int8_mfma"} | doubles
+    later = {"fp16_pk_fma", "fp16_dot2", "int8_dot4", "int4_dot8"} | products
     assert set(issue.CLASSES) - set(issue.classes("gfx803")) == later
     assert set(issue.CLASSES) - set(issue.classes("gfx900")) == later - {"fp16_pk_fma"}
-    assert issue.classes("gfx906") == list(issue.CLASSES)
+    assert set(issue.CLASSES) - set(issue.classes("gfx906")) == products
+    assert set(issue.CLASSES) - set(issue.classes("gfx908")) == doubles
+    assert issue.classes("gfx90a") == list(issue.CLASSES)
 
 
 def test_the_programs_compute_what_the_published_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
