@@ -1,6 +1,7 @@
 """Do kernels with matrix products go through every command on CDNA cards, and does each name the matrix unit?"""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ DATA = Path(__file__).parents[1] / "data/kernels"
 CARDS = {"mi100": "gfx908", "mi210": "gfx90a", "mi250x_die": "gfx90a"}
 FULL = 60  # iterations with two products each
 COMPUTE_UNITS = 4
+S_NOP = 0xBF800000
 pytestmark = pytest.mark.compiled_tier
 
 
@@ -106,3 +108,22 @@ def test_the_matrix_unit_is_bound_stall_and_busy_share(tmp_path: Path, card: str
     assert utilization.split()[1:] == [f"{100 * run.number('profile.tensor_utilization'):.1f}", "%"]
     cycles = float(invoked(["exec", str(path), "--estimate"]).stdout.splitlines()[1].split("\t")[2].replace(",", ""))
     assert cycles >= busy / (4 * COMPUTE_UNITS)
+
+
+@pytest.mark.parametrize("card", ["mi100", "mi210"])
+def test_a_kernel_without_its_wait_states_is_reported(tmp_path: Path, card: str) -> None:
+    """The compiler's s_nop between a product and what reads its sums, each made as short as can be."""
+    path = written(tmp_path, card, "product")
+    words = np.frombuffer((DATA / f"matrix_product.{CARDS[card]}.hsaco").read_bytes(), np.uint32).copy()
+    waits = (words > S_NOP) & (words < S_NOP + 16)
+    assert waits.any()
+    words[waits] = S_NOP
+    data = yaml.safe_load(path.read_text())
+    data["code_object"] = str(tmp_path / "short.hsaco")
+    (tmp_path / "short.hsaco").write_bytes(words.tobytes())
+    path.write_text(yaml.safe_dump(data))
+    reported = r"gpusim: kernel 'product': [1-9]\d* missing wait states: real hardware would read old values"
+    for command in ("exec", "check"):
+        assert re.search(reported, invoked([command, str(path)]).stderr), command
+    done = invoked(["disasm", str(tmp_path / "short.hsaco"), "--hazards"])
+    assert done.returncode == 1 and re.search(r"wait states needed after v_mfma.*\[mfma-", done.stdout)
