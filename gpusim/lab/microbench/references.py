@@ -4,8 +4,8 @@ A figure that nobody seems to have published has no row: DRAM write bandwidth, a
 has rows of architectures, and a GPU is set beside those of its own alone. Of latencies of
 L1, L2, scalar cache and LDS hits none was found of GCN3; the rows are of CDNA parts, whose compute units are GCN's:
 16 KB of vector L1 in lines of 64 bytes, 16 KB of scalar cache for up to three CUs, 64 KB of LDS in 32 banks. Their
-loads from DRAM are no row, as those go over a fabric that GCN3 lacks. Where a published number had to be converted,
-`source` says how.
+loads from DRAM are rows of CDNA alone, as those go over a fabric that GCN3 lacks. Where a published number had to be
+converted, `source` says how.
 """
 
 import math
@@ -254,6 +254,12 @@ def _rows() -> Iterable[PublishedFigure]:
     yield _row("latency.vector_first", 125.1, "cycles", _MI210, f"{_GPU_BENCHES}: sets up to 13 KB")
     yield _row("latency.vector_l2", (233, 249), "cycles", _MI210, f"{_GPU_BENCHES}: sets of 18 KB to 1 MB")
     cycles, rate = "cycles/instruction", "instructions/cycle/CU"
+    yield _row("latency.vector_dram", (570, 585), "cycles", _MI210, f"{_GPU_BENCHES}: sets of 14 to 68 MB", _CDNA2)
+    yield _row("latency.vector_dram_ns", (335, 344), "ns", _MI210, f"{_GPU_BENCHES}: sets of 14 to 68 MB", _CDNA2)
+    for part, median, ghz, architectures in ((_MI100, 664, 1.502, _CDNA), (_MI210, 684, 1.7, _CDNA2)):
+        text = f"{_MT4G}: pointer chase, median of `main`"
+        yield _row("latency.vector_far", median, "cycles", part, text, architectures)
+        yield _row("latency.vector_far_ns", round(median / ghz), "ns", part, text, architectures)
     for name in ("latency.vector_dram", "latency.vector_far"):
         yield _row(name, (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")
         yield _row(f"{name}_ns", 270, "ns", "HD 7770 (Cape Verde)", f"{_AMD}, table 1.1: approximate")
