@@ -31,7 +31,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "explanation/sampling": ("sampling/*", "networks/vgg16-sampling.md"),
     "how-to/gallery": ("sweeps/gallery/*", "sweeps/sizes/*"),
     "results/claims": ("spartan",),
-    "results/correlation": ("correlation/rocblas-*", "correlation/vega*"),
+    "results/correlation": ("correlation/rocblas-*", "correlation/vega*", "correlation/mi[12]00-*"),
     "results/kernels": ("sweeps/kernels/*",),
     "results/microbenchmarks": ("microbenchmarks/*",),
     "results/near-memory-transformers": ("transformers",),

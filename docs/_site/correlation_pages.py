@@ -19,7 +19,7 @@ from gpusim.lab.microbench.views import deviation_text
 from gpusim.lab.silicon import report, views
 from gpusim.lab.silicon.compare import KINDS, CorrelationPoint, classify_kernel, groups
 from gpusim.lab.silicon.kernels import KernelSource, kernel_files
-from gpusim.lab.silicon.measured import ProductPoint, load_measured, read_points
+from gpusim.lab.silicon.measured import MeasuredTable, ProductPoint, load_measured, read_points
 from gpusim.lab.silicon.picture import draw_tables
 from gpusim.lab.silicon.predict import predict
 from gpusim.lab.silicon.prediction import Conditions
@@ -49,6 +49,8 @@ VEGA_10_PEAK_GHZ = {
     "RX Vega 64 Liquid": 1.677,
 }
 VEGA = ("vega10-sgemm", "vega10-hgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
+MI100 = ("mi100-sgemm", "mi100-hgemm", "mi100-bf16", "mi100-dgemm", "mi100-batched")
+MI200 = ("mi200-sgemm", "mi200-dgemm", "mi200-bf16")
 FAR = 2.0  # a ratio, or its reciprocal, from which on a row is explained by itself
 CHANNELS_BYTES = 4096  # after which Vega 10's 16 channels of 256 bytes come again
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
@@ -113,27 +115,40 @@ def held_to_whole() -> str:
 
 def vega() -> str:
     """Tables of Vega GPUs: how much of each was run, and how far off kernels of each kind are."""
+    return _cards(VEGA, KINDS)
+
+
+def cdna() -> str:
+    """The same of MI100 and MI200, whose kernels are all of assembly or of general batches."""
+    return _cards((*MI100, *MI200), KINDS[::2])
+
+
+def _cards(names: Sequence[str], kinds: Sequence[str]) -> str:
     rows = []
-    for name in VEGA:
+    for name in names:
         measured, _ = load_measured(name)
         held = list(_rows("", name).values())
         ratios = [row.ratio for row in held]
         off = [abs(ratio - 1) for ratio in ratios]
-        kinds: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        by_kind: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for row in held:
-            kinds[classify_kernel(row)].append(abs(row.ratio - 1))
-        points = len(_points(name))
-        launch, hip = measured.launch_us, measured.hip_launch_us
+            by_kind[classify_kernel(row)].append(abs(row.ratio - 1))
         rank = groups(held)["all"].rank_correlation
         rows.append([
-            f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",
+            f"[{name}](correlation/{name}.md)", f"{len(held)} of {len(_points(name))}",
             *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
-            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}",
-            f"{launch:g} µs" if hip is None else f"{launch:g} µs, HIP {hip:g}",
-            *(f"{len(own)}: {100 * mean(own):.1f} %" if own else "–" for own in kinds.values()),
+            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}", _launch_text(measured),
+            *(f"{len(own)}: {100 * mean(own):.1f} %" if (own := by_kind[kind]) else "–" for kind in kinds),
         ])  # fmt: skip
     heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
-    return table([*heads, *KINDS], rows)
+    return table([*heads, *kinds], rows)
+
+
+def _launch_text(measured: MeasuredTable) -> str:
+    """Write the times of a measurement that no kernel takes, and of which kernels they are."""
+    more = {} if measured.hip_launch_us is None else {"HIP": measured.hip_launch_us}
+    own = [f"{kind} {us:g}" for kind, us in {**more, **measured.campaign_launch_us}.items()]
+    return ", ".join([f"{measured.launch_us:g} µs", *own])
 
 
 def beyond() -> str:
@@ -316,7 +331,8 @@ def _is_busy(row: CorrelationPoint) -> bool:
 
 def _points(name: str) -> list[ProductPoint]:
     measured, document = load_measured(name)
-    return read_points(document.path.parent / measured.points, general=measured.general)
+    path = document.path.parent / measured.points
+    return read_points(path, general=measured.general, peak_gflops=measured.peak_gflops)
 
 
 def _in_both() -> str:
@@ -355,6 +371,7 @@ SUMMARY: dict[str, Callable[[], str]] = {"held to silicon": summary}
 SECTIONS: dict[str, Callable[[], str]] = {
     "held to whole": held_to_whole,
     "vega": vega,
+    "cdna": cdna,
     "beyond": beyond,
     "hashed": hashed,
 }

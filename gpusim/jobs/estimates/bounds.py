@@ -12,7 +12,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.roofline import Demand, fewest_cycles
 from isa.trace import LINE_BYTES
 
-RESOURCES = ("valu", "salu", "lds", "dispatch", "l1", "l2", "dram", "fetch", "issue", "latency")
+RESOURCES = ("valu", "salu", "lds", "dispatch", "l1", "l2", "dram", "fetch", "issue", "latency", "matrix")
 TOGETHER = 3.0  # exponent of the sum: resources are busy side by side, though not perfectly
 
 

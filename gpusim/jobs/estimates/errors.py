@@ -1,7 +1,7 @@
 """How far off estimates are: of launches and of whole iterations, by groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,7 +39,8 @@ class ErrorSummary:
 @dataclass(frozen=True)
 class ErrorBreakdown:
     """Errors by leaving one network out: of launches, each class of them once, in all, by GPU, operator and network; of
-    iterations, in all and by network.
+    iterations, in all and by network. products: of matrix products' launches, leaving a table of them out, in all
+    ('all') and by table; empty: none was fitted.
     """
 
     launches: ErrorSummary
@@ -48,6 +49,7 @@ class ErrorBreakdown:
     by_network: Mapping[str, ErrorSummary]
     iterations: ErrorSummary
     iterations_by_network: Mapping[str, ErrorSummary]
+    products: Mapping[str, ErrorSummary] = field(default_factory=dict)
 
 
 def grouped_errors(rows: Iterable[tuple[str, float, float]]) -> dict[str, ErrorSummary]:

@@ -30,6 +30,8 @@ class FitOrigin:
     """Processor of the host."""
     points: tuple[Mapping[str, Any], ...]
     """Network, phase, batch, convolution algorithm, GPU and number of launches of each fitted iteration."""
+    products: tuple[Mapping[str, Any], ...] = ()
+    """Table, GPU and number of launches of each table of matrix products to which the matrix unit's part is fitted."""
 
     @property
     def networks(self) -> tuple[str, ...]:
@@ -58,6 +60,7 @@ class EstimateFit:
             "version": self.origin.version,
             "processor": self.origin.processor,
             "points": [dict(point) for point in self.origin.points],
+            "products": [dict(table) for table in self.origin.products],
             "errors": asdict(self.errors),
             "rates": asdict(self.rates),
             "correction": asdict(self.correction),
@@ -74,6 +77,7 @@ class _StoredFit:
     errors: ErrorBreakdown
     rates: Rates
     correction: Correction
+    products: tuple[Mapping[str, Any], ...] = ()
 
 
 def load_fitted(path: Path = SHIPPED) -> EstimateFit:
@@ -86,5 +90,5 @@ def load_fitted(path: Path = SHIPPED) -> EstimateFit:
     if isinstance(features, dict) and set(features) != set(FEATURES):
         raise UserError(f"{path}: fitted by another version of gpusim: `gpusim fit-estimates --to` makes it anew")
     stored = parse_as(_StoredFit, content, str(path), _HINT)
-    origin = FitOrigin(stored.version, stored.processor, stored.points)
+    origin = FitOrigin(stored.version, stored.processor, stored.points, stored.products)
     return EstimateFit(stored.correction, stored.errors, stored.rates, origin)

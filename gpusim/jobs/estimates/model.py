@@ -7,7 +7,7 @@ below the largest bound that no run can beat.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import ceil, exp, log
 
@@ -171,11 +171,54 @@ def fit(examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: f
     return Correction(float(weights[0]), fitted, {kernel: float(parts[place[kernel]]) for kernel in kernels})
 
 
+def extend(correction: Correction, examples: Sequence[FitExample], shrunk: float = SHRUNK) -> Correction:
+    """Fit the features of the matrix unit, which are 0 in launches without its products, to launches that have them.
+
+    The other weights stay, so that estimates of launches without products do. Kernels get no parts of their own: a
+    library has one for about each product.
+
+    Args:
+        correction: A correction; what it has of these features does not count.
+        examples: Launches with matrix products.
+        shrunk: As of fit.
+
+    Returns:
+        The correction with these features.
+    """
+    names = [name for name in FEATURES if "matrix" in name]
+    others = {name: feature for name, feature in correction.features.items() if name not in names}
+    base = replace(correction, features=others)
+    x = np.array([[example.values[name] for name in names] for example in examples])
+    y = np.log([one.cycles / (one.together * base.factor(one.values, one.kernel)) for one in examples])
+    deviation = np.sqrt((x**2).mean(axis=0))
+    deviation[deviation < 1e-9] = 1.0
+    scaled = x / deviation
+    weights = np.linalg.solve(scaled.T @ scaled + shrunk * np.eye(len(names)), scaled.T @ y)
+    rows = zip(names, deviation, x.max(axis=0), weights, strict=True)
+    fitted = {name: Feature(0.0, float(scale), 0.0, float(most), float(weight)) for name, scale, most, weight in rows}
+    return replace(base, features={**others, **fitted})
+
+
 def left_out(
-    examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK
+    examples: Sequence[FitExample],
+    shrunk: float = SHRUNK,
+    kernel_shrunk: float = KERNEL_SHRUNK,
+    base: Correction | None = None,
 ) -> list[float]:
     """Return each example's estimate by a fit to the other groups' examples, but those of launches that its group has
-    too. Raises ValueError for a single group.
+    too.
+
+    Args:
+        examples: Launches with their groups.
+        shrunk: As of fit.
+        kernel_shrunk: The same.
+        base: A correction that each fit extends; None: each is a correction of its own.
+
+    Returns:
+        Estimated cycles, in the order of the examples.
+
+    Raises:
+        ValueError: There is one group alone.
     """
     groups = sorted({example.group for example in examples})
     if len(groups) < 2:
@@ -184,7 +227,7 @@ def left_out(
     for group in groups:
         own = {example.key for example in examples if example.group == group and example.key is not None}
         others = [example for example in examples if example.group != group and example.key not in own]
-        correction = fit(others, shrunk, kernel_shrunk)
+        correction = fit(others, shrunk, kernel_shrunk) if base is None else extend(base, others, shrunk)
         for k, example in enumerate(examples):
             if example.group == group:
                 estimates[k] = example.estimated(correction)

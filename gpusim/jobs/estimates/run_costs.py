@@ -180,7 +180,7 @@ def _estimate_variant(
             continue
         launch = command.launch
         if id(launch) not in demands:
-            demands[id(launch)] = _demand(launch, gpu)
+            demands[id(launch)] = launch_demand(launch, gpu)
         demand = demands[id(launch)]
         device_bytes = max(device_bytes, sum(allocation.size_bytes for allocation in launch.memory.allocations))
         if command.decisive:
@@ -198,8 +198,13 @@ def _estimate_variant(
     return RunEstimate(plain_sum(cycles), plain_sum(cpu_s), device_bytes / 1e6)
 
 
-def _demand(launch: Launch, gpu: GpuSpec) -> LaunchDemand:
-    """Return a launch's demand; each array that it is given, from its pointer on, may be read and written."""
+def launch_demand(launch: Launch, gpu: GpuSpec) -> LaunchDemand:
+    """Return a launch's demand; each array that it is given, from its pointer on, may be read and written.
+
+    Args:
+        launch: The launch; what it stores while it is looked at stays in its memory.
+        gpu: The GPU that runs it.
+    """
     given = {address: array.end - address for address in launch.pointers if (array := launch.memory.at(address))}
     size = float(sum(given.values()))
     return LaunchDemand(launch_work(launch, gpu), size, size, occupancy(launch, gpu.cu).workgroups_per_cu)

@@ -91,6 +91,12 @@ def notes(estimate: NetworkEstimate, cost: SimulationCost) -> list[str]:
         f"fitted to {COUNT(plain_sum(point['launches'] for point in origin.points))} launches of"
         f" {', '.join(origin.networks)} on {', '.join(origin.gpus)}",
     ]
+    if origin.products and any(placed.asked.work.matrix_cycles for placed in estimate.placed):
+        lines.append(
+            f"the matrix unit's part: fitted to {COUNT(plain_sum(table['launches'] for table in origin.products))}"
+            f" products of {', '.join(str(table['table']) for table in origin.products)}; leaving one table out"
+            f" {_short(errors.products['all'])}"
+        )
     if estimate.gpu.name not in origin.gpus:
         lines.append(f"{estimate.gpu.name} was not in the fit: how far off is not known")
     unknown = sorted(
@@ -168,14 +174,20 @@ def document(estimate: NetworkEstimate, cost: SimulationCost) -> dict[str, Any]:
 
 
 def error_tables(fitted: EstimateFit) -> list[Table]:
-    """Return how far off estimates are, leaving one network out: of iterations, and of launches by groups."""
+    """Return how far off estimates are: of iterations and of launches, leaving one network out, and of products."""
     errors = fitted.errors
     iterations = {"all": errors.iterations, **errors.iterations_by_network}
     launches = {"all": errors.launches, **errors.by_gpu, **errors.by_network, **errors.by_operator}
     return [
         _errors("iterations", "Iterations, leaving their network out", iterations),
         _errors("launches", "Launches, leaving their network out", launches),
+        *([product_errors(fitted)] if errors.products else []),
     ]
+
+
+def product_errors(fitted: EstimateFit) -> Table:
+    """Return how far off launches of matrix products are, leaving their table out."""
+    return _errors("products", "Launches of matrix products, leaving their table out", dict(fitted.errors.products))
 
 
 def _errors(name: str, title: str, groups: dict[str, ErrorSummary]) -> Table:

@@ -1,4 +1,7 @@
-"""`gpusim fit-estimates`: fits estimates to stored launches; `gpusim check-estimates`: holds them to shipped runs."""
+"""`gpusim fit-estimates` fits estimates to stored launches, `gpusim fit-products` to results of correlate.
+
+`gpusim check-estimates` holds them to shipped runs.
+"""
 
 import json
 import sys
@@ -94,6 +97,46 @@ def fit_estimates(
             table.show(sys.stdout)
     if asked.to is not None:
         write_whole(asked.to, json.dumps(fitted.document(), indent=1, allow_nan=False) + "\n")
+
+
+def fit_products(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULT...", help="Results of `gpusim correlate`, each named as its table; two at least."
+        ),
+    ],
+    kernels: Annotated[
+        Path | None,
+        typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
+    ] = None,
+    fitted: Annotated[
+        Path | None,
+        typer.Option("--fitted", metavar="FILE", help="Another fit of fit-estimates. [default: the shipped one]"),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the fit, for layers --estimate --fitted FILE.")
+    ] = None,
+    markdown: MarkdownOption = False,
+) -> None:
+    """Fit the matrix unit's part of estimates to products that correlate has simulated, and say how far off it is for
+    a table left out.
+    """
+    from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
+    from gpusim.jobs.estimates.views import product_errors
+    from gpusim.lab.checks.estimates.products import product_examples, with_products
+
+    base = SHIPPED if fitted is None else fitted
+    check_outputs({"--to": to}, results if base == to else [base, *results])
+    examples = [example for result in results for example in product_examples(result, kernels)]
+    found = with_products(load_fitted(base), examples)
+    table = product_errors(found)
+    if markdown:
+        print(table.markdown())
+    else:
+        table.show(sys.stdout)
+    if to is not None:
+        write_whole(to, json.dumps(found.document(), indent=1, allow_nan=False) + "\n")
 
 
 def _batch(text: str) -> int:

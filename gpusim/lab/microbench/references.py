@@ -62,6 +62,7 @@ _DP16 = "GCN with FP64 at 1/16"
 _GFX8, _VEGA10, _VEGA20 = ("gfx803",), ("gfx900",), ("gfx906",)
 _CDNA, _CDNA2 = ("gfx908",), ("gfx90a",)
 _SLOW_DP = (*_GFX8, *_VEGA10)
+_BEFORE_CDNA2 = ("gfx803", "gfx900", "gfx906", "gfx90c", "gfx908")  # 256 registers a lane, 64-bit shifts of two turns
 _FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
 _FURY_X = "R9 Fury X (Fiji)"
 _VEGA64, _VEGA56 = "RX Vega 64 (Vega 10)", "RX Vega 56 (Vega 10)"
@@ -300,7 +301,8 @@ def _rows() -> Iterable[PublishedFigure]:
         )
     yield _row("issue.fp32_fma_cycles", 16, cycles, _DP16, _CLRX, _GFX8)
     yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16", _GFX8)
-    yield _row("issue.int64_shift_cycles", 8, cycles, _GCN, f"{_LLVM}: 2 turns; Mesa ACO, aco_statistics.cpp: valu64")
+    text = f"{_LLVM}: 2 turns; Mesa ACO, aco_statistics.cpp: valu64"
+    yield _row("issue.int64_shift_cycles", 8, cycles, _GCN, text, _BEFORE_CDNA2)
     yield _row("issue.int64_shift_cycles", 32, cycles, _DP16, _CLRX, _SLOW_DP)
     yield _row("issue.scalar_add_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.9")
     yield _row("issue.saveexec_cycles", 8, cycles, _GCN, _CLRX)
@@ -330,7 +332,8 @@ def _rows() -> Iterable[PublishedFigure]:
     yield _row("stores.dword", 16, cycles, _GCN, f"{_CLRX}: BUFFER_STORE_DWORD, execution alone")
     yield _row("stores.dwordx4", (16, math.inf), cycles, _GCN, f"{_CLRX}: BUFFER_STORE_DWORDX4, execution alone")
     for vgprs, waves in zip((24, 28, 32, 36, 40, 48, 64, 84, 128, 256), (10, 9, 8, 7, 6, 5, 4, 3, 2, 1), strict=True):
-        yield _row(f"occupancy.vgprs_{vgprs}", waves, "wavefronts/SIMD", _GCN, f"{_CLRX}, occupancy table")
+        text = f"{_CLRX}, occupancy table"
+        yield _row(f"occupancy.vgprs_{vgprs}", waves, "wavefronts/SIMD", _GCN, text, _BEFORE_CDNA2)
     for kib, waves in ((4, 16), (5, 12), (6, 10), (8, 8), (10, 6), (12, 5), (16, 4), (20, 3), (32, 2)):
         yield _row(f"occupancy.lds_{kib}", waves, "wavefronts/CU", _GCN, f"{_AMD}, table 2.2")
 

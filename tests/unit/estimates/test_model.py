@@ -9,7 +9,7 @@ import pytest
 from gpusim.jobs.estimates.cost import LaunchCost, Rates, fit_rates
 from gpusim.jobs.estimates.launch_work import LaunchWork
 from gpusim.jobs.estimates.launches import LaunchDemand
-from gpusim.jobs.estimates.model import NONE, FitExample, fit, left_out
+from gpusim.jobs.estimates.model import FEATURES, NONE, FitExample, extend, fit, left_out
 
 WEIGHTS = {"share": 0.8, "turns": -0.3}
 KERNELS = {"a": 0.4, "b": -0.1, "c": -0.3}  # whose mean is zero, as a shrunk fit has it
@@ -69,6 +69,49 @@ def test_no_estimate_is_below_what_no_run_can_beat() -> None:
         left_out([one])
     with pytest.raises(ValueError, match="no examples"):
         fit([])
+
+
+MATRIX_WEIGHTS = {"matrix": -0.6, "dram × matrix": 0.9}
+
+
+def products(groups: str = "xy", each: int = 80) -> list[FitExample]:
+    """Launches with matrix products, whose cycles follow a rule of the matrix unit's features beside a base's."""
+    random, found = np.random.default_rng(6), []
+    base = fit(without_products())
+    for group in groups:
+        for _ in range(each):
+            values = {name: float(random.uniform(0, 1)) for name in FEATURES}
+            rule = sum(weight * values[name] for name, weight in MATRIX_WEIGHTS.items())
+            together = float(random.uniform(1e3, 1e7))
+            cycles = together * base.factor(values, "p") * exp(rule)
+            found.append(FitExample(group, "p", values, together, 1.0, cycles))
+    return found
+
+
+def without_products() -> list[FitExample]:
+    """Launches whose features of the matrix unit are 0."""
+    random = np.random.default_rng(7)
+    rows = [{name: 0.0 if "matrix" in name else float(random.uniform(-1, 2)) for name in FEATURES} for _ in range(400)]
+    return [FitExample("n", "abc"[k % 3], row, 1e4, 1.0, 1e4 * exp(0.3 * row["valu"])) for k, row in enumerate(rows)]
+
+
+def test_the_matrix_units_part_leaves_other_launches_as_they_were() -> None:
+    base, others = fit(without_products()), without_products()
+    extended = extend(base, products(), NEXT_TO_NOTHING)
+    assert [one.estimated(extended) for one in others] == [one.estimated(base) for one in others]
+    for name in FEATURES:
+        feature = extended.features[name]
+        known = base.features[name]
+        expected = MATRIX_WEIGHTS.get(name, 0.0) if "matrix" in name else known.weight / known.deviation
+        assert feature.weight / feature.deviation == pytest.approx(expected, abs=1e-5), name
+    again = extend(extended, products(), NEXT_TO_NOTHING)
+    assert [one.estimated(again) for one in products()] == [one.estimated(extended) for one in products()]
+
+
+def test_products_of_a_table_left_out_are_estimated_by_the_others() -> None:
+    base = fit(without_products())
+    examples = products()
+    assert left_out(examples, NEXT_TO_NOTHING, base=base) == pytest.approx([one.cycles for one in examples], rel=0.01)
 
 
 def asked(instructions: float, lines: float, read_bytes: float) -> LaunchDemand:
