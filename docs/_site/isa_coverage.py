@@ -8,8 +8,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from docs._site.pages import table
 from gpusim.base.jit import records, views
 from isa.encoding.decoder import DecodeError, decode
+from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import UnsupportedInstructionError
 from isa.execution.constants import Constants
@@ -18,7 +20,8 @@ from isa.execution.translation import BUILDERS
 from isa.lanes import library
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.opcode import Opcode
-from tests.support.instruction_words import ENCODING_BITS, forms, random_words
+from tests.support.instruction_words import ENCODING_BITS, forms, opcodes, random_words
+from tests.support.llvm_oracle import LATER, ORACLE, ORACLE_VERSION, added_opcodes, read_lines
 
 SAMPLES = 40  # words tried of an opcode and form
 IMPLEMENTED, PARTLY, REFUSED = "yes", "partly", "no"
@@ -63,6 +66,15 @@ single opcodes a kernel is refused for
   register, and where M0 is written otherwise in it;
 - the same for operands of `v_readlane` and its kin, and of instructions with a lane mask, with SDWA, DPP or other
   modifiers.
+"""
+_LLVM = """## Beside LLVM's disassembler
+
+Lines of LLVM {version} (`llvm-mc`) for random words of each opcode's forms are committed (`tests/data/isa`). This is
+how many of them are written the same here, by the GPU that adds their opcodes to those of the one above. Where LLVM is
+installed, the tests compare further words of all opcodes of each GPU, ask it for opcodes that the tables lack, and
+assemble each line again.
+
+{table}
 """
 # bits that no instruction is executed with; the page says so once
 _NEVER = ("tfe", "gds", "lwe", "d16", "r128", "a16")
@@ -128,9 +140,33 @@ def coverage(architecture: Architecture = GFX803) -> dict[str, list[Coverage]]:
     return {encoding: rows for encoding, rows in tables.items() if rows}
 
 
+def llvm_table() -> str:
+    """LLVM's committed lines beside those written here, by the architecture that adds their opcodes."""
+    rows = []
+    for name, path in {GFX803.name: ORACLE, **LATER}.items():
+        architecture = ARCHITECTURES[name]
+        pairs = read_lines(path)
+        decoded = [
+            decode(b"".join(word.to_bytes(4, "little") for word in words), architecture=architecture)[0]
+            for words, _ in pairs
+        ]
+        same = sum(disassemble(one) == text for one, (_, text) in zip(decoded, pairs, strict=True))
+        added = opcodes(architecture) if architecture is GFX803 else added_opcodes(architecture)
+        seen = {one.opcode for one in decoded}
+        all_mnemonics = {one.mnemonic for one in opcodes(architecture)}
+        cells = (
+            len(all_mnemonics),
+            f"{sum(one in seen for one in added)} of {len(list(added))}",
+            len(pairs),
+            same,
+        )
+        rows.append([f"`{name}`", *map(str, cells)])
+    return table(["GPU", "mnemonics", "opcodes that it adds, in lines", "lines", "written the same"], rows)
+
+
 def markdown(found: dict[str, dict[str, list[Coverage]]]) -> str:
     """The page, by architecture."""
-    lines = [_HEAD.format(samples=SAMPLES)]
+    lines = [_HEAD.format(samples=SAMPLES), _LLVM.format(version=ORACLE_VERSION, table=llvm_table())]
     for name, one in found.items():
         lines += _section(name, one)
     return "\n".join(lines).rstrip() + "\n"

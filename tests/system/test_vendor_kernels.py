@@ -4,6 +4,7 @@ Where they are looked for: `docs._site.vendor_kernels`. Of the larger files only
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,38 @@ def test_a_matrix_product_of_rocblas(split_k: int, multiply_accumulate: bool) ->
     )
     assert len(record.launches) == (2 if split_k > 1 else 1)
     np.testing.assert_array_equal(held["C"].reshape(n, m).T, 2 * (a.astype(np.float64) @ b.T) + 3 * c.T)
+
+
+@cache
+def products_of(gpu: str) -> KernelSource:
+    """The products of rocBLAS for a GPU."""
+    return KernelSource([found(TENSILE.replace("gfx803", gpu))], False)
+
+
+@pytest.mark.parametrize("gpu", ["gfx908", "gfx90a"])
+@pytest.mark.parametrize("transposes", ["NN", "NT", "TN", "TT"])
+def test_an_integer_product_of_rocblas_on_matrix_units(gpu: str, transposes: str) -> None:
+    """D = 2 A B + 3 C of bytes with 32-bit sums, all column-major, in batches; edges that fill no tile."""
+    first, second = ({"N": "Ailk", "T": "Alik"}[transposes[0]], {"N": "Bljk", "T": "Bjlk"}[transposes[1]])
+    kernels = products_of(gpu)
+    fitting = [name for name in kernels if name.startswith(f"Cijk_{first}_{second}_I8II_BH_MT") and "_GSU1_" in name]
+    kernel = TensileKernel.named(min(fitting))
+    code = decode_kernel(kernels[kernel.name])
+    assert any(one.opcode.mnemonic.startswith("v_mfma_i32_") for one in code)
+    m, n, k, batch = 68, 72, 132, 2
+    problem = TensileProblem(transposes, m, n, k, 2.0, 3.0, batch)
+    product = TensileGemm.allocate(problem, kernel, kernels, DeviceMemory(1 << 26, architecture=gpu))
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-128, 128, (batch, m, k)), rng.integers(-128, 128, (batch, k, n))
+    c = rng.integers(-999, 1000, (batch, m, n))
+    held = {allocation.name: product.memory.view(allocation) for allocation in product.memory.allocations}
+    for name, values, as_stored in zip("ABC", (a, b, c), (*transposes, "N"), strict=True):
+        turned = values if as_stored == "T" else values.transpose(0, 2, 1)  # columns one after another
+        held[name][:] = np.ascontiguousarray(turned, "i4" if name == "C" else "i1").view(np.uint8).ravel()
+    for launch in product.launches:
+        run_functional(launch)
+    result = np.asarray(held["C"]).view("i4").reshape(batch, n, m).transpose(0, 2, 1)
+    np.testing.assert_array_equal(result, 2 * (a @ b) + 3 * c)
 
 
 @pytest.mark.parametrize("types", ["DD_DD", "SS_SS", "HH_SH", "HH_HH"])
