@@ -127,6 +127,9 @@ def _cards(names: Sequence[str], kinds: Sequence[str]) -> str:
     rows = []
     for name in names:
         measured, _ = load_measured(name)
+        if not (RESULTS / f"{name}.json").exists():
+            rows.append([name, f"0 of {len(_points(name))}", *["–"] * 5, _launch_text(measured), *["–"] * len(kinds)])
+            continue
         held = list(_rows("", name).values())
         ratios = [row.ratio for row in held]
         off = [abs(ratio - 1) for ratio in ratios]

@@ -33,7 +33,7 @@ def product_examples(result: Path, folder: Path | None) -> list[FitExample]:
     """
     rows = restored(read_json(result), str(result)).rows
     table, _ = load_measured(result.stem)
-    kernels = KernelSource(kernel_files(table.kernels, folder), table.kernels.multiply_accumulate)
+    kernels = KernelSource(kernel_files(table.kernels, folder), *table.kernels.changes)
     conditions = Conditions.of(table, limit_gflop=1.0, sampling=None)
     examples = (_example(result.stem, row, conditions, kernels) for row in rows if row.prediction.launches == 1)
     return [example for example in examples if example is not None]
