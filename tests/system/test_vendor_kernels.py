@@ -108,20 +108,19 @@ def test_an_integer_product_of_rocblas_on_matrix_units(gpu: str, transposes: str
     kernel = TensileKernel.named(min(fitting))
     code = decode_kernel(kernels[kernel.name])
     assert any(one.opcode.mnemonic.startswith("v_mfma_i32_") for one in code)
-    m, n, k, batch = 68, 72, 132, 1
-    problem = TensileProblem(transposes, m, n, k, 2.0, 3.0, batch)
+    m, n, k = 68, 72, 132
+    problem = TensileProblem(transposes, m, n, k, 2.0, 3.0)
     product = TensileGemm.allocate(problem, kernel, kernels, DeviceMemory(1 << 29, architecture=gpu))
     rng = np.random.default_rng(0)
-    a, b = rng.integers(-128, 128, (batch, m, k)), rng.integers(-128, 128, (batch, k, n))
-    c = rng.integers(-999, 1000, (batch, m, n))
+    a, b = rng.integers(-128, 128, (m, k)), rng.integers(-128, 128, (k, n))
+    c = rng.integers(-999, 1000, (m, n))
     held = {allocation.name: product.memory.view(allocation) for allocation in product.memory.allocations}
     for name, values, as_stored in zip("ABC", (a, b, c), (*transposes, "N"), strict=True):
-        turned = values if as_stored == "T" else values.transpose(0, 2, 1)  # columns one after another
+        turned = values if as_stored == "T" else values.T  # columns one after another
         held[name][:] = np.ascontiguousarray(turned, "i4" if name == "C" else "i1").view(np.uint8).ravel()
     for launch in product.launches:
         run_functional(launch)
-    result = np.asarray(held["C"]).view("i4").reshape(batch, n, m).transpose(0, 2, 1)
-    np.testing.assert_array_equal(result, 2 * (a @ b) + 3 * c)
+    np.testing.assert_array_equal(np.asarray(held["C"]).view("i4").reshape(n, m).T, 2 * (a @ b) + 3 * c)
 
 
 @pytest.mark.parametrize("types", ["DD_DD", "SS_SS", "HH_SH", "HH_HH"])
