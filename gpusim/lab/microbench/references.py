@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpusim.base.formats import DIGITS_4, FIXED_0, FIXED_1, GENERAL
+from isa.opcodes import ARCHITECTURES
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ _DP16 = "GCN with FP64 at 1/16"
 _GFX8, _VEGA10, _VEGA20 = ("gfx803",), ("gfx900",), ("gfx906",)
 _CDNA, _CDNA2 = ("gfx908",), ("gfx90a",)
 _SLOW_DP = (*_GFX8, *_VEGA10)
-_BEFORE_CDNA2 = ("gfx803", "gfx900", "gfx906", "gfx90c", "gfx908")  # 256 registers a lane, 64-bit shifts of two turns
+# 256 registers a lane, 64-bit shifts of two turns
+_BEFORE_CDNA2 = tuple(name for name in ARCHITECTURES if name not in ("gfx90a", "gfx942"))
 _FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
 _FURY_X = "R9 Fury X (Fiji)"
 _VEGA64, _VEGA56 = "RX Vega 64 (Vega 10)", "RX Vega 56 (Vega 10)"
