@@ -71,11 +71,11 @@ class CirculantConvolution(nn.Module):
         return nn.functional.conv2d(maps, weights, self.bias, self.stride, self.padding)
 
 
-def matrix_columns(dense: nn.Module) -> int:
+def matrix_columns(dense: nn.Conv2d | nn.Linear) -> int:
     """Return the columns of a dense layer's matrix, of a convolution that of im2col."""
     if isinstance(dense, nn.Conv2d):
-        return dense.in_channels * dense.kernel_size[0] * dense.kernel_size[1]
-    return int(dense.in_features)  # type: ignore[arg-type]
+        return int(dense.in_channels * dense.kernel_size[0] * dense.kernel_size[1])
+    return int(dense.in_features)
 
 
 def replace_by_circulant(network: nn.Module, block: int, adjacent: str, convolutions: bool) -> list[str]:
