@@ -168,14 +168,14 @@ class PartsSparseForward(ImplicitSparseForward):
             column += one.firsts[-1]
             place += (one.taps + 1) * one.firsts[-1] + AFTER
 
-    def _tables(self, tensors: Mapping[str, Tensor], one: _WindowClass, column: int, place: int) -> Launch:
+    def _tables(self, tensors: Mapping[str, Tensor], product: _WindowClass, column: int, place: int) -> Launch:
         c, lda = self.convolution, self._chunk.lda
         table = np.zeros(PARTS_OF_LAUNCH * PART_WORDS, np.uint32)
         of_tap = 4 * lda * BLOCK_ROWS * channel_blocks(c)
         parts = [
             words(
-                one_first,
-                one.images * rows.count * columns.count,
+                start,
+                product.images * rows.count * columns.count,
                 columns.count,
                 rows.first_output * c.outputs[1] + columns.first_output,
                 c.outputs[1],
@@ -183,11 +183,11 @@ class PartsSparseForward(ImplicitSparseForward):
                 columns.first,
                 of_tap * (rows.first_weight * c.kernel[1] + columns.first_weight),
             )
-            for one_first, (rows, columns) in zip(one.firsts, one.parts, strict=False)
+            for start, (rows, columns) in zip(product.firsts, product.parts, strict=False)
         ]
         table[: len(parts) * PART_WORDS] = np.concatenate(parts)
-        tap_columns = one.parts[0][1].taps if one.taps else 0
-        sizes = [one.images, *c.shape[2:], *c.stride, *c.dilation, tap_columns, one.taps, one.firsts[-1]]
+        tap_columns = product.parts[0][1].taps if product.taps else 0
+        sizes = [product.images, *c.shape[2:], *c.stride, *c.dilation, tap_columns, product.taps, product.firsts[-1]]
         values = {
             "places": tensor_after(tensors["places"], place),
             "bases": tensor_after(tensors["bases"], column // COLUMNS),
@@ -196,7 +196,7 @@ class PartsSparseForward(ImplicitSparseForward):
             "parts": table,
         }
         values |= {name: Pointer(value.address) for name, value in values.items() if isinstance(value, Pointer)}
-        grid = (-(-(one.firsts[-1] + AFTER) // GROUP), one.taps + 1, 1)
+        grid = (-(-(product.firsts[-1] + AFTER) // GROUP), product.taps + 1, 1)
         return launch("conv_sparse_maps", "part_places", tensors["x"].memory, grid, values)
 
     def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> tuple[Launch, ...]:
@@ -208,13 +208,18 @@ class PartsSparseForward(ImplicitSparseForward):
         )
 
     def _product(
-        self, tensors: Mapping[str, Tensor], one: _WindowClass, at: tuple[int, int], of: tuple[int, int], gpu: GpuFacts
+        self,
+        tensors: Mapping[str, Tensor],
+        product: _WindowClass,
+        at: tuple[int, int],
+        of: tuple[int, int],
+        gpu: GpuFacts,
     ) -> Iterator[Launch]:
         from isa.region import SparseRegion
 
         c, shape, memory, (column, place), (images, group) = (
             self.convolution,
-            one.shape,
+            product.shape,
             tensors["filters"].memory,
             at,
             of,
@@ -227,7 +232,7 @@ class PartsSparseForward(ImplicitSparseForward):
         except ValueError as error:
             raise self.refuse(str(error)) from None
         name = f"sgemm_dib_parts{'_nnz' * self._converts}{split.variant}"
-        tap_columns, blocks = one.parts[0][1].taps, channel_blocks(c)
+        tap_columns, blocks = product.parts[0][1].taps, channel_blocks(c)
         values: dict[str, Any] = {
             "a_matrix": Pointer(filters.address),
             "b_matrix": maps,

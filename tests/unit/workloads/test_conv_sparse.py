@@ -254,6 +254,7 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
         ("ellpack_dib_fused", PADDED, 0),
         ("ellpack_dib_implicit", DEEP, DEEP.groups),
         ("ellpack_dib_software_implicit", PADDED, 0),
+        ("ellpack_dib_software_padding_free", PADDED, 0),
     ):
         row = algorithm(name, c)
         operator = build(row.forward(c), DeviceMemory(MEMORY_BYTES), GPU)

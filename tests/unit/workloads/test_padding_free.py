@@ -69,13 +69,7 @@ def test_at_no_zeros_nothing_is_faster_than_the_best_dense_way(c: Convolution) -
     Of many ways those are asked that are the fastest here; without the padding-free one layer C breaks the law.
     """
     dense = min(_cycles(name, c) for name in ("winograd_2x2", "padding_free"))
-    sparse = (
-        "ellpack_dib_registers",
-        "ellpack_dib_fused",
-        "ellpack_dib_padding_free",
-        "ellpack_dib_software_padding_free",
-    )
-    for name in sparse:
+    for name in ("registers", "fused", "padding_free", "software_padding_free"):
         assert _cycles(f"ellpack_dib_{name}", c) > (1 - BAR) * dense, name
 
 
