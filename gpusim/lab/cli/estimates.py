@@ -129,14 +129,14 @@ def fit_products(
     base = SHIPPED if fitted is None else fitted
     check_outputs({"--to": to}, results if base == to else [base, *results])
     examples = [example for result in results for example in product_examples(result, kernels)]
-    found = with_products(load_fitted(base), examples)
-    table = product_errors(found)
+    estimates = with_products(load_fitted(base), examples)
+    table = product_errors(estimates)
     if markdown:
         print(table.markdown())
     else:
         table.show(sys.stdout)
     if to is not None:
-        write_whole(to, json.dumps(found.document(), indent=1, allow_nan=False) + "\n")
+        write_whole(to, json.dumps(estimates.document(), indent=1, allow_nan=False) + "\n")
 
 
 def _batch(text: str) -> int:
