@@ -245,7 +245,7 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_290,
-    "gpusim.model": 8_700,
+    "gpusim.model": 8_560,
     "gpusim.config": 2_670,
     "gpusim.results": 13_410,
     "gpusim.jobs": 13_120,

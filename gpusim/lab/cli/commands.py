@@ -38,7 +38,7 @@ SECTIONS: Sections = {
             "gpusim.lab.cli.estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
         ),
         "fit-products": CommandEntry(
-            "gpusim.lab.cli.estimates.fit_products", "Fit the matrix unit's part of estimates to results of correlate."
+            "gpusim.lab.cli.estimates.fit_products", "Fit estimates of the matrix unit to correlate's results."
         ),
         "check-estimates": CommandEntry(
             "gpusim.lab.cli.estimates.check_estimates", "Hold estimates of runs to shipped runs."

@@ -20,14 +20,11 @@ MOST_MOVING = 0.01  # of all waits: what one reason for them may still grow or s
 _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
 _MOST_TRIED = 16
 _LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes along the grid
-_PATIENCE_PARTS = 3  # of a grid: after a part of it, what still drifts may be sampled
-_MOST_MISSED = 2.0  # times the wanted error: what is skipped if less cannot be had
-_NEARLY = 1.5  # times the wanted error: what ends a stratum whose end is too near for more laps
+_MOST_MISSED = 4.0  # times the wanted error: what is skipped if less cannot be had
 _MOST_SIMULATED = 0.6  # of what is left, for laps at other places
 _SURPRISE = 0.05  # relative: what the pace may change by from one lap to the next
 _MOST_AT_A_PLACE = 6  # laps
 LEAST_PLACES = 8  # where laps are taken, of a grid that has so many times `_LAPS_OF_A_PLACE`
-LEAST_UNIFORM_PLACES = 2  # the same beside the first, where neither work nor addresses change anywhere
 _LAPS_OF_A_PLACE = 4  # with what is passed over
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
@@ -50,10 +47,6 @@ class IntervalMeasurements:
     """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
     mixed: bool = False
     """The pace is known to change along the grid: no lap but the first is left out as not settled."""
-    places: int = LEAST_PLACES
-    """Places where laps are taken at least, if the grid has room for them."""
-    uniform: bool = False
-    """Nothing that costs is known to change along the grid: further laps may be taken at places with some."""
 
     @property
     def pace(self) -> np.ndarray:
@@ -168,7 +161,7 @@ class SamplingDecision:
 def following(measured: IntervalMeasurements, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
     """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
     share = (left.skippable + plain_sum(measured.jumps)) / left.total
-    if not share or (not measured.jumps and left.skippable < LEAST_SKIPPED * left.total):
+    if not share:
         return SamplingDecision(0, False)
     if measured.surprised:
         return SamplingDecision(0, False)
@@ -176,15 +169,13 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     estimated = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
     rounds = left.total / left.lap
-    settles = not measured.jumps and len(measured.laps) < max(
-        _LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / _PATIENCE_PARTS)
-    )
+    settles = not measured.jumps and len(measured.laps) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / 6))
     if settles and len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
         return SamplingDecision(0, False)
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
         return SamplingDecision(0, False)
     few = min(_LEAST_LAPS, int(rounds * _LEAST_SHARE)) - len(measured.laps)
-    places = min(measured.places, int(rounds / _LAPS_OF_A_PLACE))
+    places = min(LEAST_PLACES, int(rounds / _LAPS_OF_A_PLACE))
     # as many are left as equal parts of the grid are
     unseen = ceil(places * left.skippable / left.total - 0.5) if places > 1 else 0
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
@@ -195,21 +186,14 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
         return SamplingDecision(0, False)
     forecast = _RatioForecast(measured, first, estimated, spec)
     most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
-    needed = _more(forecast, left, wanted) or (most if _more(forecast, left, _MOST_MISSED**2 * wanted) else 0)
-    if not needed:  # what is skipped would be known too badly: the fewer the workgroups, the less that matters
-        return SamplingDecision(0, False)
-    more = max(needed, few, unseen)
-    if measured.jumps and unseen <= 0 and more > most:
-        enough = estimated.squares(estimated.doubts, _PACE.cycles) <= _NEARLY**2 * wanted
-        return SamplingDecision(left.jump(0) if enough else 0, enough)
-    if not measured.jumps and left.skippable - more * left.place < LEAST_SKIPPED * left.total:
-        return SamplingDecision(0, False)
-    if measured.uniform and measured.jumps:
-        here = measured.counts[-1]
-        if more > unseen * here:
-            return SamplingDecision(0, False)
-        return SamplingDecision(left.jump(max(ceil(more / here), unseen, 1)), False)
-    return SamplingDecision(left.jump(min(more, max(most, unseen, 1))), False)
+    needed = _more(forecast, left, wanted) or (
+        most if measured.jumps else min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
+    )
+    more = max(needed, few, unseen) if needed else 0
+    if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
+        return SamplingDecision(left.jump(0), True)
+    worth = measured.jumps or left.skippable - more * left.place >= LEAST_SKIPPED * left.total
+    return SamplingDecision(left.jump(min(more, max(most, unseen, 1))) if more and worth else 0, False)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def ratios(
     laps_noise = noise(laps, columns.work, columns.cycles, spec, of_strata, after)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
-    spread = np.sqrt(spec.windows) * laps_noise.within * scale  # of one of so many windows, as a part of the whole
+    spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.model.core.count_vector import CountVector
-from gpusim.model.core.cu.state import FREE
 from gpusim.model.core.steering import SteeredLaunch
 
 
@@ -67,10 +66,3 @@ def read_counts(launch: SteeredLaunch, vector: CountVector) -> np.ndarray:
     state, counts = launch.context.state, launch.counts()
     more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
     return np.append(vector.values(counts.sections), more)
-
-
-def oldest_start(launch: SteeredLaunch) -> int:
-    """Return the cycle in which the oldest resident workgroup was dispatched; the present one if there is none."""
-    cu = launch.m.cu
-    starts = cu.started[cu.wave["state"] != FREE]
-    return int(starts.min()) if len(starts) else launch.now

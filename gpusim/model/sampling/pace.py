@@ -30,13 +30,7 @@ def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
 
 
 def change_points(
-    values: np.ndarray,
-    spread: float,
-    alike: float,
-    by_chance: float,
-    before: int = _LEAST,
-    start: int = 0,
-    least: float = 0.0,
+    values: np.ndarray, spread: float, alike: float, by_chance: float, before: int = _LEAST, start: int = 0
 ) -> list[int]:
     """Return where the mean of values changes for good.
 
@@ -47,7 +41,6 @@ def change_points(
         by_chance: standard errors of a difference that is none.
         before: values before the first change, at least.
         start: what is added to the places.
-        least: absolute difference that is none.
     """
     count = len(values)
     places = np.arange(max(_LEAST, before), count - _LEAST + 1)
@@ -61,14 +54,13 @@ def change_points(
     scale = min(float(left[best]), float(right[best]))
     residual = max(float(within[best]), 0.0) / max(count - 2, 1)
     chance = np.sqrt((residual + (spread * scale) ** 2) * (1 / k + 1 / (count - k)))
-    if apart <= max(alike * scale, by_chance * chance, least, 1e-9 * float(np.abs(values).max())):
+    if apart <= max(alike * scale, by_chance * chance, 1e-9 * float(np.abs(values).max())):
         return []
-    earlier = change_points(values[:k], spread, alike, by_chance, before, start, least)
-    later = change_points(values[k:], spread, alike, by_chance, before - k, start + k, least)
-    return [*earlier, start + k, *later]
+    earlier = change_points(values[:k], spread, alike, by_chance, before, start)
+    return [*earlier, start + k, *change_points(values[k:], spread, alike, by_chance, before - k, start + k)]
 
 
-def changed_region(values: np.ndarray, alike: float, by_chance: float, least: float = 0.0) -> tuple[int, int] | None:
+def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[int, int] | None:
     """Return where a part begins and ends whose mean differs most from that of the rest; None: none differs enough.
 
     A short part in the middle moves the means on either side of a single cut too little to be seen by `change_points`
@@ -78,7 +70,6 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float, least: fl
         values: float64, in order.
         alike: relative difference that is none.
         by_chance: standard errors of a difference that is none.
-        least: absolute difference that is none.
     """
     count = len(values)
     first, end = np.triu_indices(count + 1, _LEAST)
@@ -94,8 +85,8 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float, least: fl
     best = int(np.argmin(within))
     k, apart = int(size[best]), abs(float(inside[best] - outside[best]))
     chance = np.sqrt(max(float(within[best]), 0.0) / max(count - 2, 1) * (1 / k + 1 / (count - k)))
-    tolerated = alike * min(float(inside[best]), float(outside[best]))
-    if apart <= max(tolerated, least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
+    least = alike * min(float(inside[best]), float(outside[best]))
+    if apart <= max(least, by_chance * chance, 1e-9 * float(np.abs(values).max())):
         return None
     return int(first[best]), int(end[best])
 
@@ -119,17 +110,15 @@ def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
 def transient_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
     """Return bool [laps]: the laps in which a jump itself cost something, or saved it.
 
-    Caches hold what the place before used, and workgroups have left their step. Those are the first laps of a place
-    with several, as long as their pace is beyond both that of the later ones and that of the lap before the jump.
+    Caches hold what the place before used. That is the first lap of a place with several, where its pace is beyond both
+    that of the others and that of the lap before the jump.
     """
     transient = np.zeros(len(pace), bool)
     at = counts[0]
     for count in counts[1:]:
-        for first in range(1, count if at else 0):
-            before, later = pace[at - 1], pace[at + first : at + count].mean()
-            apart = pace[at : at + first] - np.array([[before], [later]])
-            if np.abs(apart).min() <= _TRANSIENT * later or np.abs(np.sign(apart).sum()) < apart.size:
-                break
-            transient[at : at + first] = True
+        if count > 1 and at:
+            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
+            beyond = min(abs(first - before), abs(first - later)) > _TRANSIENT * later
+            transient[at] = beyond and (first - before) * (first - later) > 0
         at += count
     return transient

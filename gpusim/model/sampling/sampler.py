@@ -30,7 +30,7 @@ from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
-from gpusim.model.sampling.looks import Columns, oldest_start, read_counts
+from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.shortened import shortened
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
@@ -48,8 +48,7 @@ FIRST_STEPS = 64  # the first round's end is seen within this part of it
 LOOKS = 4  # the last dispatch is seen within this part of a window
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
-LEAST_INSTRUCTIONS = 2_000  # of a window: a look costs half as much time
-_LEAST_WINDOWS = 2  # of a lap, where rounds are short
+LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
 _ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
@@ -165,8 +164,6 @@ class _LaunchSteering:
             self.reason = f"what its addresses do is not known before: {seen.refusal}"
             return
         stretches = self._work.stretches(self._resident, seen.cuts())
-        if len(stretches) == 1 and stretches[0].alike and stretches[0].longest_rounds == 1:
-            stretches = [replace(stretches[0], uniform=seen.uniform)]
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
             changes = len(stretches) - 1
@@ -181,13 +178,10 @@ class _LaunchSteering:
         camped = max((stretch.end for stretch in stretches if seen.camps(stretch.start, stretch.end)), default=0)
         if camped:
             self.reason = _CAMPED
-        chosen = [stretch for stretch in stretches if stretch.start >= camped and self._worth(stretch)]
-        saved = plain_sum(stretch.share * stretch.skippable_share(self._resident) for stretch in chosen)
-        if saved < LEAST_SKIPPED:
-            return
-        for stretch in chosen:
-            yield from self._settled(stretch)
-            yield from self._sampled(stretch)
+        for stretch in stretches:
+            if stretch.start >= camped and self._worth(stretch):
+                yield from self._settled(stretch)
+                yield from self._sampled(stretch)
 
     def _worth(self, stretch: WorkgroupStratum) -> bool:
         """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
@@ -207,8 +201,7 @@ class _LaunchSteering:
             since = launch.now
             while launch.position < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-            begun = launch.now
-            while oldest_start(launch) < begun:
+            while launch.context.oldest_workgroup < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
@@ -225,8 +218,7 @@ class _LaunchSteering:
         length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
         round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        windows = _count_windows(round_work, self._spec.windows)
-        rounds = max(1.0, windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
+        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
         stratum = StratumMeasurement.of(
             stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident, max(length, 1)
@@ -235,8 +227,8 @@ class _LaunchSteering:
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
-            yield from self._lap(looks, rounds * round_work * pace, stretch.end, windows)
-            if len(looks) <= windows:
+            yield from self._lap(looks, rounds * round_work * pace, stretch.end)
+            if len(looks) <= self._spec.windows:
                 return
             now, counted = looks[-1], looks[-1] - looks[0]
             if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
@@ -257,10 +249,8 @@ class _LaunchSteering:
             if then.jump:
                 self._jump(stratum, then.jump)
             if then.jump and not then.enough:
-                before = self._look()
                 yield from self._replaced(stretch)
                 now = self._look()
-                stratum.passages.append(now - before)
             if then.enough:
                 stratum.after = yield from self._tested(stretch, counted[columns.cycles])
                 if self._changed is None and stretch.end < self._total and not stretch.alike:
@@ -276,8 +266,8 @@ class _LaunchSteering:
         What the machine does until then is their work, however cheap or costly the workgroups that are dispatched are:
         a lap would say of this place what is true of the one before.
         """
-        launch, since = self._launch, self._launch.now
-        while oldest_start(launch) < since and launch.position < stretch.end:
+        launch, first, since = self._launch, self._launch.position, self._launch.now
+        while launch.context.oldest_workgroup < first and launch.position < stretch.end:
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
     def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:
@@ -294,13 +284,13 @@ class _LaunchSteering:
                 counts = self._look()
         return np.asarray(counts - before)
 
-    def _lap(self, looks: list[np.ndarray], cycles: float, end: int, windows: int) -> Iterator[int]:
+    def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
         been dispatched.
         """
         start = self._launch.now
-        for k in range(1, windows + 1):
-            yield max(start + round(cycles * k / windows), self._launch.now + 1)
+        for k in range(1, self._spec.windows + 1):
+            yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
             if self._launch.position >= end:
                 return
             looks.append(self._look())
@@ -396,17 +386,6 @@ class _LaunchSteering:
         foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
-
-
-def _count_windows(round_work: float, most: int) -> int:
-    """Return how many windows a lap has.
-
-    Args:
-        round_work: Instructions of a round.
-        most: Windows where rounds are long enough.
-    """
-    fitting = int(round_work / LEAST_INSTRUCTIONS) // 2 * 2  # laps are compared by halves
-    return max(min(most, fitting), _LEAST_WINDOWS)
 
 
 def _reason(strata: Sequence[StratumMeasurement]) -> str:

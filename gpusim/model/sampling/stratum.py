@@ -1,29 +1,20 @@
 """What was measured in one stretch of a grid, and what it says of the workgroups that were passed over there."""
 
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 import numpy as np
 
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
-from gpusim.model.sampling.decision import (
-    LEAST_PLACES,
-    LEAST_UNIFORM_PLACES,
-    IntervalMeasurements,
-    SamplingDecision,
-    following,
-)
+from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import ALIKE
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
-_TRANSIENT_DOUBT = 0.5  # standard uncertainty of what jumps cost, of itself: assumed, as it may go on unseen
-_BY_CHANCE = 2.0  # standard deviations that what jumps cost may have by chance
+_TRANSIENT_DOUBT = 0.25  # standard uncertainty of what jumps cost, of itself: assumed, as it may outlast a lap
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
 
 
@@ -51,8 +42,6 @@ class StratumMeasurement:
     """Instructions of the skipped workgroups; 0: unknown."""
     after: np.ndarray | None = None
     """float64 [columns]: counts after the last fast-forward while the machine was full; None: none."""
-    passages: list[np.ndarray] = field(default_factory=list)
-    """float64 [columns] of each fast-forward but the last: counts until its first detailed interval begins."""
     works: list[int] = field(default_factory=list)
     """Instructions of each fast-forward's workgroups; 0: unknown."""
     measured: IntervalMeasurements | None = None
@@ -90,14 +79,12 @@ class StratumMeasurement:
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
         self.measured = IntervalMeasurements(
-            laps=_pace(np.array(self.laps), columns),
-            counts=tuple(self.counts),
-            jumps=tuple(self._sizes),
-            lap_rounds=self.lap_rounds,
-            lap_size=left.lap,
-            mixed=self.stretch.mixed,
-            places=LEAST_UNIFORM_PLACES if self.stretch.uniform else max(2, ceil(LEAST_PLACES * self.stretch.share)),
-            uniform=self.stretch.uniform,
+            _pace(np.array(self.laps), columns),
+            tuple(self.counts),
+            tuple(self._sizes),
+            self.lap_rounds,
+            left.lap,
+            self.stretch.mixed,
         )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 
@@ -153,49 +140,14 @@ class StratumMeasurement:
         self, counted: CountEstimate, columns: Columns, measured: IntervalMeasurements
     ) -> CountEstimate:
         """Return an estimate without what the jumps themselves cost, which is simulated and no whole run has."""
-        z = quantile(self.spec.confidence, MANY_DEGREES)
         transient = np.array(self.laps)[measured.transient].sum(axis=(0, 1))
-        if transient[columns.work]:
-            pace = counted.added / max(float(counted.added[columns.work]), 1)
-            excess = (transient - pace * transient[columns.work]) * columns.timed
-            doubt = Replicates(z * z, (_TRANSIENT_DOUBT * excess)[np.newaxis])
-            counted = replace(counted, added=counted.added - excess, doubts=(*counted.doubts, doubt))
-        excess, variance = self._passage_cost(counted, columns, measured)
-        square = float(excess[columns.cycles]) ** 2
-        if square <= _BY_CHANCE**2 * variance:
+        if not transient[columns.work]:
             return counted
-        doubt = Replicates(z * z, ((_TRANSIENT_DOUBT**2 + variance / square) ** 0.5 * excess)[np.newaxis])
+        pace = counted.added / max(float(counted.added[columns.work]), 1)
+        excess = (transient - pace * transient[columns.work]) * columns.timed
+        z = quantile(self.spec.confidence, MANY_DEGREES)
+        doubt = Replicates(z * z, (_TRANSIENT_DOUBT * excess)[np.newaxis])
         return replace(counted, added=counted.added - excess, doubts=(*counted.doubts, doubt))
-
-    def _passage_cost(
-        self, counted: CountEstimate, columns: Columns, measured: IntervalMeasurements
-    ) -> tuple[np.ndarray, float]:
-        """Return by how much the passages from place to place exceed what their work costs before and after.
-
-        Those between places of another pace have no part in it.
-
-        Returns:
-            float64 [columns]; and the variance of its cycles by chance.
-        """
-        laps = np.array(self.laps).sum(axis=1)
-        usable, lap_work = measured.counted(self.left_out), float(laps[:, columns.work].mean())
-        ends = np.cumsum(self.counts)
-        excess, laps_of_chance = np.zeros(len(columns.timed)), 0.0
-        for k, passage in enumerate(self.passages):
-            sides = [
-                laps[low:end][usable[low:end]]
-                for low, end in ((ends[k] - self.counts[k], ends[k]), (ends[k], ends[k + 1]))
-            ]
-            if not all(map(len, sides)):
-                continue
-            before, after = (side.sum(axis=0) / side[:, columns.work].sum() for side in sides)
-            if abs(before[columns.cycles] - after[columns.cycles]) > ALIKE * before[columns.cycles]:
-                continue
-            excess += passage - (before + after) / 2 * passage[columns.work]
-            long = float(passage[columns.work]) / lap_work
-            laps_of_chance += long + long**2 * (1 / len(sides[0]) + 1 / len(sides[1])) / 4
-        of_lap = float((counted.noise.rows[:, columns.cycles] ** 2).sum())
-        return excess * columns.timed, counted.noise.inflation * of_lap * laps_of_chance
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:

@@ -20,10 +20,6 @@ LEAST_PLACES, MOST_PLACES = 64, 512
 _SPACING = 16  # workgroups: more places than one of so many would be in the same wave
 _MOST_ACCESSES = 60_000  # of all places together, beyond the least number of places
 _ALIKE = 0.08  # relative: covariates that differ by less are one
-# The same absolute, of each covariate: whether a workgroup's few lines lie in one page or two, and which other places
-# meet one of them, differs by several times its small mean, and costs nothing.
-_LEAST_APART = (0.1, 0.1, 0.1, 0.05, 0.1, 0.02, 0.05)
-_OUTLIER = 1.5  # times the range of the middle four fifths: what is further outside it stands out
 _BY_CHANCE = 4.0  # standard errors
 _REGION_BY_CHANCE = 5.5  # the same of a region, which may lie in a hundred thousand places
 _PAGE_LINES = 15  # bits of a line's number within a page of 2 MiB
@@ -57,21 +53,13 @@ class AddressSurvey:
         share = float(self.channels[inside].mean(axis=0).max()) if places else 0.0
         return any(places >= least and share >= camped for least, camped in _CAMPED)
 
-    @property
-    def uniform(self) -> bool:
-        """Whether addresses behave alike all over the grid: no place stands out, and nothing changes along it."""
-        low, middle, high = np.quantile(self.covariates, (0.1, 0.5, 0.9), axis=0)
-        tolerated = np.maximum.reduce([_OUTLIER * (high - low), _ALIKE * middle, np.array(_LEAST_APART)])
-        inside = (self.covariates >= low - tolerated) & (self.covariates <= high + tolerated)
-        return not self.cuts() and bool(inside.all())
-
     def cuts(self) -> list[int]:
         """Return where stretches of the grid begin whose addresses behave alike, without the first."""
         changes = set[int]()
-        for values, least in zip(self.covariates.T, _LEAST_APART, strict=False):
-            own = change_points(values, 0.0, _ALIKE, _BY_CHANCE, least=least)
+        for values in self.covariates.T:
+            own = change_points(values, 0.0, _ALIKE, _BY_CHANCE)
             for start, end in pairwise((0, *own, len(values))):
-                if region := changed_region(values[start:end], _ALIKE, _REGION_BY_CHANCE, least):
+                if region := changed_region(values[start:end], _ALIKE, _REGION_BY_CHANCE):
                     changes |= {start + at for at in region}
             changes |= set(own)
         changes -= {0, len(self.workgroups)}

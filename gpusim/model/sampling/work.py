@@ -38,17 +38,11 @@ class WorkgroupStratum:
     """The grid's work does not change: strata differ in what their addresses do."""
     mixed: bool = False
     """It consists of several strata that are too short to be sampled each for itself."""
-    uniform: bool = False
-    """It is the whole grid, and neither work nor surveyed addresses change along it."""
 
     @property
     def longest_rounds(self) -> float:
         """Rounds that its longest workgroup takes."""
         return self.unevenness if self.unevenness > UNEVEN else 1.0
-
-    def skippable_share(self, resident: int) -> float:
-        """Return the part of it that can be passed over at most. resident: workgroups of a round."""
-        return max(0.0, 1 - _LEAST_ROUNDS * self.longest_rounds * resident / (self.end - self.start))
 
     def end_doubt(self, rounds: float) -> float:
         """Return the standard uncertainty of a stretch's time, relative, because of when it ends. rounds: it has.

@@ -6,13 +6,7 @@ from math import ceil
 import numpy as np
 import pytest
 
-from gpusim.model.sampling.decision import (
-    LEAST_PLACES,
-    LEAST_UNIFORM_PLACES,
-    IntervalMeasurements,
-    SamplingDecision,
-    following,
-)
+from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.spec import SamplingSpec
 
@@ -70,38 +64,6 @@ def test_a_wanted_error_costs_what_it_is_worth() -> None:
     coarse, fine = (sampled(400, noisy(1, 0.03), SamplingSpec(error=error)) for error in (0.02, 0.004))
     assert coarse[2] < fine[2] < 0.5
     assert fine[1] * (1 - fine[2]) <= 0.004 * 1.01  # of the whole launch
-
-
-def test_a_uniform_launch_is_looked_at_in_fewer_places_and_several_times_at_one() -> None:
-    def laps_by_place(uniform: bool) -> tuple[int, ...]:
-        laps, counts, jumps, total = list[np.ndarray](), [0], list[int](), 100 * RESIDENT
-        rng = np.random.default_rng(2)
-        for _ in range(60):
-            work = np.full(WINDOWS, 1000.0)
-            laps.append(np.stack([(1 + 0.04 * rng.standard_normal()) * work, work], axis=1))
-            counts[-1] += 1
-            measured = IntervalMeasurements(
-                np.array(laps), tuple(counts), tuple(jumps), 1.0, RESIDENT,
-                places=LEAST_UNIFORM_PLACES if uniform else LEAST_PLACES, uniform=uniform,
-            )  # fmt: skip
-            left = total - (1 + len(laps) + 1.3 * len(jumps)) * RESIDENT - sum(jumps)
-            grid = RemainingGrid(total, max(0, int(left)), RESIDENT, RESIDENT, settling=RESIDENT)
-            then = following(measured, SamplingSpec(), grid)
-            if then.enough:
-                break
-            if then.jump:
-                jumps.append(then.jump)
-                counts.append(0)
-        return tuple(counts)
-
-    alike, other = laps_by_place(True), laps_by_place(False)
-    assert 3 <= len(alike) < len(other) and len(other) >= 8
-    assert max(alike[1:]) > 1
-
-
-def test_what_would_be_known_too_badly_is_not_passed_over() -> None:
-    assert sampled(60, noisy(1, 0.5), SamplingSpec())[2] == 1
-    assert sampled(60, noisy(1, 0.5), SamplingSpec(error=0.3))[2] < 1
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.05])

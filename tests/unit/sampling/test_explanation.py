@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gpusim.model.sampling import decision, pace, sampler, stratum, survey
+from gpusim.model.sampling import pace, sampler, survey
 from gpusim.model.sampling.spec import SamplingSpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "sampling.md").read_text(encoding="utf-8")
@@ -35,7 +35,3 @@ def test_formulas_have_the_numbers_of_the_code() -> None:
     assert f"ρ of intervals exceeds {spec.most_correlation:g}" in PAGE
     assert f"{survey.LEAST_PLACES} to {survey.MOST_PLACES} places at random" in PAGE
     assert pace._LEAST == 2 and "with at least two intervals a stratum" in PAGE
-    assert f"`z sqrt(({stratum._TRANSIENT_DOUBT:g} E)² + v)" in PAGE and pace.ALIKE == 0.02 and "within 2 %" in PAGE
-    assert decision.LEAST_PLACES == 8 and "They lie at eight places where" in PAGE
-    assert decision.LEAST_UNIFORM_PLACES == 2 and "two places beside the first are enough" in PAGE
-    assert decision._MOST_MISSED == 2 and "more than twice what was requested" in PAGE

@@ -1,16 +1,11 @@
 """Does a survey see what addresses do, all over the grid, and leave memory as it is?"""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 
 from gpusim.lab.checks.sampling.generated import KINDS, PLACES, generated_cases
 from gpusim.model.core.simulator import simulate
-from gpusim.model.sampling.looks import oldest_start
-from gpusim.model.sampling.sampler import _LaunchSteering, sampled
+from gpusim.model.sampling.sampler import sampled
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.survey import survey
 from isa.execution.survey import WorkgroupAccesses, surveyed_accesses
@@ -50,12 +45,6 @@ def places(first_lines: np.ndarray, step: int, count: int = 64) -> list[Workgrou
     ]
 
 
-def wide_places(first_lines: np.ndarray, chosen: Sequence[int]) -> list[WorkgroupAccesses]:
-    """Return workgroups of 16 memory instructions that access 64 lines."""
-    none = np.zeros(0, np.int64)
-    return [WorkgroupAccesses(n, 16, 64, 0, 0, first_lines[n] + np.arange(64), none, none, none) for n in chosen]
-
-
 @pytest.mark.parametrize(("step", "camped"), [(64, True), (32, True), (1, False), (33, False)])
 def test_workgroups_that_meet_in_few_channels_are_seen(step: int, camped: bool) -> None:
     starts = np.arange(1024) * (step * 64)
@@ -68,48 +57,6 @@ def test_neighbours_that_each_stay_in_a_channel_of_their_own_do_not_meet() -> No
     starts = np.random.default_rng(1).integers(0, 1 << 20, 1024) * 4
     seen = survey(1024, lambda chosen: places(starts, 0), np.random.default_rng(1))
     assert not seen.camps(0, 1024)
-
-
-def test_where_lines_lie_in_one_page_or_two_is_no_change() -> None:
-    pages = np.arange(1024) << 15
-    straddling = np.where(np.arange(1024) < 500, pages, pages - 32)
-    seen = survey(1024, lambda chosen: wide_places(straddling, chosen), np.random.default_rng(1))
-    assert seen.cuts() == [] and seen.uniform, "16 instructions that meet two pages cost what those cost that meet one"
-
-
-def test_a_place_that_stands_out_is_not_uniform() -> None:
-    seen = survey(1024, lambda chosen: places(np.arange(1024) * 64, 1), np.random.default_rng(1))
-    assert seen.uniform
-    covariates = seen.covariates.copy()
-    covariates[5, 0] *= 2
-    assert not replace(seen, covariates=covariates).uniform
-    covariates[30:, 0] *= 2
-    assert not replace(seen, covariates=covariates).uniform, "it is cut"
-
-
-@pytest.mark.parametrize("number", [5, 16])
-def test_a_place_is_measured_when_nothing_of_the_place_before_runs(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Execution runs ahead of timing: workgroups that are executed have not ended."""
-    jumps, ages = [0], []
-
-    def jump(self: _LaunchSteering, *arguments: Any) -> None:
-        jumps.append(self._launch.now)
-        skip(self, *arguments)
-
-    def measure(self: _LaunchSteering, *arguments: Any) -> Any:
-        if len(jumps) > 1:
-            ages.append(oldest_start(self._launch) - jumps[-1])
-        return lap(self, *arguments)
-
-    skip, lap = _LaunchSteering._jump, _LaunchSteering._lap
-    monkeypatch.setattr(_LaunchSteering, "_jump", jump)
-    monkeypatch.setattr(_LaunchSteering, "_lap", measure)
-    case = generated_cases(2399, number + 1)[number]
-    prepared = case.make()
-    sampled(lambda steerer: simulate(prepared.launch, prepared.gpu, steerer=steerer), SamplingSpec(error=0.03))
-    assert ages and min(ages) >= 0
 
 
 def test_a_launch_that_camps_on_channels_runs_whole_and_says_so() -> None:

@@ -214,12 +214,13 @@ STATEMENTS: dict[str, tuple[Count, Count]] = {
     **{f"{name}Forward": (convolved, biased) for name in (
         "Implicit", "Im2col", "Im2colChunked", "Direct", "EllpackDib", "EllpackDibRegisters", "EllpackDibSoftware",
         "EllpackDibSoftwareRegisters", "EllpackDibFused", "EllpackDibImplicit", "EllpackDibSoftwareImplicit",
+        "PaddingFree", "EllpackDibPaddingFree", "EllpackDibSoftwarePaddingFree",
     )},
     **{f"{name}BackwardData": (convolved, masked) for name in (
-        "Implicit", "Im2col", "Im2colChunked", "Direct", "Winograd",
+        "Implicit", "Im2col", "Im2colChunked", "Direct", "Winograd", "PaddingFree",
     )},
     **{f"{name}BackwardWeights": (convolved, nothing) for name in (
-        "Implicit", "Im2col", "Im2colChunked", "Winograd", "EllpackDibRegisters", "EllpackDibFused",
+        "Implicit", "Im2col", "Im2colChunked", "Winograd", "EllpackDibRegisters", "EllpackDibFused", "PaddingFree",
     )},
 }  # fmt: skip
 # where kernels leave some out; convolutions' and sparse ones' are counted in test_convolution and test_conv_sparse
