@@ -74,7 +74,7 @@ class AccuracyFigure(LayersFigure):
         ..., "systems by name; others are compared with the first", "user", min_length=2
     )
 
-    formats: ClassVar = {"seconds": FIXED_2, "epochs": FIXED_1, "gain": TIMES, "epochs_over_first": TIMES}
+    formats: ClassVar = dict(epochs=FIXED_1, seconds=FIXED_2, joules=FIXED_2, gain=TIMES, epochs_over_first=TIMES)
 
     def located(self, path: Path) -> Self:
         """Return the figure with the files of all systems' curves found; raise UserError."""
@@ -215,11 +215,10 @@ def _fastest(times: list[LayerMeasurement], gpu: str, ways: tuple[str, ...]) -> 
 def _row(record: FigureRecord) -> dict[str, object]:
     """Return a record's row, with half-widths as texts."""
     texts = dict[str, object]()
-    formats = {"epochs": FIXED_1, "seconds": FIXED_2, "joules": FIXED_2, "gain": TIMES, "epochs_over_first": TIMES}
-    for measure, write in formats.items():
+    for measure, write in AccuracyFigure.formats.items():
         if measure in record.values:
             value, width = record.values[measure], record.half_widths[measure]
             texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
-    texts["iteration"] = f"{FIXED_2(record.values['iteration_us'] / 1e3)}"
+    texts["iteration"] = FIXED_2(record.values["iteration_us"] / 1e3)
     texts["reached"] = f"{record.values['reached']} of {record.values['seeds']}"
     return {**record.labels, **texts}
