@@ -303,7 +303,7 @@ def _run_shifters(m, now):
                 lane = unqueue_issue(m)
                 if lane == NONE:
                     break
-            found = engine.shifter_found[k]
+            searched = engine.shifter_found[k]
             engine.shifter_lane[k] = NONE
             engine.shifter_found[k] = 0
             location = next_read(m, lane)
@@ -311,7 +311,7 @@ def _run_shifters(m, now):
                 continue
             cycles = _search_cycles(m)
             busy = 1
-            if found == 0 and cycles > 1:
+            if searched == 0 and cycles > 1:
                 engine.shifter_found[k] = 1
                 engine.shifter_lane[k] = lane
                 busy = cycles - 1

@@ -108,11 +108,11 @@ def look_up_store(m, now, cu, line, mask, header):
     base = first_slot(m, cu, line)
     row = address_in(l1.rows, 2 * base)
     way = way_of(row, stride, line)
-    found = way >= 0
+    present = way >= 0
     in_l2 = header & (RECORD_ATOMIC | FLAG_BYPASS)
     if in_l2 and not line_is_clean(m, now, cu, line):
         return STALL
-    below = in_l2 or goes_below(l1.write, l1.allocate, found)
+    below = in_l2 or goes_below(l1.write, l1.allocate, present)
     if below:
         if not crossbar_has_room(m, now, cu):
             wait_for_credit(m, cu)
@@ -120,9 +120,9 @@ def look_up_store(m, now, cu, line, mask, header):
         if not header & RECORD_RETURN and cache.stores_out >= l1.store_limit:
             wait_for(m, L1_STORE + cu, LOOK_UP)
             return STALL
-    if header & RECORD_ATOMIC or not is_kept(l1.allocate and not in_l2, found):
+    if header & RECORD_ATOMIC or not is_kept(l1.allocate and not in_l2, present):
         return MISS
-    if found:
+    if present:
         on_hit(l1.replacement, row, stride, l1.ways, way, next_use(m, cu))
     else:
         way = find_victim(l1.replacement, row, stride, l1.ways, cache.order)
@@ -140,7 +140,7 @@ def look_up_store(m, now, cu, line, mask, header):
         l1.dirty_lines += 1
         cache.dirty_lines += 1
     l1.dirty[base + way] |= mask
-    return HIT if found else MERGE
+    return HIT if present else MERGE
 
 
 @jit(outline=True)

@@ -81,10 +81,10 @@ def _begin_parts(m, now, channel, line, first, mshr):
 
 
 @jit(inline=True)
-def _start_fetch(m, now, channel, line, row, base, way, found):
+def _start_fetch(m, now, channel, line, row, base, way, in_part):
     """Fetch a line into a way of its set; returns its MSHR, or -1 if that must wait.
 
-    found: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
+    in_part: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
     """
     l2 = m.l2
     slot = base + way
@@ -92,11 +92,11 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
     if not may_miss(l2.missing[channel]):
         wait(m, channel, L2_LINE + channel)
         return -1
-    if not found and not evict(m, now, channel, slot, ld_u32(row, way)):
+    if not in_part and not evict(m, now, channel, slot, ld_u32(row, way)):
         return -1
     if not fetch(m, now, channel, line, next_mshr(l2.missing[channel])):
         return -1
-    if found:
+    if in_part:
         used(m, channel, row, way)
     else:
         inserted(m, channel, row, slot, way, line)
@@ -119,13 +119,13 @@ def _atomic_through(m, now, channel, line, source, mask, since):
     base = first_slot(m, channel, line)
     row = address_in(l2.rows, 2 * base)
     way = way_of(row, l2.stride, tag_of(m, line))
-    found = way >= 0
-    if found and is_filling(row, l2.stride, way):
+    present = way >= 0
+    if present and is_filling(row, l2.stride, way):
         if l2.atomic_result[channel] == HIT:
             l2.atomic_result[channel] = MERGED
         wait(m, channel, L2_LINE + channel)
         return STALLED
-    if found and bytes_of(m, (base + way) << l2.part_bits | part_in(m, line), HELD) == ALL_BYTES:
+    if present and bytes_of(m, (base + way) << l2.part_bits | part_in(m, line), HELD) == ALL_BYTES:
         if not write_through(m, now, channel, line, mask):
             return STALLED
         used(m, channel, row, way)
@@ -133,11 +133,11 @@ def _atomic_through(m, now, channel, line, source, mask, since):
         result = l2.atomic_result[channel]
         l2.atomic_result[channel] = HIT
         return result
-    if not found:
+    if not present:
         way = find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel])
     if way < 0:
         wait(m, channel, L2_LINE + channel)
-    elif _start_fetch(m, now, channel, line, row, base, way, found) >= 0:
+    elif _start_fetch(m, now, channel, line, row, base, way, present) >= 0:
         l2.atomic_result[channel] = MISSED
         if l2.due[channel] == 0:  # else it is looked up again in the next cycle, after the other part's fetch
             wait(m, channel, L2_LINE + channel)
@@ -197,8 +197,8 @@ def _comes(m, channel, mshr, line, part):
 def _read(m, now, channel, line, source, mask, since, base, row, way):
     """Serve a load, or an atomic, which needs its line as a load does and leaves bytes of it dirty."""
     l2 = m.l2
-    found = way >= 0
-    if found:
+    present = way >= 0
+    if present:
         part = (base + way) << l2.part_bits | part_in(m, line)
         if is_filling(row, l2.stride, way):
             mshr = mshr_of(m, base + way)
@@ -219,7 +219,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
         if way < 0:
             wait(m, channel, L2_LINE + channel)
             return STALLED
-    mshr = _start_fetch(m, now, channel, line, row, base, way, found)
+    mshr = _start_fetch(m, now, channel, line, row, base, way, present)
     if mshr < 0:
         return STALLED
     add_target(m, channel, mshr, source, since, mask, part_in(m, line))

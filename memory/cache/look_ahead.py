@@ -26,21 +26,21 @@ def look_ahead(m, now, cu, come_to):
         position = cache.q_position + 1
         cache.ahead_page = come_to
     page = cache.ahead_page
-    found = 0
-    while instruction < cache.q_count and not found:
+    new_page = 0
+    while instruction < cache.q_count and not new_page:
         q = (cache.q_head + instruction) & (MAX_QUEUE - 1)
         header = cache.queue[q].header
         stride = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
         while position < header & LINES_MASK:
             page = page_of(m, cache.q_words[cache.queue[q].words + stride * position])
             if page != cache.ahead_page:
-                found = 1
+                new_page = 1
                 break
             position += 1
-        if not found:
+        if not new_page:
             instruction += 1
             position = 0
-    if found and ask_ahead(m, now, cu, page):
+    if new_page and ask_ahead(m, now, cu, page):
         cache.ahead_page = page
         position += 1
         wake_at(m, CU_LOOK_UP, now + 1, cu)

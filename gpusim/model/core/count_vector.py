@@ -57,9 +57,9 @@ class CountVector:
         marks = [units[key] in _TIME_UNITS and "busy" not in key[1] and key[0] != "roofline" for key in self.keys]
         return np.repeat(np.array(marks), self.sizes)
 
-    def added(self, held: Mapping[str, Counts], more: np.ndarray) -> dict[str, Counts]:
+    def added(self, base: Mapping[str, Counts], more: np.ndarray) -> dict[str, Counts]:
         """Return the sections with the vector `more` added to their counts; whole counts stay whole."""
-        sections = {name: Counts(counts) for name, counts in held.items()}
+        sections = {name: Counts(counts) for name, counts in base.items()}
         for key, whole in zip(self.keys, self.whole, strict=True):
             section, name = key
             start, old = self._starts[key], sections[section][name]
@@ -69,14 +69,14 @@ class CountVector:
                 sections[section][name] = _sum(old, more[start], whole)
         return sections
 
-    def deviated(self, held: Mapping[str, Counts], deviations: np.ndarray) -> Iterator[dict[str, Counts]]:
+    def deviated(self, base: Mapping[str, Counts], deviations: np.ndarray) -> Iterator[dict[str, Counts]]:
         """Yield the sections with each row of `deviations` (float64, rows of vectors) added to their counts."""
         places: list[tuple[str, str, int | slice]] = []
         for (section, name), start in self._starts.items():
-            value = held[section][name]
+            value = base[section][name]
             places.append((section, name, slice(start, start + len(value)) if isinstance(value, list) else start))
-        for numbers in (self.values(held) + deviations).tolist():
-            sections = {name: Counts(counts) for name, counts in held.items()}
+        for numbers in (self.values(base) + deviations).tolist():
+            sections = {name: Counts(counts) for name, counts in base.items()}
             for section, name, place in places:
                 sections[section][name] = numbers[place]
             yield sections

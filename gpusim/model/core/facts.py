@@ -75,13 +75,13 @@ class RunFacts:
         """Add counts to a section; ValueError names a section or count that no table has, or that is there already."""
         if section not in _NAMES:
             raise ValueError(unknown_name("section", section, SECTIONS))
-        held = self.sections.setdefault(section, Counts())
+        known = self.sections.setdefault(section, Counts())
         for name, value in counts.items():
             if name not in _NAMES[section]:
                 raise ValueError(unknown_name(f"count of {section}", name, sorted(_NAMES[section])))
-            if name in held:
+            if name in known:
                 raise ValueError(f"{section}.{name} is counted twice")
-            held[name] = value
+            known[name] = value
 
     def __getitem__(self, section: str) -> Counts | None:
         if section not in _NAMES:
@@ -157,11 +157,11 @@ def join_series(launches: Sequence[RunFacts]) -> "CountSeries | None":
 
 def _merged(spots: Sequence[Hotspot]) -> list[Hotspot]:
     """Sum up the cycles of each instruction over the launches that it was listed for; the costliest first."""
-    found: dict[tuple[str, int, str], Hotspot] = {}
+    by_instruction: dict[tuple[str, int, str], Hotspot] = {}
     for spot in spots:
         key = (spot.kernel, spot.address, spot.instruction)
-        if key in found:
-            stalls = {reason: n + spot.stalls.get(reason, 0) for reason, n in found[key].stalls.items()}
+        if key in by_instruction:
+            stalls = {reason: n + spot.stalls.get(reason, 0) for reason, n in by_instruction[key].stalls.items()}
             spot = replace(spot, stalls={**spot.stalls, **stalls})
-        found[key] = spot
-    return sorted(found.values(), key=lambda spot: -spot.cycles)
+        by_instruction[key] = spot
+    return sorted(by_instruction.values(), key=lambda spot: -spot.cycles)

@@ -56,7 +56,7 @@ class PatternCounts:
     def patterns(self) -> list[Pattern]:
         """Return the patterns of what was executed, in the order of the code."""
         executed = np.cumsum(self._lanes[:-1], axis=0)
-        found = []
+        counted = []
         for first, end, described in _groups(self._context.launch.kernel):
             if described.kind == KINDS[VALU]:
                 times, lanes = (int(n) for n in executed[first:end].sum(axis=0))
@@ -66,8 +66,8 @@ class PatternCounts:
                 counts = {name: n for name, n in zip(COLUMNS, row, strict=False) if n}
                 counts |= {"lanes": int(executed[first, 1])} if described.kind == KINDS[VMEM] else {}
             if counts.get(COLUMNS[ISSUED]):
-                found.append(replace(described, counts=counts))
-        return found
+                counted.append(replace(described, counts=counts))
+        return counted
 
 
 @lru_cache(maxsize=64)
@@ -77,30 +77,30 @@ def _groups(kernel: Kernel) -> list[tuple[int, int, Pattern]]:
     Without lines, a run of vector instructions ends where another instruction stands between them.
     """
     instructions = program_of(kernel).instructions
-    found: list[tuple[int, int, Pattern]] = []
+    groups: list[tuple[int, int, Pattern]] = []
     for k, instruction in enumerate(instructions):
         kind = KINDS.get(instruction.opcode.unit)
         if kind is None:
             continue
         source = kernel.source_line(instruction.address)
-        if kind == KINDS[VALU] and found:
-            first, end, before = found[-1]
+        if kind == KINDS[VALU] and groups:
+            first, end, before = groups[-1]
             if end == k and before.kind == kind and before.source == source:
-                found[-1] = first, k + 1, before
+                groups[-1] = first, k + 1, before
                 continue
-        one = Pattern(kernel.name, instruction.address, disassemble(instruction), kind, {}, source)
-        found.append((k, k + 1, one))
-    return found
+        pattern = Pattern(kernel.name, instruction.address, disassemble(instruction), kind, {}, source)
+        groups.append((k, k + 1, pattern))
+    return groups
 
 
 def merged(patterns: Sequence[Pattern]) -> list[Pattern]:
     """Sum up the counts of each instruction over launches."""
-    found: dict[tuple[str, int, str], Pattern] = {}
-    for one in patterns:
-        key = (one.kernel, one.address, one.instruction)
-        held = found.get(key)
-        if held is not None:
-            sums = {name: n + held.counts.get(name, 0) for name, n in one.counts.items() if name not in _LAST}
-            one = replace(one, counts={**held.counts, **one.counts, **sums})
-        found[key] = one
-    return list(found.values())
+    by_instruction: dict[tuple[str, int, str], Pattern] = {}
+    for pattern in patterns:
+        key = (pattern.kernel, pattern.address, pattern.instruction)
+        before = by_instruction.get(key)
+        if before is not None:
+            sums = {name: n + before.counts.get(name, 0) for name, n in pattern.counts.items() if name not in _LAST}
+            pattern = replace(pattern, counts={**before.counts, **pattern.counts, **sums})
+        by_instruction[key] = pattern
+    return list(by_instruction.values())

@@ -100,11 +100,11 @@ def _ready(m: Any, w: int, pc: int) -> str:
 
 def _in_lds(m: Any) -> np.ndarray:
     """Return, by wavefront slot, how many DS instructions of its present wavefront have results under way (int64)."""
-    found = np.zeros(int(m.cu.cus) * SLOTS, np.int64)
+    results = np.zeros(int(m.cu.cus) * SLOTS, np.int64)
     for cu in np.flatnonzero(m.cu.lds_count[: int(m.cu.cus)]):
         places = (int(m.cu.lds_head[cu]) + np.arange(int(m.cu.lds_count[cu]))) & (EVENTS - 1)
         for who in m.cu.lds_who[cu, places]:
             w = int(cu) * SLOTS + (int(who) & 0xFF)
             if not int(who) >> 16 & FLAT_MASK and int(who) >> 8 & 0xFF == int(m.cu.wave["generation"][w]):
-                found[w] += 1
-    return found
+                results[w] += 1
+    return results

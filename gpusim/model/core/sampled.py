@@ -151,15 +151,15 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
     the same object, is as wrong each time: its errors add up; errors of different launches are independent. The
     launches may be combinations themselves.
     """
-    known = [one for one in launches if one is not None]
+    known = [sampling for sampling in launches if sampling is not None]
     if not known:
         return None
     once: dict[int, Sampling] = {}
     times: dict[int, int] = {}
-    unasked = float(plain_sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
-    for one in known:
-        unasked += one.unasked
-        for part, count in one.parts or ((one, 1),):
+    unasked = float(plain_sum(n for sampling, n in zip(launches, instructions, strict=True) if sampling is None))
+    for sampling in known:
+        unasked += sampling.unasked
+        for part, count in sampling.parts or ((sampling, 1),):
             once[id(part)] = part
             times[id(part)] = times.get(id(part), 0) + count
     parts = tuple((part, times[key]) for key, part in once.items())

@@ -155,14 +155,14 @@ def joined(launches: Sequence[tuple[CountSeries, int]]) -> CountSeries:
     """Return the series of consecutive launches, each with its cycles, as one."""
     ends: list[int] = []
     begin = 0
-    for one, cycles in launches:
-        ends += [begin + end for end in one.ends]
+    for series, cycles in launches:
+        ends += [begin + end for end in series.ends]
         begin += cycles
-    paths = dict.fromkeys(path for one, _ in launches for path in one.counts)
+    paths = dict.fromkeys(path for series, _ in launches for path in series.counts)
     counts: dict[str, Sequence[int]] = {
-        path: [n for one, _ in launches for n in one.counts.get(path) or [0] * len(one.ends)] for path in paths
+        path: [n for series, _ in launches for n in series.counts.get(path) or [0] * len(series.ends)] for path in paths
     }
-    resident = [n for one, _ in launches for n in one.resident]
+    resident = [n for series, _ in launches for n in series.resident]
     return _bounded(CountSeries(launches[0][0].every, ends, counts, resident))
 
 

@@ -100,7 +100,7 @@ def simulate(
     kernel = launch.kernel
     if why := gpu.why_foreign(kernel.gpu):
         raise CodeObjectError(f"kernel '{kernel.short_name}' {why}")
-    fit, held = occupancy(launch, gpu.cu), residency(launch, gpu)
+    fit, slots = occupancy(launch, gpu.cu), residency(launch, gpu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)
     if engine_spec is not None and uses_engine:
@@ -110,7 +110,7 @@ def simulate(
     x, y, z = launch.workgroups
     huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
     context = FunctionalContext(
-        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages, workgroups=held.workgroups
+        launch, slots.wavefront_slots, slots.workgroup_slots, max_instructions, huge_pages, workgroups=slots.workgroups
     )
     taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
     m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
@@ -159,7 +159,9 @@ def simulate(
             return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
 
         def execute(workgroups: range) -> int:
-            return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
+            return run_functional(
+                launch, shadows=shadows, workgroups=workgroups, residency=slots
+            ).wavefront_instructions
 
         def work() -> np.ndarray:
             return executed_blocks(launch, shadows, max_instructions)
@@ -172,7 +174,7 @@ def simulate(
             m=m,
             context=context,
             counts=counts,
-            resident=held.workgroups,
+            resident=slots.workgroups,
             execute=execute,
             work=work,
             accesses=accesses,
@@ -239,7 +241,7 @@ def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tup
 
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     """Return the instructions that cost wavefront-cycles, costliest first. spent: [instruction, stall reason]."""
-    found = [
+    hotspots = [
         Hotspot(
             context.launch.kernel.name,
             instruction.address,
@@ -250,7 +252,7 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
         for instruction, cycles in zip(context.instructions, spent, strict=True)
         if cycles.any()
     ]
-    return sorted(found, key=lambda h: (-h.cycles, h.address))
+    return sorted(hotspots, key=lambda h: (-h.cycles, h.address))
 
 
 def _loop(

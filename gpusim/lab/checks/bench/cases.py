@@ -94,13 +94,13 @@ def _random(stream: int) -> np.random.Generator:
     return np.random.default_rng([SEED, stream])
 
 
-def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float = 0.0) -> str | None:
+def _difference(result: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float = 0.0) -> str | None:
     """Return None if all elements are within `bound` of `wanted`, else a sentence about the first one that is not."""
-    wrong = ~(np.abs(found.astype(np.float64) - wanted) <= bound)
+    wrong = ~(np.abs(result.astype(np.float64) - wanted) <= bound)
     if not wrong.any():
         return None
     at = int(np.argmax(wrong))
-    return f"{int(wrong.sum())} of {found.size} elements are wrong, first at {at}: {found[at]}, expected {wanted[at]}"
+    return f"{int(wrong.sum())} of {result.size} elements are wrong, first at {at}: {result[at]}, expected {wanted[at]}"
 
 
 def _gemm(kernel: str) -> "Callable[[RunConfig, int], BenchLaunch]":

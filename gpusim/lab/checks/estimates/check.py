@@ -109,17 +109,17 @@ CASES = tuple(_runs())
 
 def measured(case: CheckedCase) -> CheckedRun:
     """Estimate a case, and run it in this process, which should do nothing else: its memory is measured."""
-    found = estimate_job(case.job())
-    estimated = {"cycles": found.cycles, "cpu_s": found.cpu_s, "memory_mb": 0.0}
+    estimate = estimate_job(case.job())
+    estimated = {"cycles": estimate.cycles, "cpu_s": estimate.cpu_s, "memory_mb": 0.0}
     job = case.job()  # another one: estimating has read the operands of the first
     records = runner.run(job, Reporter(quiet=True), Interrupt())
-    held = [dict(metrics.leaves(metrics.to_tree(record))) for record in records]
+    trees = [dict(metrics.leaves(metrics.to_tree(record))) for record in records]
     taken = {
-        "cycles": plain_sum(one[CYCLES] for one in held),
-        "cpu_s": plain_sum(one[CPU] for one in held),
-        "memory_mb": max(one[MEMORY] for one in held),
+        "cycles": plain_sum(tree[CYCLES] for tree in trees),
+        "cpu_s": plain_sum(tree[CPU] for tree in trees),
+        "memory_mb": max(tree[MEMORY] for tree in trees),
     }
-    return CheckedRun(case.what, any(v.uses_engine for v in job.variants), found.device_mb, estimated, taken)
+    return CheckedRun(case.what, any(v.uses_engine for v in job.variants), estimate.device_mb, estimated, taken)
 
 
 def check(cases: Sequence[CheckedCase], reporter: Reporter) -> EstimateValidation:

@@ -64,17 +64,17 @@ def known_launches(points: Sequence[FitPoint], store: Path) -> list[PointFacts]:
     """Look up each point's launches in a store; raises UserError."""
     if not store.is_file():
         raise UserError(f"--store {store}: there is no such store; `gpusim net NETWORK --store {store}` makes one")
-    found, looked = [], dict[str, LaunchWorkCache]()
+    iterations, looked = [], dict[str, LaunchWorkCache]()
     for point in points:
         gpu = point.settings.gpu
         seen = looked.setdefault(gpu.model_dump_json(), LaunchWorkCache(gpu))
         _, launches = placed_launches(point.network, point.settings, point.batch, point.train, looked=seen)
         kept = LaunchCache(store, gpu)
         try:
-            found.append(PointFacts(point, launches, [_known_facts(kept, one.one) for one in launches]))
+            iterations.append(PointFacts(point, launches, [_known_facts(kept, placed.one) for placed in launches]))
         finally:
             kept.close()
-    return found
+    return iterations
 
 
 def _known_facts(kept: LaunchCache, one: LaunchClass) -> RunFacts | None:
@@ -87,7 +87,11 @@ def _known_facts(kept: LaunchCache, one: LaunchClass) -> RunFacts | None:
 def fitted_to(known: Sequence[PointFacts]) -> EstimateFit:
     """Fit the correction and the rates to all launches that are known; raises UserError."""
     known = _with_something_new(known)
-    pairs = [(one.point, placed, facts) for one in known for placed, facts in zip(one.launches, one.facts, strict=True)]
+    pairs = [
+        (iteration.point, placed, facts)
+        for iteration in known
+        for placed, facts in zip(iteration.launches, iteration.facts, strict=True)
+    ]
     rows = {
         (point.network.name, point.settings.gpu.name, placed.one): (point, placed, facts)
         for point, placed, facts in pairs
@@ -105,7 +109,7 @@ def fitted_to(known: Sequence[PointFacts]) -> EstimateFit:
         for (network, _, _), (point, placed, facts) in rows.items()
     ]
     estimated = dict(zip(rows, left_out(examples), strict=True))
-    spent = {one: _spent(placed, facts) for (_, _, one), (_, placed, facts) in rows.items()}
+    spent = {launch: _spent(placed, facts) for (_, _, launch), (_, placed, facts) in rows.items()}
     return EstimateFit(
         fit(examples),
         _errors(known, rows, estimated),
@@ -122,14 +126,14 @@ def _with_something_new(known: Sequence[PointFacts]) -> list[PointFacts]:
 
     Networks without a layer that an algorithm can compute are the same with another one.
     """
-    found, seen = list[PointFacts](), set[Key]()
-    for one in known:
-        point = one.point
-        own = {(point.network.name, point.settings.gpu.name, placed.one) for placed in one.launches}
-        if one.whole and own - seen:
-            found.append(one)
+    informative, seen = list[PointFacts](), set[Key]()
+    for iteration in known:
+        point = iteration.point
+        own = {(point.network.name, point.settings.gpu.name, placed.one) for placed in iteration.launches}
+        if iteration.whole and own - seen:
+            informative.append(iteration)
             seen |= own
-    return found
+    return informative
 
 
 def _errors(
@@ -139,16 +143,18 @@ def _errors(
 ) -> ErrorBreakdown:
     launches = [(key, placed, estimated[key], float(facts.cycles)) for key, (_, placed, facts) in rows.items()]
     iterations: list[tuple[str, float, float]] = []
-    for one in known:
-        network, gpu = one.point.network.name, one.point.settings.gpu.name
-        found = float(plain_sum(estimated[network, gpu, placed.one] for placed in one.launches))
-        iterations.append((network, found, float(plain_sum(facts.cycles for facts in one.facts if facts is not None))))
+    for iteration in known:
+        network, gpu = iteration.point.network.name, iteration.point.settings.gpu.name
+        estimate = float(plain_sum(estimated[network, gpu, placed.one] for placed in iteration.launches))
+        iterations.append(
+            (network, estimate, float(plain_sum(facts.cycles for facts in iteration.facts if facts is not None)))
+        )
     return ErrorBreakdown(
-        ErrorSummary.over([(found, cycles) for _, _, found, cycles in launches]),
-        grouped_errors((gpu, found, cycles) for (_, gpu, _), _, found, cycles in launches),
-        grouped_errors((placed.operator, found, cycles) for _, placed, found, cycles in launches),
-        grouped_errors((network, found, cycles) for (network, _, _), _, found, cycles in launches),
-        ErrorSummary.over([(found, cycles) for _, found, cycles in iterations]),
+        ErrorSummary.over([(estimate, cycles) for _, _, estimate, cycles in launches]),
+        grouped_errors((gpu, estimate, cycles) for (_, gpu, _), _, estimate, cycles in launches),
+        grouped_errors((placed.operator, estimate, cycles) for _, placed, estimate, cycles in launches),
+        grouped_errors((network, estimate, cycles) for (network, _, _), _, estimate, cycles in launches),
+        ErrorSummary.over([(estimate, cycles) for _, estimate, cycles in iterations]),
         grouped_errors(iterations),
     )
 
@@ -160,13 +166,13 @@ def _spent(placed: NetworkLaunch, facts: RunFacts) -> LaunchCost:
     return LaunchCost(placed.asked, facts.simulator.cpu_s, sampling.fraction, sampling.fraction * sampling.rounds)
 
 
-def _described(one: PointFacts) -> dict[str, str | int]:
-    point = one.point
+def _described(facts: PointFacts) -> dict[str, str | int]:
+    point = facts.point
     return {
         "network": point.network.name,
         "phase": point.phase,
         "batch": point.batch,
         "convolution": point.settings.convolution,
         "gpu": point.settings.gpu.name,
-        "launches": len(one.launches),
+        "launches": len(facts.launches),
     }

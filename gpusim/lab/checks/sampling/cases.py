@@ -188,10 +188,10 @@ def select_cases(names: list[str]) -> list[SamplingCase]:
     """Return cases by name, or by the begin of names; all, if none is given. Raise UserError for an unknown one."""
     if not names:
         return list(CASES.values())
-    found: dict[str, SamplingCase] = {}
+    selected: dict[str, SamplingCase] = {}
     for name in names:
         some = {key: case for key, case in CASES.items() if key.startswith(name)}
         if not some:
             raise UserError(f"--only {name}: {unknown_name('case', name, CASES)}")
-        found.update(some)
-    return list(found.values())
+        selected.update(some)
+    return list(selected.values())

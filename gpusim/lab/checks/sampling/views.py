@@ -71,43 +71,43 @@ class SuiteSummary:
 
 def summary(outcomes: Sequence[SamplingCaseResult]) -> SuiteSummary:
     """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
-    some = [one for one in outcomes if one.fraction < 1]
+    some = [outcome for outcome in outcomes if outcome.fraction < 1]
     count = max(len(some), 1)
-    speeds = [1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS]
+    speeds = [1 / outcome.fraction for outcome in outcomes if outcome.rounds >= MANY_ROUNDS]
     return SuiteSummary(
         cases=len(outcomes),
         sampled=len(some),
-        mean_error=plain_sum(abs(one.error) for one in some) / count,
-        bias=plain_sum(one.error for one in some) / count,
-        largest_error=max((abs(one.error) for one in some), default=0.0),
-        coverage=plain_sum(one.covered for one in some) / count,
-        metrics_coverage=plain_sum(one.metrics_covered for one in some)
-        / max(plain_sum(one.metrics for one in some), 1),
+        mean_error=plain_sum(abs(outcome.error) for outcome in some) / count,
+        bias=plain_sum(outcome.error for outcome in some) / count,
+        largest_error=max((abs(outcome.error) for outcome in some), default=0.0),
+        coverage=plain_sum(outcome.covered for outcome in some) / count,
+        metrics_coverage=plain_sum(outcome.metrics_covered for outcome in some)
+        / max(plain_sum(outcome.metrics for outcome in some), 1),
         speed_up=median(speeds) if speeds else 1.0,
-        largest_speed_up=max((1 / one.fraction for one in outcomes), default=1.0),
+        largest_speed_up=max((1 / outcome.fraction for outcome in outcomes), default=1.0),
     )
 
 
-def lines(found: SuiteSummary) -> list[str]:
+def lines(figures: SuiteSummary) -> list[str]:
     """Return the figures in words."""
-    if not found.sampled:
-        return [f"none of {found.cases} launches was sampled: all ran whole"]
+    if not figures.sampled:
+        return [f"none of {figures.cases} launches was sampled: all ran whole"]
     return [
-        f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
-        f"cycles: mean absolute error {PERCENT_2(found.mean_error)}, bias {PERCENT_CHANGE_2(found.bias)},"
-        f" largest {PERCENT_2(found.largest_error)}",
-        f"truth within the bar: cycles in {PERCENT_0(found.coverage)} of the sampled launches,"
-        f" all metrics in {PERCENT_0(found.metrics_coverage)}",
-        f"instructions: {DIGITS_3(found.speed_up)} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
-        f" at most {DIGITS_3(found.largest_speed_up)} times",
+        f"{figures.cases} launches, {figures.sampled} of them sampled, the others whole",
+        f"cycles: mean absolute error {PERCENT_2(figures.mean_error)}, bias {PERCENT_CHANGE_2(figures.bias)},"
+        f" largest {PERCENT_2(figures.largest_error)}",
+        f"truth within the bar: cycles in {PERCENT_0(figures.coverage)} of the sampled launches,"
+        f" all metrics in {PERCENT_0(figures.metrics_coverage)}",
+        f"instructions: {DIGITS_3(figures.speed_up)} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
+        f" at most {DIGITS_3(figures.largest_speed_up)} times",
     ]
 
 
 def document(outcomes: Sequence[SamplingCaseResult], spec: SamplingSpec) -> dict[str, Any]:
     """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
-    cases = [one.described() for one in outcomes]
-    head = {"version": __version__, "models": encode_models(one.version for one in outcomes)}
+    cases = [outcome.described() for outcome in outcomes]
+    head = {"version": __version__, "models": encode_models(outcome.version for outcome in outcomes)}
     return {**head, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
@@ -116,15 +116,19 @@ def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:
 
     If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
     """
-    several = len({one.policy for one in outcomes}) > 1
+    several = len({outcome.policy for outcome in outcomes}) > 1
     parts = []
     for title, kind in _PARTS:
-        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN, ADDRESSES) else "") == kind]
+        these = [
+            outcome
+            for outcome in outcomes
+            if (outcome.kind if outcome.kind in (FEW, UNEVEN, ADDRESSES) else "") == kind
+        ]
         if not these:
             continue
         parts.append(f"## {title}\n")
-        for version in dict.fromkeys(one.policy for one in these):
-            rows = [one for one in these if one.policy == version]
+        for version in dict.fromkeys(outcome.policy for outcome in these):
+            rows = [outcome for outcome in these if outcome.policy == version]
             parts.append(f"Version {_version(version)} of sampling:\n" if several else "")
             parts.append("\n".join(f"- {line}" for line in lines(summary(rows))) + "\n")
         parts += [savings(these).markdown(), cases_table(these, several).markdown()]
@@ -145,29 +149,32 @@ def savings(outcomes: Sequence[SamplingCaseResult]) -> Table:
     """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
     rows = []
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
-        these = [one for one in outcomes if low <= one.rounds < high]
+        these = [outcome for outcome in outcomes if low <= outcome.rounds < high]
         if these:
             rows.append({
                 "rounds": f"{low} to {high}" if high < float("inf") else f"{low} and more",
                 "launches": len(these),
-                "instructions": median(1 / one.fraction for one in these),
-                "with_one_lap": median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these),
-                "processor_time": median(one.whole_s / one.sampled_s for one in these),
+                "instructions": median(1 / outcome.fraction for outcome in these),
+                "with_one_lap": median(max(1.0, outcome.rounds / LEAST_ROUNDS) for outcome in these),
+                "processor_time": median(outcome.whole_s / outcome.sampled_s for outcome in these),
             })  # fmt: skip
     return SAVINGS.table(rows)
 
 
 def picture(outcomes: Sequence[SamplingCaseResult]) -> Picture:
     """Make a picture of the error against the part simulated, with bars."""
-    some = [one for one in outcomes if one.fraction < 1]
+    some = [outcome for outcome in outcomes if outcome.fraction < 1]
     heads = ("launch", "instructions simulated, %", "error of the cycles, %", "half-width, %", "within")
-    rows = [(one.name, 100 * one.fraction, 100 * one.error, 100 * one.half_width, one.covered) for one in some]
-    said = " ".join(f"{line}." for line in lines(summary(outcomes)))
+    rows = [
+        (outcome.name, 100 * outcome.fraction, 100 * outcome.error, 100 * outcome.half_width, outcome.covered)
+        for outcome in some
+    ]
+    sentences = " ".join(f"{line}." for line in lines(summary(outcomes)))
     title = "Error of sampled launches"
     return Picture(
         name="sampling",
         title=title,
-        alt=said,
+        alt=sentences,
         heads=heads,
         rows=rows,
         draw=lambda figure: _draw(figure, some),

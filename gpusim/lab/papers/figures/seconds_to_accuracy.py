@@ -151,23 +151,29 @@ class AccuracyFigure(LayersFigure):
     ) -> Iterator[FigureRecord]:
         """Yield the records with the ratios to the first system's, where both reach the accuracy."""
         first = next(iter(self.systems))
-        firsts = {(one.labels["gpu"], one.labels["accuracy"]): one for one in records if one.labels["system"] == first}
-        for one in records:
-            base = firsts.get((one.labels["gpu"], one.labels["accuracy"]))
+        firsts = {
+            (record.labels["gpu"], record.labels["accuracy"]): record
+            for record in records
+            if record.labels["system"] == first
+        }
+        for record in records:
+            base = firsts.get((record.labels["gpu"], record.labels["accuracy"]))
             ratios, widths = dict[str, float](), dict[str, float]()
-            if base is not None and base is not one and "seconds" in base.values and "seconds" in one.values:
-                if self.systems[one.labels["system"]].trainings == self.systems[first].trainings:
+            if base is not None and base is not record and "seconds" in base.values and "seconds" in record.values:
+                if self.systems[record.labels["system"]].trainings == self.systems[first].trainings:
                     # the same epochs: their scatter cancels, and so does that of passes that are the same
-                    pair = [costs[one.labels["gpu"], name] for name in (first, one.labels["system"])]
+                    pair = [costs[record.labels["gpu"], name] for name in (first, record.labels["system"])]
                     ratios["gain"] = pair[0].time_us / pair[1].time_us
                     widths["gain"] = ratios["gain"] * pair[0].ratio_half_width(pair[1])
                 else:
-                    pairs = {"gain": ("seconds", base, one), "epochs_over_first": ("epochs", one, base)}
+                    pairs = {"gain": ("seconds", base, record), "epochs_over_first": ("epochs", record, base)}
                     for name, (measure, above, below) in pairs.items():
                         ratios[name] = above.values[measure] / below.values[measure]
-                        parts = [record.half_widths[measure] / record.values[measure] for record in (above, below)]
+                        parts = [side.half_widths[measure] / side.values[measure] for side in (above, below)]
                         widths[name] = ratios[name] * math.hypot(*parts)
-            yield FigureRecord(one.labels, {**one.values, **ratios}, {**one.half_widths, **widths}, one.comparison)
+            yield FigureRecord(
+                record.labels, {**record.values, **ratios}, {**record.half_widths, **widths}, record.comparison
+            )
 
     def format_of(self, measure: str) -> Callable[[float], str]:
         """Return the format of a measure of the records."""
