@@ -180,8 +180,10 @@ def _is_binary(path: Path) -> bool:
 def _rows(verdict: FileSupport) -> Iterator[tuple[str, ...]]:
     from isa.encoding.miscompiled import FAULTS
 
-    counts = (COUNT(count).replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
-    yield f"`{verdict.file.name}`", *((verdict.refused, "", "") if verdict.refused else counts)
+    counts = [COUNT(count).replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions)]
+    if verdict.refused:
+        counts = [verdict.refused, "", ""]
+    yield f"`{verdict.file.name}`", *counts
     for reason, count in verdict.reasons.most_common():
         yield f"– {reason}", str(count), "", ""
     for fault, count in verdict.marks.most_common():

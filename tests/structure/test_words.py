@@ -110,15 +110,47 @@ def test_a_class_is_called_with_few_positional_arguments(top: str) -> None:
     assert long == []
 
 
+def unpacks_literal(node: ast.AST) -> bool:
+    """Tell whether a node unpacks a tuple or a list that stands there, or gives a call names of parameters as text."""
+    if isinstance(node, ast.Call):
+        texts = (keyword.value for keyword in node.keywords if keyword.arg is None)
+        keys = [key for text in texts if isinstance(text, ast.Dict) for key in text.keys]
+        return bool(keys) and all(isinstance(key, ast.Constant) and str(key.value).isidentifier() for key in keys)
+    if not isinstance(node, ast.Starred):
+        return False
+    value = node.value
+    if isinstance(value, ast.IfExp):
+        return any(isinstance(arm, ast.Tuple) and arm.elts for arm in (value.body, value.orelse))
+    if isinstance(value, ast.BinOp):
+        return isinstance(value.left, ast.Tuple)
+    return isinstance(value, ast.Tuple | ast.List)
+
+
+@pytest.mark.parametrize(
+    "text", ["f(*(a, b))", "(*[a], b)", "(*((a,) if b else ()), c)", "f(*(1,) * n)", "f(**{'a': b})"]
+)
+def test_a_literal_that_is_unpacked_is_seen(text: str) -> None:
+    assert any(unpacks_literal(node) for node in ast.walk(ast.parse(text)))
+
+
+@pytest.mark.parametrize("text", ["f(*a)", "(*([a] if b else []), c)", "f(*[1] * n)", "f(**{'a.b': c})", "f(**a)"])
+def test_what_has_no_other_form_may_be_unpacked(text: str) -> None:
+    assert not any(unpacks_literal(node) for node in ast.walk(ast.parse(text)))
+
+
 @pytest.mark.parametrize("top", [*TOPS, "docs"])
 def test_no_literal_is_unpacked(top: str) -> None:
-    """`f(*(a, b), c)` is `f(a, b, c)`, and `(*(a, b), c)` is `(a, b, c)`."""
+    """`f(*(a, b), c)` is `f(a, b, c)`, `(*(a, b), c)` is `(a, b, c)`, and `**{"a": b}` of a call is `a=b`.
+
+    A list of one element that may be left out, `*([a] if b else [])`, and a repeated one, `*[a] * n`, stand for what
+    has no other form; tuples do not.
+    """
     pages = ((str(path), ast.parse(path.read_text(encoding="utf-8"))) for path in (ROOT / "docs").rglob("*.py"))
     unpacked = [
         f"{path}:{node.lineno}"
         for path, tree in (pages if top == "docs" else files_of(top))
         for node in ast.walk(tree)
-        if isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple | ast.List)
+        if unpacks_literal(node)
     ]
     assert unpacked == []
 

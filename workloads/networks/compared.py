@@ -89,7 +89,7 @@ def table(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) 
             *(summary.kinds.get(kind, 0) for kind in kinds),
             summary.with_weights,
             summary.flops / 1e9,
-            *((summary.all_passes_flops / 1e9,) if training else ()),
+            *([summary.all_passes_flops / 1e9] if training else []),
             summary.parameters / 1e6,
             summary.planned_bytes / (1 << 20),
         )

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from gpusim.base.spec import param
 from workloads.networks.axes import Sizes, axis_of
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, PrimitiveUse, ShapeError
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import Shape, elements, format_shape, with_leading_ones
 from workloads.operators.add import Add
 from workloads.operators.bypass import Bypass
 from workloads.operators.combine import CombineBackward, CombineForward
@@ -125,7 +125,7 @@ class Combine(LayerKind):
         shapes = [(layer.batch, *shape) for shape in layer.inputs]
         if self.stored is None:  # an axis that an operand does not have stands behind the images
             axes = len(layer.shape)
-            left, right = ((layer.batch, *(1,) * (axes + 1 - len(shape)), *shape[1:]) for shape in shapes)
+            left, right = ((layer.batch, *with_leading_ones(shape[1:], axes)) for shape in shapes)
         else:
             left, right = (self.stored, *shapes) if self.stored_first else (*shapes, self.stored)
         return CombineForward(self.operation, left, right, self.stored_operand)

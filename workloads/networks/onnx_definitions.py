@@ -38,9 +38,10 @@ def _batch_norm(
     self: Any, x: np.ndarray, scale: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray,
     epsilon: float = 1e-5, **_: Any,
 ) -> tuple[np.ndarray]:  # fmt: skip
-    one = (-1, *(1,) * (x.ndim - 2)) if scale.ndim == 1 else scale.shape  # for each value where it is not spatial
-    deviation = np.sqrt(variance.reshape(one) + epsilon)
-    y = scale.reshape(one) * (x - mean.reshape(one)) / deviation + bias.reshape(one)
+    plane = [1] * (x.ndim - 2)
+    shape = (-1, *plane) if scale.ndim == 1 else scale.shape  # for each value where it is not spatial
+    deviation = np.sqrt(variance.reshape(shape) + epsilon)
+    y = scale.reshape(shape) * (x - mean.reshape(shape)) / deviation + bias.reshape(shape)
     return (y.astype(x.dtype),)
 
 

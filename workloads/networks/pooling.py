@@ -35,7 +35,7 @@ class PoolingLayer(LayerKind):
             if len(shape) < 3 or shape[0] != 1:
                 raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
             source: Source = ReshapedTensor(node.inputs[0], (shape[1], elements(shape[2:-1]), shape[-1]))
-            return OnnxLayer(cls.NAME, {"whole": True}, (source,), (*shape[:2], *(1,) * (len(shape) - 2)))
+            return OnnxLayer(cls.NAME, {"whole": True}, (source,), (*shape[:2], *(1 for _ in shape[2:])))
         if set(node.ints("dilations", [1])) != {1}:
             raise UnsupportedNodeError(f"dilations = {node.ints('dilations', [])}: must be 1")
         if "kernel_shape" not in node.attributes:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerKind, LayerPass, LayerTensors, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import Shape, elements, format_shape, with_leading_ones
 from workloads.operators.attention import ATTENTION_ALGORITHMS, DEFAULT_ATTENTION, AttentionForward
 from workloads.operators.batched_product import BatchedProductForward
 from workloads.operators.embedding import EmbeddingForward
@@ -51,7 +51,7 @@ class MatMul(LayerKind):
 
     def operator(self, layer: LayerPass) -> BatchedProductForward:
         axes = len(layer.shape)
-        left, right = ((layer.batch, *(1,) * (axes - len(shape)), *shape) for shape in layer.inputs)
+        left, right = ((layer.batch, *with_leading_ones(shape, axes)) for shape in layer.inputs)
         return BatchedProductForward(left, right, self.turned)
 
 

@@ -64,3 +64,8 @@ def maps(shape: Shape) -> tuple[int, int, int]:
     if len(shape) == 3:
         return shape[0], shape[1], shape[2]
     return elements(shape), 1, 1
+
+
+def with_leading_ones(shape: Shape, axes: int) -> Shape:
+    """Return a shape of so many axes that broadcasts as this one does: axes of length 1 stand before its own."""
+    return (1,) * (axes - len(shape)) + shape

@@ -39,11 +39,10 @@ class WeightedLayer(LayerKind):
 
     def backward(self) -> tuple[PassSpec, ...]:
         """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, (9) and (10))."""
-        return (
-            PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
-            *((PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)),) if self.bias else ()),
-            PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
-        )
+        weights = PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",))
+        bias = PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",))
+        data = PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",))
+        return (weights, bias, data) if self.bias else (weights, data)
 
 
 def with_joined(layer: LayerPass, primitive: Primitive, why: str) -> tuple[PrimitiveUse, ...]:

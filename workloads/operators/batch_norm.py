@@ -63,8 +63,9 @@ class _BatchNorm(ChannelPrimitive):
 
     def over_channels(self, values: np.ndarray) -> np.ndarray:
         """Return the channels' values in FP64, in a shape that broadcasts over x."""
-        found = values.astype(np.float64)
-        return found.reshape(-1, *(1,) * (len(self.shape) - 2)) if self.mode == "spatial" else found
+        plane = [1] * (len(self.shape) - 2)
+        exact = values.astype(np.float64)
+        return exact.reshape(-1, *plane) if self.mode == "spatial" else exact
 
     @property
     def axes(self) -> tuple[int, ...]:

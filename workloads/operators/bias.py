@@ -43,7 +43,8 @@ class BiasForward(_Bias):
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
-        bias = inputs["bias"].astype(np.float64).reshape(-1, *(1,) * (len(self.shape) - 2))
+        plane = [1] * (len(self.shape) - 2)
+        bias = inputs["bias"].astype(np.float64).reshape(-1, *plane)
         y = inputs["x"] + bias
         return {"y": ReferenceValue(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
 

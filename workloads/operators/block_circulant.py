@@ -92,7 +92,8 @@ class BlockCirculant(Primitive):
     @property
     def y(self) -> Operand:
         """The operand y [N, outputs], or [N, outputs, rows, columns]."""
-        return Operand((self.shape[0], self.outputs, *(self.windows.outputs if self.windows else ())))
+        plane = self.windows.outputs if self.windows else ()
+        return Operand((self.shape[0], self.outputs, *plane))
 
     @property
     def weight(self) -> Operand:

@@ -88,7 +88,7 @@ class ConvolutionForward(ConvolutionPass):
     def backward_passes(self) -> tuple[Primitive, ...]:
         """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         weights, data = self.gradients()
-        return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
+        return (weights, BiasForward(self.convolution.y.shape).backward(), data) if self.bias else (weights, data)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]

@@ -218,11 +218,9 @@ class FullyConnectedForward(FullyConnected):
         """
         if self.half:
             return ()
-        return (
-            FullyConnectedBackwardWeights(self.shape, self.outputs, by=self.by),
-            *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
-            FullyConnectedBackwardData(self.shape, self.outputs, by=self.by),
-        )
+        weights = FullyConnectedBackwardWeights(self.shape, self.outputs, by=self.by)
+        data = FullyConnectedBackwardData(self.shape, self.outputs, by=self.by)
+        return (weights, BiasForward(self.y.shape).backward(), data) if self.bias else (weights, data)
 
 
 @dataclass(frozen=True)

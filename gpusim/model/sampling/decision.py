@@ -217,8 +217,8 @@ class _RatioForecast:
         """
         measured, estimated, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
-        counts = [*(count_laps_left(measured.counts, first) if anew else measured.laps_left(first)), *[1] * more]
-        weights = block_weights([*measured.jumps, *[part] * more, part / 2], counts)
+        left = count_laps_left(measured.counts, first) if anew else measured.laps_left(first)
+        weights = block_weights([*measured.jumps, *[part] * more, part / 2], [*left, *[1] * more])
         noise = estimated.noise
         degrees = noise.degrees + more - (first - self.first)
         if degrees <= 0:  # as many laps would be left out as are to come

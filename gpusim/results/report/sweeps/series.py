@@ -297,8 +297,8 @@ def _compared(swept: SweepData, choice: FigureChoice, metric: str) -> tuple[Swee
         if point is base:
             ratio: Estimate | None = (1.0, 0.0)
         else:
-            sides = (point.measured[metric], base.measured[metric])
-            ratio = ratio_of(*(sides[::-1] if speed_up else sides))
+            above, below = point.measured[metric], base.measured[metric]
+            ratio = ratio_of(below, above) if speed_up else ratio_of(above, below)
         if ratio is not None:
             kept.append(replace(point, measured={metric: ratio}))
     if not kept:
