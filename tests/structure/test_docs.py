@@ -29,7 +29,7 @@ _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"^## (\d+)\.(\d+)\.(\d+), (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 _NO_PROSE = re.compile(r"^```.*?^```$|<!--.*?-->|^ *[|#!].*?$|^    .*?$", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
-_BRACKETS = re.compile(r"\([^()]*\)")
+_TARGET = re.compile(r"\]\([^()\s]+\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+")
 MOST_WORDS = 35
 _INSTALLED = (
@@ -52,23 +52,24 @@ def missing(text: str) -> list[str]:
 
 
 def long_sentences(text: str) -> list[str]:
-    """Return the sentences, or parts between colons and semicolons, that have too many words.
+    """Return the sentences, or parts between colons and semicolons, of too many words, those in brackets counted.
 
-    Words in brackets and code are not counted, nor those of tables, headings and examples.
+    Code and targets of links are not counted, nor the words of tables, headings and examples.
     """
-    prose = re.sub(r"`[^`]*`", "0", _NO_PROSE.sub("\n\n", text)).replace("](", "] (")
-    parts = (part for block in _BLOCK.split(prose) for part in _SENTENCE_END.split(_BRACKETS.sub("", block)))
+    prose = _TARGET.sub("]", re.sub(r"`[^`]*`", "0", _NO_PROSE.sub("\n\n", text)))
+    parts = (part for block in _BLOCK.split(prose) for part in _SENTENCE_END.split(block))
     return [" ".join(part.split()) for part in parts if len(re.findall(r"[A-Za-z][A-Za-z'’-]*", part)) > MOST_WORDS]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_id)
+@pytest.mark.parametrize("page", [*PAGES, CHANGELOG, *(ROOT / "changelogs").glob("*.md")], ids=_id)
 def test_a_sentence_has_one_idea(page: Path) -> None:
     assert long_sentences(_text(page)) == []
 
 
 def test_a_long_sentence_is_seen() -> None:
     words = " ".join(["word"] * MOST_WORDS)
-    assert long_sentences(f"# {words} word\n\n{words} `code` (and more).\n- {words}; word") == []
+    assert long_sentences(f"# {words} word\n\n{words} `code`.\n- [{words}](a/link.md); word") == []
+    assert long_sentences(f"{words} (more).") == [f"{words} (more)."]
     assert long_sentences(f"A start. Then {words}.") == [f"Then {words}."]
 
 
