@@ -1,6 +1,6 @@
 """The instruction sets: what a kernel is, what its instructions compute, and what timing is given of them.
 
-Here at the top lies what several rooms share: `architecture` (lanes, codes of registers, MODE), `trace` (what
+Here at the top lies what several packages share: `architecture` (lanes, codes of registers, MODE), `trace` (what
 execution tells the timing model: read it first), `device_memory` and `region` (what kernels read and write), `grid`,
 `kernarg` and `launch` (a kernel over a grid, with its arguments). A kernel's way, which is also the order to read in:
 

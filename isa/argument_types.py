@@ -54,7 +54,7 @@ class ElementType(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of one element; a vector of 3 takes the room of 4."""
+        """Bytes of one element; a vector of 3 takes the space of 4."""
         return self.scalar.itemsize * (4 if self.width == 3 else self.width)
 
     def may_hold(self, dtype: np.dtype) -> bool:

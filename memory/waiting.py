@@ -88,9 +88,9 @@ LINE_BETWEEN = {name: _resource(_LINE, name, row[1]) for name, row in DESTINATIO
 SPARSE_SLOT = _resource("a slot of the queue of sparse misses", "L2 channel", MAX_L2_CHANNELS)
 TLB_REQUEST = _resource("an MSHR or a slot of the L2 TLB's queue", "L1 TLB", _MAX_CUS + _MAX_ARRAYS)
 PAGE_WALK = _resource("an MSHR for a page walk", "L2 TLB", 1)
-CU_ROOM = _resource("a CU with room for a workgroup", "dispatcher", 1)
+CU_SPACE = _resource("a CU with space for a workgroup", "dispatcher", 1)
 # the timed ones come last
-TIMED = CU_ROOM + 1
+TIMED = CU_SPACE + 1
 VECTOR_ALU = _resource("the vector ALU", "SIMD", _MAX_SIMDS)
 LDS_BANKS = _resource("the LDS banks", "CU", _MAX_CUS)
 VECTOR_SLOT = _resource("a slot of the vector memory queue", "CU", _MAX_CUS, "SIMD")

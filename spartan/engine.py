@@ -182,7 +182,7 @@ def _take_requests(m, now):
 
 @jit
 def _block(m, lane, channel):
-    """Let the lane wait until the DRAM channel's queue has room."""
+    """Let the lane wait until the DRAM channel's queue has space."""
     engine = m.engine
     wait_for(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
     if engine.lane_blocked[lane]:
@@ -207,7 +207,7 @@ def _line_of(m, lane, location):
 def _issue(m, now, lane, location):
     """Ask DRAM for a sparse line of the lane's column; a read record and an address calculator must be free.
 
-    Returns 0 if the channel's queue, or the data buffer of the lane's unit, is full: the lane then waits for room.
+    Returns 0 if the channel's queue, or the data buffer of the lane's unit, is full: the lane then waits for space.
     """
     engine = m.engine
     unit = unit_of(m, lane)
@@ -254,7 +254,7 @@ def _issue(m, now, lane, location):
 
 @jit
 def _retry_blocked(m, now):
-    """Retry lanes whose DRAM channel has had room since: the first keeps its turn for all that it reads next there.
+    """Retry lanes whose DRAM channel has had space since: the first keeps its turn for all that it reads next there.
 
     Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost. The
     channels' order rotates with the cycle, since read records may be scarce.
@@ -270,8 +270,8 @@ def _retry_blocked(m, now):
         ):
             lane = engine.blocked_first[channel]
             location = next_read(m, lane)
-            room = engine.unit_lines_held[unit_of(m, lane)] < engine.unit_lines
-            if location != NONE and room and dram_channel(m, _line_of(m, lane, location)) == channel:
+            space = engine.unit_lines_held[unit_of(m, lane)] < engine.unit_lines
+            if location != NONE and space and dram_channel(m, _line_of(m, lane, location)) == channel:
                 _issue(m, now, lane, location)
             else:
                 engine.blocked_first[channel] = engine.lane_blocked_next[lane]

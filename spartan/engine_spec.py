@@ -90,7 +90,7 @@ class EngineSpec(Spec):
     )
     sib_replacement: str = param(
         "lru",
-        "which column's SIB entry makes room for another",
+        "which column's SIB entry makes space for another",
         f"{_GUESS}: not specified by Dong 2020",
         among=REPLACEMENT,
     )

@@ -1,6 +1,6 @@
-"""What makes room in the engine's memories: SIB entries, lanes of the prefetch buffer, mappings of a column's window.
+"""What makes space in the engine's memories: SIB entries, lanes of the prefetch buffer, mappings of a column's window.
 
-SIB entries (of a set) and lanes stand in an order of replacement. Whoever needs room takes the first one in that order
+SIB entries (of a set) and lanes stand in an order of replacement. Whoever needs space takes the first one in that order
 that no request waits for; a new one is the last. A policy says what a use does to the order. To add one: a number, a
 row in REPLACEMENT, its case in `moves_to_end`.
 

@@ -136,7 +136,7 @@ def _take_lines(m, now):
 
 @jit
 def _write_lines(m, now):
-    """Let each DRAM channel take the oldest of the lines that go there, if it has room."""
+    """Let each DRAM channel take the oldest of the lines that go there, if it has space."""
     engine = m.engine
     for channel in range(m.map.dram_channels):
         slot = engine.out_first[channel]

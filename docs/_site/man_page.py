@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpusim.cli.lazy import CommandGroup
 from gpusim.cli.main import all_sections, command_line
-from gpusim.config.files import SHELVES
+from gpusim.config.files import FOLDERS
 
 FILE = Path(__file__).parents[2] / "man/gpusim.1"
 EXIT_CODES = {
@@ -40,7 +40,7 @@ def _lines() -> Iterator[str]:
     yield from (".SH SYNOPSIS", ".B gpusim", ".I COMMAND", "[OPTIONS] [ARGUMENTS]")
     yield from (".SH DESCRIPTION", _escape(" ".join(root.help.split())))
     yield _escape("gpusim COMMAND --help lists the options of a command; gpusim COMMAND takes names of shipped files:")
-    yield from _tagged({name: f"{shelf.what}: {_use(shelf.use)}" for name, shelf in SHELVES.items() if name})
+    yield from _tagged({name: f"{folder.what}: {_use(folder.use)}" for name, folder in FOLDERS.items() if name})
     for title, entries in all_sections().items():
         yield f".SH {_escape(title.upper())}"
         for name, entry in entries.items():

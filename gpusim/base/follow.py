@@ -1,4 +1,4 @@
-"""Who follows a run from outside: every room below the command line reports to it, and nothing knows what it does.
+"""Who follows a run from outside: every package below the command line reports to it, and nothing knows what it does.
 
 One follower at most, for the whole command; processes that are forked meanwhile report to it too, each under the name
 of its work.

@@ -31,14 +31,14 @@ def show(
     from gpusim.model.core.gpu_spec import GpuSpec
 
     document = files.opened(config, GPU_FOLDER, also=(RUN_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER))
-    shelf = files.find_config_folder(document)
-    if shelf == ENGINE_FOLDER:
+    folder = files.find_config_folder(document)
+    if folder == ENGINE_FOLDER:
         sys.stdout.write(annotated(load_engine(document, sets)))
         return
     shown: RunConfig | ExecConfig | GpuSpec
-    if shelf == RUN_FOLDER:
+    if folder == RUN_FOLDER:
         shown = load_run(document, sets)
-    elif shelf == EXAMPLE_FOLDER:
+    elif folder == EXAMPLE_FOLDER:
         shown, _ = load_exec(document, sets)
     else:
         shown = load_gpu(document, sets)
@@ -49,8 +49,8 @@ def show(
     uses_engine = isinstance(shown, RunConfig) and shown.run.engine != "off"
     for line in describe(gpu, shown.engine if isinstance(shown, RunConfig) and uses_engine else None):
         print(line)
-    if shelf in (RUN_FOLDER, EXAMPLE_FOLDER):
-        print(f"{config} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=config)}")
+    if folder in (RUN_FOLDER, EXAMPLE_FOLDER):
+        print(f"{config} is {files.FOLDERS[folder].what}: {files.FOLDERS[folder].use.format(name=config)}")
 
 
 def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:

@@ -18,7 +18,7 @@ MAX_DEPTH = 50
 
 
 class ConfigurationNotFoundError(UserError):
-    """No file of the user's has the name, and no shipped one on the shelf that was asked for."""
+    """No file of the user's has the name, and no shipped one in the folder that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ConfigFolder(NamedTuple):
     use: str
 
 
-SHELVES = {
+FOLDERS = {
     "": ConfigFolder("a run", "gpusim run {name}"),
     "examples": ConfigFolder("the execution of one kernel", "gpusim exec {name}"),
     "gpus": ConfigFolder("a GPU", "gpusim show {name}, or --set gpu={name} for a run"),
@@ -58,7 +58,7 @@ SHELVES = {
     "topologies": ConfigFolder("a topology of GPUs", "--set topology={name} of gpusim train-phase"),
     "trainings": ConfigFolder("a training", "gpusim train-phase {name}"),
 }
-# keys that only files of one shelf have, by which a file is recognised wherever it lies
+# keys that only files of one folder have, by which a file is recognised wherever it lies
 _TELLING = {
     "trainings": {"dataset", "storage", "preprocess", "queues", "snapshot", "all_reduce"},
     "storage": {"read_mb_s", "write_mb_s", "disks"},
@@ -101,28 +101,28 @@ def opened(given: Given, folder: str = "", argument: str = "config", also: Seque
 
 
 def find_config_folder(document: Document) -> str | None:
-    """Return the one of SHELVES that the configuration would belong on; None where its keys do not tell."""
-    return next((shelf for shelf, keys in _TELLING.items() if keys & set(document.data)), None)
+    """Return the one of FOLDERS that the configuration would belong in; None where its keys do not tell."""
+    return next((folder for folder, keys in _TELLING.items() if keys & set(document.data)), None)
 
 
-def require(document: Document, shelf: str) -> None:
+def require(document: Document, folder: str) -> None:
     """Check that a configuration is of the kind that a command reads.
 
     Args:
         document: the configuration.
-        shelf: folder of the kind.
+        folder: folder of the kind.
 
     Raises:
         UserError: it is of another kind; the message says what to do with it.
     """
     found = find_config_folder(document)
-    if found not in (shelf, None):
-        raise UserError(f"{document.path}: {_elsewhere(found, shelf, str(document.path))}")
+    if found not in (folder, None):
+        raise UserError(f"{document.path}: {_elsewhere(found, folder, str(document.path))}")
 
 
 def _elsewhere(found: str, wanted: str, name: str) -> str:
-    use = SHELVES[found].use.format(name=name)
-    return f"is {SHELVES[found].what}, not {SHELVES[wanted].what}: use {use}"
+    use = FOLDERS[found].use.format(name=name)
+    return f"is {FOLDERS[found].what}, not {FOLDERS[wanted].what}: use {use}"
 
 
 def shipped(folder: str = "") -> list[str]:
@@ -161,7 +161,7 @@ def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence
     for place in places:
         if _is_readable(place):
             return place
-    for other in SHELVES:
+    for other in FOLDERS:
         if other not in folders and any(n.name in shipped(other) for n in names):
             raise ConfigurationNotFoundError(f"{name}: {_elsewhere(other, folder, name)}")
     ending = given.suffix and ".yaml"

@@ -232,10 +232,10 @@ def _document(name: str) -> files.Document:
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
     file = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
-    shelf = files.find_config_folder(file)
-    if shelf == SWEEP_FOLDER:
+    folder = files.find_config_folder(file)
+    if folder == SWEEP_FOLDER:
         return file
-    kind = {"": "run", "examples": "exec", "networks": "net"}.get(shelf if shelf is not None else "?")
+    kind = {"": "run", "examples": "exec", "networks": "net"}.get(folder if folder is not None else "?")
     if kind is None:
         files.require(file, SWEEP_FOLDER)
         raise UserError(f"{file.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")

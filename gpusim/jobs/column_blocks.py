@@ -29,7 +29,7 @@ LAUNCH_BYTES = 1 << 14  # of a kernel's arguments, packet and queue, and of what
 
 
 def check_code_memory(operator: GemmOperator, memory: DeviceMemory) -> None:
-    """Raise DeviceMemoryError if `memory` has no room for the code and arguments of the operator's launches."""
+    """Raise DeviceMemoryError if `memory` has no space for the code and arguments of the operator's launches."""
     images = {launch.kernel.name: launch.kernel.image for launch in operator.launches}.values()
     taken: list[Allocation] = []
     try:

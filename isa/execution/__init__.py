@@ -1,7 +1,7 @@
 """Functional execution: a kernel becomes a program, wavefronts run it slice by slice and write their traces.
 
-`executor` is the door: a `FunctionalContext` is a launch made ready, a producer for timing; `emulator` runs one without
-timing. In the order of reading:
+`executor` is what others call: a `FunctionalContext` is a launch made ready, a producer for timing; `emulator` runs one
+without timing. In the order of reading:
 
 - `program_table`, `codes`: what the interpreter needs of an instruction, and what the numbers in it mean; `program`
   with `vector_program`, `scalar_program`, `memory_program`, `constants`: how it is made, and what is refused;
@@ -11,7 +11,7 @@ timing. In the order of reading:
   (lanes and atomics), `coalescing` (lines, bank cycles, the cache of access patterns);
 - `faults`: what a kernel may not do; `inspect`: a wavefront's state as text.
 
-`docs/explanation/execution.md` says what was decided where the manuals leave room.
+`docs/explanation/execution.md` says what was decided where the manuals leave a choice.
 
 Why so: the interpreter is one compiled loop over tables, which a kernel's program only fills: a new kernel compiles
 nothing. A program is stored, since loading one takes milliseconds where making it takes a tenth of a second or more.

@@ -2,7 +2,7 @@
 
 A workgroup runs to its end, unless it waits: a wavefront that repeats itself, or has run TURN_INSTRUCTIONS, lets the
 others of its workgroup go on, and when none of these can, another workgroup has a turn. Those that have begun take
-turns with the oldest one, which so ends soon, and others begin while there is room. The order depends on nothing but
+turns with the oldest one, which so ends soon, and others begin while there is space. The order depends on nothing but
 the launch and its residency.
 """
 

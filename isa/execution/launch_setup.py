@@ -90,7 +90,7 @@ def _give_back(memory: DeviceMemory, held: dict[tuple[str, int], list[Allocation
 class LaunchBlock:
     """The device memory of one launch: kernel arguments, dispatch packet, queue, private memory.
 
-    Raises KernargError if the kernel argument block is shorter than the kernel's, DeviceMemoryError without room.
+    Raises KernargError if the kernel argument block is shorter than the kernel's, DeviceMemoryError without space.
     """
 
     def __init__(self, launch: "Launch", scratch_bytes: int) -> None:

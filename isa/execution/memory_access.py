@@ -1,9 +1,9 @@
 """What all memory instructions share: faults, checks of addresses, records in the trace, one lane's access.
 
 `row` is the instruction's row of the program table, `vectors` the wavefront's vector registers, `work` the context's
-work area, `out` where the instruction's record in the trace begins. Where the manual leaves room: an access of several
-dwords needs no alignment (HSA runs VI with unaligned access enabled), an atomic needs its natural alignment; lanes act
-in ascending order.
+work area, `out` where the instruction's record in the trace begins. Where the manual leaves a choice: an access of
+several dwords needs no alignment (HSA runs VI with unaligned access enabled), an atomic needs its natural alignment;
+lanes act in ascending order.
 """
 
 from gpusim.base.jit import jit, ld_i64, ld_u8, ld_u32, st_i64

@@ -24,7 +24,7 @@ from memory.cache.missing import (
     may_miss,
     next_target,
 )
-from memory.network.crossbar import crossbar_has_room, crossbar_send
+from memory.network.crossbar import crossbar_has_space, crossbar_send
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
 from memory.sets.replacement import (
     Replacement,
@@ -146,7 +146,7 @@ def _fetch(m, now, array, line):
     row = address_in(cache.rows, 2 * slot)
     way = find_victim(cache.replacement, row, cache.stride, cache.ways, cache.order[array])
     missing = cache.missing[array]
-    if way < 0 or not may_miss(missing) or not crossbar_has_room(m, now, port):
+    if way < 0 or not may_miss(missing) or not crossbar_has_space(m, now, port):
         return 0
     st_i32(row, way, line)
     on_insert(cache.replacement, row, cache.stride, cache.ways, way, _next_use(m, array))

@@ -40,10 +40,10 @@ from memory.cache.l1_state import (
     first_slot,
     next_use,
 )
-from memory.cache.l1_stores import all_written_back, held_in_part, line_is_clean, look_up_store, make_room, store_kept
+from memory.cache.l1_stores import all_written_back, held_in_part, line_is_clean, look_up_store, make_space, store_kept
 from memory.cache.look_ahead import look_ahead
 from memory.cache.missing import LAST, NO_SLOT, begin_miss, join_miss, may_join, may_miss
-from memory.network.crossbar import crossbar_has_room, crossbar_send, wait_for_credit
+from memory.network.crossbar import crossbar_has_space, crossbar_send, wait_for_credit
 from memory.network.state import ATOMIC, ATOMIC_RETURN, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
@@ -128,14 +128,14 @@ def _longest_filling(m, now, cu, base):
 def _fetch(m, now, cu, line, entry, base, row, way):
     """Ask L2 for a line, into the way that holds it in part, or if that is -1, in the place of another; 0: must wait.
 
-    What a miss needs is looked for in this order: an MSHR with a target, a packet's room in the crossbar, a way.
+    What a miss needs is looked for in this order: an MSHR with a target, a packet's space in the crossbar, a way.
     """
     l1 = m.l1
     cache = l1.unit[cu]
     if not may_miss(cache.missing):
         wait_for(m, L1_LINE + cu, LOOK_UP)
         return 0
-    if not crossbar_has_room(m, now, cu):
+    if not crossbar_has_space(m, now, cu):
         wait_for_credit(m, cu)
         return 0
     if way < 0:
@@ -145,7 +145,7 @@ def _fetch(m, now, cu, line, entry, base, row, way):
                 wait_for(m, L1_LINE + cu, LOOK_UP)
                 return 0
             way = _longest_filling(m, now, cu, base)
-        if l1.keeps_stores and not make_room(m, now, cu, row, base, way):
+        if l1.keeps_stores and not make_space(m, now, cu, row, base, way):
             return 0
         if is_filling(row, l1.stride, way):  # loads that wait for that line get their data, the cache does not keep it
             cache.missing.mshr[l1.filled_by[base + way]].slot = NO_SLOT
@@ -211,7 +211,7 @@ def _store_or_atomic(m, now, cu, q, header, line, mask):
         if result != MISS:
             store_kept(m, now, cu, token, line, result)
             return 1
-    if not crossbar_has_room(m, now, cu):
+    if not crossbar_has_space(m, now, cu):
         wait_for_credit(m, cu)
         return 0
     if header & RECORD_RETURN:
@@ -245,7 +245,7 @@ def _read_past_cache(m, now, cu, line, entry):
     l1 = m.l1
     if l1.keeps_stores and not line_is_clean(m, now, cu, line):
         return 0
-    if not crossbar_has_room(m, now, cu):
+    if not crossbar_has_space(m, now, cu):
         wait_for_credit(m, cu)
         return 0
     l1.unit[cu].entry[entry].open += 1
@@ -293,7 +293,7 @@ def _translated(m, now, cu, line):
         return 1
     ahead = m.translation.ahead[cu]
     if translate(m, now, cu, page):
-        if ahead:  # one of the pages looked ahead for has been come to: there is room for one more
+        if ahead:  # one of the pages looked ahead for has been come to: there is space for one more
             look_ahead(m, now, cu, page)
         return 1
     if short_since(m, TRANSLATION + cu) < now:
@@ -346,12 +346,12 @@ def _waits_for_next(m, now, cu, header, line):
     l1 = m.l1
     cache = l1.unit[cu]
     writes = header & (RECORD_STORE | RECORD_ATOMIC)
-    room = crossbar_has_room(m, now + 1, cu)
-    if room and not (writes and cache.stores_out >= l1.store_limit and not header & RECORD_RETURN):
+    space = crossbar_has_space(m, now + 1, cu)
+    if space and not (writes and cache.stores_out >= l1.store_limit and not header & RECORD_RETURN):
         return 0
     if l1.keeps_stores or page_of(m, line) != m.translation.last[cu]:
         return 0
-    if room:
+    if space:
         wait_for(m, L1_STORE + cu, LOOK_UP)
     else:
         if not (writes or _passes(m, header, line)):

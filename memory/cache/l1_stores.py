@@ -19,7 +19,7 @@ from memory.cache.l1_state import (
     next_use,
 )
 from memory.cache.write_policy import ALL_BYTES, goes_below, is_kept
-from memory.network.crossbar import crossbar_has_room, crossbar_send, wait_for_credit
+from memory.network.crossbar import crossbar_has_space, crossbar_send, wait_for_credit
 from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
@@ -30,13 +30,13 @@ from memory.wheel import wake, wake_at
 
 @jit(outline=True)
 def _write_back(m, now, cu, slot, line):
-    """Send the dirty bytes of a slot to L2; returns 0 if the crossbar has no room, which wakes look-up when it has.
+    """Send the dirty bytes of a slot to L2; returns 0 if the crossbar has no space, which wakes look-up when it has.
 
     It takes look-up's turn at the crossbar port, which goes on in the next cycle.
     """
     l1 = m.l1
     cache = l1.unit[cu]
-    if not crossbar_has_room(m, now, cu):
+    if not crossbar_has_space(m, now, cu):
         wait_for_credit(m, cu)
         return 0
     crossbar_send(m, now, cu, line, WRITE | cu << SOURCE_CU_SHIFT | WRITE_BACK << SOURCE_ID_SHIFT, l1.dirty[slot])
@@ -72,7 +72,7 @@ def held_in_part(m, row, base, way):
 
 
 @jit(cold=True)
-def make_room(m, now, cu, row, base, way):
+def make_space(m, now, cu, row, base, way):
     """Empty the masks of a way that gets another line; returns 0 if its dirty bytes have to go to L2 before."""
     l1 = m.l1
     if l1.dirty[base + way]:
@@ -114,7 +114,7 @@ def look_up_store(m, now, cu, line, mask, header):
         return STALL
     below = in_l2 or goes_below(l1.write, l1.allocate, present)
     if below:
-        if not crossbar_has_room(m, now, cu):
+        if not crossbar_has_space(m, now, cu):
             wait_for_credit(m, cu)
             return STALL
         if not header & RECORD_RETURN and cache.stores_out >= l1.store_limit:
@@ -129,7 +129,7 @@ def look_up_store(m, now, cu, line, mask, header):
         if way < 0:
             wait_for(m, L1_LINE + cu, LOOK_UP)
             return STALL
-        if not make_room(m, now, cu, row, base, way):
+        if not make_space(m, now, cu, row, base, way):
             return STALL
         st_i32(row, way, line)
         on_insert(l1.replacement, row, stride, l1.ways, way, next_use(m, cu))

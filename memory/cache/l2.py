@@ -43,7 +43,7 @@ from memory.network.crossbar import (
     crossbar_other_half,
     crossbar_pick_request,
     crossbar_pop_request,
-    crossbar_response_room,
+    crossbar_response_space,
     wait_for_answer_credit,
 )
 from memory.network.state import JOINED, KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
@@ -111,7 +111,7 @@ def _start_fetch(m, now, channel, line, row, base, way, in_part):
 
 @jit(cold=True)
 def _atomic_through(m, now, channel, line, source, mask, since):
-    """Execute an atomic in a write-through L2, which needs its line and room at DRAM at one time.
+    """Execute an atomic in a write-through L2, which needs its line and space at DRAM at one time.
 
     If its line is not held, the atomic has it fetched, and waits for it at the head of its channel.
     """
@@ -288,7 +288,7 @@ def _serve_oldest(m, now, channel):
 def _attribute_stall(m, now, channel):
     """Attribute the wait that has just ended to the engine if that caused it, else not.
 
-    The engine caused it if it had no room for a sparse miss, or if its line was waited for.
+    The engine caused it if it had no space for a sparse miss, or if its line was waited for.
     """
     l2 = m.l2
     if l2.freed_by_engine[channel] or l2.waits_for[channel] == SPARSE_SLOT + channel + 1:
@@ -313,7 +313,7 @@ def _serve_other_half(m, now, channel):
     """Serve the oldest waiting request in the cycle of the one before it, whose line's other half it is."""
     l2 = m.l2
     h = l2.i_head[channel]
-    if crossbar_response_room(m, now, channel):
+    if crossbar_response_space(m, now, channel):
         if _serve_oldest(m, now, channel):
             return
         _begin_stall(m, now, channel)
@@ -322,13 +322,13 @@ def _serve_other_half(m, now, channel):
 
 @jit(inline=True)
 def _try_oldest(m, now, channel):
-    """Serve the channel's oldest waiting request if its port has room and nothing stalls it."""
+    """Serve the channel's oldest waiting request if its port has space and nothing stalls it."""
     l2 = m.l2
     since = l2.stalled_since[channel]
     served = 0
     if since >= 0:
         _attribute_stall(m, now, channel)
-    if not crossbar_response_room(m, now, channel):
+    if not crossbar_response_space(m, now, channel):
         l2.waits_for[channel] = RESPONSE_SLOT + channel + 1
         wait_for_answer_credit(m, channel, channel, L2_SERVE)
     elif not still_refused(m, now, channel):
@@ -378,14 +378,14 @@ def _take(m, now, channel, port, joined):
 
 @jit(outline=True)
 def _take_other_half(m, now, channel, port, h):
-    """Take the other half of the line of the request popped at `h`, if the port has it next and there is room."""
+    """Take the other half of the line of the request popped at `h`, if the port has it next and there is space."""
     if m.l2.i_count[channel] < m.l2.input_limit and crossbar_other_half(m, now, channel, port, h):
         _take(m, now, channel, port, JOINED)
 
 
 @jit(inline=True)
 def l2_take_tick(m, now, channel):
-    """Take one request from the crossbar if the channel has room; it is served in the next cycle at the soonest."""
+    """Take one request from the crossbar if the channel has space; it is served in the next cycle at the soonest."""
     l2 = m.l2
     if l2.i_count[channel] == l2.input_limit:
         wait_for(m, L2_INPUT_SLOT + channel, channel)

@@ -1,6 +1,6 @@
 """L2's way down: lines fetched from DRAM or the compaction engine, dirty lines and writes that go to DRAM.
 
-A channel whose oldest request DRAM has no room for waits for it, in turn with the others (memory/ports.py); requests
+A channel whose oldest request DRAM has no space for waits for it, in turn with the others (memory/ports.py); requests
 after it wait too, as a channel serves them in order.
 """
 
@@ -8,7 +8,7 @@ from gpusim.base.jit import jit, popcount
 from isa.trace import LINE_SPARSE
 from memory.address_map import dram_channel
 from memory.cache.l2_state import DIRTY, bytes_of, set_bytes, wait
-from memory.dram.controller import dram_has_room, dram_read, dram_write
+from memory.dram.controller import dram_has_space, dram_read, dram_write
 from memory.ports import DRAM_WRITES, L2_FROM_DRAM, dram_turn, sparse_request
 from memory.sets.replacement import find_victim
 from memory.waiting import CONTESTED, L2_LINE, SPARSE_SLOT, slot_taken, wait_for
@@ -16,7 +16,7 @@ from memory.waiting import CONTESTED, L2_LINE, SPARSE_SLOT, slot_taken, wait_for
 
 @jit
 def _write_dram(m, now, channel, line, mask):
-    """Hand bytes of a line to DRAM; returns 0 if that must wait for room in its queue or for the channel's turn."""
+    """Hand bytes of a line to DRAM; returns 0 if that must wait for space in its queue or for the channel's turn."""
     l2 = m.l2
     dram = dram_channel(m, line)
     queue = dram + DRAM_WRITES
@@ -77,7 +77,7 @@ def pass_write_on(m, now, channel, line, mask, row, way):
 
 @jit(inline=True)
 def fetch(m, now, channel, line, mshr):
-    """Ask DRAM or the engine for 64 bytes of a line; returns 0 if it has no room."""
+    """Ask DRAM or the engine for 64 bytes of a line; returns 0 if it has no space."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
             m.l2.waits_for[channel] = SPARSE_SLOT + channel + 1
@@ -98,7 +98,7 @@ def fetch(m, now, channel, line, mshr):
 
 @jit(cold=True)
 def fetch_due(m, now, channel):
-    """Ask DRAM for the other part of a line that is fetched; returns 0 if it has no room."""
+    """Ask DRAM for the other part of a line that is fetched; returns 0 if it has no space."""
     l2 = m.l2
     if not fetch(m, now, channel, l2.due[channel] - 1, l2.due_mshr[channel]):
         return 0
@@ -118,7 +118,7 @@ def still_refused(m, now, channel):
         return 0
     if not dram_turn(m, now, queue, channel):
         return 1
-    if dram_has_room(m, now, queue):
+    if dram_has_space(m, now, queue):
         return 0
     wait_for(m, queue, channel)
     return 1

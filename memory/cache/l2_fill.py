@@ -4,7 +4,7 @@ from gpusim.base.jit import address_in, jit
 from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_PART, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.missing import LAST, end_miss, join_miss, next_target
 from memory.cache.write_policy import ALL_BYTES
-from memory.network.crossbar import crossbar_respond, crossbar_response_room, wait_for_answer_credit
+from memory.network.crossbar import crossbar_respond, crossbar_response_space, wait_for_answer_credit
 from memory.network.state import KIND_MASK, READ
 from memory.ports import L2_FROM_DRAM, L2_FROM_ENGINE, port_ready, port_take
 from memory.timeline import ANSWERED, record
@@ -81,7 +81,7 @@ def _take_fill(m, now, channel, port):
     """Take the oldest line from a port that holds some, if it is there and the channel can answer; 1 if it did."""
     p = m.ports
     took = 0
-    if crossbar_response_room(m, now, channel):
+    if crossbar_response_space(m, now, channel):
         if port_ready(m, now, port):
             _fill(m, now, channel, port_take(m, port), 1 if port >= L2_FROM_ENGINE else 0)
             took = 1

@@ -1,7 +1,7 @@
 """Flushes of L2: its dirty lines go to DRAM, and stay as clean ones.
 
 A flush has L2 and DRAM to itself: it comes before a kernel starts, or when one has ended and nothing is under way. Each
-channel goes over its slots and writes 64 bytes back a cycle, if DRAM has room.
+channel goes over its slots and writes 64 bytes back a cycle, if DRAM has space.
 """
 
 from gpusim.base.jit import address_in, jit

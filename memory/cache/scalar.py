@@ -29,7 +29,7 @@ from memory.cache.missing import (
     may_miss,
     next_target,
 )
-from memory.network.crossbar import crossbar_has_room, crossbar_send, crossbar_take_response, wait_for_credit
+from memory.network.crossbar import crossbar_has_space, crossbar_send, crossbar_take_response, wait_for_credit
 from memory.network.state import FIRST_SCALAR_PORT, MAX_ARRAYS, MAX_CUS, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import (
     Replacement,
@@ -132,7 +132,7 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 def scalar_queue(m, now, array, cu, record, flags, who):
     """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
 
-    The caller has checked that the CU's queue has room (`queue_limit`).
+    The caller has checked that the CU's queue has space (`queue_limit`).
     """
     cache = m.scalar
     n = cache.q_count[cu]
@@ -211,7 +211,7 @@ def _look_up(m, now, array, line, entry):
     if not may_miss(cache.missing[array]) or way < 0:
         wait_for(m, SCALAR_LINE + array, LOOK_UP)
         return 0
-    if not crossbar_has_room(m, now, port):
+    if not crossbar_has_space(m, now, port):
         wait_for_credit(m, port)
         return 0
     st_i32(row, way, line)
@@ -230,7 +230,7 @@ def _store(m, now, array, line, mask, entry):
     """Write a line through; returns 0 if that must wait. A held line stays: functional data is not kept here."""
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
-    if not crossbar_has_room(m, now, port):
+    if not crossbar_has_space(m, now, port):
         wait_for_credit(m, port)
         return 0
     cache.e_pending[array, entry] += 1

@@ -153,7 +153,7 @@ def in_force(timing: Any, rules: tuple[TimingRule, ...] = RULES) -> Iterator[tup
 def compiled(timing: Any, rules: tuple[TimingRule, ...] = RULES) -> CompiledConstraints:
     """Compile the rules to arrays: for each pair of commands and level the longest distance.
 
-    ValueError for more windows than the scheduler has room for, and for rules that it cannot represent.
+    ValueError for more windows than the scheduler has space for, and for rules that it cannot represent.
     """
     least = np.zeros((STORED_LEVELS, PRECEDING, COMMANDS), np.int64)
     windows = []

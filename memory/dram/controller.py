@@ -23,7 +23,7 @@ __all__ = [
     "DRAM_COUNTERS",
     "bus_busy_cycles",
     "configure_dram",
-    "dram_has_room",
+    "dram_has_space",
     "dram_pending",
     "dram_read",
     "dram_tick",
@@ -88,17 +88,17 @@ def _ideal(m, now, channel, kind):
     state = dram.channel[channel]
     line = dram.ideal_line_microcycles
     start = max(now * MICRO, state.ideal_free)
-    room = now * MICRO + dram.depth[kind] * line
-    if line and start >= room:
-        wake(m, DRAM_CLASS, now + (start - room) // MICRO + 1, channel)
+    space = now * MICRO + dram.depth[kind] * line
+    if line and start >= space:
+        wake(m, DRAM_CLASS, now + (start - space) // MICRO + 1, channel)
         return 0
     state.ideal_free = start + line
     return (start + line + MICRO - 1) // MICRO + dram.ideal_latency
 
 
 @jit(inline=True)
-def dram_has_room(m, now, queue):
-    """Return 1 if a request that a queue (as `memory.ports` numbers them) has refused may find room in it now."""
+def dram_has_space(m, now, queue):
+    """Return 1 if a request that a queue (as `memory.ports` numbers them) has refused may find space in it now."""
     dram = m.dram
     if dram.ideal:
         return 1

@@ -15,7 +15,7 @@ credit.
 A channel of 128 bytes a cycle (`l2.port_bytes`) moves both halves of a line as one packet: where a port's next packet
 for the channel is the other half of the line that it has just taken, it takes that too, serves both in one cycle, and
 sends both answers in one. There a cache's port has a queue, at the channels' end too: it takes from every channel that
-has an answer for it while there is room, and the cache 64 bytes a cycle from the queue.
+has an answer for it while there is space, and the cache 64 bytes a cycle from the queue.
 
 In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: channels
 look at all packets of a port, and ports move any number a cycle, unless the channels' shares of a given bandwidth say
@@ -77,7 +77,7 @@ def _look_at(m, port, q, ready):
 
 
 @jit
-def crossbar_has_room(m, t, port):
+def crossbar_has_space(m, t, port):
     """Return 1 if the port may send a packet in cycle `t`, else 0; then its unit may wait (`wait_for_credit`)."""
     return has_credit(m.xbar.request_credits[port], t)
 
@@ -94,7 +94,7 @@ def wait_for_credit(m, port):
 
 @jit(inline=True)
 def crossbar_send(m, now, port, line, source, mask):
-    """Send a request packet; only after `crossbar_has_room`."""
+    """Send a request packet; only after `crossbar_has_space`."""
     x = m.xbar
     n = x.o_count[port]
     q = x.o_free_slot[port] - 1
@@ -235,7 +235,7 @@ def crossbar_other_half(m, now, channel, port, h):
 
 
 @jit
-def crossbar_response_room(m, now, channel):
+def crossbar_response_space(m, now, channel):
     """Return 1 if the channel may start answering, else 0; then it may wait (`wait_for_answer_credit`)."""
     return has_credit(m.xbar.answer_credits[channel], now)
 

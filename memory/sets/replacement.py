@@ -1,4 +1,4 @@
-"""Replacement policies: which way of a full set makes room for another line.
+"""Replacement policies: which way of a full set makes space for another line.
 
 A configuration names one for each cache and TLB; all of them are served from here. A policy is a row of POLICIES and
 its lines in the functions at the end of this file: what a hit, a new line and an invalidation change in the set's order
@@ -43,7 +43,7 @@ else:
 def replacement_param(source: str) -> Any:
     """Return the configuration value that names a policy; LRU by default, for which `source` is the reason."""
     meaning = "; ".join(f"{name}: {policy.victim}" for name, policy in POLICIES.items())
-    return param("lru", f"which line makes room for another: {meaning}", source)
+    return param("lru", f"which line makes space for another: {meaning}", source)
 
 
 def check_replacement(name: str, ways: int) -> None:

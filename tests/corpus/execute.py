@@ -40,8 +40,8 @@ def call_of(case: Case, size: Any) -> Call:
 def execute(kernel: Kernel, case: Case, size: Any) -> FunctionalResult:
     """Run the case's kernel and compare every buffer; raises AssertionError that says what differs."""
     call = call_of(case, size)
-    room = sum(array.nbytes + 16384 for array in call.buffers.values())
-    device = Device((1 << 24) + room)
+    space = sum(array.nbytes + 16384 for array in call.buffers.values())
+    device = Device((1 << 24) + space)
     for name, array in call.buffers.items():
         device.put(name, array)
     launch = device.launch(

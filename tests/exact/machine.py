@@ -70,7 +70,7 @@ MACHINES = {"odd": ODD} if JIT_DISABLED else {"mi6": MI6, "odd": ODD}  # in plai
 def run(kernel: Kernel, gpu: GpuSpec, workgroups: int = 1, wavefronts: int = 1, work_items: int = 0) -> RunFacts:
     """Execute and time a kernel, checked; `work_items` of a workgroup, if not whole wavefronts."""
     memory = DeviceMemory(_CAPACITY_BYTES)
-    memory.allocate(BUFFER - 0x1_0000_1000 - 4096, "room in front of the buffer")
+    memory.allocate(BUFFER - 0x1_0000_1000 - 4096, "space in front of the buffer")
     buffer = memory.allocate(BUFFER_BYTES, "buffer")
     assert buffer.address == BUFFER
     memory.view(buffer, np.uint32)[:] = 0

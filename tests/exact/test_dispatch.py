@@ -50,7 +50,7 @@ def test_a_dispatcher_without_limit_launches_all_at_once(gpu: GpuSpec) -> None:
     assert resident(run) == [3, 3, 3, 3]
 
 
-def test_an_engine_without_room_leaves_workgroups_to_the_others(gpu: GpuSpec) -> None:
+def test_an_engine_without_space_leaves_workgroups_to_the_others(gpu: GpuSpec) -> None:
     # two workgroups fit a CU; two engines of two CUs: all four CUs fill up, then the fifth pair of workgroups waits
     run = sleepers(gpu, 10, most=2, shader_engines=2, wavefront_cycles=1)
     run.go(20)

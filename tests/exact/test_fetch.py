@@ -12,7 +12,7 @@ from tests.support.machines import altered
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "fetch.hsaco")
 case = cases(ASSEMBLY)
-FETCH = 1  # cycles from a redirection, or from room in the buffer, to the look-up
+FETCH = 1  # cycles from a redirection, or from space in the buffer, to the look-up
 
 
 def fetching(gpu: GpuSpec, **values: Any) -> GpuSpec:
@@ -96,9 +96,9 @@ ASSEMBLY.kernel(
 
 @pytest.mark.parametrize("prefetch", [0, 1, 2, 4])
 def test_straight_cold_code(gpu: GpuSpec, prefetch: int) -> None:
-    # the buffer holds two granules: when the wavefront issues the last instruction of a line's first one, there is room
-    # for the next line's first. A missing line brings the `prefetch` lines after it, a cycle or more after it: they are
-    # there in time
+    # the buffer holds two granules: when the wavefront issues the last instruction of a line's first one, there is
+    # space for the next line's first. A missing line brings the `prefetch` lines after it, a cycle or more after it:
+    # they are there in time
     gpu = fetching(gpu, prefetch_lines=prefetch)
     start = turn(missed(gpu, FETCH))
     for line in range(1, LINES):

@@ -35,7 +35,7 @@ def test_empty_workgroups_are_dispatched_one_after_another(gpu: GpuSpec) -> None
 
 
 def test_the_bound_of_dispatch_is_the_launch_of_the_last_workgroup(gpu: GpuSpec) -> None:
-    # four CUs have room for all of them as they come: nothing else takes nearly as long
+    # four CUs have space for all of them as they come: nothing else takes nearly as long
     groups, wavefronts = 100, 3
     facts = case("end", gpu, workgroups=groups, wavefronts=wavefronts)
     bound = facts.roofline.dispatch

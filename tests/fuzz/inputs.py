@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from gpusim.config.files import SHELVES, SHIPPED
+from gpusim.config.files import FOLDERS, SHIPPED
 from tests.fuzz.damage import ODD, damaged
 from tests.fuzz.files import DATA, array, containers, history, standard, with_lines
 
@@ -63,7 +63,7 @@ SETS = (
 
 @cache
 def _texts() -> tuple[str, ...]:
-    return tuple(p.read_text(encoding="utf-8") for shelf in SHELVES for p in sorted((SHIPPED / shelf).glob("*.yaml")))
+    return tuple(p.read_text(encoding="utf-8") for folder in FOLDERS for p in sorted((SHIPPED / folder).glob("*.yaml")))
 
 
 def configuration(choose: random.Random) -> bytes:

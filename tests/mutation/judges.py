@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from gpusim.base.jit.cache import DOMAINS
-from tests.structure.imports import ROOT, imports, module_in, named_in, room_of, sources
+from tests.structure.imports import ROOT, imports, module_in, named_in, package_of, sources
 
 FOLDERS = ("unit", "exact", "corpus", "system")  # of tests; damaged inputs and vendors' packages are for other commands
 MOST_FILES = 3  # for a module
@@ -14,15 +14,15 @@ COMPILER = "gpusim.base.jit"  # after an error in it no compiled code fits
 TIMED, EXACT = ("gpusim/model/core/", "memory/", "spartan/"), "tests/exact/"
 
 
-def without_compiler(room: str) -> bool:
-    """Tell whether errors in a room are tried without the compiler: it holds code that is compiled."""
-    path = f"{room.replace('.', '/')}/"
-    return room != COMPILER and any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
+def without_compiler(package: str) -> bool:
+    """Tell whether errors in a package are tried without the compiler: it holds code that is compiled."""
+    path = f"{package.replace('.', '/')}/"
+    return package != COMPILER and any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
 
 
-def mode_of(room: str) -> str:
-    """Return how errors in a room are tried: "plain" or "compiled"; "fresh": compiled, but nothing is kept."""
-    return "plain" if without_compiler(room) else "fresh" if room == COMPILER else "compiled"
+def mode_of(package: str) -> str:
+    """Return how errors in a package are tried: "plain" or "compiled"; "fresh": compiled, but nothing is kept."""
+    return "plain" if without_compiler(package) else "fresh" if package == COMPILER else "compiled"
 
 
 @cache
@@ -97,7 +97,9 @@ def _distances(module: str) -> dict[str, int]:
             if modules & level:
                 found.setdefault(file, distance)
         # a module that nobody imports by its name is loaded as one of its package
-        level = set().union(*(_importers().get(one) or _importers().get(room_of(one), set()) for one in level)) - seen
+        level = (
+            set().union(*(_importers().get(one) or _importers().get(package_of(one), set()) for one in level)) - seen
+        )
         seen |= level
         distance += 1
     return found
@@ -106,12 +108,12 @@ def _distances(module: str) -> dict[str, int]:
 def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
     """Return the nearest test files to a module, `most` and those that the alphabet alone puts behind them.
 
-    Those in a folder of tests that has the name of one of its rooms are one step nearer, and so are those that have the
-    module's name in theirs, and those that have its room's; of equally near ones those are first that import the fewest
-    modules.
+    Those in a folder of tests that has the name of one of its packages are one step nearer, and so are those that have
+    the module's name in theirs, and those that have its package's; of equally near ones those are first that import the
+    fewest modules.
     """
     names = module.split(".")
-    own, distances = {f"tests/unit/{room}" for room in names}, _distances(module)
+    own, distances = {f"tests/unit/{package}" for package in names}, _distances(module)
 
     def order(file: str) -> tuple[int, int]:
         folder, _, test = file.rpartition("/")

@@ -15,7 +15,7 @@ from docs._site.pages import renewed, table
 from tests.mutation.judges import without_compiler
 from tests.mutation.mutations import Mutation, mutations_of
 from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome
-from tests.structure.imports import ROOT, room_of, rooms, sources
+from tests.structure.imports import ROOT, package_of, packages, sources
 
 FILE = ROOT / "tests" / "mutation" / "scores.json"
 PAGE = ROOT / "docs" / "results" / "mutations.md"
@@ -23,18 +23,18 @@ FORM = 2  # one more when other tests judge a mutation, or other mutations are m
 RESULTS = (CAUGHT, TIME, SURVIVED, UNREACHED)
 
 
-def mutable(room: str) -> list[Mutation]:
-    """Return all mutations of a room's own modules."""
-    files = [str(path.relative_to(ROOT)) for module, path in sources() if room_of(module) == room]
+def mutable(package: str) -> list[Mutation]:
+    """Return all mutations of a package's own modules."""
+    files = [str(path.relative_to(ROOT)) for module, path in sources() if package_of(module) == package]
     return [mutation for file in files for mutation in mutations_of(file, ROOT)]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What became of a room's sample. possible: mutations that it was drawn from; files: of tests that judged it;
+    """What became of a package's sample. possible: mutations that it was drawn from; files: of tests that judged it;
     form: of the command."""
 
-    room: str
+    package: str
     date: str
     seed: int
     possible: int
@@ -44,12 +44,12 @@ class Score:
     form: int = 1
 
     @classmethod
-    def of(cls, room: str, seed: int, possible: int, files: int, outcomes: list[Outcome]) -> "Score":
+    def of(cls, package: str, seed: int, possible: int, files: int, outcomes: list[Outcome]) -> "Score":
         """Sum up outcomes, as of today."""
         counts = Counter(outcome.result for outcome in outcomes)
         unnoticed = [f"{o.mutation.name} ({o.result})" for o in outcomes if o.result in (SURVIVED, UNREACHED)]
         today = datetime.now(UTC).date().isoformat()
-        return cls(room, today, seed, possible, files, {r: counts[r] for r in RESULTS}, sorted(unnoticed), FORM)
+        return cls(package, today, seed, possible, files, {r: counts[r] for r in RESULTS}, sorted(unnoticed), FORM)
 
     @property
     def tried(self) -> int:
@@ -63,23 +63,23 @@ class Score:
 
 
 def read(file: Path = FILE) -> dict[str, Score]:
-    """Read the scores of the rooms that were judged."""
+    """Read the scores of the packages that were judged."""
     held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return {room: Score(room, **values) for room, values in held.items()}
+    return {package: Score(package, **values) for package, values in held.items()}
 
 
 def record(score: Score, file: Path = FILE) -> None:
-    """Put a room's score in the place of its last one."""
-    scores = {**read(file), score.room: score}
-    held = {room: {k: v for k, v in vars(scores[room]).items() if k != "room"} for room in sorted(scores)}
+    """Put a package's score in the place of its last one."""
+    scores = {**read(file), score.package: score}
+    held = {package: {k: v for k, v in vars(scores[package]).items() if k != "package"} for package in sorted(scores)}
     file.write_text(json.dumps(held, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def scores_table(scores: dict[str, Score]) -> str:
-    """Make the table of all rooms of the tree; of one that was never judged it says so."""
+    """Make the table of all packages of the tree; of one that was never judged it says so."""
     rows = []
-    for room in sorted(rooms()):
-        cells, score = [f"`{room}`", "off" if without_compiler(room) else "on"], scores.get(room)
+    for package in sorted(packages()):
+        cells, score = [f"`{package}`", "off" if without_compiler(package) else "on"], scores.get(package)
         if score is None:
             rows.append([*cells, "", "", "not judged", "", "", "", ""])
         elif not score.possible:
@@ -92,7 +92,7 @@ def scores_table(scores: dict[str, Score]) -> str:
     judged = [score for score in scores.values() if score.possible]
     tried, noticed = sum(s.tried for s in judged), sum(s.noticed for s in judged)
     head = ["package", "compiler", "test files", "possible", "noticed", "survived", "no test calls it", "seed", "date"]
-    total = f"In all: {noticed} of {tried} noticed, in {len(judged)} of {len(rooms())} packages."
+    total = f"In all: {noticed} of {tried} noticed, in {len(judged)} of {len(packages())} packages."
     if any(score.form < FORM for score in judged):
         total += (
             " *: judged by an earlier form of the command, by other tests; the next run of a package replaces its row."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutate import drawn, rooms_within
+from tests.mutate import drawn, packages_within
 from tests.mutation.judges import judges, mode_of, without_compiler
 from tests.mutation.mutations import mutations_of
 from tests.mutation.scores import PAGE, Score, page, read, record, scores_table
@@ -108,17 +108,17 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     assert not any(
         map(without_compiler, ("gpusim.jobs.host", "gpusim.base.jit", "gpusim.model.sampling", "workloads.operators"))
     )
-    assert [mode_of(room) for room in ("spartan", "gpusim.jobs.host", "gpusim.base.jit")] == [
+    assert [mode_of(package) for package in ("spartan", "gpusim.jobs.host", "gpusim.base.jit")] == [
         "plain",
         "compiled",
         "fresh",
     ]
 
 
-def test_a_room_is_taken_with_those_within() -> None:
-    assert rooms_within(["memory.dram"]) == ["memory.dram", "memory.dram.standards"]
-    with pytest.raises(SystemExit, match=r"'memory\.drum' is no room; the rooms are gpusim"):
-        rooms_within(["memory.drum"])
+def test_a_package_is_taken_with_those_within() -> None:
+    assert packages_within(["memory.dram"]) == ["memory.dram", "memory.dram.standards"]
+    with pytest.raises(SystemExit, match=r"'memory\.drum' is no package; the packages are gpusim"):
+        packages_within(["memory.drum"])
     assert [m.name for m in drawn("gpusim.jobs.host", 5, 1)] == [m.name for m in drawn("gpusim.jobs.host", 5, 1)]
     assert set(drawn("gpusim.jobs.host", 5, 1)) != set(drawn("gpusim.jobs.host", 5, 2))
 
@@ -133,13 +133,13 @@ def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:
     record(score, file)
     record(Score.of("isa", 7, 0, 0, []), file)
     assert read(file)["memory.wheel"] == score
-    lines = scores_table({"memory": replace(score, room="memory"), "isa": read(file)["isa"]}).splitlines()
+    lines = scores_table({"memory": replace(score, package="memory"), "isa": read(file)["isa"]}).splitlines()
     today = datetime.now(UTC).date().isoformat()
     assert f"| `memory` | off | 4 | 30 | 6 of 8 (75 %) | 1 | 1 | 7 | {today} |" in lines
     assert f"| `isa` | off |  | 0 | nothing to mutate |  |  |  | {today} |" in lines
     assert "| `spartan` | off |  |  | not judged |  |  |  |  |" in lines
     assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ") and "*" not in lines[-1]
-    earlier = scores_table({"memory": replace(score, room="memory", form=0)})
+    earlier = scores_table({"memory": replace(score, package="memory", form=0)})
     assert f" {today} * |" in earlier and " *: judged by an earlier form" in earlier.splitlines()[-1]
 
 

@@ -1,1 +1,1 @@
-"""The structure of the code, held: which room imports which, who writes the machine record, what the maps say."""
+"""The structure of the code, held: which package imports which, who writes the machine record, what the maps say."""

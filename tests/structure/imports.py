@@ -1,7 +1,7 @@
 """Who imports whom: every import in the source, wherever it stands.
 
-A *room* is a folder with Python modules; a module belongs to the folder it lies in. Counted are imports at the top of
-a module, inside functions and for type checking alike, and modules that are named in strings, as `import_module` and
+A *package* is a folder with Python modules; a module belongs to the folder it lies in. Counted are imports at the top
+of a module, inside functions and for type checking alike, and modules that are named in strings, as `import_module` and
 code for another process do.
 """
 
@@ -41,20 +41,21 @@ def sources(root: Path = ROOT) -> Iterator[tuple[str, Path]]:
 
 
 @cache
-def room_of(module: str, root: Path = ROOT) -> str:
-    """The room that a module belongs to; a package's `__init__` belongs to the package."""
+def package_of(module: str, root: Path = ROOT) -> str:
+    """The package that a module belongs to, of an `__init__` its own."""
     return module if (root / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 
-def rooms(root: Path = ROOT) -> set[str]:
+def packages(root: Path = ROOT) -> set[str]:
     """Every folder that holds Python modules."""
-    return {room_of(module, root) for module, _ in sources(root)}
+    return {package_of(module, root) for module, _ in sources(root)}
 
 
-def docstring(room: str) -> str:
-    """What the room's package says of itself."""
+def docstring(package: str) -> str:
+    """What the package says of itself."""
     return (
-        ast.get_docstring(ast.parse((ROOT / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8"))) or ""
+        ast.get_docstring(ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
+        or ""
     )
 
 
@@ -78,7 +79,7 @@ def named_in(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
             yield from ((node, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise ValueError(f"{module}:{node.lineno}: relative import; rooms are named in full")
+                raise ValueError(f"{module}:{node.lineno}: relative import; packages are named in full")
             yield from ((node, f"{node.module}.{name.name}") for name in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             if _DOTTED.fullmatch(node.value) and node.value not in _FILES:
@@ -103,10 +104,10 @@ def imports(root: Path = ROOT) -> tuple[Import, ...]:
 
 @cache
 def arrows(root: Path = ROOT) -> dict[str, dict[str, list[Import]]]:
-    """For each room, the other rooms that it imports from, and by which imports."""
-    found: dict[str, dict[str, list[Import]]] = {room: {} for room in sorted(rooms(root))}
+    """For each package, the other packages that it imports from, and by which imports."""
+    found: dict[str, dict[str, list[Import]]] = {package: {} for package in sorted(packages(root))}
     for each in imports(root):
-        here, there = room_of(each.module, root), room_of(each.imported, root)
+        here, there = package_of(each.module, root), package_of(each.imported, root)
         if here != there:
             found[here].setdefault(there, []).append(each)
     return found

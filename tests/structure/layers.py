@@ -1,8 +1,8 @@
-"""The layers: floors of rooms, lowest first, and what is forbidden beyond their order.
+"""The layers: packages, lowest first, and what is forbidden beyond their order.
 
-A room may import from every floor below its own, and on its own floor from the rooms before it, unless the floor keeps
-its rooms apart. NEVER and ONLY_BY forbid what that order would permit. A new room has to be entered on its floor;
-what it holds is the first line of its package's docstring. `docs/explanation/architecture.md` is drawn from floors and
+A package may import from every layer below its own, and on its own layer from the packages before it, unless the layer
+keeps its packages apart. NEVER and ONLY_BY forbid what that order would permit. A new package has to be entered on its
+layer; what it holds is the first line of its docstring. `docs/explanation/architecture.md` is drawn from layers and
 imports.
 """
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Floor:
-    """Rooms of one height, in order. apart: none of them may import another one."""
+class Layer:
+    """Packages of one layer, in order. apart: none of them may import another one."""
 
     name: str
-    rooms: tuple[str, ...]
+    packages: tuple[str, ...]
     apart: bool = False
 
 
-FLOORS = (
-    Floor("tools", ("gpusim.base", "gpusim.base.jit")),
-    Floor(
+LAYERS = (
+    Layer("tools", ("gpusim.base", "gpusim.base.jit")),
+    Layer(
         "what a kernel is and computes",
         (
             "isa.opcodes",
@@ -33,7 +33,7 @@ FLOORS = (
             "isa.checking",
         ),
     ),
-    Floor(
+    Layer(
         "the memory system",
         (
             "memory",
@@ -45,11 +45,11 @@ FLOORS = (
             "memory.cache",
         ),
     ),
-    Floor("the units around it", ("spartan", "gpusim.model.core.cu"), apart=True),
-    Floor(
+    Layer("the units around it", ("spartan", "gpusim.model.core.cu"), apart=True),
+    Layer(
         "model: the timed GPU", ("gpusim.model", "gpusim.model.core", "gpusim.model.sampling", "gpusim.model.energy")
     ),
-    Floor(
+    Layer(
         "workloads: what it runs",
         (
             "workloads",
@@ -60,8 +60,8 @@ FLOORS = (
             "workloads.vendor",
         ),
     ),
-    Floor("config: what a run is given", ("gpusim.config",), apart=True),
-    Floor(
+    Layer("config: what a run is given", ("gpusim.config",), apart=True),
+    Layer(
         "results: counts, metrics and how they are shown",
         (
             "gpusim.results.records",
@@ -72,12 +72,12 @@ FLOORS = (
             "gpusim.results.report.page",
         ),
     ),
-    Floor(
+    Layer(
         "results: the store and the views while a run runs",
         ("gpusim.results.live", "gpusim.results.timeline", "gpusim.results.store"),
         apart=True,
     ),
-    Floor(
+    Layer(
         "jobs: one run",
         (
             "gpusim.jobs.host",
@@ -89,9 +89,9 @@ FLOORS = (
             "gpusim.jobs",
         ),
     ),
-    Floor("study: many runs", ("gpusim.study", "gpusim.study.compare", "gpusim.study.sweep"), apart=True),
-    Floor("cli: the command line", ("gpusim.cli",), apart=True),
-    Floor(
+    Layer("study: many runs", ("gpusim.study", "gpusim.study.compare", "gpusim.study.sweep"), apart=True),
+    Layer("cli: the command line", ("gpusim.cli",), apart=True),
+    Layer(
         "lab: papers, silicon, checks of the simulator",
         (
             "gpusim.lab.versions",
@@ -113,11 +113,12 @@ FLOORS = (
             "gpusim.lab",
         ),
     ),
-    Floor("the public names", ("gpusim",), apart=True),
+    Layer("the public names", ("gpusim",), apart=True),
 )
-ORDER = tuple(room for floor in FLOORS for room in floor.rooms)
+ORDER = tuple(package for layer in LAYERS for package in layer.packages)
 
-# (rooms, rooms that they never import): why. A name stands for the room and those below it, but `gpusim` for itself.
+# (packages, packages that they never import): why. A name stands for the package and those below it, but `gpusim` for
+# itself.
 NEVER: dict[tuple[str, str], str] = {
     ("isa.opcodes isa.lanes isa.semantics", "isa.object"): "an instruction is the same in every code object",
     (
@@ -178,7 +179,7 @@ NEVER: dict[tuple[str, str], str] = {
     ): "it starts whole jobs",
 }
 
-# room: who alone imports it, and why
+# package: who alone imports it, and why
 ONLY_BY: dict[str, tuple[str, str]] = {
     "isa.semantics": ("", "its folder is read as a whole, and what it says is compiled"),
     "isa.lanes": ("isa.semantics isa.execution", "instructions are computed in execution alone"),
@@ -194,7 +195,8 @@ ONLY_BY: dict[str, tuple[str, str]] = {
     ),
 }
 
-# (module or room, module or room that it may import all the same): why. One that nothing needs any more fails the test.
+# (module or package, module or package that it may import all the same): why. One that nothing needs any more fails the
+# test.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("isa.lanes.lane_library", "isa.semantics"): "loads every module of the folder by its name and calls none of them",
     ("gpusim.results.report", "isa.execution.resident"): "where wavefronts stood when a run ended: plain data",
@@ -206,32 +208,32 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 GROUPS = ("gpusim", "gpusim.jobs")  # packages whose name stands for their own modules alone
 
 
-def _within(room: str, names: str) -> bool:
-    """Tell whether a room is one of the names, or lies below one; a group is only itself."""
-    return any(room == name or (name not in GROUPS and room.startswith(f"{name}.")) for name in names.split())
+def _within(package: str, names: str) -> bool:
+    """Tell whether a package is one of the names, or lies below one; a group is only itself."""
+    return any(package == name or (name not in GROUPS and package.startswith(f"{name}.")) for name in names.split())
 
 
-def forbidden(room: str, seen: str) -> str:
-    """Return why a room may not import another one, an empty text if it may."""
-    floors = [next(floor for floor in FLOORS if one in floor.rooms) for one in (room, seen)]
-    if ORDER.index(seen) >= ORDER.index(room):
-        return f"{seen} ({floors[1].name}) does not stand below {room} ({floors[0].name})"
-    if floors[0] is floors[1] and floors[0].apart:
-        return f"{floors[0].name}: rooms of this floor do without one another"
-    for (rooms, others), why in NEVER.items():
-        if _within(room, rooms) and _within(seen, others) and not _within(seen, rooms):
-            return f"{rooms} may not import {others}: {why}"
-    if seen in ONLY_BY and not _within(room, ONLY_BY[seen][0]):
+def forbidden(package: str, seen: str) -> str:
+    """Return why a package may not import another one, an empty text if it may."""
+    layers = [next(layer for layer in LAYERS if one in layer.packages) for one in (package, seen)]
+    if ORDER.index(seen) >= ORDER.index(package):
+        return f"{seen} ({layers[1].name}) does not stand below {package} ({layers[0].name})"
+    if layers[0] is layers[1] and layers[0].apart:
+        return f"{layers[0].name}: packages of this layer do without one another"
+    for (packages, others), why in NEVER.items():
+        if _within(package, packages) and _within(seen, others) and not _within(seen, packages):
+            return f"{packages} may not import {others}: {why}"
+    if seen in ONLY_BY and not _within(package, ONLY_BY[seen][0]):
         return f"{seen} is only for {ONLY_BY[seen][0] or 'itself'}: {ONLY_BY[seen][1]}"
     return ""
 
 
-def excepted(module: str, room: str, imported: str, seen: str) -> bool:
-    """Tell whether the import of a module of the room `seen` by a module of `room` is an exception."""
-    return any((here, there) in EXCEPTIONS for here in (module, room) for there in (imported, seen))
+def excepted(module: str, package: str, imported: str, seen: str) -> bool:
+    """Tell whether the import of a module of the package `seen` by a module of `package` is an exception."""
+    return any((here, there) in EXCEPTIONS for here in (module, package) for there in (imported, seen))
 
 
-# (component of the machine record, room that writes it beside the one that declares it): why
+# (component of the machine record, package that writes it beside the one that declares it): why
 WRITERS: dict[tuple[str, str], str] = {
     ("wheel", "gpusim.model.core"): "the run loop turns the wheel: it alone moves the current cycle on",
     (

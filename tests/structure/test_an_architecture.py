@@ -20,7 +20,9 @@ PLACES = {"isa/opcodes/architecture.py", "sim_configs/gpus/vega8.yaml"}
 
 def naming(gpu: str) -> set[str]:
     """The product's files that name a GPU."""
-    files = (path for room in PRODUCT for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".yaml", ".txt"))
+    files = (
+        path for package in PRODUCT for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".yaml", ".txt")
+    )
     return {path.relative_to(ROOT).as_posix() for path in files if gpu in path.read_text("utf-8")} - {NAMES_OF_LLVM}
 
 

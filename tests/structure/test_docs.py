@@ -148,11 +148,21 @@ def test_a_page_of_results_says_which_model_made_them(page: Path) -> None:
         assert "\n> Figures: " in _text(page).partition("\n## ")[0]
 
 
-def test_pages_speak_of_packages_and_layers() -> None:
-    """Not of the parts of a building, which a stranger cannot search for."""
-    metaphor = re.compile(r"\b(?:rooms?|doors?|houses?)\b", re.IGNORECASE)
-    told = {_id(page): metaphor.findall(re.sub(r"`[^`]*`|--room", "", _FENCE.sub("", _text(page)))) for page in PAGES}
-    assert {page: words for page, words in told.items() if words} == {}
+def buildings(text: str) -> list[str]:
+    """Return the words for parts of a building in a text or a name: nobody can search for them."""
+    return re.findall(r"(?<![a-z])(?:rooms?|doors?|houses?|storeys?|shel(?:f|ves))(?![a-z])", text, re.IGNORECASE)
+
+
+def test_pages_and_code_speak_of_packages_and_layers() -> None:
+    files = [*PAGES, CHANGELOG, *(path for top in (*TOPS, "tests") for path in sorted((ROOT / top).rglob("*.py")))]
+    files = [path for path in files if path.name not in (Path(__file__).name, "test_words.py")]  # which name them
+    words = {_id(path): buildings(_text(path)) for path in files}
+    assert {path: each for path, each in words.items() if each} == {}
+
+
+def test_a_part_of_a_building_is_seen() -> None:
+    assert buildings("has_room of _ROOMS; the next door") == ["room", "ROOMS", "door"]
+    assert buildings("mushrooms, outdoors, warehouse") == []
 
 
 def test_the_readme_is_short_and_says_how_to_run_and_to_test() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import gpusim
-from tests.structure.imports import ROOT, docstring, room_of, rooms, sources
+from tests.structure.imports import ROOT, docstring, package_of, packages, sources
 
 FEWEST_WORDS = 3
 # words that begin a phrase without a verb: what comes after them is left for the reader to guess
@@ -158,18 +158,18 @@ def problems(source: str) -> list[tuple[int, str]]:
     return found
 
 
-def _problems_of(room: str) -> list[str]:
+def _problems_of(package: str) -> list[str]:
     return [
         f"{path}:{line}: {problem}"
         for module, path in sources()
-        if room_of(module) == room
+        if package_of(module) == package
         for line, problem in problems(path.read_text(encoding="utf-8"))
     ]
 
 
-@pytest.mark.parametrize("room", sorted(rooms()))
-def test_docstrings_begin_with_a_verb_and_are_no_riddles(room: str) -> None:
-    assert _problems_of(room) == []
+@pytest.mark.parametrize("package", sorted(packages()))
+def test_docstrings_begin_with_a_verb_and_are_no_riddles(package: str) -> None:
+    assert _problems_of(package) == []
 
 
 RIDDLES = ("Two.", "As configured.", "What is said of energy.", "The same of jobs, then.", "12 of them at most.")
@@ -258,10 +258,10 @@ OTHERS = ("gpusim.jobs.networks", "gpusim.jobs.estimates")
 
 
 def reasoned() -> list[str]:
-    named = {room for room in rooms() if f"{room}.".startswith(tuple(f"{name}." for name in REASONED))}
-    return sorted(room for room in named if not room.startswith(OTHERS))
+    named = {package for package in packages() if f"{package}.".startswith(tuple(f"{name}." for name in REASONED))}
+    return sorted(package for package in named if not package.startswith(OTHERS))
 
 
-@pytest.mark.parametrize("room", reasoned())
-def test_a_package_says_why_it_is_so(room: str) -> None:
-    assert "\nWhy so: " in docstring(room)
+@pytest.mark.parametrize("package", reasoned())
+def test_a_package_says_why_it_is_so(package: str) -> None:
+    assert "\nWhy so: " in docstring(package)

@@ -9,7 +9,7 @@ from gpusim.lab.versions.model import ANY_RUN, KINDS, NOT_OF_FIGURES, PARTS
 from gpusim.results.store.work import ALL, ROOT, SIMULATOR
 from tests.structure.imports import arrows
 
-# rooms that results are run through all the same: why what they hold decides none
+# packages that results are run through all the same: why what they hold decides none
 DECIDES_NOTHING = {
     "gpusim.base": "files, progress, errors; quantiles and sums, which decide, are hashed by file",
     "gpusim.lab.capture": "curves that the closed loop is given are files, which are hashed as inputs",
@@ -19,7 +19,7 @@ DECIDES_NOTHING = {
     "gpusim.results.timeline": "recorded beside the run, which it does not change",
     "gpusim.lab.versions": "what is recorded of the code that ran",
 }
-# rooms that are reached too, and from which no recorded figure comes
+# packages that are reached too, and from which no recorded figure comes
 NO_FIGURE = {
     "gpusim.jobs.api": "launches from a user's own program",
     "gpusim.jobs.hip": "the same, of HIP programs",
@@ -29,14 +29,14 @@ NO_FIGURE = {
 
 
 def reached(*first: str) -> set[str]:
-    """The rooms that these import, and those that they do, and so on; not through those that decide nothing."""
-    graph = nx.DiGraph((room, other) for room, seen in arrows().items() for other in seen)
+    """The packages that these import, and those that they do, and so on; not through those that decide nothing."""
+    graph = nx.DiGraph((package, other) for package, seen in arrows().items() for other in seen)
     graph.remove_nodes_from(DECIDES_NOTHING)
-    return {*first}.union(*(nx.descendants(graph, room) for room in first))
+    return {*first}.union(*(nx.descendants(graph, package) for package in first))
 
 
-def hashed(room: str, places: tuple[str, ...]) -> bool:
-    path = room.replace(".", "/")
+def hashed(package: str, places: tuple[str, ...]) -> bool:
+    path = package.replace(".", "/")
     return any(f"{path}/".startswith(f"{place}/") for place in places)
 
 
@@ -58,7 +58,7 @@ def hashed(room: str, places: tuple[str, ...]) -> bool:
     ],
 )
 def test_all_that_decides_a_result_is_hashed(first: tuple[str, ...], places: tuple[str, ...]) -> None:
-    assert [room for room in sorted(reached(*first)) if not hashed(room, places)] == []
+    assert [package for package in sorted(reached(*first)) if not hashed(package, places)] == []
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,10 @@ def test_all_that_decides_a_result_is_hashed(first: tuple[str, ...], places: tup
 )
 def test_all_that_decides_a_figure_is_in_the_model_s_version(first: tuple[str, ...], more: tuple[str, ...]) -> None:
     places = tuple(place for part in (*ANY_RUN, *more) for place in PARTS[part])
-    rooms = [room for room in sorted(reached(*first)) if room not in NO_FIGURE and not hashed(room, places)]
-    assert rooms == ["workloads"], "a group, whose own modules are parts by themselves"
+    packages = [
+        package for package in sorted(reached(*first)) if package not in NO_FIGURE and not hashed(package, places)
+    ]
+    assert packages == ["workloads"], "a group, whose own modules are parts by themselves"
     own = {f"workloads/{path.name}" for path in (ROOT / "workloads").glob("*.py")} - {"workloads/__init__.py"}
     assert own <= set(places)
     assert {place.replace("/", ".") for place in NOT_OF_FIGURES} < NO_FIGURE.keys()
@@ -92,9 +94,9 @@ def test_every_kind_of_file_in_the_model_s_parts_counts_or_has_a_reason() -> Non
     assert suffixes - set(KINDS) <= OTHER_FILES.keys()
 
 
-def test_what_decides_nothing_is_a_room_that_is_reached() -> None:
+def test_what_decides_nothing_is_a_package_that_is_reached() -> None:
     assert set(DECIDES_NOTHING) <= set(arrows())
-    assert not [room for room in DECIDES_NOTHING if hashed(room, ALL)]
+    assert not [package for package in DECIDES_NOTHING if hashed(package, ALL)]
 
 
 def test_the_module_of_every_kind_of_job_is_hashed() -> None:

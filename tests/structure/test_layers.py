@@ -1,4 +1,4 @@
-"""The code's imports keep to the floors, and the finder of imports sees every kind of import."""
+"""The code's imports keep to the layers, and the finder of imports sees every kind of import."""
 
 import itertools
 from pathlib import Path
@@ -6,48 +6,53 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from tests.structure.imports import ROOT, TOPS, arrows, imports, room_of, rooms
-from tests.structure.layers import EXCEPTIONS, FLOORS, LINE_BUDGETS, NEVER, ONLY_BY, ORDER, Floor, excepted, forbidden
+from tests.structure.imports import ROOT, TOPS, arrows, imports, package_of, packages
+from tests.structure.layers import EXCEPTIONS, LAYERS, LINE_BUDGETS, NEVER, ONLY_BY, ORDER, Layer, excepted, forbidden
 
 
-def _refused(room: str) -> list[str]:
-    """Return each import by a room that is forbidden and no exception, with the reason."""
+def _refused(package: str) -> list[str]:
+    """Return each import by a package that is forbidden and no exception, with the reason."""
     return [
-        f"{each}: {forbidden(room, seen)}"
-        for seen, found in arrows().get(room, {}).items()
+        f"{each}: {forbidden(package, seen)}"
+        for seen, found in arrows().get(package, {}).items()
         for each in found
-        if forbidden(room, seen) and not excepted(each.module, room, each.imported, seen)
+        if forbidden(package, seen) and not excepted(each.module, package, each.imported, seen)
     ]
 
 
-def test_every_room_stands_on_one_floor() -> None:
-    assert sorted(ORDER) == sorted(rooms())
+def test_every_package_stands_on_one_layer() -> None:
+    assert sorted(ORDER) == sorted(packages())
 
 
-@pytest.mark.parametrize("room", ORDER)
-def test_a_room_imports_only_what_it_may(room: str) -> None:
-    assert _refused(room) == []
+@pytest.mark.parametrize("package", ORDER)
+def test_a_package_imports_only_what_it_may(package: str) -> None:
+    assert _refused(package) == []
 
 
-@pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.name)
-def test_a_floor_whose_rooms_do_without_one_another_says_so(floor: Floor) -> None:
-    inside = [each for room in floor.rooms for seen, each in arrows()[room].items() if seen in floor.rooms]
-    assert bool(inside) != floor.apart
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
+def test_a_layer_whose_packages_do_without_one_another_says_so(layer: Layer) -> None:
+    inside = [each for package in layer.packages for seen, each in arrows()[package].items() if seen in layer.packages]
+    assert bool(inside) != layer.apart
 
 
 def test_every_prohibition_forbids_what_the_order_permits() -> None:
-    """A prohibition that follows from the floors, or names a room that has gone, only looks like one."""
+    """A prohibition that follows from the layers, or names a package that has gone, only looks like one."""
     named = {name for pair in NEVER for names in pair for name in names.split()}
     named |= ONLY_BY.keys() | {name for names, _ in ONLY_BY.values() for name in names.split()}
     assert [name for name in sorted(named) if name not in ORDER] == []
-    told = {forbidden(room, seen) for room, seen in itertools.permutations(ORDER, 2)}
+    told = {forbidden(package, seen) for package, seen in itertools.permutations(ORDER, 2)}
     assert [pair for pair, why in NEVER.items() if not any(reason.endswith(f": {why}") for reason in told)] == []
-    assert [room for room in ONLY_BY if not any(reason.startswith(f"{room} is only for") for reason in told)] == []
+    assert [
+        package for package in ONLY_BY if not any(reason.startswith(f"{package} is only for") for reason in told)
+    ] == []
 
 
-def test_who_alone_may_import_a_room_does() -> None:
+def test_who_alone_may_import_a_package_does() -> None:
     idle = [
-        (room, name) for room, (names, _) in ONLY_BY.items() for name in names.split() if room not in arrows()[name]
+        (package, name)
+        for package, (names, _) in ONLY_BY.items()
+        for name in names.split()
+        if package not in arrows()[name]
     ]
     assert idle == []
 
@@ -55,14 +60,14 @@ def test_who_alone_may_import_a_room_does() -> None:
 def test_every_exception_is_needed() -> None:
     used = set()
     for each in imports():
-        room, seen = room_of(each.module), room_of(each.imported)
-        if room != seen and forbidden(room, seen):
-            used |= {(here, there) for here in (each.module, room) for there in (each.imported, seen)}
+        package, seen = package_of(each.module), package_of(each.imported)
+        if package != seen and forbidden(package, seen):
+            used |= {(here, there) for here in (each.module, package) for there in (each.imported, seen)}
     assert [exception for exception in EXCEPTIONS if exception not in used] == []
 
 
 @pytest.mark.parametrize(
-    ("room", "seen", "part"),
+    ("package", "seen", "part"),
     [
         ("memory.cache", "spartan", "does not stand below"),
         ("isa.execution", "memory", "does not stand below"),
@@ -78,17 +83,17 @@ def test_every_exception_is_needed() -> None:
         ("gpusim.cli", "gpusim.jobs.hip", ""),
     ],
 )
-def test_what_is_forbidden_is_told_with_its_reason(room: str, seen: str, part: str) -> None:
-    told = forbidden(room, seen)
+def test_what_is_forbidden_is_told_with_its_reason(package: str, seen: str, part: str) -> None:
+    told = forbidden(package, seen)
     assert part in told and bool(told) == bool(part)
 
 
-def test_no_rooms_need_one_another() -> None:
+def test_no_packages_need_one_another() -> None:
     graph = nx.DiGraph()
-    for room, seen in arrows().items():
+    for package, seen in arrows().items():
         for other, found in seen.items():
-            if not all(excepted(each.module, room, each.imported, other) for each in found):
-                graph.add_edge(room, other)
+            if not all(excepted(each.module, package, each.imported, other) for each in found):
+                graph.add_edge(package, other)
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
 
@@ -98,7 +103,7 @@ def test_no_modules_import_one_another() -> None:
 
 
 def test_no_files_of_the_command_line_need_one_another() -> None:
-    graph = nx.DiGraph((each.module, each.imported) for each in imports() if room_of(each.module) == "gpusim.cli")
+    graph = nx.DiGraph((each.module, each.imported) for each in imports() if package_of(each.module) == "gpusim.cli")
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
 
@@ -114,8 +119,8 @@ def test_gpusim_has_at_most_seven_packages_beside_the_laboratory() -> None:
 
 def test_the_simulator_imports_nothing_of_the_laboratory() -> None:
     """Above the laboratory are the public names alone, which list its extension by name."""
-    importers = {room for room, seen in arrows().items() for other in seen if other.startswith("gpusim.lab")}
-    assert {room for room in importers if not room.startswith("gpusim.lab")} == {"gpusim"}
+    importers = {package for package, seen in arrows().items() for other in seen if other.startswith("gpusim.lab")}
+    assert {package for package in importers if not package.startswith("gpusim.lab")} == {"gpusim"}
 
 
 @pytest.mark.parametrize("package", sorted(LINE_BUDGETS))
@@ -125,7 +130,9 @@ def test_a_package_keeps_to_its_line_budget(package: str) -> None:
 
 
 def test_every_package_has_a_line_budget() -> None:
-    packages = {".".join(room.split(".")[: 2 if room.startswith("gpusim.") else 1]) for room in ORDER} - {"gpusim"}
+    packages = {".".join(package.split(".")[: 2 if package.startswith("gpusim.") else 1]) for package in ORDER} - {
+        "gpusim"
+    }
     assert packages == set(LINE_BUDGETS)
 
 

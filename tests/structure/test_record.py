@@ -1,4 +1,4 @@
-"""The machine record: a component is written by the room that declares it, and read only by rooms that may know it."""
+"""The machine record: its package alone writes a component, and only packages that may know it read it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,19 +9,19 @@ import pytest
 from gpusim.base.jit import Field, State, record_dtype
 from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.machine import MACHINE, machine_dtype
-from tests.structure.imports import room_of
+from tests.structure.imports import package_of
 from tests.structure.layers import WRITERS, forbidden
 from tests.structure.state_access import ADDED, READ, WRITTEN, Accesses, machine_accesses, owners
 
 
 @pytest.mark.parametrize("component", [state.name for state in MACHINE])
-def test_only_the_room_that_declares_a_component_writes_it(component: str) -> None:
-    home = room_of(owners()[component])
+def test_only_the_package_that_declares_a_component_writes_it(component: str) -> None:
+    home = package_of(owners()[component])
     strangers = [
         str(access)
         for access in machine_accesses()
-        if access.component == component and access.written and room_of(access.module) != home
-        if (component, room_of(access.module)) not in WRITERS
+        if access.component == component and access.written and package_of(access.module) != home
+        if (component, package_of(access.module)) not in WRITERS
     ]
     assert strangers == []
 
@@ -29,15 +29,15 @@ def test_only_the_room_that_declares_a_component_writes_it(component: str) -> No
 def test_nothing_is_read_against_the_direction() -> None:
     upward = []
     for access in machine_accesses():
-        here, home = room_of(access.module), room_of(owners()[access.component])
+        here, home = package_of(access.module), package_of(owners()[access.component])
         if here != home and forbidden(here, home):
             upward.append(str(access))
     assert upward == []
 
 
 def test_every_exception_is_needed() -> None:
-    used = {(access.component, room_of(access.module)) for access in machine_accesses() if access.written}
-    assert [pair for pair in WRITERS if pair not in used or room_of(owners()[pair[0]]) == pair[1]] == []
+    used = {(access.component, package_of(access.module)) for access in machine_accesses() if access.written}
+    assert [pair for pair in WRITERS if pair not in used or package_of(owners()[pair[0]]) == pair[1]] == []
 
 
 def test_every_field_is_read() -> None:

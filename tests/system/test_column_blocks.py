@@ -80,7 +80,7 @@ def test_every_way_runs_in_blocks(engine: str, more: dict) -> None:
         assert record.total.engine.lines_handed_over == 160 * 16 * 9
 
 
-def test_a_product_that_leaves_no_room_for_code_runs_in_blocks_too() -> None:
+def test_a_product_that_leaves_no_space_for_code_runs_in_blocks_too() -> None:
     """Of 17 KiB an image, in 1 MiB: for one of these batches the matrices fit, and the kernel beside them does not."""
     blocks = [found("off", {"workload.batch": batch}, SMALL)["data"]["column_blocks"] for batch in range(50, 62)]
     whole = blocks.count(None)

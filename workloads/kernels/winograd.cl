@@ -7,7 +7,7 @@
 
 /* The tiles of some images' planes of results. tiles: in use; held: with those that round their number up, whose values
    are zero. planes: of an image, height x width elements each; bytes: of all images' planes. by_tiles: tiles that a
-   plane has room for; by_plane, by_columns: tiles of an image's plane and of a row of it. A tile's window begins `top`
+   plane has space for; by_plane, by_columns: tiles of an image's plane and of a row of it. A tile's window begins `top`
    rows above and `left` columns before its first result.
 
    Transformed values: place_bytes and plane_bytes from a place and from a plane to the next. */

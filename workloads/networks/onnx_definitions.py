@@ -95,9 +95,9 @@ def _along_axis(
     size: int, before: int, after: int, window: Sequence[int], stride: int, ceil: bool
 ) -> list[tuple[list[int], int]]:
     """Return the windows along an axis. window: its places from its first one on."""
-    room = size + before + after - (window[-1] + 1)
-    count = room // stride + 1
-    if ceil and room % stride and count * stride < size + before:  # begins within the input or the padding before it
+    space = size + before + after - (window[-1] + 1)
+    count = space // stride + 1
+    if ceil and space % stride and count * stride < size + before:  # begins within the input or the padding before it
         count += 1
     found = []
     for number in range(count):

@@ -60,15 +60,15 @@ def positions(
         before, after = padding[axis], padding[axis + 2]
         reach = dilation[axis] * (kernel[axis] - 1) + 1
         size = shape[axis + 1]
-        room = size + before + after - reach
-        if room < 0:
+        space = size + before + after - reach
+        if space < 0:
             raise ShapeError(
                 f"kernel {kernel[0]}×{kernel[1]}"
                 + (f" with dilation {dilation[0]}×{dilation[1]}" if dilation != (1, 1) else "")
                 + f" does not fit an input of {format_shape(shape)} with padding {format_padding(padding)}"
             )
-        count = room // stride[axis] + 1
-        if ceil and room % stride[axis] and count * stride[axis] < size + before:
+        count = space // stride[axis] + 1
+        if ceil and space % stride[axis] and count * stride[axis] < size + before:
             count += 1
         counts.append(count)
     return counts[0], counts[1]

@@ -145,7 +145,7 @@ def fused(
     lanes: str,
     gpu: GpuFacts,
 ) -> Launch:
-    """Return the launch of algorithm 9; raise OperatorError where its workgroup has no room in the LDS."""
+    """Return the launch of algorithm 9; raise OperatorError where its workgroup has no space in the LDS."""
     summed, second, third = tuple(product.mapping)
     order, share = second + third + summed, reuse(blocks, product, lanes)
     held_bytes = 2 * share * blocks.bins * 8

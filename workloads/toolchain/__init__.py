@@ -1,5 +1,5 @@
 """Builds code objects from OpenCL C, HIP, assembly or LLVM IR, with a linker for machines without one.
 
-`build` is the door. `compilers` finds clang, lld and AMD's device library on this machine, and the flags of each
-language; `link` links what llvmlite makes of LLVM IR where there is neither.
+`build` is what others call. `compilers` finds clang, lld and AMD's device library on this machine, and the flags of
+each language; `link` links what llvmlite makes of LLVM IR where there is neither.
 """

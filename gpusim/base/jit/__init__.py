@@ -1,7 +1,7 @@
 """What the compiled core is written with: the decorator, state tables, raw memory access.
 
-Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing here imports the compiler, Numba: that
-is `gpusim.base.jit.compile`, which is imported to compile and for nothing else.
+Packages below (`isa`, `memory`, `spartan`) and the core import from here. Nothing here imports the compiler, Numba:
+that is `gpusim.base.jit.compile`, which is imported to compile and for nothing else.
 
 Why so: units are Python functions compiled by Numba over one record, which also run in plain Python, where tests and a
 debugger reach them. Another language was refused, as it needs a compiler at each installation; so were sizes known to

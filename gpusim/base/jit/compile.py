@@ -104,7 +104,7 @@ class FunctionSplit:
 
     inside: list[Any]
     """Functions of these packages."""
-    doors: list[Any]
+    exported: list[Any]
     """Functions of `inside` that other packages call."""
     apart: list[Any]
     """Functions of other packages that do not call into these packages."""
@@ -116,22 +116,22 @@ def _called(function: CoreFunction) -> set[int]:
     return {id(names.get(name)) for name in code.co_names}
 
 
-def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> FunctionSplit:
+def split(domain: str, packages: tuple[str, ...], entry_points: Sequence[Any]) -> FunctionSplit:
     """Split the functions of a domain; entry points are outside wherever they stand.
 
     Args:
         domain: 'isa' or 'timing'.
-        rooms: beginnings of module names.
+        packages: beginnings of module names.
         entry_points: functions called from Python.
 
     Returns:
         The functions of these modules, and the others.
     """
     functions = registered(domain)
-    inside = [f for f in functions if f.py_func.__module__.startswith(rooms) and f not in entry_points]
+    inside = [f for f in functions if f.py_func.__module__.startswith(packages) and f not in entry_points]
     apart = []
     callers = {id(f) for f in inside}
-    wanted: set[int] = set()  # what is called from outside the rooms
+    wanted: set[int] = set()  # what is called from outside the packages
     for function in functions:
         if function in inside:
             continue
@@ -199,7 +199,7 @@ def compile_for_another_process(share: FunctionSplit, record: Any) -> bytes:
         The code that `compile_entry_points` takes in another process.
     """
     compile_on_the_way(share.inside, record)
-    return numba_hooks.packed_parts(map(dispatcher_of, share.doors))
+    return numba_hooks.packed_parts(map(dispatcher_of, share.exported))
 
 
 def _on_the_way(domain: str, entry_points: Sequence[Any], elsewhere: FunctionSplit | None) -> list[Any]:
@@ -250,8 +250,8 @@ def compile_entry_points(
     if elsewhere is not None:
         share, received = elsewhere
         _define_operations()
-        numba_hooks.load_parts(received, map(dispatcher_of, share.doors))
-        parts += share.doors
+        numba_hooks.load_parts(received, map(dispatcher_of, share.exported))
+        parts += share.exported
     compile_on_the_way(parts, record)
     compiled = []
     with numba_hooks.calls_only_within(), _without_collection():

@@ -1830,7 +1830,7 @@ class RunRecord(Record):
     """[128]: by CU: its position."""
     cu_next: int
     """round-robin pointer: the position after that of the CU that got the last workgroup."""
-    may_have_room: NDArray[np.int64]
+    may_have_space: NDArray[np.int64]
     """[2]: mask of the CUs not known to be full, by position."""
     able: NDArray[np.int64]
     """[2]: mask of those of them whose engine may launch now, by position."""

@@ -1,4 +1,4 @@
-"""What a script passes, checked at the door: an error names the argument, what was given and what is needed."""
+"""What a script passes, checked before it is used: an error names the argument, what was given and what is needed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

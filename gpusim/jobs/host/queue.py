@@ -9,7 +9,7 @@ A queue of launches and copies, each after the one before, is one stream.
 Kernels of several streams run at a time, as many as there are hardware queues. Each was simulated alone; together they
 share the GPU as work that is divisible: a kernel needs of each unit what its roofline says, and of the slots for
 workgroups what its grid takes; where the sum of what runs is more than there is, all of it is slowed in proportion. So
-no unit ever does more than its rate, kernels that leave room for one another overlap, and what fills the GPU takes as
+no unit ever does more than its rate, kernels that leave space for one another overlap, and what fills the GPU takes as
 long as one after another. What they do to each other's caches and DRAM rows is not modelled.
 """
 

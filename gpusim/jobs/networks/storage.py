@@ -52,12 +52,12 @@ def check_memory_capacity(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callabl
     """
     if fits(planned, gpu):
         return
-    room = (gpu.memory_mib << 20) - OVERHEAD_BYTES
+    space = (gpu.memory_mib << 20) - OVERHEAD_BYTES
     schedule = planned.schedule
     most, too_many = 0, schedule.batch
     while too_many - most > 1:
         middle = (most + too_many) // 2
-        most, too_many = (middle, too_many) if with_batch(middle).bytes <= room else (most, middle)
+        most, too_many = (middle, too_many) if with_batch(middle).bytes <= space else (most, middle)
     step = schedule.steps[planned.peak]
     raise UserError(
         f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f} MiB of memory"

@@ -24,7 +24,7 @@ LAST_BIT = 27  # of rows; there a difference of this bit alone has to be one of 
 REACH_BYTES = 2 << LAST_BIT
 NEEDED_BYTES = (
     4 * REACH_BYTES
-)  # of device memory: an allocation that has room wherever it begins, and what else there is
+)  # of device memory: an allocation that has space wherever it begins, and what else there is
 PLAIN_CYCLES = 8.0  # by which the two ways differ at most where no row is put out: what queues and turns do
 
 

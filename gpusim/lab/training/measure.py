@@ -42,7 +42,7 @@ class StageFigures(NamedTuple):
     resource: str
     work_ms: float
     input_ms: float
-    room_ms: float
+    space_ms: float
 
 
 class ResourceGain(NamedTuple):

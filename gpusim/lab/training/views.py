@@ -30,7 +30,7 @@ RESOURCES = View([
 ], "resources")  # fmt: skip
 STAGES = View([
     column("stage"), column("resource"), column("work_ms", "works", _number, "ms"),
-    column("input_ms", "waits for input", _number, "ms"), column("room_ms", "waits for a buffer", _number, "ms"),
+    column("input_ms", "waits for input", _number, "ms"), column("space_ms", "waits for a buffer", _number, "ms"),
 ], "stages", "stages, of an iteration")  # fmt: skip
 SCALING = View([
     column("gpus", "GPUs"), column("batch", "batch of each", right=True),
@@ -80,7 +80,7 @@ def screen(measured: TrainingMeasurement, width: int) -> list[Line]:
     lines += [_bar(name, share, f"{SHARE_1(share):>7}") for name, share in pace.busy.items()]
     lines.append([("stages", "bold"), ("  (an iteration: works, waits for input, waits for a free buffer)", "dim")])
     for stage in measured.stages:
-        times = " ".join(f"{GROUPED_2(time):>10} ms" for time in (stage.work_ms, stage.input_ms, stage.room_ms))
+        times = " ".join(f"{GROUPED_2(time):>10} ms" for time in (stage.work_ms, stage.input_ms, stage.space_ms))
         lines.append(_row(f"  {stage.stage}", f"{times}  {stage.resource}"))
     lines.append([("what would help", "bold"), ("  (twice as much of one)", "dim")])
     for gain in sorted(measured.helps, key=lambda gain: -gain.gain):

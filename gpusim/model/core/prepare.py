@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 
 _ENTRY_POINTS = (run_cycles, engine_finish, pack_columns)
 
-_PROGRAM = "from gpusim.model.core.prepare import compile_in_another_process as run; run({rooms}, {interpreter})"
+_PROGRAM = "from gpusim.model.core.prepare import compile_in_another_process as run; run({packages}, {interpreter})"
 
 # What another process compiles of the timing core. In billion instructions: the core's functions take 66, making its
 # entry points of them 30, the interpreter with the lane operations 49, and each process 2 for its imports. With the
-# interpreter these two rooms (25) are half of all; few of their functions are called from elsewhere, and 37 of the rest
-# have nothing to do with them, so that nobody waits for them.
-_ROOMS = ("memory.dram", "spartan")
+# interpreter these two packages (25) are half of all; few of their functions are called from elsewhere, and 37 of the
+# rest have nothing to do with them, so that nobody waits for them.
+_APART = ("memory.dram", "spartan")
 
 
 class CompileShare(NamedTuple):
-    """What another process compiles: _ROOMS of the timing core, the interpreter, or the one and then the other."""
+    """What another process compiles: _APART of the timing core, the interpreter, or the one and then the other."""
 
-    rooms: bool
+    packages: bool
     interpreter: bool
 
 
 def shares(processors: int, interpreter: bool) -> tuple[CompileShare, ...]:
     """Return what each helper process compiles. interpreter: whether the interpreter is to be compiled, too.
 
-    The first helper compiles rooms, which this process waits for. With two processors, the helper also compiles the
+    The first helper compiles packages, which this process waits for. With two processors, the helper also compiles the
     interpreter, so that both processes end at about the same time; where the interpreter is in the cache already, this
     process ends later, since optimizing the core as a whole cannot be divided.
     """
@@ -55,7 +55,7 @@ def shares(processors: int, interpreter: bool) -> tuple[CompileShare, ...]:
     return (CompileShare(True, False), CompileShare(False, True))
 
 
-def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
+def compile_in_another_process(packages: bool, interpreter: bool) -> None:
     """Compile a CompileShare, in a helper process. Its part of the timing core goes to standard output, after its
     length.
 
@@ -66,10 +66,10 @@ def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
     threading.Thread(target=_end_with_the_first, daemon=True).start()
     assume_locked()
     with reporting(Reporter(quiet=True)):
-        if rooms:
+        if packages:
             from gpusim.base.jit.compile import compile_for_another_process, split
 
-            share = split("timing", _ROOMS, _ENTRY_POINTS)
+            share = split("timing", _APART, _ENTRY_POINTS)
             parts = compile_for_another_process(share, new_record(machine_dtype()))
             sys.stdout.buffer.write(b"%d\n" % len(parts) + parts)
             sys.stdout.buffer.flush()
@@ -87,7 +87,7 @@ def _helper(share: CompileShare) -> "subprocess.Popen[bytes]":
     import subprocess
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-c", _PROGRAM.format(rooms=share.rooms, interpreter=share.interpreter)]
+    command = [sys.executable, "-c", _PROGRAM.format(packages=share.packages, interpreter=share.interpreter)]
     return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
@@ -100,13 +100,13 @@ def _received(helper: "subprocess.Popen[bytes]") -> bytes | None:
 
 
 def _compile_beside(helper: "subprocess.Popen[bytes]", processes: int) -> None:
-    """Compile the rest of the timing core while `helper` compiles _ROOMS, and _ROOMS too if the helper fails.
+    """Compile the rest of the timing core while `helper` compiles _APART, and _APART too if the helper fails.
 
     processes: how many compile, this one among them.
     """
     from gpusim.base.jit.compile import compile_entry_points, compile_on_the_way, split, work_of
 
-    share = split("timing", _ROOMS, _ENTRY_POINTS)
+    share = split("timing", _APART, _ENTRY_POINTS)
     record = new_record(machine_dtype())
     received: SimpleQueue[bytes | None] = SimpleQueue()
     # a pipe holds little: without a reader `helper` would wait

@@ -235,7 +235,7 @@ class _RatioForecast:
 
 
 def _more(outlook: _RatioForecast, left: RemainingGrid, wanted: float) -> int:
-    """Return how many laps are still needed, each at another place; 0: more than the grid has room for."""
+    """Return how many laps are still needed, each at another place; 0: more than the grid has space for."""
 
     def enough(more: int) -> bool:
         part = max(left.skippable - more * left.place, 0) / (more + 0.5)

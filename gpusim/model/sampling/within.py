@@ -277,15 +277,15 @@ class LoopSteering:
             stands = self._standing()
             paces, apart = self._moved(begun, stands)
             spent = launch.now - began
-            further, room = np.zeros(0), -jumped - last
+            further, space = np.zeros(0), -jumped - last
             for _ in range(2):  # how far wavefronts come apart follows from the time passed over
-                further = apart * ((1 + max(room, 0) / spent) ** 0.5 - 1)
-                room = float(((stands.left - LEFT_ITERATIONS - further) / paces).min()) * spent - jumped - last
+                further = apart * ((1 + max(space, 0) / spent) ** 0.5 - 1)
+                space = float(((stands.left - LEFT_ITERATIONS - further) / paces).min()) * spent - jumped - last
             least = LEAST_SHARE * self._work.total / (float(paces.sum()) * self._loop.length / spent)
-            if room < max(LEAST_LAPS * cycles, least):
+            if space < max(LEAST_LAPS * cycles, least):
                 return
-            if self._enough(phase, alike, room, cycles):
-                passed = np.maximum(paces * (room / spent) + further, 1).astype(np.int64)
+            if self._enough(phase, alike, space, cycles):
+                passed = np.maximum(paces * (space / spent) + further, 1).astype(np.int64)
                 self._passage.wanted[stands.slots] = passed
                 self._passed[stands.slots] += passed
                 phase.passed = int(passed.sum()) * self._loop.length
@@ -296,8 +296,8 @@ class LoopSteering:
         phase.jumped = self._look() - look
         yield from self._lap(phase, last)
 
-    def _enough(self, phase: SteadyPhase, alike: Sequence[SteadyPhase], room: float, cycles: float) -> bool:
-        """Tell whether a phase's laps say enough for a jump over `room` cycles, or are as many as are worth it.
+    def _enough(self, phase: SteadyPhase, alike: Sequence[SteadyPhase], space: float, cycles: float) -> bool:
+        """Tell whether a phase's laps say enough for a jump over `space` cycles, or are as many as are worth it.
 
         alike: earlier phases of its kind. The last lap has to have the pace of the one before, or of these phases.
         """
@@ -311,10 +311,10 @@ class LoopSteering:
         others = [self._pace(held) for held in (laps[:-1], phase.laps[-2:-1]) if len(held)]
         phase.settled = any((other / now - 1) ** 2 <= max(lap, SAME**2) for other in others)
         spent = phase.before * cycles
-        if spent >= MOST_LAPS_SHARE * (room + spent):
+        if spent >= MOST_LAPS_SHARE * (space + spent):
             return True
         done = self._look()[self._columns.work] + plain_sum(before.passed for before in self._phases)
-        share = min(room / self._launch.now * done / self._work.total, 1.0)
+        share = min(space / self._launch.now * done / self._work.total, 1.0)
         shared = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
         allowed = max(self._spec.error**2 - shared, self._spec.error**2 / 4)
         return phase.settled and lap / (phase.before - phase.unsettled) * share <= allowed

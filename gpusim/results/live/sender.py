@@ -79,7 +79,7 @@ class Sender:
         self._send({"kind": "left", "work": work})
 
     def finish(self, outcome: str) -> None:
-        """Send how the run ended; this message alone waits for room, but not for long."""
+        """Send how the run ended; this message alone waits for space, but not for long."""
         if self._socket is not None:
             self._socket.settimeout(END_PATIENCE_S)
             self._send({"kind": "end", "outcome": outcome[:LONGEST_TEXT]})

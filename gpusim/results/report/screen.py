@@ -54,13 +54,13 @@ class _Page:
         return columns(label, [of(column) for column in self.measured], _LABEL, self.cell, style)
 
     def bars(self, label: str, shares: Sequence[float | None]) -> Line:
-        room = min(self.cell - _SHARE - 1, 40)
-        room = room if room >= _LEAST_BAR else 0  # shorter ones would all look alike
+        space = min(self.cell - _SHARE - 1, 40)
+        space = space if space >= _LEAST_BAR else 0  # shorter ones would all look alike
         line = [(f"  {label}".ljust(_LABEL), "")]
         for share in shares:
-            drawn = bar(share or 0.0, room) if room else ""
+            drawn = bar(share or 0.0, space) if space else ""
             text = (PERCENT(share) if share is not None else MISSING).rjust(_SHARE - 1)
-            line += [(drawn, "cyan"), (text.ljust(self.cell - room), "")]
+            line += [(drawn, "cyan"), (text.ljust(self.cell - space), "")]
         return line
 
 

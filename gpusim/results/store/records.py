@@ -100,7 +100,7 @@ def _restored_record(data: Mapping[str, Any]) -> RunRecord:
 def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
     """Convert the facts of a launch, or the sum of several, to data that can be written as JSON.
 
-    patterns: keep the access patterns, which take as much room as all counts.
+    patterns: keep the access patterns, which take as much space as all counts.
     """
     return {
         "sections": facts.sections,

@@ -215,8 +215,8 @@ class Executed:
         if line is None:
             raise NotStatedError(f"no instruction at {address:#x}")
         self.mnemonics.add(line.name)
-        for room in (scalar, vector, accesses):
-            step = room.step_of(line)
+        for module in (scalar, vector, accesses):
+            step = module.step_of(line)
             if step is not None:
                 return step, line
         raise NotStatedError(f"{line.text}: not stated")

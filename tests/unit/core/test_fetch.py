@@ -87,7 +87,7 @@ def test_straight_code_in_the_cache_never_waits() -> None:
 @pytest.mark.parametrize("latency", [12, 40, 80])
 def test_a_slow_cache_delays_every_second_granule(latency: int) -> None:
     # a buffer of two granules, eight instructions each. The last instruction of granule n - 1 issues at t and makes
-    # room for granule n + 1: looked up at t + 1, there `latency` cycles later. Granule n issues from t + 4 to t + 32,
+    # space for granule n + 1: looked up at t + 1, there `latency` cycles later. Granule n issues from t + 4 to t + 32,
     # so that granule n + 1 is wanted at t + 36. If it is late, granule n + 2 has that much more time: every second
     # one is late. Sixteen lines come at once, and the figures are taken among them
     def cycles(granules: int) -> int:
@@ -148,7 +148,7 @@ def test_a_bank_reads_one_line_a_cycle(banks: int) -> None:
     assert roofline(r.m, spec, int(r.m.run.ended))["fetch"] == r.m.icache.bank_reads.max() >= 2 * to_a_bank
 
 
-def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_room() -> None:
+def test_a_starved_wavefront_is_fetched_for_before_those_that_only_have_space() -> None:
     # 15 wavefronts begin with the seven first instructions of granule 0, the last one, on SIMD 3, with its eighth.
     # Their line comes for all of them; from then on all want granule 1, 16 cycles' work of fetch. The last one, whom
     # round robin serves last, issues its only instruction of granule 0 at once, and is starved: it goes next

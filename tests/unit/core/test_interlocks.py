@@ -184,7 +184,7 @@ def test_another_wavefront_issues_in_the_wait() -> None:
 
 
 @pytest.mark.parametrize("vector", [True, False])
-def test_who_waits_for_room_in_a_counter_goes_on_when_it_has_some_however_full_the_other(vector: bool) -> None:
+def test_who_waits_for_space_in_a_counter_goes_on_when_it_has_some_however_full_the_other(vector: bool) -> None:
     # accesses of one kind, then of the other up to its limit, all missing: the first kind's answers come first
     def throttled(others: int) -> int:
         script = Script()

@@ -210,7 +210,7 @@ def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(
 
 
 @pytest.mark.parametrize("access", ["load", "store"])
-def test_look_up_is_not_tried_again_before_its_full_port_has_room(access: str) -> None:
+def test_look_up_is_not_tried_again_before_its_full_port_has_space(access: str) -> None:
     m = ScriptedRun(NARROW, [[Script().end()]]).m
     own = [line for line in range(LINE, LINE + 1280) if l2_channel(m, line) == 0]
     scripts = [Script() for _ in range(4)]  # one a CU: four ports of one channel
@@ -233,7 +233,7 @@ def test_a_store_of_no_lane_is_done_in_the_cycle_after_its_look_up() -> None:
 
 
 def test_units_at_work_without_progress_are_a_livelock(monkeypatch: pytest.MonkeyPatch) -> None:
-    # a port that never has room: fetch asks again in every cycle, and nothing comes of it
+    # a port that never has space: fetch asks again in every cycle, and nothing comes of it
     monkeypatch.setattr(simulator, "STUCK_CYCLES", 3 * simulator.FIRST_CHUNK_CYCLES)
     r = ScriptedRun(SMALL, [[Script().end()]])
     r.m.xbar.request_credits["next"] = 0  # no credit, none with a packet

@@ -14,9 +14,9 @@ from gpusim.model.core.prepare import CompileShare, shares
 def test_what_is_missing_is_compiled_once(processors: int, interpreter: bool) -> None:
     others = shares(processors, interpreter)
     assert len(others) < processors
-    assert [share.rooms for share in others] == [True] + [False] * (len(others) - 1), "the first is waited for"
+    assert [share.packages for share in others] == [True] + [False] * (len(others) - 1), "the first is waited for"
     assert sum(share.interpreter for share in others) == interpreter
-    assert all(share.rooms or share.interpreter for share in others)
+    assert all(share.packages or share.interpreter for share in others)
 
 
 def test_one_processor_compiles_alone() -> None:

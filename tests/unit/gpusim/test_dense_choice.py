@@ -136,7 +136,7 @@ def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
 
     def built(kernel: str, *given: Any) -> Any:
         if kernel in full:
-            raise DeviceMemoryError("no room for the parts of the sum")
+            raise DeviceMemoryError("no space for the parts of the sum")
         return build(kernel, *given)
 
     monkeypatch.setattr(dense_choice, "gemm", built)
@@ -144,7 +144,7 @@ def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
     assert choice.kernel == "sgemm_4x4" and "sgemm" not in choice.cycles.keys() | choice.at_least.keys()
     monkeypatch.setattr(dense_choice, "_known", {})
     full.update(WIDE)
-    with pytest.raises(DeviceMemoryError, match="no room"):
+    with pytest.raises(DeviceMemoryError, match="no space"):
         chosen(SMALL)
 
 

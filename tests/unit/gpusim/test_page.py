@@ -217,7 +217,7 @@ def test_the_roofline_is_hierarchical() -> None:
     assert [row[1:] for row in rows] == [("L1", 150.0, 1.5, 4.0), ("L2", 3.75, 1.5, 4.0), ("DRAM", 150.0, 1.5, 0.1)]
 
 
-def test_the_roofline_has_room_for_all_that_has_vector_instructions_and_for_its_knees() -> None:
+def test_the_roofline_has_space_for_all_that_has_vector_instructions_and_for_its_knees() -> None:
     picture = numbers(read(network_of(first=changed(QUIET, {"kernel.valu_instructions": 0}), fc=FASTER)), "roofline")
     assert {row[0] for row in picture.rows} == {"fc forward"}
     from matplotlib.figure import Figure

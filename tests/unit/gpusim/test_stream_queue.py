@@ -52,7 +52,7 @@ def test_a_stream_is_in_order(queue: Recorded) -> None:
     assert queue.spans == {"first": (5, 15), "second": (20, 30)}
 
 
-def test_kernels_that_leave_room_for_one_another_overlap(queue: Recorded) -> None:
+def test_kernels_that_leave_space_for_one_another_overlap(queue: Recorded) -> None:
     queue.run("left", A, 10, {SLOTS: 0.5, "dram": 0.2})
     queue.run("right", B, 20, {SLOTS: 0.5, "dram": 0.8})
     assert queue.all() == {"left": (5, 15), "right": (5, 25)}

@@ -45,11 +45,11 @@ def naive_lines(addresses, mask, size, atomic):
         for byte in range(address, address + size) if mask >> i & 1 else ():
             parts[byte // 64] = parts.get(byte // 64, 0) | 1 << byte % 64
         for line, part in parts.items():
-            room = next((k for k in lines if k[0] == line and not (atomic and k[1] & part)), None)
-            if room is None:
+            space = next((k for k in lines if k[0] == line and not (atomic and k[1] & part)), None)
+            if space is None:
                 lines.append([line, part])
             else:
-                room[1] |= part
+                space[1] |= part
     return lines
 
 

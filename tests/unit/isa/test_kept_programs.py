@@ -60,14 +60,14 @@ def test_a_program_takes_no_space_for_other_kernels_of_its_text(kernel: Kernel) 
 
 
 def test_a_kernel_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf: dict[str, bytes] = {}
+    programs: dict[str, bytes] = {}
     monkeypatch.setattr(kept_programs, "JIT_DISABLED", False)
-    monkeypatch.setattr(kept_programs, "keep", shelf.__setitem__)
-    monkeypatch.setattr(kept_programs, "read_cached", shelf.get)
+    monkeypatch.setattr(kept_programs, "keep", programs.__setitem__)
+    monkeypatch.setattr(kept_programs, "read_cached", programs.get)
     kernel = max(KERNEL_LIST, key=lambda k: len(k.code))
     monkeypatch.setattr(kept_programs, "LEAST_CODE_BYTES", 1)
     first = kept_programs.program(kernel)
-    assert len(shelf) == 1
+    assert len(programs) == 1
     monkeypatch.setattr(kept_programs, "translate", None)  # not called again
     again = kept_programs.program(kernel)
     assert np.array_equal(again.table["kind"], first.table["kind"]) and again.vgprs == first.vgprs

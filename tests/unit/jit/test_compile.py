@@ -77,7 +77,7 @@ def test_a_hint_changes_no_result(hint: dict[str, bool]) -> None:
     assert record.part.row.tolist() == [0, 0, 10, 17, 8, 0, 0, 0]
 
 
-def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_is_split_into_packages_their_callers_and_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     def registering(function: Any, module: str, **names: Any) -> Any:
         dispatcher = SimpleNamespace(py_func=of_module(function, module, **names), inline=False)
         functions.append(dispatcher)
@@ -94,10 +94,10 @@ def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch:
     drained = registering(caller, "memory.dram.drain", leaf=bank)  # an entry point is outside, wherever it stands
     parts = split("timing", ("memory.dram",), (loop, drained))
     assert parts.inside == [bank, channel]
-    assert parts.doors == [bank, channel]
+    assert parts.exported == [bank, channel]
     assert parts.apart == [wheel, port]
     functions.remove(drained)
-    assert split("timing", ("memory.dram",), (loop,)).doors == [channel]  # nothing else calls a bank
+    assert split("timing", ("memory.dram",), (loop,)).exported == [channel]  # nothing else calls a bank
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
@@ -113,17 +113,17 @@ def test_parts_that_another_process_compiled_are_called_as_one_s_own(
     def machine() -> tuple[Any, Any, Any]:
         functions_module._registered["timing"].clear()
         inner = jit(of_module(leaf, "memory.sets.probe"))
-        door = jit(**hint)(of_module(caller, "memory.dram.probe", leaf=inner))
-        return inner, door, jit(of_module(caller, "gpusim.model.core.probe", leaf=door))
+        exported = jit(**hint)(of_module(caller, "memory.dram.probe", leaf=inner))
+        return inner, exported, jit(of_module(caller, "gpusim.model.core.probe", leaf=exported))
 
     record = new_record(record_dtype((PART,)))
     inner, _, outer = machine()
     parts = compile_module.compile_for_another_process(split("timing", ("memory",), (outer,)), record)
-    inner, door, outer = machine()
+    inner, exported, outer = machine()
     share = split("timing", ("memory",), (outer,))
-    assert share.doors == [door]
+    assert share.exported == [exported]
     monkeypatch.setattr(inner.dispatcher, "compile", None)
-    monkeypatch.setattr(door.dispatcher, "compile", None)
+    monkeypatch.setattr(exported.dispatcher, "compile", None)
     compile_module.compile_entry_points("timing", (outer,), record, (share, parts))
     assert len(saved) == 1, "the entry point holds what it calls"
     assert int(outer(record, 1)) == caller_of_caller(1)

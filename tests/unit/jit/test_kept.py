@@ -1,4 +1,4 @@
-"""What is kept of compiled code: only what was written is believed, and somewhere there is always room for it."""
+"""What is kept of compiled code: only what was written is believed, and somewhere there is always space for it."""
 
 import errno
 import os

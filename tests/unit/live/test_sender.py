@@ -71,8 +71,8 @@ def test_the_run_goes_on_where_nobody_reads(ends: tuple[Sender, socket.socket], 
         sender.said("x" * 1000)
     kept = received(theirs)
     assert 0 < len(kept) < 5000
-    sender.said("there is room again")
-    assert received(theirs)[-1]["text"] == "there is room again"
+    sender.said("there is space again")
+    assert received(theirs)[-1]["text"] == "there is space again"
     for _ in range(5000):
         sender.said("x" * 1000)
     sender.finish("ended")  # full: it gives up

@@ -102,7 +102,7 @@ if not JIT_DISABLED:
 def _compile() -> None:
     """Compile `drive` and what it calls."""
     if not JIT_DISABLED:
-        rooms = (
+        packages = (
             "gpusim.base.jit",
             "memory.address_map",
             "memory.dram",
@@ -110,7 +110,7 @@ def _compile() -> None:
             "memory.waiting",
             "memory.wheel",
         )
-        callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
+        callees = [d for d in registered("timing") if d.py_func.__module__.startswith(packages)]
         compile_part([drive], callees, new_record(RECORD))
         allow_further_layouts()
 

@@ -15,12 +15,12 @@ from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.credits import credits_where
 from memory.network.crossbar import (
-    crossbar_has_room,
+    crossbar_has_space,
     crossbar_other_half,
     crossbar_pick_request,
     crossbar_pop_request,
     crossbar_respond,
-    crossbar_response_room,
+    crossbar_response_space,
     crossbar_send,
     crossbar_take_response,
 )
@@ -190,14 +190,14 @@ def test_a_credit_is_back_when_the_network_has_carried_it_and_not_when_its_packe
     begin = 0
     for first in range(0, len(sent), packets):  # three times full, so that its rings go round
         for line in sent[first : first + packets]:
-            assert crossbar_has_room(m, begin, 9)
+            assert crossbar_has_space(m, begin, 9)
             send(m, begin, 9, line)
-        assert not crossbar_has_room(m, begin + 1000, 9)
-        assert crossbar_has_room(m, begin, 8)
+        assert not crossbar_has_space(m, begin + 1000, 9)
+        assert crossbar_has_space(m, begin, 8)
         for k, line in enumerate(sent[first : first + packets]):
             assert take(m, begin + way + k, 0) == (9, line)
-            assert not crossbar_has_room(m, begin + way + back - 1, 9)
-            assert crossbar_has_room(m, begin + way + back, 9)
+            assert not crossbar_has_space(m, begin + way + back - 1, 9)
+            assert crossbar_has_space(m, begin + way + back, 9)
             assert credits_where(m.xbar.request_credits[9], begin + way + back - 1) == (0, packets - k - 1, k + 1)
         begin += way + packets + back
 
@@ -214,7 +214,7 @@ def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model
     )
     credits = m.xbar.answer_credits[1]
     answers = 0
-    while crossbar_response_room(m, 0, 1):
+    while crossbar_response_space(m, 0, 1):
         crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | answers << SOURCE_ID_SHIFT)
         answers += 1
     started = 4 + L2Spec().latency_cycles + 3 + 3
@@ -226,8 +226,8 @@ def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model
         m.wheel.now = now = 13 + tag
         assert crossbar_take_response(m, now, 9) >> SOURCE_ID_SHIFT == tag
         paid = tag >= answers - started  # what a fill answered beside is paid for first
-        assert crossbar_response_room(m, now + 2, 1) == (tag > answers - started)
-        assert crossbar_response_room(m, now + 3, 1) == paid
+        assert crossbar_response_space(m, now + 2, 1) == (tag > answers - started)
+        assert crossbar_response_space(m, now + 3, 1) == paid
         assert sum(credits_where(credits, now)) == started
     assert credits_where(credits, now + 3) == (started, 0, 0)
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
-from memory.network.crossbar import crossbar_has_room, crossbar_offers
+from memory.network.crossbar import crossbar_has_space, crossbar_offers
 from memory.unit_classes import L2_TAKE
 from memory.wheel import due, wake_at
 from tests.unit.memory.crossbar_harness import CHANNELS, lines, machine, send, take, take_tagged
@@ -29,7 +29,7 @@ class Twin:
     returning: dict[int, list[int]] = field(default_factory=lambda: {port: [] for port in PORTS})
     """Of each port the cycles in which credits come back."""
 
-    def has_room(self, now: int, port: int, slots: int) -> bool:
+    def has_space(self, now: int, port: int, slots: int) -> bool:
         """Whether a credit of a port with so many is not with a packet nor on its way back."""
         return len(self.ports[port]) + sum(cycle > now for cycle in self.returning[port]) < slots
 
@@ -91,7 +91,7 @@ def test_channels_that_look_only_when_woken_take_what_the_twin_says(
                 expected.append((now, channel, *found))
             if not woken >> channel & 1:
                 continue
-            if channel in closed:  # a full L2 channel comes back when it has room
+            if channel in closed:  # a full L2 channel comes back when it has space
                 wake_at(m, L2_TAKE, now + 1, channel)
             elif (got := take_tagged(m, now, channel)) is not None:
                 assert got[2] == homes[channel]
@@ -100,9 +100,9 @@ def test_channels_that_look_only_when_woken_take_what_the_twin_says(
                     wake_at(m, L2_TAKE, now + 1, channel)
         assert taken == expected
         for port, channel in packets:
-            room = twin.has_room(now, port, queue + LATENCY + WAY_BACK)
-            assert bool(crossbar_has_room(m, now, port)) == room
-            if room:
+            space = twin.has_space(now, port, queue + LATENCY + WAY_BACK)
+            assert bool(crossbar_has_space(m, now, port)) == space
+            if space:
                 send(m, now, port, homes[channel], tag)
                 twin.ports[port].append((now + LATENCY, channel, tag))
                 tag += 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpusim.base.jit import JIT_DISABLED
 from memory.network.crossbar import (
     crossbar_respond,
-    crossbar_response_room,
+    crossbar_response_space,
     crossbar_take_response,
     wait_for_answer_credit,
     wait_for_credit,
@@ -57,7 +57,7 @@ def test_a_channel_that_waits_for_a_credit_goes_on_when_it_is_back() -> None:
         m = machine(response_queue_packets=1, request_latency_cycles=5)
         for wheel_class in (L2_FILL, L2_SERVE):
             due(m, 0, wheel_class, 0)
-        while crossbar_response_room(m, 0, 2):
+        while crossbar_response_space(m, 0, 2):
             crossbar_respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)
         crossbar_respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)  # of a fill, without a credit
         wait_for_answer_credit(m, 2, waiter, unit_class)

@@ -92,7 +92,7 @@ def test_neither_side_starves_the_other():
 
 
 def test_a_read_does_not_wait_for_writes_that_never_end():
-    # the writes fill the queue again whenever there is room; one read after the other comes meanwhile
+    # the writes fill the queue again whenever there is space; one read after the other comes meanwhile
     spec = plain_spec(write_queue=16, write_high=12, write_low=4, write_batch=8, timing=NO_REFRESH)
     t = resolve(spec)
     writes = [(1, WRITE, 10_000 + i) for i in range(300 if JIT_DISABLED else 3000)]

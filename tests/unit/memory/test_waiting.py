@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from gpusim.base.jit import new_record, record_dtype
 from memory.waiting import (
     CONTESTED,
-    CU_ROOM,
+    CU_SPACE,
     ENGINE_WAITER,
     FILLS,
     L1_LINE,
@@ -48,7 +48,7 @@ def test_every_resource_has_numbers_of_its_own():
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, CU_ROOM), st.integers(0, FILLS)), max_size=20), st.integers(0, CU_ROOM))
+@given(st.lists(st.tuples(st.integers(0, CU_SPACE), st.integers(0, FILLS)), max_size=20), st.integers(0, CU_SPACE))
 def test_what_comes_free_takes_its_own_waiters_off_the_list(registered, resource):
     m = machine()
     for wanted, waiter in registered:
@@ -65,9 +65,9 @@ def test_what_comes_free_takes_its_own_waiters_off_the_list(registered, resource
 def test_one_waiter_is_taken_off_and_the_others_stay(waiters, one):
     m = machine()
     for waiter in waiters:
-        wait_for(m, CU_ROOM, waiter)
-    take_off(m, CU_ROOM, one)
-    assert freed(m, CU_ROOM) == sum(1 << waiter for waiter in waiters - {one})
+        wait_for(m, CU_SPACE, waiter)
+    take_off(m, CU_SPACE, one)
+    assert freed(m, CU_SPACE) == sum(1 << waiter for waiter in waiters - {one})
 
 
 @settings(deadline=None)

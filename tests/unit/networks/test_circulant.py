@@ -79,7 +79,7 @@ def test_what_cannot_be_is_refused(name: str, asked: dict, part: str) -> None:
     assert part in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_workgroup_without_room_in_the_lds_is_refused_by_its_layer() -> None:
+def test_a_workgroup_without_space_in_the_lds_is_refused_by_its_layer() -> None:
     layers = [{"name": "fc", "kind": "block_circulant", "outputs": 1024, "block": 64}]
     schedule = inference(load_network({"input": [1024], "layers": layers}), 1)
     storage = Storage.allocate_addresses(network_plan(schedule))

@@ -11,7 +11,7 @@ JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 6
 
 
 @given(JUMPS, st.integers(1, 20))
-def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, int, int, int], more: int) -> None:
+def test_a_jump_leaves_space_for_the_laps_that_are_to_follow(sizes: tuple[int, int, int, int], more: int) -> None:
     skippable, resident, lap, row = sizes
     jump = RemainingGrid(200_000, skippable, lap, resident, row).jump(more)
     assert (jump >= 0 and jump + more * lap <= skippable) or not jump
@@ -21,7 +21,7 @@ def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, in
 
 
 @given(JUMPS, st.integers(1, 20), st.floats(0, 1))
-def test_wherever_chance_has_it_there_is_room_for_the_laps(
+def test_wherever_chance_has_it_there_is_space_for_the_laps(
     sizes: tuple[int, int, int, int], more: int, luck: float
 ) -> None:
     skippable, resident, lap, row = sizes

@@ -9,7 +9,7 @@ from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import ITERATIONS
 from gpusim.model.core.simulator import simulate
 from gpusim.model.core.steering import Steerer
-from gpusim.model.sampling import shortened as rooms
+from gpusim.model.sampling import shortened
 from gpusim.model.sampling.sampler import sampled
 from gpusim.model.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
@@ -58,20 +58,20 @@ def test_loops_too_short_for_three_runs_are_not_shortened() -> None:
 
 
 def test_what_l2_answers_is_not_told_by_shorter_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "finds_nothing", lambda facts, spec: False)
+    monkeypatch.setattr(shortened, "finds_nothing", lambda facts, spec: False)
     held = in_part(launch(6400, 32)).sampling
     assert held is not None and "L2 answers its later loads" in held.reason
     assert not held.complete  # it ran whole at last, on memory that the runs before had written to
 
 
 def test_a_wavefront_that_no_look_met_in_its_loop_ends_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    attached = rooms.LoopShortener.attach
+    attached = shortened.LoopShortener.attach
 
-    def late(self: rooms.LoopShortener, launch: object) -> Steerer:
+    def late(self: shortened.LoopShortener, launch: object) -> Steerer:
         steering = attached(self, launch)  # type: ignore[arg-type]
         steering.limit = 10**9
         return steering  # type: ignore[return-value]
 
-    monkeypatch.setattr(rooms.LoopShortener, "attach", late)
+    monkeypatch.setattr(shortened.LoopShortener, "attach", late)
     held = in_part(launch(6400, 32)).sampling
     assert held is not None and "at the end of their loops before a look at them" in held.reason

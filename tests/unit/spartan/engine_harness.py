@@ -216,8 +216,8 @@ def _compile() -> None:
     """Compile what the bench runs, callees first."""
     if JIT_DISABLED:
         return
-    rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.base.jit")
-    callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
+    packages = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.base.jit")
+    callees = [d for d in registered("timing") if d.py_func.__module__.startswith(packages)]
     callees = [d for d in callees if d.py_func.__module__ not in ON_DRAM] + _own
     entry_points = [drive, finish]
     compile_part(entry_points, [d for d in callees if d not in entry_points], new_record(RECORD))

@@ -17,7 +17,7 @@ from tests.unit.spartan.test_engine import EXAMPLES, SETTINGS, cases
 
 
 def on_write(spec: EngineSpec, **values: object) -> EngineSpec:
-    """The engine, with room for two compacted lines at least."""
+    """The engine, with space for two compacted lines at least."""
     lines = max(0.125, spec.prefetch_buffer_kib)
     return EngineSpec(**{**spec.model_dump(), "compact": ON_WRITE, "prefetch_buffer_kib": lines, **values})
 

@@ -361,7 +361,7 @@ def test_a_layer_that_takes_longer_explains_nothing(points: SweepData) -> None:
 def test_a_design_that_lacks_a_workload_is_not_compared(tmp_path: Path) -> None:
     cycles = {("A", 1): 90.0, ("B", 1): 9.0, ("B", 2): 8.0}
     held: list[Any] = [({"config": c, SIB: s}, {"": {CYCLES: v}}) for (c, s), v in cycles.items()]
-    stored_sweep(tmp_path / "m.db", "missing", [*held, ({"config": "A", SIB: 2}, "no room")])
+    stored_sweep(tmp_path / "m.db", "missing", [*held, ({"config": "A", SIB: 2}, "no space")])
     with StoreReader(tmp_path / "m.db") as results:
         table, found = results.sweep(1, CYCLES), swept(results, 1)
     assert [(row["config"], row[SIB]) for row in table.best()] == [("A", 1), ("B", 1)]

@@ -24,7 +24,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ({SIB: 512, BUFFER: 64}, {"": {TIME: (10.0, 1.0), "kernel.cycles": 10}}),
         ({SIB: 64, BUFFER: 64}, {"": {TIME: (11.5, 1.0), "kernel.cycles": 11}}),
         ({SIB: 64, BUFFER: 256}, {"": {TIME: (20.0, 1.0), "kernel.cycles": 20}}),
-        ({SIB: 512, BUFFER: 256}, "no room <here>"),
+        ({SIB: 512, BUFFER: 256}, "no space <here>"),
     ]
     stored_sweep(tmp_path / "gpusim.db", "sizes <b>", points)
     return tmp_path / "gpusim.db"

@@ -127,7 +127,7 @@ class _Draw:
         return plan
 
     def launch(self, kernel: str, plan: Plan, **arguments: "np.ndarray | int") -> SamplingLaunch:
-        """Prepare the launch; a count of elements named y is room for what is written."""
+        """Prepare the launch; a count of elements named y is space for what is written."""
         memory = DeviceMemory(self.spec.memory_mib << 20, architecture=self.spec.architecture)
         values: dict[str, object] = {"plan": Pointer(memory.upload(plan, "plan").address)}
         for name, value in arguments.items():

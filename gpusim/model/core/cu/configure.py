@@ -49,7 +49,7 @@ def configure_dispatch(m: Any, spec: DispatchSpec, arrays: int, cus_per_array: i
         word, bit = divmod(int(run.position[cu]), 64)
         masks[engine_of[cu], word] |= np.uint64(1 << bit)
     run.engine_cus[:engines] = masks.view(np.int64)
-    run.may_have_room[:] = np.bitwise_or.reduce(masks).view(np.int64)
+    run.may_have_space[:] = np.bitwise_or.reduce(masks).view(np.int64)
 
 
 def engine_of_cu(cu: int, engines: int, cus: int) -> int:

@@ -1,7 +1,7 @@
-"""The dispatcher: places workgroups, in the order of their numbers, on compute units that have room.
+"""The dispatcher: places workgroups, in the order of their numbers, on compute units that have space.
 
 Each shader engine launches the wavefronts of one workgroup after another, side by side with the other engines. Which
-compute unit gets a workgroup, of those with room whose engine may launch, is the order's (`dispatch_order.py`).
+compute unit gets a workgroup, of those with space whose engine may launch, is the order's (`dispatch_order.py`).
 """
 
 from gpusim.base.jit import ONE, call_i64_4, ctz, jit
@@ -23,12 +23,12 @@ from gpusim.model.core.cu.state import (
 from gpusim.model.core.cu.wave import open_slice, pause, release_barrier, wave_of
 from memory.timeline import ENDED, PLACED, record
 from memory.unit_classes import DISPATCH
-from memory.waiting import CU_ROOM, freed, wait_for
+from memory.waiting import CU_SPACE, freed, wait_for
 from memory.wheel import wake
 
 
 @jit
-def _has_room(m, cu):
+def _has_space(m, cu):
     """Return 1 if the CU can hold another workgroup: wavefront slots, and the kernel's limit of workgroups per CU."""
     run = m.run
     if m.cu.wg_resident[cu] >= run.workgroups_per_cu:
@@ -108,20 +108,20 @@ def _place_workgroup(m, now, cu):
 
 @jit
 def _next_position(m):
-    """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has room."""
+    """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has space."""
     run = m.run
     at = choose_position(m)
-    while at >= 0 and not _has_room(m, run.cu_order[at]):
+    while at >= 0 and not _has_space(m, run.cu_order[at]):
         bit = ONE << (at & 63)
         run.able[at >> 6] ^= bit
-        run.may_have_room[at >> 6] ^= bit
+        run.may_have_space[at >> 6] ^= bit
         at = choose_position(m)
     return at
 
 
 @jit(outline=True)
 def dispatch_tick(m, now):
-    """Place the next workgroups, as many as the engines that may launch and the CUs with room can take."""
+    """Place the next workgroups, as many as the engines that may launch and the CUs with space can take."""
     run = m.run
     while run.next_workgroup < run.workgroups and not run.fault:
         for word in range(CU_WORDS):
@@ -130,12 +130,12 @@ def dispatch_tick(m, now):
         for engine in range(run.engines):
             if run.engine_free[engine] <= now:
                 for word in range(CU_WORDS):
-                    run.able[word] |= run.engine_cus[engine, word] & run.may_have_room[word]
+                    run.able[word] |= run.engine_cus[engine, word] & run.may_have_space[word]
             else:
                 next_free = min(next_free, run.engine_free[engine])
         at = _next_position(m)
         if at < 0:
-            wait_for(m, CU_ROOM, 0)
+            wait_for(m, CU_SPACE, 0)
             if next_free < NEVER:
                 wake(m, DISPATCH, next_free, 0)
             return
@@ -194,6 +194,6 @@ def end_wave(m, now, w):
     elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
     at = run.position[cu]
-    run.may_have_room[at >> 6] |= ONE << (at & 63)
-    if freed(m, CU_ROOM):
+    run.may_have_space[at >> 6] |= ONE << (at & 63)
+    if freed(m, CU_SPACE):
         wake(m, DISPATCH, now, 0)

@@ -1,7 +1,7 @@
 """The dispatcher's order over compute units: which of those that could take the next workgroup gets it.
 
 Compute units are given by their position in `run.cu_order`, as bits of the mask `run.able`, 64 a word: in it the shader
-engines take turns, and within an engine its shader arrays. It names only those that may have room and whose engine may
+engines take turns, and within an engine its shader arrays. It names only those that may have space and whose engine may
 launch now. To add an order: a number, a
 row in ORDERS, a function that chooses, and its case in `choose_position`. Workgroups are always placed in the order of
 their numbers.
@@ -25,7 +25,7 @@ class DispatchOrder(NamedTuple):
 
 ORDERS = {
     "round_robin": DispatchOrder(ROUND_ROBIN, "the next one after that which got the last workgroup"),
-    "first": DispatchOrder(FIRST, "always the first one with room, so that few are filled before many are used"),
+    "first": DispatchOrder(FIRST, "always the first one with space, so that few are filled before many are used"),
     "emptiest": DispatchOrder(
         EMPTIEST, "the one with the fewest resident wavefronts, of several the next one round robin"
     ),

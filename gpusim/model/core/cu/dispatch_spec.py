@@ -25,7 +25,7 @@ class DispatchSpec(Spec):
     )
     order: str = param(
         "round_robin",
-        "which compute unit with room gets the next workgroup, in an order in which engines and arrays take turns: "
+        "which compute unit with space gets the next workgroup, in an order in which engines and arrays take turns: "
         + "; ".join(f"{name}: {order.meaning}" for name, order in ORDERS.items()),
         "assumed",
         among=ORDERS,

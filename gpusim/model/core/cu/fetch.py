@@ -2,7 +2,7 @@
 
 The code is seen in *granules*: what a buffer's capacity and a fetch of 32 bytes have in common. A wavefront reads from
 one granule; after it come those that are fetched or under way. Each cycle a CU may fetch for one of its wavefronts:
-first those whose next instruction is missing, then those with room in the buffer, round robin in both. CUs that want
+first those whose next instruction is missing, then those with space in the buffer, round robin in both. CUs that want
 different lines of one bank of the cache are served in an order that rotates every cycle; those that want the same line
 are served by one read.
 """

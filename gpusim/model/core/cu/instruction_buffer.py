@@ -33,7 +33,7 @@ def stand_in_granule(m, w):
 
 @jit
 def next_granule(m, w):
-    """Move the wavefront on to its next granule, which makes room in its buffer for another one."""
+    """Move the wavefront on to its next granule, which makes space in its buffer for another one."""
     wave = m.cu.wave[w]
     cu = w >> CU_BITS
     slot = 1 << (w & (SLOTS - 1))
@@ -44,8 +44,8 @@ def next_granule(m, w):
     else:
         wave.ready_at = NEVER
         m.cu.fetch[cu, STARVED] |= slot
-    room = wave.next_granule < min(granule + m.cu.buffer_granules, m.run.granules)
-    if room and not m.cu.fetch[cu, MISSING] & slot:
+    space = wave.next_granule < min(granule + m.cu.buffer_granules, m.run.granules)
+    if space and not m.cu.fetch[cu, MISSING] & slot:
         _want_fetch(m, w)
 
 

@@ -42,7 +42,7 @@ NEVER = 1 << 60
 ARRIVALS = 8  # granules of an instruction buffer at most, a power of two
 
 # words of a CU's instruction fetch: masks of wavefronts by slot, and the round-robin pointer
-WANT = 0  # those with room in their instruction buffer
+WANT = 0  # those with space in their instruction buffer
 STARVED = 1  # those whose next instruction is neither there nor under way
 MISSING = 2  # those whose next granule misses the instruction cache
 NEXT_SLOT = 3  # round-robin pointer: the slot that is looked at first
@@ -196,7 +196,7 @@ RUN = State(
         "cu_order": Field((MAX_CUS,), "CUs by position: engines take turns, and within an engine its arrays"),
         "position": Field((MAX_CUS,), "by CU: its position"),
         "cu_next": Field((), "round-robin pointer: the position after that of the CU that got the last workgroup"),
-        "may_have_room": Field((CU_WORDS,), "mask of the CUs not known to be full, by position"),
+        "may_have_space": Field((CU_WORDS,), "mask of the CUs not known to be full, by position"),
         "able": Field((CU_WORDS,), "mask of those of them whose engine may launch now, by position"),
         "waves_left": Field((), "wavefronts resident"),
         **counter_fields(RUN_COUNTERS),

@@ -165,13 +165,13 @@ def released(m, now, w, reason):
 
 @jit(cold=True)
 def _recheck_full(m, now, w, state):
-    """Let a wavefront in state VM_FULL or LGKM_FULL continue if that counter has room, after one went down."""
+    """Let a wavefront in state VM_FULL or LGKM_FULL continue if that counter has space, after one went down."""
     wave = m.cu.wave[w]
     if state == VM_FULL:
-        room = m.cu.vm_limit - (wave.vm_tail - wave.vm_head)
+        space = m.cu.vm_limit - (wave.vm_tail - wave.vm_head)
     else:
-        room = MAX_IN_FLIGHT - wave.lgkm
-    if room > 0:
+        space = MAX_IN_FLIGHT - wave.lgkm
+    if space > 0:
         released(m, now, w, THROTTLE)
 
 

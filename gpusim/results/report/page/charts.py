@@ -19,7 +19,7 @@ PALETTES: Mapping[str, Sequence[str]] = {
 MARKS = "os^DvPX*<>"
 _LONGEST = 40  # characters of a label
 _BAR_INCHES = 0.26
-_LETTER_INCHES = 0.073  # the mean letter at the usual size: room is reckoned, as measuring text takes half of the time
+_LETTER_INCHES = 0.073  # the mean letter at the usual size: space is reckoned, as measuring text takes half of the time
 
 
 def label(text: str) -> str:
@@ -39,7 +39,7 @@ def bars_size(names: int, series: int = 1) -> tuple[float, float]:
 
 def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequence[float | None]], axis: str) -> None:
     """Draw horizontal bars, for each name one of each series, with their values at the end."""
-    axes = _axes(figure, left=_room(names), top=_legend_room(series) if len(series) > 1 else 0.1)
+    axes = _axes(figure, left=_label_space(names), top=_legend_space(series) if len(series) > 1 else 0.1)
     height = 0.8 / len(series)
     for number, (name, values) in enumerate(series.items()):
         places = [row + (number + 0.5) * height - 0.4 for row in range(len(names))]
@@ -56,7 +56,7 @@ def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequenc
 
 def stacked_bars(figure: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]], axis: str) -> None:
     """Draw horizontal bars made of parts, in the order of the mapping."""
-    axes = _axes(figure, left=_room(names), top=_legend_room(parts))
+    axes = _axes(figure, left=_label_space(names), top=_legend_space(parts))
     left = [0.0] * len(names)
     for number, (name, values) in enumerate(parts.items()):
         colour = COLOURS[number % len(COLOURS)]
@@ -68,7 +68,7 @@ def stacked_bars(figure: Any, names: Sequence[str], parts: Mapping[str, Sequence
 
 def histogram(figure: Any, series: Mapping[str, Sequence[int]], axis: str) -> None:
     """Draw counts by buckets in powers of two, as steps."""
-    axes = _axes(figure, left=0.8, bottom=0.8, top=_legend_room(series) if len(series) > 1 else 0.1)
+    axes = _axes(figure, left=0.8, bottom=0.8, top=_legend_space(series) if len(series) > 1 else 0.1)
     for number, (name, counts) in enumerate(series.items()):
         axes.stairs(counts, range(len(counts) + 1), fill=len(series) == 1, label=label(name), color=COLOURS[number])
     most = max((len(counts) for counts in series.values()), default=0)
@@ -128,13 +128,13 @@ def _legend_columns(names: Sequence[str]) -> int:
     return max(min(int(7 / (max(map(len, names)) * _LETTER_INCHES + 0.5)), len(names)), 1)
 
 
-def _legend_room(names: Collection[str]) -> float:
+def _legend_space(names: Collection[str]) -> float:
     """Return the inches that a legend at the top takes."""
     texts = list(map(label, names))
     return 0.2 + 0.19 * math.ceil(len(texts) / _legend_columns(texts))
 
 
-def _room(names: Sequence[str]) -> float:
+def _label_space(names: Sequence[str]) -> float:
     """Return the inches that labels at the left take."""
     return 0.3 + _LETTER_INCHES * max((len(label(name)) for name in names), default=0)
 

@@ -16,7 +16,7 @@ _LOGARITHMIC = 8  # from this factor between the values of an axis on
 _DASHES = ("-", "--", "-.", ":")  # lines are told apart in black and white, too
 _MOST_TICKS = 10
 _NEAR = 1.5  # factor between neighbours below which marks of a logarithmic axis would overlap
-_WIDE_FIELD = 0.8  # inches from which on a field of a heat map has room for its range
+_WIDE_FIELD = 0.8  # inches from which on a field of a heat map has space for its range
 _GREY = "#8F8F8F"
 INK = "#010203"  # black, and the page's own text colour where the figure is part of one
 _HATCHES = ("////", "\\\\\\\\", "....", "xxxx", "----", "||||", "++++", "oo")  # bands on top of one another
@@ -302,15 +302,15 @@ def _legend(figure: Any, series: FigureData) -> None:
 
 
 def _headed(figure: Any, by: str = "") -> str | None:
-    """Return the legend's title: the figure's own above that of the lines, for which there is no other room."""
+    """Return the legend's title: the figure's own above that of the lines, for which there is no other space."""
     own = figure.get_suptitle()
     figure.suptitle("")
     return "\n".join(filter(None, [own, label(by)])) or None
 
 
 def _columns(figure: Any, names: Sequence[str]) -> int:
-    room = figure.get_size_inches()[0] / (0.075 * max(map(len, names), default=1) + 0.55)
-    return max(min(int(room), len(names)), 1)
+    space = figure.get_size_inches()[0] / (0.075 * max(map(len, names), default=1) + 0.55)
+    return max(min(int(space), len(names)), 1)
 
 
 def _panel_inches(figure: Any, series: FigureData) -> float:

@@ -1,7 +1,7 @@
 """Do the tests of two small files notice errors in them? A sample, another one whenever files or tests change.
 
 All mutations of these files were tried when this was written: so many survive as `equivalent` says, since they change
-nothing. `but`: tests that are slow. Of whole rooms docs/results/mutations.md has the scores.
+nothing. `but`: tests that are slow. Of whole packages docs/results/mutations.md has the scores.
 """
 
 import hashlib
