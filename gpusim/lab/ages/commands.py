@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.cli.main import invoke
+from gpusim.lab.ages.long_table import RecordedValue, name_versions, numbers_of
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions, spent_seconds
 from gpusim.lab.checks.sampling.generated import scale_of
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, read_outcomes
@@ -30,6 +32,7 @@ from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.report.document import as_json
 
 LEDGER = "versions.json"
+_MEASURED = re.compile(r"^\| ([^|]+) \| (\d[\d.]*) \| ([^|]+) \|", re.MULTILINE)
 
 
 def read_json(path: Path) -> Any:
@@ -59,6 +62,10 @@ ROWS_BY: Mapping[str, Sequence[str] | None] = {
     "-unhashed": None,
     "-search": None,
 }
+
+
+CORRELATED = ("measured_us", "modelled_us", "kernels_us", "launch_us", "ratio", "simulated_share")
+"""Values of a row that the long table has."""
 
 
 class CorrelationRecording(Recording):
@@ -106,6 +113,18 @@ class CorrelationRecording(Recording):
         conditions = Conditions.of(table, 25.0, SamplingSpec())
         return {label: self._figure(comparison, row, conditions) for label, row in _by_label(comparison).items()}
 
+    def values(self) -> Iterator[RecordedValue]:
+        """Yield the measured and the modelled times of the rows, and their ratios."""
+        comparison = self._load()
+        for label, row in _by_label(comparison).items():
+            version = name_versions([comparison.versions.get(label, UNRECORDED)])
+            for measure, value in numbers_of(serialize_point(row), CORRELATED).items():
+                width = row.prediction.half_width_us if measure == "kernels_us" else 0.0
+                yield RecordedValue(
+                    publication=self.name, figure="rows", labels={"row": label}, measure=measure, value=value,
+                    half_width=width or None, version=version,
+                )  # fmt: skip
+
     def _figure(self, comparison: SavedComparison, row: CorrelationPoint, conditions: Conditions) -> RecordedFigure:
         point = row.prediction.point
         return RecordedFigure(
@@ -141,6 +160,10 @@ def _by_label(comparison: SavedComparison) -> dict[str, CorrelationPoint]:
     return {row.prediction.point.label: row for row in comparison.rows}
 
 
+CHECKED = ("rounds", "cycles", "error", "half_width", "fraction")
+"""Values of a case that the long table has; the half-width is relative, and the error's own."""
+
+
 class SamplingRecording(Recording):
     """The cases of the sampling suite."""
 
@@ -155,6 +178,16 @@ class SamplingRecording(Recording):
         """Return the cases by name."""
         cases = read_outcomes(self.files[0])
         return {case.name: _figure_of_case(case) for case in cases}
+
+    def values(self) -> Iterator[RecordedValue]:
+        """Yield what was found of each case: its error, half-width and the share that was simulated."""
+        for case in read_outcomes(self.files[0]):
+            for measure, value in numbers_of(vars(case), CHECKED).items():
+                yield RecordedValue(
+                    publication=self.name, figure=case.kind, labels={"case": case.name}, measure=measure, value=value,
+                    half_width=case.half_width if measure == "error" and case.is_sampled else None,
+                    version=name_versions([case.version]),
+                )  # fmt: skip
 
     def renew(self, keys: Sequence[str], options: RenewalOptions) -> None:
         """Simulate cases in whole and sampled, and put them in the place of those that were there."""
@@ -245,6 +278,21 @@ class FileRecording(Recording):
             is_estimated=self._row.get("estimated", False),
         )
         return {self.name: figure}
+
+    def values(self) -> Iterator[RecordedValue]:
+        """Yield what was measured of the model, where the file is a page of microbenchmarks."""
+        figure = self.figures()[self.name]
+        if not self.name.startswith("microbenchmarks/") or figure.digits is None:
+            return
+        seen: set[tuple[str, str]] = set()
+        _, _, table = figure.digits.partition("| what | model | unit |")
+        for what, value, unit in _MEASURED.findall(table.partition("\n\n")[0]):
+            if (what, unit) not in seen:  # a row for each published value that it is compared with
+                seen.add((what, unit))
+                yield RecordedValue(
+                    publication=self.name, figure="measured", labels={"unit": unit}, measure=what, value=float(value),
+                    version=name_versions([figure.version]),
+                )  # fmt: skip
 
     @property
     def obstacle(self) -> str:

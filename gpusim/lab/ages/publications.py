@@ -1,7 +1,7 @@
 """The points of publications as figures that are recorded."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +12,14 @@ from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.version import __version__
 from gpusim.jobs.networks.library import is_there
+from gpusim.lab.ages.long_table import RecordedValue, name_versions
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions
 from gpusim.lab.papers.ages import kind_of_point, list_kernels
 from gpusim.lab.papers.figures.layers import metric_paths
 from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.own import select_publication
 from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan, plan_points
-from gpusim.lab.papers.publication import Reproduction
+from gpusim.lab.papers.publication import Publication, Reproduction
 from gpusim.lab.papers.records import FILE, NetworkPointRecord, PointRecord, ReproductionResults, as_json, load
 from gpusim.lab.papers.running import PlanRunner, collected
 from gpusim.lab.versions.model import FigureVersion, Hashes
@@ -76,6 +77,24 @@ class PublicationRecording(Recording):
             for key, point in self._plan.points.items()
             if key in results.runs
         }
+
+    def values(self) -> Iterator[RecordedValue]:
+        """Yield the values of the figures, those of networks' layers and those that need no run among them."""
+        results = self._load()
+        publication = Publication(self._reproduction, results)
+        for name, figure in publication.figures.items():
+            keys = self._plan.by_figure[name]
+            version = name_versions(results.runs[key].version for key in keys if key in results.runs)
+            for value in figure.values(publication):
+                yield RecordedValue(
+                    publication=self.name,
+                    figure=name,
+                    labels={**value.labels, "comparison": value.comparison},
+                    measure=value.measure,
+                    value=value.value,
+                    half_width=value.half_width or None,
+                    version=version,
+                )
 
     def own_hashes(self, keys: Sequence[str]) -> Mapping[str, Hashes]:
         """Return the present hashes of points' kernels and configurations."""

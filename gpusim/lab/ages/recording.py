@@ -2,13 +2,14 @@
 
 import resource
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
+from gpusim.lab.ages.long_table import RecordedValue
 from gpusim.lab.versions.age import FigureAge, compare_version
 from gpusim.lab.versions.equivalence import Equivalence
 from gpusim.lab.versions.model import FigureVersion, Hashes
@@ -74,6 +75,10 @@ class Recording(ABC):
     @abstractmethod
     def figures(self) -> Mapping[str, RecordedFigure]:
         """Return the figures by key, those first that a reader meets first."""
+
+    def values(self) -> Iterator[RecordedValue]:
+        """Yield its rows of the long table; none where its figures are files as a whole."""
+        yield from ()
 
     def own_hashes(self, keys: Sequence[str]) -> Mapping[str, Hashes]:
         """Return the present hashes of what is the figures' own, where they have any. keys: the figures."""

@@ -1,7 +1,7 @@
-"""`gpusim reproduce --stale`, `--renew`, `--check` and `--prove`: how old recorded figures are."""
+"""`gpusim reproduce --stale`, `--renew`, `--check`, `--prove` and `--table`: recorded figures and how old they are."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +13,12 @@ from gpusim.base.progress import Reporter
 
 if TYPE_CHECKING:
     from gpusim.lab.ages.check import CheckedFigure
-    from gpusim.lab.ages.recording import RenewalOptions
+    from gpusim.lab.ages.recording import Recording, RenewalOptions
     from gpusim.lab.ages.stale import AgedFigure
     from gpusim.lab.versions.equivalence import Equivalence
 
 EXIT_SOME_FAILED = 1
+TABLE_FORMATS = (".csv", ".json", ".parquet")
 GOLDEN = "tests/system/test_golden.py"
 
 
@@ -58,6 +59,14 @@ class AgeOptions:
             help="Declare that a change moves no figure, by kind: golden metrics and a tenth of the points are equal.",
         ),
     ] = None
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            metavar="FILE",
+            help="Write the values of recorded figures as one long table (.csv, .json or .parquet).",
+        ),
+    ] = None
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of what is drawn.")] = 1
     most_s: Annotated[
         float,
@@ -71,7 +80,7 @@ class AgeOptions:
     @property
     def is_asked(self) -> bool:
         """Tell whether any of what needs recorded figures is asked for; raise UserError for two of them."""
-        asked = {"--renew": self.renew, "--check": self.check, "--prove": self.prove}
+        asked = {"--renew": self.renew, "--check": self.check, "--prove": self.prove, "--table": self.table}
         given = [*(["--stale"] if self.stale else []), *(name for name, value in asked.items() if value is not None)]
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)}: one of them at a time")
@@ -79,7 +88,7 @@ class AgeOptions:
 
 
 def show_ages(names: Sequence[str], asked: AgeOptions, store: Path, jobs: int, reporter: Reporter) -> int:
-    """List, renew, check or carry forward recorded figures; return the exit code.
+    """List, renew, check, carry forward or write recorded figures; return the exit code.
 
     Args:
         names: Recordings; none stands for all.
@@ -94,9 +103,12 @@ def show_ages(names: Sequence[str], asked: AgeOptions, store: Path, jobs: int, r
     from gpusim.lab.versions.equivalence import load_equivalences
     from gpusim.lab.versions.model import RESULTS, present_model
 
-    folder, now = asked.results or RESULTS, present_model()
-    equivalences = load_equivalences(folder)
-    aged = age_figures(select_recordings(folder, list(names)).values(), now, equivalences)
+    folder = asked.results or RESULTS
+    recordings = select_recordings(folder, list(names)).values()
+    if asked.table is not None:
+        return _write_table(recordings, asked.table, reporter)
+    now, equivalences = present_model(), load_equivalences(folder)
+    aged = age_figures(recordings, now, equivalences)
     options = RenewalOptions(store=store, jobs=jobs, reporter=reporter)
     if asked.check is not None:
         return _check(aged, asked, options)
@@ -105,6 +117,21 @@ def show_ages(names: Sequence[str], asked: AgeOptions, store: Path, jobs: int, r
     if asked.prove is not None:
         return _prove(aged, asked, folder, equivalences, options)
     (table_of_figures if names else table_of_recordings)(aged).show(sys.stdout)
+    return 0
+
+
+def _write_table(recordings: "Iterable[Recording]", file: Path, reporter: Reporter) -> int:
+    from gpusim.base.files import write_whole
+    from gpusim.base.outputs import check_outputs
+    from gpusim.lab.ages.long_table import make_long_table
+
+    if file.suffix not in TABLE_FORMATS:
+        raise UserError(f"--table {file}: must end in {', '.join(TABLE_FORMATS)}")
+    check_outputs({"--table": file})
+    table = make_long_table(recordings)
+    text = table.csv() if file.suffix == ".csv" else table.json() if file.suffix == ".json" else None
+    write_whole(file, text.encode() if text is not None else table.parquet())
+    reporter.say(f"{len(table.rows)} values in {file}")
     return 0
 
 

@@ -94,8 +94,8 @@ def reproduce(
         typer.Argument(
             metavar="PUBLICATION",
             help="A publication's file, or the name of a shipped one (accuracy, bcm, dnnmark, icpe2018, layerwise,"
-            " matrix-cores, spartan, training-phase, transformers). With --stale, --renew, --check and --prove: a"
-            " recording; all by default.",
+            " matrix-cores, spartan, training-phase, transformers). With --stale, --renew, --check, --prove and"
+            " --table: a recording; all by default.",
         ),
     ] = None,
 ) -> int:
@@ -111,7 +111,7 @@ def reproduce(
         jobs, store = options.jobs or default_jobs(), store_to_read(options.storing)
         return show_ages([] if name is None else [name], ages, store, jobs, Reporter(options.quiet))
     if name is None:
-        raise UserError("PUBLICATION: is missing; only --stale, --renew, --check and --prove do without")
+        raise UserError("PUBLICATION: is missing; only --stale, --renew, --check, --prove and --table do without")
     gpus, batches = _words(options.gpu), _numbers(options.batch)
     reproduction, asked = select_publication(load_reproduction(name), options.network, gpus, batches)
     metric_paths(reproduction)  # checked before anything runs

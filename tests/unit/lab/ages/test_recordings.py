@@ -1,5 +1,6 @@
 """Are the shipped recordings read with their versions, and written with them?"""
 
+import csv
 import json
 import shutil
 from dataclasses import replace
@@ -18,9 +19,11 @@ from gpusim.lab.ages.recording import RenewalOptions
 from gpusim.lab.ages.registry import list_recordings, select_recordings
 from gpusim.lab.checks.sampling.generated_views import generated_document
 from gpusim.lab.checks.sampling.measure import read_outcomes
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import load
 from gpusim.lab.silicon.report import serialize_versions
-from gpusim.lab.versions.model import RESULTS, present_model, present_version
+from gpusim.lab.versions.model import RESULTS, name_model, present_model, present_version
 from gpusim.lab.versions.recorded import parse_models
 from gpusim.results.report.document import as_json
 
@@ -58,6 +61,36 @@ def test_what_is_old_is_listed(folder: Path, capsys: pytest.CaptureFixture[str])
     stamp_files(folder, {"networks/alexnet.md": 12.34})
     assert invoke(["reproduce", "--stale", "--results", str(folder)]) == 0
     assert f"{cases} of {cases + 1} recorded figures are old" in capsys.readouterr().out.splitlines()
+
+
+def test_all_kinds_of_recordings_are_one_long_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger, row = read_json(folder / LEDGER), read_json(RESULTS / LEDGER)["files"]["microbenchmarks/mi6.md"]
+    ledger["files"]["microbenchmarks/mi6.md"] = row
+    (folder / LEDGER).write_text(json.dumps(ledger))
+    for name in ("microbenchmarks/mi6.md", "correlation/mi200-dgemm.json", "dnnmark/results.json"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(RESULTS / name, folder / name)
+    stamp_files(folder, {"microbenchmarks/mi6.md": None})
+    assert invoke(["reproduce", "--table", str(folder / "all.csv"), "--results", str(folder)]) == 0
+    with (folder / "all.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["publication", "figure", "labels", "measure", "value", "half-width", "version"]
+    values = {(r["publication"], r["labels"], r["measure"]): float(r["value"]) for r in rows}
+    widths = {(r["publication"], r["labels"], r["measure"]): r["half-width"] for r in rows}
+    case = next(case for case in read_outcomes(folder / "sampling" / "few.json") if case.is_sampled)
+    assert values["sampling/few", f"case={case.name}", "error"] == case.error
+    assert float(widths["sampling/few", f"case={case.name}", "error"]) == case.half_width
+    assert values["microbenchmarks/mi6.md", "unit=cycles", "scalar load that hits L2"] == 188
+    assert {r["version"] for r in rows if r["publication"] == "microbenchmarks/mi6.md"} == {name_model(present_model())}
+    times = {
+        m: values["correlation/mi200-dgemm", "row=NN 8192x58x66", m] for m in ("modelled_us", "measured_us", "ratio")
+    }
+    assert times["modelled_us"] / times["measured_us"] == pytest.approx(times["ratio"])
+    publication = Publication(load_reproduction("dnnmark"), load(folder / "dnnmark", "dnnmark"))
+    shown = {(name, value.measure, value.value) for name, own in publication.long_table.items() for value in own}
+    assert shown and shown <= {(r["figure"], r["measure"], float(r["value"])) for r in rows}
+    assert invoke(["reproduce", "--table", "all.txt", "--results", str(folder)]) == 2
+    assert "--table all.txt: must end in .csv, .json, .parquet" in capsys.readouterr().err
 
 
 def test_a_stamp_is_the_present_model_and_what_it_took(folder: Path) -> None:
