@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,13 +39,38 @@ class ShellBlock(NamedTuple):
     """Line of the page at which it begins."""
     text: str
     """Lines of the block."""
+    printed: str
+    """What the page shows of its output: the block without a language right behind it; empty where there is none."""
+
+    def missing(self, output: str) -> str:
+        """Return the first shown line that the output lacks, behind those before it; empty where all are there.
+
+        Spaces do not count, as tables are narrower in a pipe, and a long line may be broken on the page.
+
+        Args:
+            output: What the block printed.
+        """
+        words, position = " ".join(output.split()), 0
+        for line in self.printed.splitlines():
+            shown = " ".join(line.split())
+            place = words.find(shown, position)
+            if place < 0:
+                return line
+            position = place + len(shown)
+        return ""
 
 
 def shell_blocks(page: Path) -> list[ShellBlock]:
-    """Return the blocks of a shell on a page, in order; not those that show what is printed."""
+    """Return the blocks of a shell on a page, in order, each with the block of output that follows it."""
     text = page.read_text(encoding="utf-8")
-    fences = [fence for fence in _FENCE.finditer(text) if fence[2] in _SHELLS]
-    return [ShellBlock(page, text.count("\n", 0, fence.start(3)) + 1, fence[3]) for fence in fences]
+    fences = list(_FENCE.finditer(text))
+    blocks = []
+    for fence, after in zip_longest(fences, fences[1:]):
+        if fence[2] in _SHELLS:
+            follows = after is not None and not after[2] and not text[fence.end() : after.start()].strip()
+            printed = after[3] if after is not None and follows else ""
+            blocks.append(ShellBlock(page, text.count("\n", 0, fence.start(3)) + 1, fence[3], printed))
+    return blocks
 
 
 def mentioned_commands(page: Path) -> list[ShownCommand]:

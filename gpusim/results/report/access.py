@@ -219,13 +219,23 @@ def bank_figures(waste: _Waste) -> Callable[[RunMetrics], Mapping[str, str]]:
 
 
 def lane_figures(run: RunMetrics) -> Mapping[str, str]:
-    """Return the figures of idle lanes: how many are active in the mean, and where most are not."""
+    """Return which lanes are idle, and what to do: work-items diverge, or workgroups leave lanes without any."""
     spots, spot = patterns(run, "vector_alu"), IDLE_LANES.worst(run)
     if spot is None:
         return {}
     issued = plain_sum(one["issued"] for one in spots)
     active = plain_sum(one["lanes"] for one in spots) / issued
-    return {"active": _number(active), "there": _number(_of(spot, "lanes")), "at": format_location(spot)}
+    most = max(_of(one, "lanes") for one in spots)
+    if LANES - most > most - active:
+        return {
+            "idle": f"small workgroups: no vector instruction has more than {_number(most)} of {LANES} lanes",
+            "do": f"workgroups of a multiple of {LANES} work-items",
+        }
+    there = f"{_number(_of(spot, 'lanes'))} at {format_location(spot)}"
+    return {
+        "idle": f"divergence: {_number(active)} of {LANES} lanes are active in a vector instruction, {there}",
+        "do": "let work-items of a wavefront take the same way: sort them by their work",
+    }
 
 
 def describe_longest_wait(run: RunMetrics) -> Mapping[str, str]:

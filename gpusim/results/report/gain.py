@@ -13,6 +13,7 @@ the rule applies, with C, the cycles of the whole run. It is an upper estimate: 
 from collections.abc import Callable, Collection
 
 from gpusim.base.sums import plain_sum
+from gpusim.results.report import measures
 from gpusim.results.report.access import patterns
 from gpusim.results.report.result import RunMetrics
 
@@ -35,6 +36,17 @@ def saved_cycles(run: RunMetrics, saved: float, relieved: Collection[str] = ()) 
     cycles = run.number("kernel.cycles")
     bounds = [value for name, value in run.group("roofline").items() if name not in ("latency", *relieved)]
     return max(cycles - max(cycles * (1 - min(saved, 1.0)), max(bounds, default=0.0), 1.0), 0.0)
+
+
+def whole_cycles(run: RunMetrics) -> float:
+    """Return the cycles C of the module's formula: gains of all findings of a run are of this one time.
+
+    A single launch without copies is run for its kernel's sake: the time that launching it takes is left out.
+    """
+    cycles, kernel_us = run.number("kernel.cycles"), run.number("kernel.time_us")
+    if not kernel_us or (measures.launching(run) is None and not run.number("host.copies_us")):
+        return cycles
+    return cycles * max(run.number("host.time_us") / kernel_us, 1.0)
 
 
 def speed_up(whole: float, saved: float) -> float:

@@ -9,7 +9,7 @@ from gpusim.base.formats import PERCENT, RATIO
 from gpusim.base.sums import plain_sum
 from gpusim.results.metrics import METRICS
 from gpusim.results.report.access import format_location as format_location
-from gpusim.results.report.gain import SavedShare, saved_cycles, speed_up
+from gpusim.results.report.gain import SavedShare, saved_cycles, speed_up, whole_cycles
 from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.run_parts import LaunchShare, split_run
 
@@ -56,20 +56,39 @@ class PerformanceRule(NamedTuple):
 
 
 class PerformanceFinding(NamedTuple):
-    """What a rule found in a run: text and advice with figures; the text begins with layer, pass and kernel."""
+    """What a rule found in the launches of a kernel, or in a run as a whole."""
 
     rule: PerformanceRule
     """Rule."""
+    run: str
+    """Name of the run among several; empty where there is one."""
     kernel: str
     """Name of the kernel; empty: the run as a whole."""
+    launches: str
+    """Layer, pass and kernel of the launches, and how many others; empty where the run has one kernel."""
     share: float
     """Share of all cycles, weighted by the launches' times."""
-    gain: float | None
-    """How many times faster the run gets at most; None: no estimate."""
-    text: str
+    whole: float
+    """Cycles of the whole run, launching and copies included where a program has these."""
+    saved: float | None
+    """Cycles that the run saves at most; None: no estimate."""
+    statement: str
     """What was found, with figures."""
     advice: str
     """What to do about it."""
+
+    @property
+    def gain(self) -> float | None:
+        """How many times faster the run gets at most; None: no estimate."""
+        return None if self.saved is None else speed_up(self.whole, self.saved)
+
+    @property
+    def text(self) -> str:
+        """What was found: run, launches, gain, statement."""
+        gain = self.gain
+        estimate = f"up to {RATIO(gain)}: " if gain is not None and LEAST_GAIN <= gain < _CERTAIN else ""
+        names = "".join(f"{name}: " for name in (self.run, self.launches) if name)
+        return f"{names}{estimate}{self.statement}"
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -112,32 +131,45 @@ def findings(rules: Iterable[PerformanceRule], column: RunMetrics, kind: str = "
     return sorted(all_findings, key=lambda finding: finding.rank, reverse=True)
 
 
+def join_kernels(alike: Sequence[PerformanceFinding]) -> PerformanceFinding:
+    """Return what a rule found in several kernels of a run as one finding: the first one's words, the gain of all.
+
+    Args:
+        alike: Findings of one rule, in different kernels of one run.
+    """
+    first, others = alike[0], len(alike) - 1
+    if not others:
+        return first
+    names = f"{first.launches}, and {others} other kernel{'s' * (others > 1)}"
+    saved = None if first.saved is None else plain_sum(one.saved or 0.0 for one in alike)
+    return first._replace(launches=names, share=plain_sum(one.share for one in alike), saved=saved)
+
+
 def _finding(
     rule: PerformanceRule, kernel: str, judged: Sequence[_Judgement], run: tuple[RunMetrics, str, bool]
 ) -> PerformanceFinding:
     column, kind, several = run
-    cycles = column.number("kernel.cycles")
+    cycles, whole = column.number("kernel.cycles"), whole_cycles(column)
     dearest = max(judged, key=lambda judgement: (judgement.saved, judgement.part.measured.number("kernel.cycles")))
-    share, gain = dearest.share, None
+    share, saved = dearest.share, None
     if rule.of_run:
-        gain = rule.saved and 1 / max(1 - rule.saved(column, share), 1e-9)
+        whole = whole or 1.0  # without timing a wrong result stands for all
+        saved = rule.saved and whole * min(rule.saved(column, share), 1.0)
     else:
         if several and cycles:
-            share = (
-                plain_sum(judgement.share * judgement.part.measured.number("kernel.cycles") for judgement in judged)
-                / cycles
-            )
-        gain = speed_up(cycles, plain_sum(judgement.saved for judgement in judged)) if rule.saved and cycles else None
+            weighted = (one.share * one.part.measured.number("kernel.cycles") for one in judged)
+            share = plain_sum(weighted) / cycles
+        saved = plain_sum(judgement.saved for judgement in judged) if rule.saved and cycles else None
     measured = dearest.part.measured
     figures = {"measure": PERCENT(dearest.share), **(rule.figures(measured) if rule.figures else {})}
     text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
     if not rule.of_run and (owner := _owner(kind, kernel)):
         advice = f"{owner}; {rule.for_others}"
-    name = "".join(f"{part}: " for part in (column.name, _title(dearest, judged) if several and kernel else "") if part)
-    estimate = f"up to {RATIO(gain)}: " if gain is not None and LEAST_GAIN <= gain < _CERTAIN else ""
     return PerformanceFinding(
-        rule, kernel, share, gain, f"{name}{estimate}{text}{_place(rule.reason, measured)}", advice
-    )
+        rule=rule, run=column.name, kernel=kernel,
+        launches=_title(dearest, judged) if several and kernel else "",
+        share=share, whole=whole, saved=saved, statement=f"{text}{_place(rule.reason, measured)}", advice=advice,
+    )  # fmt: skip
 
 
 def _title(dearest: _Judgement, judged: Sequence[_Judgement]) -> str:

@@ -288,10 +288,8 @@ RULES: tuple[PerformanceRule, ...] = (
         section="instructions",
         measure=access.IDLE_LANES.share,
         above=0.2,
-        text="divergence: {active} of 64 lanes are active in a vector instruction, {there} at {at}",
-        advice=(
-            "let work-items of a wavefront take the same way: sort them by their work; workgroups of a multiple of 64"
-        ),
+        text="{idle}",
+        advice="{do}",
         figures=access.lane_figures,
         saved=gain.wasted_lanes,
         relieved=("valu",),

@@ -8,7 +8,7 @@ from gpusim.base.table import MISSING
 from gpusim.results.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.result import Result, RunMetrics
-from gpusim.results.report.rule import LEAST_GAIN, PerformanceFinding
+from gpusim.results.report.rule import LEAST_GAIN, PerformanceFinding, join_kernels
 from gpusim.results.report.rules import apply_rules
 
 _LABEL = 23  # columns of the rows' names
@@ -83,20 +83,23 @@ def modes(column: RunMetrics) -> dict[str, float]:
 
 
 def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFinding]:
-    """Return the most important findings by gain; each rule once, for the column and the kernel where it ranks highest.
+    """Return the most important findings by gain; each rule once, for the column where it ranks highest.
 
-    Left out are those of which another one names the cause in the same kernel, gains that are not worth it, and, where
-    there is any gain, states that have none.
+    What a rule finds in several kernels is one finding with the gain of all. Left out are those of which another one
+    names the cause in the same kernel, gains that are not worth it, and, where there is any gain, states without one.
     """
     ranked = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
     causes = {(one.rule.name, one.kernel) for one in ranked if one.gain is not None and one.gain >= LEAST_GAIN}
-    chosen: dict[str, PerformanceFinding] = {}
+    chosen: dict[str, list[PerformanceFinding]] = {}
     for finding in ranked:
         explained = any((cause, finding.kernel) in causes for cause in finding.rule.explained_by)
-        if not explained and (finding.gain is None or finding.gain >= LEAST_GAIN):
-            chosen.setdefault(finding.rule.name, finding)
-    with_gain = [finding for finding in chosen.values() if finding.gain is not None]
-    return (with_gain or list(chosen.values()))[:count]
+        alike = chosen.get(finding.rule.name, [finding])
+        if not explained and finding.run == alike[0].run:
+            chosen[finding.rule.name] = [*alike, finding] if alike[0] is not finding else alike
+    joined = sorted(map(join_kernels, chosen.values()), key=lambda finding: finding.rank, reverse=True)
+    worth = [finding for finding in joined if finding.gain is None or finding.gain >= LEAST_GAIN]
+    with_gain = [finding for finding in worth if finding.gain is not None]
+    return (with_gain or worth)[:count]
 
 
 def _overview(result: Result, page: _Page) -> Iterator[Line]:

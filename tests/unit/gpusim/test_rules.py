@@ -21,6 +21,9 @@ ATOMIC = {
     "access_patterns.0.examined_lines": 640,
     "access_patterns.0.channel_lines": 640,
 }
+_ADD = QUIET["access_patterns"][3]
+# of vector instructions: all lanes until work-items diverge
+DIVERGENT = [*QUIET["access_patterns"][:3], {**_ADD, "lanes": 8000}, {**_ADD, "address": 4, "issued": 5, "lanes": 320}]
 # rule → (metrics with which it speaks, metrics with which it just does not, what it says)
 CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "near_roofline": (
@@ -133,9 +136,9 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         "75.0 % of the lines that stores touch are written in part, each at the cost of a whole one: k.cl line 10",
     ),
     "idle_lanes": (
-        {"access_patterns.3.lanes": 8000},
+        {"access_patterns": DIVERGENT},
         {"access_patterns.3.lanes": 26_000},
-        "16 of 64 lanes are active in a vector instruction, 16 at k.cl line 12",
+        "16.5 of 64 lanes are active in a vector instruction, 16 at k.cl line 12",
     ),
     "l1_misses": (
         {"l1.hit_rate": 0.1, "profile.l2_utilization": 0.5},
@@ -284,8 +287,37 @@ def test_small_grids_launched_often_are_judged_one_by_one() -> None:
     assert finding.text.startswith("gemv, 20 launches: up to ")
     assert "1 workgroup on 4 compute units: 75.0 % of them have none" in finding.text
     assert finding.share == pytest.approx(0.75 * 0.8), "weighted by time"
-    # of 80,000 cycles a quarter remain; the other kernel takes its 20,000 as before
-    assert finding.gain == pytest.approx(100_000 / (80_000 / 4 + 20_000))
+    # of 80,000 cycles a quarter remain; the other kernel takes its 20,000 as before, launching 5,000
+    assert finding.gain == pytest.approx(105_000 / (80_000 / 4 + 20_000 + 5_000))
+
+
+def test_gains_of_a_program_are_of_the_hosts_time() -> None:
+    """A kernel of 100 us beside 400 us of copies cannot make the program 1.25 times faster, whatever its grid."""
+    host = {"host.time_us": 500.0, "host.copies_us": 400.0, "host.launches": 1}
+    (column,) = read(result_of(changed(QUIET, {**host, "kernel.workgroups_total": 1, "roofline.valu": 10.0}))).columns
+    gains = {one.rule.name: one.gain for one in findings(RULES, column, "hip")}
+    assert gains["copies"] == pytest.approx(500 / 100)
+    assert gains["few_workgroups"] == pytest.approx(500 / (500 - 0.75 * 100))
+    alone = {**host, "host.copies_us": 0.0, "kernel.workgroups_total": 1, "roofline.valu": 10.0}
+    (column,) = read(result_of(changed(QUIET, alone))).columns
+    (finding,) = (one for one in findings(RULES, column) if one.rule.name == "few_workgroups")
+    assert finding.gain == pytest.approx(4), "a launch by itself is run for its kernel's sake"
+
+
+def test_lanes_without_a_work_item_are_not_called_divergence() -> None:
+    """Instructions of a small workgroup have as many lanes each; where work-items diverge some have all."""
+    small = said({"access_patterns.3.lanes": 8000})["idle_lanes"]
+    assert small.endswith("small workgroups: no vector instruction has more than 16 of 64 lanes")
+    assert "divergence: " in said({"access_patterns": DIVERGENT})["idle_lanes"]
+
+
+def test_on_the_screen_a_rule_has_one_finding_with_the_gain_of_all_kernels() -> None:
+    names = ("add", "max", "min")
+    result = read(_program(*((name, 1, 1, 30_000) for name in names), ("all", 1, 64, 10_000)))
+    (finding,) = (one for one in top_findings(result) if one.rule.name == "few_workgroups")
+    assert finding.text.startswith("add, and 2 other kernels: up to 2.8")
+    assert finding.gain == pytest.approx(105_000 / (105_000 - 0.75 * 90_000))
+    assert len([one for one in findings(RULES, result.columns[0], "hip") if one.rule.name == "few_workgroups"]) == 3
 
 
 def test_of_kernels_that_are_not_the_users_no_change_is_advised() -> None:
@@ -317,7 +349,7 @@ GAINS: dict[str, tuple[dict[str, object], float]] = {
         {"profile.achieved_occupancy": 0.2, "roofline.valu": 100.0, "roofline.dram": 100.0, "roofline.l2": 100.0},
         1 / (1 - 0.8 * (100 + 100 + 30 + 10) / 1000),
     ),
-    "launch_overhead": ({"host.time_us": 200.0, "host.launching_us": 100.0}, 2.0),
+    "launch_overhead": ({"host.time_us": 200.0, "host.launching_us": 100.0, "host.launches": 3}, 2.0),
     "dram_rows": ({"dram.row_hit_rate": 0.4, "profile.dram_utilization": 0.5}, 1 / (1 - 0.6 * 0.5)),
 }
 
@@ -325,7 +357,7 @@ GAINS: dict[str, tuple[dict[str, object], float]] = {
 @pytest.mark.parametrize("name", GAINS)
 def test_gains_follow_from_the_share_and_the_other_bounds(name: str) -> None:
     changes, gain = GAINS[name]
-    (column,) = read(result_of(changed(QUIET, changes))).columns
+    (column,) = read(result_of(changed(QUIET, {"host.launches": 1, **changes}))).columns
     found = findings(RULES, column)
     (finding,) = (one for one in found if one.rule.name == name)
     assert finding.gain == pytest.approx(gain, rel=1e-6)

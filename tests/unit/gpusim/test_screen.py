@@ -64,7 +64,7 @@ def test_the_screen_of_one_run() -> None:
     assert row(lines, "memory energy") == "100.0 uJ, DRAM 60.0 %"
     assert row(lines, "verified") == "passed, error 1e-07 ≤ 1e-05"
     look = lines[lines.index("look at") + 1 :]
-    assert look[0].startswith("  ! up to 1.67 ×: wavefronts wait at s_waitcnt for memory or LDS in 55.0 % of")
+    assert look[0].startswith("  ! up to 1.62 ×: wavefronts wait at s_waitcnt for memory or LDS in 55.0 % of")
     assert lines[-1].startswith("more: --details")
     assert len(lines) <= 33
 
