@@ -45,18 +45,19 @@ class ShellBlock(NamedTuple):
     def missing(self, output: str) -> str:
         """Return the first shown line that the output lacks, behind those before it; empty where all are there.
 
-        Spaces do not count, as tables are narrower in a pipe, and a long line may be broken on the page.
+        Spaces do not count, as tables are narrower in a pipe, and a long line may be broken on the page. `…` stands
+        for any word.
 
         Args:
             output: What the block printed.
         """
         words, position = " ".join(output.split()), 0
         for line in self.printed.splitlines():
-            shown = " ".join(line.split())
-            place = words.find(shown, position)
-            if place < 0:
+            shown = r"\S+".join(map(re.escape, " ".join(line.split()).split("…")))
+            place = re.compile(shown).search(words, position)
+            if place is None:
                 return line
-            position = place + len(shown)
+            position = place.end()
         return ""
 
 

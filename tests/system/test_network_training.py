@@ -8,9 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings, TrainingSpec
+from gpusim.jobs.networks.run import NetworkRunRequest
+from gpusim.lab.training import iterations
 from gpusim.lab.training.iterations import NetworkTraining
 from tests.support.network_numbers import MOMENTUM, Machine
 from workloads.networks.memory import no_workspace, plan
@@ -116,3 +120,11 @@ def test_gradients_are_those_of_pytorch_s_autograd() -> None:
         moved = (first[name] - run.array(name)) / RATE
         wanted = tensor.grad.numpy()
         assert np.abs(moved - wanted).max() <= 1e-3 * np.abs(wanted).max() + 1e-4, name
+
+
+def test_a_loss_that_diverges_is_said_before_its_values_leave_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = iter((2.3, 9.0, 2301.0))
+    monkeypatch.setattr(NetworkTraining, "step", lambda *_: next(losses))
+    wanted = NetworkRunRequest(1, train=True, timing=False)
+    with pytest.raises(UserError, match=r"training.rate: 0.01 is too large: .* in iteration 3; try 0.001"):
+        iterations.train(load_network("lenet"), SETTINGS, wanted, 5, Reporter(quiet=True))

@@ -23,6 +23,12 @@ FILES = {"tutorials/sweep.md": {"workgroups.yaml": 0}}  # files of the reader's,
 NOT_RUN = {
     "./program": "a program of the reader's",
     "PROGRAM": "a program of the reader's",
+    "report sweep:1 --figure l2.pdf": "the sweep of another page",
+    "report sweep:1 --figure gain.svg": "the sweep of another page",
+    "report sweep:1 --figure sizes.png": "the sweep of another page",
+    "report sweep:1 --figure rate.pdf": "the sweep of another page",
+    "report sweep:1 --figure shares.pdf": "the sweep of another page",
+    "report sweep:1 --figure front.pdf": "the sweep of another page",
     "report program.json": "what a program of the reader's wrote",
     "python program.py": "a program of the reader's",
     "gpusim suite kernels": "a folder of the reader's",
@@ -102,6 +108,7 @@ def test_output_that_a_page_shows_is_found_in_order() -> None:
     block = ShellBlock(ROOT, 1, "", "cycles   1,885\nbound by L2\n")
     assert block.missing("kernel a\ncycles 1,885\nx\nbound\n by L2") == ""
     assert block.missing("bound by L2\ncycles 1,885\n") == "bound by L2"
+    assert ShellBlock(ROOT, 1, "", "run … done\n").missing("run 12 done") == ""
     assert block.missing("cycles 1,886\nbound by L2\n") == "cycles   1,885"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import SimulationError, UserError
+from gpusim.base.formats import DIGITS_2
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
@@ -21,6 +22,9 @@ from gpusim.jobs.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.tensor import TensorRole
+
+DIVERGED = 1000
+"""Multiple of the first loss from which on a training is given up: its values soon exceed the range of float32."""
 
 
 class NetworkTraining:
@@ -114,8 +118,9 @@ def train(
     """Train for some iterations, each compared with NumPy if that is wanted, and time one of them.
 
     wanted: batch, verify, timing, jobs and store count; arrays: inputs and labels of some batches, which are taken in
-    turn, and parameters to begin with; what is missing is made up, one batch for all iterations. told: is called with
-    the number and the loss of each. Raises UserError, and SimulationError where a result is wrong.
+    turn, and parameters to begin with; what is missing is made up, one batch for all iterations. report: is called with
+    the number and the loss of each. Raises UserError, also where the loss diverges, and SimulationError where a result
+    is wrong.
     """
     wanted = replace(wanted, train=True)
     with Interrupt() as interrupt:
@@ -132,6 +137,12 @@ def train(
     for number in range(iterations):
         losses.append(training.step({**made_up, **batches[number % len(batches)]}, wanted.verify))
         report(number + 1, losses[-1])
+        if not losses[-1] <= DIVERGED * losses[0]:  # nor where it is not a number
+            rate = settings.training.rate
+            raise UserError(
+                f"training.rate: {rate} is too large: the loss of {DIGITS_2(losses[0])} in iteration 1 is"
+                f" {DIGITS_2(losses[-1])} in iteration {number + 1}; try {rate / 10}"
+            )
     done = TrainingResult(network.name, settings.gpu.name, wanted.batch, tuple(losses), wanted.verify)
     if not wanted.timing:
         return done

@@ -249,7 +249,7 @@ CASES = (
     ),
     BenchCase(
         "transpose_direct",
-        "latency",
+        "dram",
         "matrix transposed without LDS: stores to 64 lines",
         _transpose("transpose_direct", (64, 1), 1),
         1024,
