@@ -47,7 +47,9 @@ class SuiteRunOptions:
 
 
 def suite(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Executions' files, programs, suite.yaml.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Executions' files, recorded launches, programs, suite.yaml.")
+    ],
     sets: SetOption,
     options: SuiteRunOptions,
     json_file: JsonOption = None,

@@ -1,7 +1,8 @@
 """A suite: a folder of kernels and programs, each run by itself, beside the times that a card has measured.
 
-A kernel is an execution's file (`.yaml`, as `gpusim exec` takes it). A program is an executable ELF file; where
-programs need arguments, `suite.yaml` in the folder names them with their command lines.
+A kernel is an execution's file (`.yaml`, as `gpusim exec` takes it); a recorded launch is a folder with its own
+(`gpusim hip --record`). A program is an executable ELF file; where programs need arguments, `suite.yaml` in the folder
+names them with their command lines.
 """
 
 import csv
@@ -22,6 +23,7 @@ from gpusim.config.exec import EXAMPLE_FOLDER
 from gpusim.config.files import Document, find_config_folder, read
 
 SUITE_FILE = "suite.yaml"
+_RECORDED = "launch.yaml"  # of a recorded launch (gpusim.jobs.hip.launch_files)
 MEASURED = {"kernel_us": "kernel.time_us", "host_us": "host.time_us"}  # column of measured times → metric
 _ELF = b"\x7fELF"
 
@@ -110,6 +112,7 @@ def find_entries(folder: Path) -> list[SuiteEntry]:
         for path in files
         if path.suffix in (".yaml", ".yml") and find_config_folder(Document(path, read(path))) == EXAMPLE_FOLDER
     ]
+    kernels += [SuiteEntry(path.parent.name, "exec", (str(path),)) for path in sorted(folder.glob(f"*/{_RECORDED}"))]
     suite_file = folder / SUITE_FILE
     if suite_file.exists():
         lines = parse_as(SuiteFile, read(suite_file), str(suite_file)).programs
@@ -122,7 +125,9 @@ def find_entries(folder: Path) -> list[SuiteEntry]:
         if names.count(name) > 1:
             raise UserError(f"{folder}: '{name}' is the name of two entries")
     if not entries:
-        raise UserError(f"{folder}: has nothing to run: executions' files (.yaml), programs, or {SUITE_FILE}")
+        raise UserError(
+            f"{folder}: has nothing to run: executions' files (.yaml), recorded launches, programs, or {SUITE_FILE}"
+        )
     return entries
 
 

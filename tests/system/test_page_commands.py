@@ -32,6 +32,7 @@ NOT_RUN = {
     "report program.json": "what a program of the reader's wrote",
     "python program.py": "a program of the reader's",
     "gpusim suite kernels": "a folder of the reader's",
+    "gpusim suite late": "what a program of the reader's did",
     "mine.onnx": "a network of the reader's",
     "mine.csv": "a table of the reader's",
     "--kernels DIR": "a folder of AMD's package",

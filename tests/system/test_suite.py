@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.study.suite import find_entries, read_measured
+from gpusim.study.suite import SuiteEntry, find_entries, read_measured
 from tests.support.invoked import invoked
 
 EXAMPLES = Path(__file__).parents[2] / "sim_configs/examples"
@@ -49,6 +49,10 @@ def test_kernels_and_programs_of_a_folder_are_found(folder: Path) -> None:
     assert [(one.name, one.kind) for one in find_entries(folder)] == [("vector_add", "exec"), ("runs", "hip")]
     (folder / "suite.yaml").write_text("programs: {'runs twice': \"./runs 'a b' 2\"}\n")
     assert find_entries(folder)[1].arguments == ("./runs", "a b", "2")
+    recorded = folder / "0012-add/launch.yaml"
+    recorded.parent.mkdir()
+    shutil.copy(folder / "vector_add.yaml", recorded)
+    assert find_entries(folder)[1] == SuiteEntry("0012-add", "exec", (str(recorded),))
 
 
 @pytest.mark.parametrize(
