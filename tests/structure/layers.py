@@ -253,7 +253,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 13_120,
     "gpusim.study": 3_510,
     "gpusim.cli": 3_870,
-    "gpusim.lab": 23_040,
+    "gpusim.lab": 23_200,
     "isa": 21_480,
     "memory": 9_110,
     "spartan": 3_280,
