@@ -11,7 +11,7 @@ line lives in the channel of its address.
 from collections.abc import Sequence
 from functools import reduce
 
-from gpusim.base.jit import Field, State, jit
+from gpusim.base.jit import Field, Machine, State, jit
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 MAX_L2_CHANNELS = 32
@@ -83,7 +83,7 @@ def check_places(name: str, masks: Sequence[int], own_bits: Sequence[int]) -> No
         reduced = sorted([*reduced, rest], reverse=True)
 
 
-def set_matrix(m, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-untyped-def]
+def set_matrix(m: Machine, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-untyped-def]
     """Set one of the map's matrices in the machine record."""
     diagonals: dict[int, int] = {}
     for row, mask in enumerate(masks):
@@ -98,7 +98,7 @@ def set_matrix(m, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-
 
 
 def configure_address_map(  # type: ignore[no-untyped-def]
-    m, interleave_bytes: int, l2_channel_masks: Sequence[int], dram_channel_masks: Sequence[int]
+    m: Machine, interleave_bytes: int, l2_channel_masks: Sequence[int], dram_channel_masks: Sequence[int]
 ) -> None:
     """Set the channels in the machine record: as many as their masks can number.
 
@@ -113,7 +113,7 @@ def configure_address_map(  # type: ignore[no-untyped-def]
 
 
 @jit(inline=True)
-def _number(m, which, line):
+def _number(m: Machine, which, line):
     """Return a matrix's number of a line; it has few diagonals: one without a hash, two of the shipped GPUs' hashes.
 
     The mask of a diagonal that is not there is zero, so that the first two need no loop.
@@ -128,25 +128,25 @@ def _number(m, which, line):
 
 
 @jit
-def l2_channel(m, line):
+def l2_channel(m: Machine, line):
     """Return the L2 channel of a line."""
     return _number(m, L2_CHANNEL, line)
 
 
 @jit
-def dram_channel(m, line):
+def dram_channel(m: Machine, line):
     """Return the DRAM channel of a line."""
     return _number(m, DRAM_CHANNEL, line)
 
 
 @jit
-def bank_of_line(m, line):
+def bank_of_line(m: Machine, line):
     """Return the bank of a line, numbered within its rank or pseudo-channel."""
     return _number(m, BANK, line)
 
 
 @jit
-def _local(m, line, bits):
+def _local(m: Machine, line, bits):
     """Return a line's number within its channel: the address with the channel bits taken out."""
     low = m.map.interleave_lines_bits
     plain = line & LINE_ADDRESS_MASK
@@ -154,12 +154,12 @@ def _local(m, line, bits):
 
 
 @jit
-def l2_local_line(m, line):
+def l2_local_line(m: Machine, line):
     """Return a line's number within its L2 channel (indexes the sets)."""
     return _local(m, line, m.map.l2_channel_bits)
 
 
 @jit
-def dram_local_line(m, line):
+def dram_local_line(m: Machine, line):
     """Return a line's number within its DRAM channel (gives row and column)."""
     return _local(m, line, m.map.dram_channel_bits)

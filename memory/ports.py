@@ -13,7 +13,7 @@ Sparse misses go the other way through one ring per L2 channel. Capacities excee
 (L2 MSHRs, the engine's reads in flight), and the checked mode asserts that they are never exceeded.
 """
 
-from gpusim.base.jit import Field, State, counter_fields, ctz, jit
+from gpusim.base.jit import Field, Machine, State, counter_fields, ctz, jit
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.counters import PORT_COUNTERS
 from memory.rings import RING_FRONT
@@ -60,23 +60,23 @@ PORTS = State(
 )
 
 
-def limit_sparse_misses(m, entries: int) -> None:  # type: ignore[no-untyped-def]
+def limit_sparse_misses(m: Machine, entries: int) -> None:  # type: ignore[no-untyped-def]
     """Let an L2 channel's queue of sparse misses take at most `entries`."""
     m.ports.sparse_limit = entries
 
 
 @jit(cold=True)
-def _overflow(m):
+def _overflow(m: Machine):
     m.ports.overflows += 1
 
 
 @jit(cold=True)
-def _beyond_the_wheel(m):
+def _beyond_the_wheel(m: Machine):
     m.ports.far = 1
 
 
 @jit(inline=True)
-def deliver_in_order(m, t, port, tag, cause):
+def deliver_in_order(m: Machine, t, port, tag, cause):
     """Put an answer into `port` as `deliver` does, decided ahead: entries of cycle `t` are ordered by `cause`."""
     p = m.ports
     n = p.count[port]
@@ -106,20 +106,20 @@ def deliver_in_order(m, t, port, tag, cause):
 
 
 @jit
-def deliver(m, t, port, tag):
+def deliver(m: Machine, t, port, tag):
     """Put an answer into `port`, to be taken from cycle `t` on, and wake its reader."""
     deliver_in_order(m, t, port, tag, m.wheel.now * CAUSES)
 
 
 @jit
-def port_ready(m, now, port):
+def port_ready(m: Machine, now, port):
     """Return 1 if the port's oldest entry may be taken now, else 0: the caller must arrange its own wake-up."""
     p = m.ports
     return 1 if p.count[port] and p.ready[port, p.head[port]] <= now else 0
 
 
 @jit
-def port_take(m, port):
+def port_take(m: Machine, port):
     """Remove the port's oldest entry and return its tag."""
     p = m.ports
     h = p.head[port]
@@ -131,7 +131,7 @@ def port_take(m, port):
 
 
 @jit
-def sparse_request(m, t, channel, line, mshr):
+def sparse_request(m: Machine, t, channel, line, mshr):
     """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; returns 0 if it waits for a slot."""
     p = m.ports
     n = p.sparse_count[channel]
@@ -148,7 +148,7 @@ def sparse_request(m, t, channel, line, mshr):
 
 
 @jit
-def sparse_taken(m, now, channel):
+def sparse_taken(m: Machine, now, channel):
     """Remove the channel's oldest sparse miss; the channel may wait for its slot."""
     p = m.ports
     p.sparse_head[channel] = (p.sparse_head[channel] + 1) & (SPARSE_DEPTH - 1)
@@ -158,7 +158,7 @@ def sparse_taken(m, now, channel):
 
 
 @jit(inline=True)
-def dram_turn(m, now, queue, channel):
+def dram_turn(m: Machine, now, queue, channel):
     """Return 1 if the L2 channel may ask a DRAM channel now; if not, 0, and the L2 channel is woken again.
 
     Channels that waited go first, round robin. queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
@@ -170,13 +170,13 @@ def dram_turn(m, now, queue, channel):
 
 
 @jit
-def anyone_waits_for_dram(m, dram_ch):
+def anyone_waits_for_dram(m: Machine, dram_ch):
     """Return the mask of the units that wait for a slot of one of a DRAM channel's queues."""
     return m.waiting.waiters[dram_ch] | m.waiting.waiters[dram_ch + DRAM_WRITES]
 
 
 @jit
-def dram_space_freed(m, now, dram_ch):
+def dram_space_freed(m: Machine, now, dram_ch):
     """Wake, in the next cycle, all who wait for a slot of a DRAM channel's queues, as one came free."""
     for queue in (dram_ch, dram_ch + DRAM_WRITES):
         waiters = slots_freed(m, now + 1, queue)

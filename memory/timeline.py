@@ -4,9 +4,7 @@ An event is four words: kind and cycle, and three of the kind's own. Off, a unit
 DRAM commands have a recorder of their own (memory/dram/commands.py).
 """
 
-from typing import Any
-
-from gpusim.base.jit import Field, State, jit, st_i64
+from gpusim.base.jit import Field, Machine, State, jit, st_i64
 
 EVENT_WORDS = 4
 RECORDED, FINDS = 1, 2  # bits of `on`
@@ -41,13 +39,13 @@ TIMELINE = State(
 )
 
 
-def count_finds(m: Any) -> None:
+def count_finds(m: Machine) -> None:
     """Have the caches count where they find lines."""
     m.timeline.on |= FINDS
 
 
 @jit(cold=True)
-def record(m, kind, a, b, c):
+def record(m: Machine, kind, a, b, c):
     """Record an event of this cycle; one that finds the buffer full is only counted."""
     t = m.timeline
     if not t.on & RECORDED and not (t.placements and kind <= ENDED):

@@ -21,9 +21,8 @@ the L1 TLBs that ask the L2 TLB). Nor the counter of cycles in which a cache's l
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-from gpusim.base.jit import Field, State, jit, popcount
+from gpusim.base.jit import Field, Machine, State, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.unit_classes import DESTINATIONS, MOST_UNITS, PORTS
 
@@ -134,19 +133,19 @@ WAITING = State(
 
 
 @jit
-def wait_for(m, resource, waiter):
+def wait_for(m: Machine, resource, waiter):
     """Put a waiter, which found the resource used up, on the resource's list."""
     m.waiting.waiters[resource] |= 1 << waiter
 
 
 @jit
-def waits(m, resource, waiter):
+def waits(m: Machine, resource, waiter):
     """Return 1 if the waiter is on the resource's list, else 0."""
     return (m.waiting.waiters[resource] >> waiter) & 1
 
 
 @jit
-def freed(m, resource):
+def freed(m: Machine, resource):
     """Empty the resource's list, as some of it came free; returns the mask of waiters, which have to be woken."""
     waiters = m.waiting.waiters[resource]
     if waiters:
@@ -155,13 +154,13 @@ def freed(m, resource):
 
 
 @jit
-def take_off(m, resource, waiter):
+def take_off(m: Machine, resource, waiter):
     """Take one waiter, which is to be woken, off the resource's list; the others stay."""
     m.waiting.waiters[resource] &= ~(1 << waiter)
 
 
 @jit
-def short(m, resource, start, end):
+def short(m: Machine, resource, start, end):
     """Note that a timed resource is short in cycles [start, end); shortages follow one another in time."""
     shortage = m.waiting.shortage[resource - TIMED]
     shortage.total += max(shortage.end - shortage.start, 0)
@@ -170,32 +169,32 @@ def short(m, resource, start, end):
 
 
 @jit
-def is_short(m, resource):
+def is_short(m: Machine, resource):
     """Tell whether a timed resource is short until it is given back, in a cycle that is not known yet."""
     return m.waiting.shortage[resource - TIMED].end == UNTIL_FREED
 
 
 @jit
-def short_since(m, resource):
+def short_since(m: Machine, resource):
     """Return the first cycle of a timed resource's shortage."""
     return m.waiting.shortage[resource - TIMED].start
 
 
 @jit
-def no_longer_short(m, t, resource):
+def no_longer_short(m: Machine, t, resource):
     """End the shortage of a timed resource in cycle `t`, in which some of it came free."""
     m.waiting.shortage[resource - TIMED].end = t
 
 
 @jit
-def cycles_short(m, resource, t):
+def cycles_short(m: Machine, resource, t):
     """Return the number of cycles before `t` in which a timed resource was short."""
     shortage = m.waiting.shortage[resource - TIMED]
     return shortage.total + max(min(t, shortage.end) - shortage.start, 0)
 
 
 @jit
-def slots_freed(m, t, resource):
+def slots_freed(m: Machine, t, resource):
     """Free one slot of a contested resource as `freed` does: its waiters try again in cycle `t`; returns their mask."""
     contest = m.waiting.contest[resource]
     waiters = m.waiting.waiters[resource]
@@ -212,7 +211,7 @@ def slots_freed(m, t, resource):
 
 
 @jit(inline=True)
-def goes_first(m, now, resource, waiter):
+def goes_first(m: Machine, now, resource, waiter):
     """Return 1 if the waiter may ask for a slot of a contested resource now, else 0.
 
     It may if there are enough slots for the waiters that go before it.
@@ -232,7 +231,7 @@ def goes_first(m, now, resource, waiter):
 
 
 @jit
-def slot_taken(m, now, resource, waiter):
+def slot_taken(m: Machine, now, resource, waiter):
     """Note that the waiter got a slot of a contested resource: the one after it goes first next time."""
     contest = m.waiting.contest[resource]
     contest.next = waiter + 1
@@ -240,7 +239,7 @@ def slot_taken(m, now, resource, waiter):
         contest.slots -= 1
 
 
-def waiting_for_what(m: Any) -> list[str]:
+def waiting_for_what(m: Machine) -> list[str]:
     """Return a line for each kind of resource that is waited for: whose resource, and who waits."""
     lines = []
     for resource in RESOURCES:
@@ -251,7 +250,7 @@ def waiting_for_what(m: Any) -> list[str]:
     return lines
 
 
-def short_of(m: Any, resource: int) -> str:
+def short_of(m: Machine, resource: int) -> str:
     """Return what a timed resource is if it is short in this cycle, "" if it is not."""
     shortage = m.waiting.shortage[resource - TIMED]
     if not int(shortage["start"]) <= int(m.wheel.now) < int(shortage["end"]):

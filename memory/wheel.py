@@ -10,11 +10,9 @@ half as long, and wake-ups are the most frequent thing that units do. Where the 
 unit's word and bit for `wake_word`.
 """
 
-from typing import Any
-
 import numpy as np
 
-from gpusim.base.jit import Field, State, address_in, any_32, jit, u32
+from gpusim.base.jit import Field, Machine, State, address_in, any_32, jit, u32
 from memory.unit_classes import CLASSES, MOST_UNITS
 
 SIZE = 1024  # cycles; a power of two
@@ -40,18 +38,18 @@ WHEEL = State(
 )
 
 
-def wake_at_start(m: Any, unit_class: int) -> None:
+def wake_at_start(m: Machine, unit_class: int) -> None:
     """Have unit 0 of a class run in the present cycle, before the run begins."""
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] |= 1
 
 
-def let_sleep(m: Any, unit_class: int) -> None:
+def let_sleep(m: Machine, unit_class: int) -> None:
     """Cancel, before the run begins, that unit 0 of a class runs in the present cycle."""
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] &= ~np.uint32(1)
 
 
 @jit
-def wake_at(m, unit_class, t, unit):
+def wake_at(m: Machine, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, which lies within the wheel's reach, its class's turn still to come."""
     word = unit >> 5 if (_WIDE >> unit_class) & 1 else 0  # known to the compiler, as the class is
     m.wheel.row[t & (SIZE - 1), unit_class + word] |= 1 << (unit & 31)
@@ -63,26 +61,26 @@ def word_of(unit_class: int, unit: int) -> int:
 
 
 @jit
-def wake_word(m, word, t, bit):
+def wake_word(m: Machine, word, t, bit):
     """Wake as `wake_at` does a unit that is a bit of a row's word, of any class."""
     m.wheel.row[t & (SIZE - 1), word] |= bit
 
 
 @jit
-def within_reach(m, t):
+def within_reach(m: Machine, t):
     """Return cycle `t`, or the last one that the wheel reaches if that is before: then the unit wakes itself again."""
     return min(t, m.wheel.now + SIZE - 1)
 
 
 @jit
-def wake(m, unit_class, t, unit):
+def wake(m: Machine, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
     t = max(t, m.wheel.now + 1 - (unit_class > m.wheel.running))
     wake_at(m, unit_class, within_reach(m, t), unit)
 
 
 @jit
-def due(m, slot, unit_class, first):
+def due(m: Machine, slot, unit_class, first):
     """Return the mask of the units of a class that run in a cycle, 64 from number `first` on, and take them off it.
 
     A class without any is not entered: what was written for it would be most of a cycle in which few units run.
@@ -110,6 +108,6 @@ def turned(units, first, last):
 
 
 @jit
-def anything_due(m, slot):
+def anything_due(m: Machine, slot):
     """Return a number that is not 0 if a unit runs in a cycle."""
     return any_32(address_in(m.wheel.row, slot * ROW_WORDS))

@@ -5,11 +5,11 @@ output register or behind it: DRAM brings fewer lines a cycle than there are ban
 is not limited.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 
 
 @jit
-def access_line(m, now, slot):
+def access_line(m: Machine, now, slot):
     """Read or write a buffer line from cycle `now` on; returns the cycle in which a port of its bank is free for it."""
     engine = m.engine
     if engine.banks == 0:

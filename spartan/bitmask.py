@@ -3,13 +3,13 @@
 Every one adds the bits that it goes over to `scanned`, from which its time follows.
 """
 
-from gpusim.base.jit import ctz, jit, popcount
+from gpusim.base.jit import Machine, ctz, jit, popcount
 from spartan.sib import profiled
 from spartan.state import NONE
 
 
 @jit
-def next_set_bit(m, entry, start, end):
+def next_set_bit(m: Machine, entry, start, end):
     """Return the location of the first set bit of the entry's bitmask in [start, end), or NONE."""
     engine = m.engine
     if start >= end:
@@ -25,19 +25,19 @@ def next_set_bit(m, entry, start, end):
 
 
 @jit
-def find_first_non_zero_bit(m, entry):
+def find_first_non_zero_bit(m: Machine, entry):
     """Return the location of the first sparse line with a non-zero, or NONE."""
     return next_set_bit(m, entry, 0, profiled(m, entry))
 
 
 @jit
-def find_next_non_zero_bit(m, entry, location):
+def find_next_non_zero_bit(m: Machine, entry, location):
     """Return the location of the next set bit after `location`, or NONE."""
     return next_set_bit(m, entry, location + 1, profiled(m, entry))
 
 
 @jit
-def find_next_bit_location(m, entry, location, n):
+def find_next_bit_location(m: Machine, entry, location, n):
     """Return the location of the set bit that is `n` set bits after `location`, or NONE."""
     engine = m.engine
     if n == 0:
@@ -64,7 +64,7 @@ def find_next_bit_location(m, entry, location, n):
 
 
 @jit
-def find_previous_bit_location(m, entry, location, n):
+def find_previous_bit_location(m: Machine, entry, location, n):
     """Return the location of the set bit that is `n` (at least 1) set bits before `location`, or NONE."""
     engine = m.engine
     w = location >> 5

@@ -1,6 +1,6 @@
 """Compaction processor: units of 16 lanes that take a sparse line, and what follows from each line."""
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from isa.region import LINE_ELEMENTS
 from memory.timeline import ENGINE_COMPACTED, record
 from spartan.banks import access_line
@@ -15,7 +15,7 @@ from spartan.state import ARRIVED, IN_UNIT, MAX_READS, NONE, PROFILE, REPLAY
 
 
 @jit
-def compact(m, region, column, location):
+def compact(m: Machine, region, column, location):
     """Convert sparse line `location` of a region's column; returns which of the unit's words go on, a bit each."""
     engine = m.engine
     address = engine.memory + addr_calc(m, region, column, location) * LINE_BYTES
@@ -24,7 +24,7 @@ def compact(m, region, column, location):
 
 
 @jit
-def _finish_line(m, now, read):
+def _finish_line(m: Machine, now, read):
     """Take a sparse line from its unit: profile it and add its non-zeros to the lane's line."""
     engine = m.engine
     lane = engine.read_lane[read]
@@ -104,7 +104,7 @@ def _finish_line(m, now, read):
 
 
 @jit
-def queue_unit(m, lane):
+def queue_unit(m: Machine, lane):
     """Queue a lane, whose oldest read has arrived, for its unit."""
     engine = m.engine
     if engine.lane_in_unit[lane]:
@@ -121,7 +121,7 @@ def queue_unit(m, lane):
 
 
 @jit
-def _unqueue_unit(m, unit):
+def _unqueue_unit(m: Machine, unit):
     engine = m.engine
     lane = engine.unit_first[unit]
     engine.unit_first[unit] = engine.lane_unit_next[lane]
@@ -132,7 +132,7 @@ def _unqueue_unit(m, unit):
 
 
 @jit
-def _start_line(m, now, lane):
+def _start_line(m: Machine, now, lane):
     """Let the lane's oldest read enter its unit."""
     engine = m.engine
     read = engine.lane_read_first[lane]
@@ -149,7 +149,7 @@ def _start_line(m, now, lane):
 
 
 @jit
-def start_units(m, now):
+def start_units(m: Machine, now):
     """Let each unit take at most one line: the oldest of the lane that is first in its queue."""
     engine = m.engine
     busy = engine.unit_mask
@@ -167,7 +167,7 @@ def start_units(m, now):
 
 
 @jit
-def finish_units(m, now):
+def finish_units(m: Machine, now):
     """Finish the lines that leave their units in cycle `now`."""
     engine = m.engine
     while engine.pipe_count and engine.pipe_ready[engine.pipe_head] <= now:
@@ -180,7 +180,7 @@ def finish_units(m, now):
 
 
 @jit
-def data_arrived(m, read):
+def data_arrived(m: Machine, read):
     """Take DRAM's answer to a read; lines of a column enter their unit in the order of issue."""
     engine = m.engine
     lane = engine.read_lane[read]

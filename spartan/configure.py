@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import LINE_ELEMENTS, PackedMatrix, SparseRegion
 from memory.ports import limit_sparse_misses
@@ -56,7 +56,7 @@ class EngineBuffers(NamedTuple):
 
 
 def configure_engine(
-    m: Any,
+    m: Machine,
     spec: EngineSpec,
     regions: Sequence[SparseRegion],
     shadows: Sequence[PackedMatrix],
@@ -120,7 +120,7 @@ def _reset(engine: Any) -> None:
             getattr(engine, name)[...] = value
 
 
-def _set_sizes(m: Any, spec: EngineSpec, layout: SibLayout, memory_image_address: int) -> None:
+def _set_sizes(m: Machine, spec: EngineSpec, layout: SibLayout, memory_image_address: int) -> None:
     engine = m.engine
     limit_sparse_misses(m, spec.sparse_queue_depth)
     engine.prefetch_length = spec.prefetch_length
@@ -172,11 +172,11 @@ def _chain(links: np.ndarray, count: int) -> int:
     return 0
 
 
-def engine_pending(m: Any) -> int:
+def engine_pending(m: Machine) -> int:
     """Return the number of requests that the engine has taken and not answered, for a deadlock's report."""
     return int(m.engine.requests_held)
 
 
-def perturb_engine(m: Any, random: "np.random.Generator", channels: int) -> None:
+def perturb_engine(m: Machine, random: "np.random.Generator", channels: int) -> None:
     """Draw which L2 channel the engine asks first."""
-    m.engine.next_channel = random.integers(0, channels)
+    m.engine.next_channel = int(random.integers(0, channels))

@@ -4,7 +4,7 @@ A cycle runs backwards through the pipeline, so that what a stage frees is there
 the compaction units, DRAM data arrives, lines enter units, look-ups finish, requests are taken, reads are issued.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import (
@@ -46,7 +46,7 @@ from spartan.written import fetch_written, line_fetched, look_up_written
 
 
 @jit
-def _entry_for(m, region, column):
+def _entry_for(m: Machine, region, column):
     """Return the column's SIB entry, allocated if there is none yet; NONE if no entry can be replaced."""
     entry = find_entry(m, region, column)
     if entry == NONE:
@@ -63,7 +63,7 @@ def _entry_for(m, region, column):
 
 
 @jit
-def _look_up(m, now, request):
+def _look_up(m: Machine, now, request):
     """Answer a request from what is known, or let it wait at a lane; returns 0 if no SIB entry or lane is free."""
     engine = m.engine
     if engine.on_write:
@@ -121,7 +121,7 @@ def _look_up(m, now, request):
 
 
 @jit
-def _look_ups(m, now):
+def _look_ups(m: Machine, now):
     engine = m.engine
     done = 0
     while done < engine.lookups_per_cycle and engine.lookup_count and engine.lookup_ready[engine.lookup_head] <= now:
@@ -138,7 +138,7 @@ def _look_ups(m, now):
 
 
 @jit
-def _take_requests(m, now):
+def _take_requests(m: Machine, now):
     """Take sparse misses, at most one of a channel, round robin; returns 1 if more could have been taken."""
     engine = m.engine
     ports = m.ports
@@ -181,7 +181,7 @@ def _take_requests(m, now):
 
 
 @jit
-def _block(m, lane, channel):
+def _block(m: Machine, lane, channel):
     """Let the lane wait until the DRAM channel's queue has space."""
     engine = m.engine
     wait_for(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
@@ -197,14 +197,14 @@ def _block(m, lane, channel):
 
 
 @jit
-def _line_of(m, lane, location):
+def _line_of(m: Machine, lane, location):
     entry = m.engine.lane_entry[lane]
     region = m.engine.entry_region[entry]
     return addr_calc(m, region, entry_column(m, entry) - m.engine.region_column[region], location)
 
 
 @jit
-def _issue(m, now, lane, location):
+def _issue(m: Machine, now, lane, location):
     """Ask DRAM for a sparse line of the lane's column; a read record and an address calculator must be free.
 
     Returns 0 if the channel's queue, or the data buffer of the lane's unit, is full: the lane then waits for space.
@@ -253,7 +253,7 @@ def _issue(m, now, lane, location):
 
 
 @jit
-def _retry_blocked(m, now):
+def _retry_blocked(m: Machine, now):
     """Retry lanes whose DRAM channel has had space since: the first keeps its turn for all that it reads next there.
 
     Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost. The
@@ -281,14 +281,14 @@ def _retry_blocked(m, now):
 
 
 @jit
-def _search_cycles(m):
+def _search_cycles(m: Machine):
     engine = m.engine
     scan = (engine.scanned + engine.scan_bits - 1) // engine.scan_bits
     return max(1, scan + (engine.summed + engine.mapping_sums - 1) // engine.mapping_sums)
 
 
 @jit
-def _run_shifters(m, now):
+def _run_shifters(m: Machine, now):
     """Let shifters find and issue reads.
 
     A shifter stays with a lane until that has nothing more to read: neighbours in a DRAM row are read together.
@@ -326,7 +326,7 @@ def _run_shifters(m, now):
 
 
 @jit
-def _wake_again(m, now, more_requests):
+def _wake_again(m: Machine, now, more_requests):
     """Wake the engine for events known in advance; data, requests and DRAM space wake it themselves."""
     engine = m.engine
     if engine.unit_mask:
@@ -347,7 +347,7 @@ def _wake_again(m, now, more_requests):
 
 
 @jit(outline=True)
-def engine_tick(m, now):
+def engine_tick(m: Machine, now):
     """Run the engine in cycle `now`."""
     engine = m.engine
     if engine.writing:
@@ -380,7 +380,7 @@ def engine_tick(m, now):
 
 
 @jit
-def engine_finish(m, now) -> None:
+def engine_finish(m: Machine, now) -> None:
     """Close all lanes at a kernel's end, as what they hold was never needed: lines fetched = needed + wasted."""
     engine = m.engine
     while engine.lane_first != NONE:

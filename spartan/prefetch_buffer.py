@@ -5,7 +5,7 @@ free. When none is, reading ahead stops, such lines are dropped, and a column th
 in replacement order, that no request waits for.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from spartan.reads import free_read
 from spartan.replacement import moves_to_end
 from spartan.response import answer_waiting
@@ -13,7 +13,7 @@ from spartan.state import ARRIVED, NONE, REPLAY
 
 
 @jit
-def take_slot(m):
+def take_slot(m: Machine):
     """Take a free buffer line, which must exist; returns its slot."""
     engine = m.engine
     slot = engine.slot_free
@@ -25,7 +25,7 @@ def take_slot(m):
 
 
 @jit
-def free_slot(m, slot):
+def free_slot(m: Machine, slot):
     """Return a buffer line to the free list; reads that it would have counted as needed are counted as wasted."""
     engine = m.engine
     engine.lines_wasted += engine.slot_reads[slot]
@@ -35,7 +35,7 @@ def free_slot(m, slot):
 
 
 @jit
-def _unlink_lane(m, lane):
+def _unlink_lane(m: Machine, lane):
     engine = m.engine
     before, after = engine.lane_prev[lane], engine.lane_next[lane]
     if before == NONE:
@@ -49,7 +49,7 @@ def _unlink_lane(m, lane):
 
 
 @jit
-def _append_lane(m, lane):
+def _append_lane(m: Machine, lane):
     engine = m.engine
     engine.lane_prev[lane] = engine.lane_last
     engine.lane_next[lane] = NONE
@@ -61,7 +61,7 @@ def _append_lane(m, lane):
 
 
 @jit
-def use_lane(m, lane):
+def use_lane(m: Machine, lane):
     """Note that a request used the lane, for replacement."""
     if moves_to_end(m.engine.lane_replacement) and m.engine.lane_last != lane:
         _unlink_lane(m, lane)
@@ -69,7 +69,7 @@ def use_lane(m, lane):
 
 
 @jit
-def close_lane(m, lane):
+def close_lane(m: Machine, lane):
     """Give up a lane that no request waits for: its lines, its carried bundles and its reads are lost."""
     engine = m.engine
     if engine.lane_slot[lane] != NONE:
@@ -96,7 +96,7 @@ def close_lane(m, lane):
 
 
 @jit
-def open_lane(m, entry, kind):
+def open_lane(m: Machine, entry, kind):
     """Open a lane for the SIB entry, closing others if need be; NONE if requests wait for every one of these."""
     engine = m.engine
     while engine.lane_free == NONE or engine.slots_free == 0:
@@ -137,7 +137,7 @@ def open_lane(m, entry, kind):
 
 
 @jit
-def close_if_done(m, lane):
+def close_if_done(m: Machine, lane):
     """Close a lane whose column is complete and of which every finished line has left."""
     engine = m.engine
     if engine.lane_slot[lane] == NONE and engine.lane_filled_first[lane] == NONE and engine.lane_waiter[lane] == NONE:
@@ -145,7 +145,7 @@ def close_if_done(m, lane):
 
 
 @jit
-def find_filled(m, lane, line):
+def find_filled(m: Machine, lane, line):
     """Return the buffer line that holds finished compacted line `line` in the lane, or NONE."""
     engine = m.engine
     slot = engine.lane_filled_first[lane]
@@ -155,7 +155,7 @@ def find_filled(m, lane, line):
 
 
 @jit
-def take_filled(m, lane, slot):
+def take_filled(m: Machine, lane, slot):
     """Remove a finished line, which has been delivered, from the lane."""
     engine = m.engine
     before = NONE
@@ -176,7 +176,7 @@ def take_filled(m, lane, slot):
 
 
 @jit
-def emit_line(m, now, lane, last, shared):
+def emit_line(m: Machine, now, lane, last, shared):
     """Finish the line under construction: answer with it, keep or drop it, and begin the next one.
 
     `shared` is 1 if the newest read also feeds the next line, which it then counts for if this one is dropped.

@@ -3,18 +3,18 @@
 A read holds its record, and a line of the data buffer of its lane's unit, from its issue until it has been compacted.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from spartan.state import AHEAD, DEMAND, NONE
 
 
 @jit
-def unit_of(m, lane):
+def unit_of(m: Machine, lane):
     """Return the compaction unit that a lane belongs to."""
     return lane % m.engine.units
 
 
 @jit
-def queue_issue(m, lane):
+def queue_issue(m: Machine, lane):
     """Queue the lane for a shifter, before lanes that only read ahead if a request waits for it."""
     engine = m.engine
     if engine.lane_blocked[lane] or engine.lane_unit_full[lane]:
@@ -32,7 +32,7 @@ def queue_issue(m, lane):
 
 
 @jit
-def unqueue_issue(m):
+def unqueue_issue(m: Machine):
     """Take the next lane for a shifter off its queue; returns it, or NONE."""
     engine = m.engine
     for q in range(2):
@@ -45,7 +45,7 @@ def unqueue_issue(m):
 
 
 @jit
-def free_read(m, read):
+def free_read(m: Machine, read):
     """Free a read's record and its line of its unit's data buffer, for which lanes may wait."""
     engine = m.engine
     engine.read_next[read] = engine.read_free
@@ -61,7 +61,7 @@ def free_read(m, read):
 
 
 @jit
-def wait_for_unit(m, lane, unit):
+def wait_for_unit(m: Machine, lane, unit):
     """Let the lane, which may be in both issue queues, wait until a line of its unit's data buffer is free."""
     engine = m.engine
     if engine.lane_unit_full[lane]:

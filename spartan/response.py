@@ -1,6 +1,6 @@
 """Requests from L2 and their answers; every answer is compared with the packed matrix."""
 
-from gpusim.base.jit import jit, ld_i64, ld_u32
+from gpusim.base.jit import Machine, jit, ld_i64, ld_u32
 from isa.region import LINE_ELEMENTS
 from isa.trace import LINE_ADDRESS_MASK
 from memory.ports import L2_FROM_ENGINE, deliver
@@ -11,7 +11,7 @@ from spartan.state import NONE
 
 
 @jit
-def accept_request(m, arrival, channel, line, mshr):
+def accept_request(m: Machine, arrival, channel, line, mshr):
     """Note which compacted line of which column a sparse miss wants; returns the request: one must be free."""
     engine = m.engine
     request = engine.request_free
@@ -36,7 +36,7 @@ def accept_request(m, arrival, channel, line, mshr):
 
 
 @jit
-def _matches(m, request, slot, last):
+def _matches(m: Machine, request, slot, last):
     """Return 1 if the answer is bit for bit what the functional part computed with, else 0."""
     engine = m.engine
     region = engine.request_region[request]
@@ -61,7 +61,7 @@ def _matches(m, request, slot, last):
 
 
 @jit
-def _written_matches(m, request, last):
+def _written_matches(m: Machine, request, last):
     """Compare as `_matches` does, for a line that the write phase has written."""
     engine = m.engine
     region, line = engine.request_region[request], engine.request_line[request]
@@ -75,7 +75,7 @@ def _written_matches(m, request, last):
 
 
 @jit
-def _leave(m, read, request):
+def _leave(m: Machine, read, request):
     """Send a request's answer to L2, one line a cycle and channel. read: when the line can be read from the buffer."""
     engine = m.engine
     channel = engine.request_channel[request]
@@ -99,7 +99,7 @@ def _leave(m, read, request):
 
 
 @jit
-def send(m, now, request, slot, last):
+def send(m: Machine, now, request, slot, last):
     """Answer a request with the buffer line `slot` (NONE: zero bundles)."""
     if not _matches(m, request, slot, last):
         m.engine.response_mismatches += 1
@@ -107,7 +107,7 @@ def send(m, now, request, slot, last):
 
 
 @jit
-def send_written(m, now, request, last):
+def send_written(m: Machine, now, request, last):
     """Answer a request with the line that it asks for, which has come from DRAM."""
     if not _written_matches(m, request, last):
         m.engine.response_mismatches += 1
@@ -115,7 +115,7 @@ def send_written(m, now, request, last):
 
 
 @jit
-def answer_waiting(m, now, lane, line, slot, last):
+def answer_waiting(m: Machine, now, lane, line, slot, last):
     """Answer the lane's requests for compacted line `line` (NONE: all of them); returns how many there were."""
     engine = m.engine
     answered = 0

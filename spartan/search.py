@@ -7,7 +7,7 @@ how far its search has come, and `next_read` gives the next location each time t
 Each function that goes over mappings adds to `summed`, over bits to `scanned` (`spartan/bitmask.py`); the time follows.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from spartan.bitmask import (
     find_first_non_zero_bit,
     find_next_bit_location,
@@ -34,7 +34,7 @@ _OFFSET_SHIFT = 5  # of a CMI entry: NNC_needed, 0 to 16, below it
 
 
 @jit
-def get_cmi_entry(m, entry, i):
+def get_cmi_entry(m: Machine, entry, i):
     """Return the mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`; NONE if it is not held."""
     if i >= compacted(m, entry) or not mappings_held(m, entry, i, i + 1):
         return NONE
@@ -54,13 +54,13 @@ def cmi_offset(cmi):
 
 
 @jit
-def addr_calc(m, region, column, location):
+def addr_calc(m: Machine, region, column, location):
     """Return the line (byte address >> 6) of sparse line `location` of a column."""
     return m.engine.region_line[region] + column * m.engine.region_stride[region] + location
 
 
 @jit
-def search_mode(m, entry, i):
+def search_mode(m: Machine, entry, i):
     """Return how compacted line `i` of the entry's column is searched for: ACCURATE, PRUDENT or HASTY.
 
     HASTY is for a line that is not mapped, or that is mapped but not known to be the last or not: it needs the profile
@@ -72,7 +72,7 @@ def search_mode(m, entry, i):
 
 
 @jit
-def find_line_end(m, entry, i):
+def find_line_end(m: Machine, entry, i):
     """Return the location of the last sparse line that compacted line `i` used.
 
     The mappings up to `i`, or those after it, are held. The search goes forwards from the first set bit over all
@@ -96,7 +96,7 @@ def find_line_end(m, entry, i):
 
 
 @jit
-def place_before(m, lane, entry, i):
+def place_before(m: Machine, lane, entry, i):
     """Let the lane's next read begin compacted line `i`: where the line before it ended, 0 for the first.
 
     Returns 1 if that read is the previous line's last one, for its leftover elements, else 0.
@@ -119,14 +119,14 @@ def place_before(m, lane, entry, i):
 
 
 @jit
-def place_profile_lane(m, lane, entry):
+def place_profile_lane(m: Machine, lane, entry):
     """Place a new profiling lane at the profiled end: at the first line that is not settled."""
     t = compacted(m, entry)
     place_before(m, lane, entry, t - 1 if t and not line_settled(m, entry, t - 1) else t)
 
 
 @jit
-def _reads_end_before(m, lane, i):
+def _reads_end_before(m: Machine, lane, i):
     """Return 1 if the issued reads end exactly before compacted line `i` or an earlier one still to come, else 0."""
     engine = m.engine
     exact = engine.lane_exact[lane]
@@ -138,7 +138,7 @@ def _reads_end_before(m, lane, i):
 
 
 @jit
-def accurate_search(m, lane, entry, i):
+def accurate_search(m: Machine, lane, entry, i):
     """Let the lane read the sparse lines that compacted line `i` is made of, and no others (algorithm 4).
 
     Its mapping is held. Returns how many lines those are, from `lane_position` on. Where the lane's reads end just
@@ -155,7 +155,7 @@ def accurate_search(m, lane, entry, i):
 
 
 @jit
-def prudent_search(m, lane, i):
+def prudent_search(m: Machine, lane, i):
     """Let the lane read lines whose bit is set, until it has passed compacted line `i` (algorithm 5, prudent).
 
     It begins at the first such line, or where the lane stands if that is before line `i`.
@@ -173,7 +173,7 @@ def prudent_search(m, lane, i):
 
 
 @jit
-def hasty_search(m, lane, entry):
+def hasty_search(m: Machine, lane, entry):
     """Return the line after the last one read, or NONE after the column's last (algorithm 5, hasty).
 
     A new lane begins in what is profiled already: there, lines whose bit is 0 are left out.
@@ -188,14 +188,14 @@ def hasty_search(m, lane, entry):
 
 
 @jit
-def _space_ahead(m, lane):
+def _space_ahead(m: Machine, lane):
     """Return 1 if a further read ahead finds a free buffer line even if each one under way finishes a line, else 0."""
     engine = m.engine
     return 1 if engine.lane_issued[lane] - engine.lane_consumed[lane] < engine.slots_free else 0
 
 
 @jit
-def _begin_replay(m, lane, entry):
+def _begin_replay(m: Machine, lane, entry):
     """Begin what a replay lane searches for next, or continue its prudent run; returns 0 if there is nothing."""
     engine = m.engine
     while True:
@@ -234,7 +234,7 @@ def _begin_replay(m, lane, entry):
 
 
 @jit
-def next_read(m, lane):
+def next_read(m: Machine, lane):
     """Return the sparse line that the lane reads next, or NONE; begins a search when a waiting request needs one."""
     engine = m.engine
     engine.scanned = 0
@@ -256,6 +256,6 @@ def next_read(m, lane):
 
 
 @jit
-def column_ends_after(m, entry, location):
+def column_ends_after(m: Machine, entry, location):
     """Return 1 if the column is known and has no non-zero after sparse line `location`, else 0."""
     return 1 if column_complete(m, entry) and find_next_non_zero_bit(m, entry, location) == NONE else 0

@@ -5,7 +5,7 @@ counts, in bitmasks and mappings, if any word of it goes on. To add a format: it
 `select_words`; its row in `spartan.formats`.
 """
 
-from gpusim.base.jit import jit, ld_u32
+from gpusim.base.jit import Machine, jit, ld_u32
 from spartan.format import half_bits
 
 # what a format does with a line; FIXED_COUNT has the words that go on, and the window that they are of, above it
@@ -16,7 +16,7 @@ _ALL_WORDS = 0xFFFF
 
 
 @jit
-def _bundle_non_zeros(m, address, location, elements):
+def _bundle_non_zeros(m: Machine, address, location, elements):
     """Bundle each non-zero with its row: an FP16 value below, the row above."""
     mask = 0
     for k in range(elements):
@@ -28,7 +28,7 @@ def _bundle_non_zeros(m, address, location, elements):
 
 
 @jit
-def _copy_line(m, address, elements):
+def _copy_line(m: Machine, address, elements):
     """Let all words go on as they are, zeros for rows past the last; returns their bits, joined by OR."""
     joined = 0
     for k in range(16):
@@ -39,7 +39,7 @@ def _copy_line(m, address, elements):
 
 
 @jit
-def _mask_values(m, address, location, elements):
+def _mask_values(m: Machine, address, location, elements):
     """Let a line's mask and number go on as one word, then its non-zeros in FP16, two a word."""
     set_, count, lower = 0, 0, 0
     for k in range(elements):
@@ -60,7 +60,7 @@ def _mask_values(m, address, location, elements):
 
 
 @jit
-def _keep_count(m, address, location, elements, kept, window):
+def _keep_count(m: Machine, address, location, elements, kept, window):
     """Bundle `kept` words of each window: its non-zeros, and as many of its first zeros as are wanting."""
     mask = 0
     first = 0
@@ -83,7 +83,7 @@ def _keep_count(m, address, location, elements, kept, window):
 
 
 @jit
-def select_words(m, code, address, location, elements):
+def select_words(m: Machine, code, address, location, elements):
     """Convert a sparse line as the format with number `code` does; returns which words of `unit_bundles` go on.
 
     location: number of the line in its column; elements: of its 16 rows, those that the matrix has.

@@ -15,7 +15,7 @@ used, so the last mapping of a column always says 15. NNC_needed is 0 only in th
 
 import numpy as np
 
-from gpusim.base.jit import jit, ld_i32, ld_u32, popcount, st_i32
+from gpusim.base.jit import Machine, jit, ld_i32, ld_u32, popcount, st_i32
 from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
 from spartan.replacement import are_held, mapping_place, moves_to_end
 from spartan.state import NONE, PROFILE, REPLAY
@@ -27,7 +27,7 @@ EXHAUSTED = 15  # offset: no further non-zero in the line
 
 
 @jit
-def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
+def pack_metadata(m: Machine, column, compacted, profiled, dropped_offset, tail):
     """Return the 48 bits of an entry's metadata."""
     w = m.engine.line_bits
     return (
@@ -40,44 +40,44 @@ def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
 
 
 @jit
-def entry_column(m, entry):
+def entry_column(m: Machine, entry):
     """Return the number of the entry's column among the columns of all regions."""
     return m.engine.meta[entry] >> (_COUNTS + 2 * m.engine.line_bits)
 
 
 @jit
-def compacted(m, entry):
+def compacted(m: Machine, entry):
     """Return how many compacted lines of the column have been mapped."""
     w = m.engine.line_bits
     return (m.engine.meta[entry] >> (_COUNTS + w)) & ((1 << w) - 1)
 
 
 @jit
-def profiled(m, entry):
+def profiled(m: Machine, entry):
     """Return how many sparse lines of the column, from the first on, have a known bit."""
     return (m.engine.meta[entry] >> _COUNTS) & ((1 << m.engine.line_bits) - 1)
 
 
 @jit
-def tail(m, entry):
+def tail(m: Machine, entry):
     """Return the number of set bits after the last mapped compacted line's last sparse line."""
     return m.engine.meta[entry] & _TAIL_MASK
 
 
 @jit
-def column_complete(m, entry):
+def column_complete(m: Machine, entry):
     """Return 1 if every sparse line of the column has been profiled, so that its length is known, else 0."""
     return 1 if profiled(m, entry) == m.engine.region_lines[m.engine.entry_region[entry]] else 0
 
 
 @jit
-def mappings_held(m, entry, low, high):
+def mappings_held(m: Machine, entry, low, high):
     """Return 1 if the mappings of compacted lines `low` to `high` - 1 (maybe none), all made, are held, else 0."""
     return are_held(m.engine.cmi_replacement, m.engine.mappings, compacted(m, entry), low, high)
 
 
 @jit
-def _mapping_at(m, entry, i):
+def _mapping_at(m: Machine, entry, i):
     """Return the index in `cmi` of the mapping of compacted line `i`, whether it is there already or not."""
     engine = m.engine
     return entry * engine.mappings + mapping_place(engine.cmi_replacement, engine.mappings, i)
@@ -104,18 +104,18 @@ def byte_offset(byte, last):
 
 
 @jit
-def _is_last(m, entry, i):
+def _is_last(m: Machine, entry, i):
     return 1 if i == compacted(m, entry) - 1 and column_complete(m, entry) else 0
 
 
 @jit
-def mapping_needed(m, entry, i):
+def mapping_needed(m: Machine, entry, i):
     """Return NNC_needed of compacted line `i`, whose mapping is held."""
     return byte_needed(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))
 
 
 @jit
-def mapping_offset(m, entry, i):
+def mapping_offset(m: Machine, entry, i):
     """Return the offset of compacted line `i`, whose mapping is held or was the last to leave the window."""
     if not mappings_held(m, entry, i, i + 1):
         return (m.engine.meta[entry] >> TAIL_BITS) & _OFFSET_MASK
@@ -123,7 +123,7 @@ def mapping_offset(m, entry, i):
 
 
 @jit
-def add_mapping(m, entry, needed, offset):
+def add_mapping(m: Machine, entry, needed, offset):
     """Map the next compacted line, which ends the tail; a mapping leaves a full window."""
     engine = m.engine
     i = compacted(m, entry)
@@ -138,7 +138,7 @@ def add_mapping(m, entry, needed, offset):
 
 
 @jit
-def profile_line(m, entry, line, nonzero):
+def profile_line(m: Machine, entry, line, nonzero):
     """Set the bit of sparse line `line`, the next one of the column to be profiled."""
     engine = m.engine
     if nonzero:
@@ -147,13 +147,13 @@ def profile_line(m, entry, line, nonzero):
 
 
 @jit
-def lengthen_tail(m, entry):
+def lengthen_tail(m: Machine, entry):
     """Count a set bit after the last mapping."""
     m.engine.meta[entry] += 1
 
 
 @jit
-def line_settled(m, entry, i):
+def line_settled(m: Machine, entry, i):
     """Return 1 if it is known whether compacted line `i` is the last, else 0.
 
     It is known if the line is mapped, and a non-zero or the column's end is known to follow.
@@ -165,13 +165,13 @@ def line_settled(m, entry, i):
 
 
 @jit
-def find_entry(m, region, column):
+def find_entry(m: Machine, region, column):
     """Return the SIB entry of a column, or NONE."""
     return ld_i32(m.engine.entry_of_column, m.engine.region_column[region] + column) - 1
 
 
 @jit
-def _unlink_entry(m, entry):
+def _unlink_entry(m: Machine, entry):
     engine = m.engine
     chosen = entry // engine.ways
     before, after = engine.entry_prev[entry], engine.entry_next[entry]
@@ -186,7 +186,7 @@ def _unlink_entry(m, entry):
 
 
 @jit
-def _append_entry(m, entry):
+def _append_entry(m: Machine, entry):
     engine = m.engine
     chosen = entry // engine.ways
     engine.entry_prev[entry] = engine.set_last[chosen]
@@ -199,7 +199,7 @@ def _append_entry(m, entry):
 
 
 @jit
-def use_entry(m, entry):
+def use_entry(m: Machine, entry):
     """Note that a request used the entry, for replacement."""
     if moves_to_end(m.engine.sib_replacement) and m.engine.set_last[entry // m.engine.ways] != entry:
         _unlink_entry(m, entry)
@@ -207,18 +207,18 @@ def use_entry(m, entry):
 
 
 @jit
-def _lane_waited_for(m, lane):
+def _lane_waited_for(m: Machine, lane):
     return 1 if lane != NONE and m.engine.lane_waiter[lane] != NONE else 0
 
 
 @jit
-def entry_in_use(m, entry):
+def entry_in_use(m: Machine, entry):
     """Return 1 if the entry belongs to a column, else 0."""
     return 1 if entry % m.engine.ways < m.engine.set_used[entry // m.engine.ways] else 0
 
 
 @jit
-def entry_to_replace(m, region, column):
+def entry_to_replace(m: Machine, region, column):
     """Return an entry for a column that has none: unused, or the first in replacement order with no waiting request.
 
     The entry is one of the column's set, its number's remainder. NONE if requests wait for all of them. The caller
@@ -240,7 +240,7 @@ def entry_to_replace(m, region, column):
 
 
 @jit
-def _profile_list(m, entry, region, number):
+def _profile_list(m: Machine, entry, region, number):
     """Let the region's list of lines be the profile of its column: each line on it is a compacted line by itself."""
     engine = m.engine
     lines = engine.region_lines[region]
@@ -256,7 +256,7 @@ def _profile_list(m, entry, region, number):
 
 
 @jit
-def assign_entry(m, entry, region, column):
+def assign_entry(m: Machine, entry, region, column):
     """Give the entry, whose lanes are closed, to a column of which nothing but a list of its lines is known."""
     engine = m.engine
     if entry_in_use(m, entry):

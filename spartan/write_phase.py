@@ -10,7 +10,7 @@ most one more: it enters when one is free for it and for each that is still in a
 free at least, so that the phase cannot stop for want of one.
 """
 
-from gpusim.base.jit import ctz, jit, st_i32
+from gpusim.base.jit import Machine, ctz, jit, st_i32
 from isa.region import LINE_ELEMENTS
 from memory.address_map import dram_channel, l2_channel
 from memory.dram.constants import WHOLE_LINE
@@ -27,7 +27,7 @@ from spartan.state import MAX_READS, NONE
 
 
 @jit
-def _put_out(m, now, unit, region, column):
+def _put_out(m: Machine, now, unit, region, column):
     """Queue the unit's finished line for DRAM, to go there when it has been read from the prefetch buffer."""
     engine = m.engine
     slot = engine.unit_slot[unit]
@@ -51,7 +51,7 @@ def _put_out(m, now, unit, region, column):
 
 
 @jit
-def _finish_line(m, now, read):
+def _finish_line(m: Machine, now, read):
     """Take a dense line from its unit: its bundles join the unit's compacted line, which may end by that."""
     engine = m.engine
     unit, region, column = engine.read_unit[read], engine.read_region[read], engine.read_column[read]
@@ -80,7 +80,7 @@ def _finish_line(m, now, read):
 
 
 @jit
-def _next_column(m, unit):
+def _next_column(m: Machine, unit):
     """Give the unit the next column; returns 0 if all are taken."""
     engine = m.engine
     region = engine.write_region
@@ -97,7 +97,7 @@ def _next_column(m, unit):
 
 
 @jit
-def _take_lines(m, now):
+def _take_lines(m: Machine, now):
     """Let each unit take its column's next line, if its L2 channel has not handed one over in this cycle.
 
     Which unit is first rotates with the cycle.
@@ -135,7 +135,7 @@ def _take_lines(m, now):
 
 
 @jit
-def _write_lines(m, now):
+def _write_lines(m: Machine, now):
     """Let each DRAM channel take the oldest of the lines that go there, if it has space."""
     engine = m.engine
     for channel in range(m.map.dram_channels):
@@ -151,7 +151,7 @@ def _write_lines(m, now):
 
 
 @jit(cold=True)
-def write_phase(m, now):
+def write_phase(m: Machine, now):
     """Run the write phase in cycle `now`; it is over when DRAM has taken every compacted line."""
     engine = m.engine
     while engine.pipe_count and engine.pipe_ready[engine.pipe_head] <= now:

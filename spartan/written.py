@@ -4,7 +4,7 @@ The look-up finds in the SIB how many lines the column has, which tells `last`, 
 from DRAM through a data buffer of the engine to L2.
 """
 
-from gpusim.base.jit import jit, ld_i32
+from gpusim.base.jit import Machine, jit, ld_i32
 from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import ENGINE_FROM_DRAM
@@ -16,14 +16,14 @@ from spartan.state import IN_FLIGHT, NONE
 
 
 @jit
-def _lines_of(m, request):
+def _lines_of(m: Machine, request):
     engine = m.engine
     region = engine.request_region[request]
     return ld_i32(engine.lines_of_column, engine.region_column[region] + engine.request_column[request])
 
 
 @jit
-def look_up_written(m, now, request):
+def look_up_written(m: Machine, now, request):
     """Answer a request for a line past its column's end, which is zero; queue any other one to be read."""
     engine = m.engine
     region = engine.request_region[request]
@@ -44,7 +44,7 @@ def look_up_written(m, now, request):
 
 
 @jit
-def fetch_written(m, now):
+def fetch_written(m: Machine, now):
     """Read the lines asked for, in order in each DRAM channel; the channels' order rotates with the cycle."""
     engine = m.engine
     for n in range(m.map.dram_channels):
@@ -74,7 +74,7 @@ def fetch_written(m, now):
 
 
 @jit
-def line_fetched(m, now, read):
+def line_fetched(m: Machine, now, read):
     """Take DRAM's answer to a read, and send the line to L2."""
     engine = m.engine
     request = engine.read_request[read]

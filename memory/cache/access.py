@@ -5,9 +5,7 @@ COLUMNS]; an instruction's lines are looked at one by one in its first execution
 alone, as patterns repeat. Where a line was found in L1 and L2 is counted only while the timeline is told FINDS.
 """
 
-from typing import Any
-
-from gpusim.base.jit import Field, State, jit, ld_i64, popcount, st_i64
+from gpusim.base.jit import Field, Machine, State, jit, ld_i64, popcount, st_i64
 from isa.trace import (
     ASKED_MASK,
     ASKED_SHIFT,
@@ -96,27 +94,27 @@ ACCESS = State(
 )
 
 
-def count_access(m: Any, table: int) -> None:
+def count_access(m: Machine, table: int) -> None:
     """Have accesses counted into the table at this address."""
     m.access.table = table
 
 
 @jit
-def add(m, pc, column, n):
+def add(m: Machine, pc, column, n):
     """Add to a static instruction's count."""
     at = pc * WIDTH + column
     st_i64(m.access.table, at, ld_i64(m.access.table, at) + n)
 
 
 @jit
-def owner_of(m, cu, token):
+def owner_of(m: Machine, cu, token):
     """Return the static instruction that a token names, -1 for one whose wavefront has ended."""
     held = m.access.owner[cu, token & (TOKENS - 1)]
     return held >> TOKEN_BITS if held & ((1 << TOKEN_BITS) - 1) == token else -1
 
 
 @jit
-def vector_issued(m, cu, pc, token, address):
+def vector_issued(m: Machine, cu, pc, token, address):
     """Count a vector memory instruction that issues; address: of its memory record."""
     header = ld_i64(address, 0)
     if m.timeline.on & FINDS:
@@ -137,7 +135,7 @@ def vector_issued(m, cu, pc, token, address):
 
 
 @jit
-def lds_issued(m, pc, header):
+def lds_issued(m: Machine, pc, header):
     """Count an LDS instruction that issues, by its memory record's header."""
     row = m.access.table + pc * WIDTH * 8
     st_i64(row, ISSUED, ld_i64(row, ISSUED) + 1)
@@ -147,7 +145,7 @@ def lds_issued(m, pc, header):
 
 
 @jit
-def scalar_issued(m, pc, header):
+def scalar_issued(m: Machine, pc, header):
     """Count a scalar memory instruction that issues, by its memory record's header."""
     row = m.access.table + pc * WIDTH * 8
     st_i64(row, ISSUED, ld_i64(row, ISSUED) + 1)
@@ -155,7 +153,7 @@ def scalar_issued(m, pc, header):
 
 
 @jit(cold=True)
-def _examine(m, row, address, header):
+def _examine(m: Machine, row, address, header):
     """Look at an instruction's lines: stride, sets, channels, DRAM rows, lines written in part."""
     words = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
     lines = min(header & LINES_MASK, MOST_EXAMINED)
@@ -218,7 +216,7 @@ def _examine(m, row, address, header):
 
 
 @jit(cold=True)
-def looked_up(m, cu, result, token, line):
+def looked_up(m: Machine, cu, result, token, line):
     """Note that L1 has looked a line up for the instruction that the token names, or passed it on to L2."""
     if m.timeline.on & FINDS:
         pc = owner_of(m, cu, token)
@@ -228,7 +226,7 @@ def looked_up(m, cu, result, token, line):
 
 
 @jit(cold=True)
-def served(m, channel, result, came, source, line):
+def served(m: Machine, channel, result, came, source, line):
     """Note that an L2 channel has looked up the request that came to it in cycle `came`."""
     port = (source >> SOURCE_CU_SHIFT) & 255
     if m.timeline.on & FINDS and port < FIRST_SCALAR_PORT:

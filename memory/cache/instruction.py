@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from gpusim.base.jit import Field, State, address_in, counter_fields, jit, st_i32
+from gpusim.base.jit import Field, Machine, State, address_in, counter_fields, jit, st_i32
 from gpusim.base.spec import Spec, param
 from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS, MAX_BANKS
 from memory.cache.missing import (
@@ -108,7 +108,7 @@ INSTRUCTION_CACHE = State(
 )
 
 
-def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+def configure_instruction_cache(m: Machine, spec: InstructionCacheSpec, arrays: int, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the instruction caches of `arrays` shader arrays and empty them. seed: of random replacement."""
     cache = m.icache
     cache.ideal, cache.banks = int(spec.model == "ideal"), spec.banks
@@ -118,19 +118,19 @@ def configure_instruction_cache(m, spec: InstructionCacheSpec, arrays: int, seed
     configure_misses(cache.missing[:arrays], spec.mshrs, spec.mshrs)
 
 
-def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
+def set_last_code_line(m: Machine, line: int) -> None:  # type: ignore[no-untyped-def]
     """Name the last line of the kernel's code: nothing after it is prefetched."""
     m.icache.last_line = line
 
 
 @jit
-def _first_slot(m, array, line):
+def _first_slot(m: Machine, array, line):
     cache = m.icache
     return (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
 
 
 @jit
-def _next_use(m, array):
+def _next_use(m: Machine, array):
     cache = m.icache
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -138,7 +138,7 @@ def _next_use(m, array):
 
 
 @jit
-def _fetch(m, now, array, line):
+def _fetch(m: Machine, now, array, line):
     """Ask L2 for a line that is not held, in another's place; returns 0 if a way, an MSHR or the port is missing."""
     cache = m.icache
     port = FIRST_SCALAR_PORT + array
@@ -159,7 +159,7 @@ def _fetch(m, now, array, line):
 
 
 @jit
-def _prefetch(m, now, array, line):
+def _prefetch(m: Machine, now, array, line):
     """Ask for the lines after a missing one, as far as the configuration says, its page reaches and the code goes.
 
     The next page would need a translation, too much for a guess.
@@ -173,7 +173,7 @@ def _prefetch(m, now, array, line):
 
 
 @jit(inline=True)
-def bank_can_read(m, busy, line):
+def bank_can_read(m: Machine, busy, line):
     """Return 1 if the line's bank can read it in this cycle, else 0. busy: mask of the banks in use.
 
     A bank reads one line a cycle; all requests for that line are served by the same read.
@@ -186,7 +186,7 @@ def bank_can_read(m, busy, line):
 
 
 @jit(inline=True)
-def use_bank(m, busy, line, looked_up):
+def use_bank(m: Machine, busy, line, looked_up):
     """Return the mask of banks in use once the line's bank has read it. busy: the mask before.
 
     looked_up: 0 if the look-up stalled, as it will for other requests of the line in this cycle.
@@ -199,7 +199,7 @@ def use_bank(m, busy, line, looked_up):
 
 
 @jit(inline=True)
-def instruction_look_up(m, now, array, line):
+def instruction_look_up(m: Machine, now, array, line):
     """Look a fetch's line up; returns FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with no change."""
     cache = m.icache
     if not translated(m, now, FIRST_INSTRUCTION_USER + array, line):
@@ -221,7 +221,7 @@ def instruction_look_up(m, now, array, line):
 
 
 @jit
-def instruction_fill(m, now, array, mshr):
+def instruction_fill(m: Machine, now, array, mshr):
     """Complete the fill of the line that an MSHR has asked for; returns the line."""
     cache = m.icache
     missing = cache.missing[array]

@@ -1,10 +1,10 @@
 """What the instruction caches hold, taken out of one machine and put into another."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from gpusim.base.jit import Machine
 from memory.sets.rows import FILLING, NO_TAG
 
 
@@ -16,13 +16,13 @@ class InstructionContents:
     rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
     order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def restore(self, m: Any, arrays: int) -> None:
+    def restore(self, m: Machine, arrays: int) -> None:
         """Fill the instruction caches of a new machine; those of another shape stay empty."""
         if self.shape == _shape(m, arrays):
             m.icache.rows[: len(self.rows)] = self.rows
             m.icache.order[:arrays] = self.order
 
-    def keep(self, m: Any, arrays: int) -> None:
+    def keep(self, m: Machine, arrays: int) -> None:
         """Remember the instruction caches of a machine whose launch has ended, without lines that have not come."""
         cache = m.icache
         table = cache.rows[: arrays * int(cache.sets) * 2 * int(cache.stride)].copy().reshape(-1, 2, int(cache.stride))
@@ -32,7 +32,7 @@ class InstructionContents:
         self.rows, self.order, self.shape = table.reshape(-1), cache.order[:arrays].copy(), _shape(m, arrays)
 
 
-def _shape(m: Any, arrays: int) -> tuple[int, ...]:
+def _shape(m: Machine, arrays: int) -> tuple[int, ...]:
     """Return what decides where a line lies in the caches, and what their order words mean, as integers."""
     cache = m.icache
     return arrays, int(cache.sets), int(cache.ways), int(cache.replacement)

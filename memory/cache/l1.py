@@ -12,7 +12,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 
 import numpy as np
 
-from gpusim.base.jit import address_in, jit, ld_i64, st_i32
+from gpusim.base.jit import Machine, address_in, jit, ld_i64, st_i32
 from isa.trace import (
     ASKED_MASK,
     ASKED_SHIFT,
@@ -64,7 +64,7 @@ from memory.wheel import wake_at, within_reach
 
 
 @jit
-def l1_queue(m, now, cu, record, flags, token):
+def l1_queue(m: Machine, now, cu, record, flags, token):
     """Queue the instruction whose memory record lies at address `record`; the core has checked `queue_limit`."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -89,7 +89,7 @@ def l1_queue(m, now, cu, record, flags, token):
 
 
 @jit
-def _wait_for_line(m, now, cu, mshr, entry):
+def _wait_for_line(m: Machine, now, cu, mshr, entry):
     """Have a load wait for the line of an MSHR."""
     cache = m.l1.unit[cu]
     target = cache.target[join_miss(cache.missing, mshr, LAST)]
@@ -98,7 +98,7 @@ def _wait_for_line(m, now, cu, mshr, entry):
 
 
 @jit
-def _join(m, now, cu, slot, entry):
+def _join(m: Machine, now, cu, slot, entry):
     """Have a load wait for a line that is being filled; returns 0 without a free target."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -110,7 +110,7 @@ def _join(m, now, cu, slot, entry):
 
 
 @jit(cold=True)
-def _longest_filling(m, now, cu, base):
+def _longest_filling(m: Machine, now, cu, base):
     """Return the way whose line was asked for longest ago, in a set whose ways are all being filled."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -125,7 +125,7 @@ def _longest_filling(m, now, cu, base):
 
 
 @jit(inline=True)
-def _fetch(m, now, cu, line, entry, base, row, way):
+def _fetch(m: Machine, now, cu, line, entry, base, row, way):
     """Ask L2 for a line, into the way that holds it in part, or if that is -1, in the place of another; 0: must wait.
 
     What a miss needs is looked for in this order: an MSHR with a target, a packet's space in the crossbar, a way.
@@ -162,7 +162,7 @@ def _fetch(m, now, cu, line, entry, base, row, way):
 
 
 @jit(inline=True)
-def _look_up(m, now, cu, line, entry):
+def _look_up(m: Machine, now, cu, line, entry):
     """Look a load's line up; returns HIT, MERGE, MISS, or STALL with nothing changed."""
     l1 = m.l1
     base = first_slot(m, cu, line)
@@ -178,7 +178,7 @@ def _look_up(m, now, cu, line, entry):
 
 
 @jit
-def _start(m, now, cu, header, token):
+def _start(m: Machine, now, cu, header, token):
     """Begin the oldest instruction's look-up; returns 0 if a load or atomic that returns data lacks a return entry."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -199,7 +199,7 @@ def _start(m, now, cu, header, token):
 
 
 @jit(inline=True)
-def _store_or_atomic(m, now, cu, q, header, line, mask):
+def _store_or_atomic(m: Machine, now, cu, q, header, line, mask):
     """Send one line of a store or an atomic on to L2, or keep it; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -233,14 +233,14 @@ def _store_or_atomic(m, now, cu, q, header, line, mask):
 
 
 @jit
-def _passes(m, header, line):
+def _passes(m: Machine, header, line):
     """Return 1 if a load's line is read from L2 without a look-up, else 0."""
     # a sparse line is no memory that another CU could write to: `glc` does not matter for it
     return 1 if m.l1.bypass or (header & FLAG_BYPASS and not line & LINE_SPARSE) else 0
 
 
 @jit(cold=True)
-def _read_past_cache(m, now, cu, line, entry):
+def _read_past_cache(m: Machine, now, cu, line, entry):
     """Read a line from L2 without a look-up; returns 0 if that must wait."""
     l1 = m.l1
     if l1.keeps_stores and not line_is_clean(m, now, cu, line):
@@ -256,7 +256,7 @@ def _read_past_cache(m, now, cu, line, entry):
 
 
 @jit(inline=True)
-def _load(m, now, cu, q, header, line):
+def _load(m: Machine, now, cu, q, header, line):
     """Look one line of a load up, or send it past the cache; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -286,7 +286,7 @@ def _load(m, now, cu, q, header, line):
 
 
 @jit(inline=True)
-def _translated(m, now, cu, line):
+def _translated(m: Machine, now, cu, line):
     """Return 1 if the line's translation is there, else 0, and then look later pages up ahead: misses overlap."""
     page = page_of(m, line)
     if page == m.translation.last[cu]:
@@ -304,7 +304,7 @@ def _translated(m, now, cu, line):
 
 
 @jit(inline=True)
-def _finish(m, now, cu, q, header, lines):
+def _finish(m: Machine, now, cu, q, header, lines):
     """Complete the oldest instruction, all looked up; the next one is when its addresses are worked out."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -337,7 +337,7 @@ def _finish(m, now, cu, q, header, lines):
 
 
 @jit(inline=True)
-def _waits_for_next(m, now, cu, header, line):
+def _waits_for_next(m: Machine, now, cu, header, line):
     """Have look-up wait for what the next line of the instruction cannot do without: the request port, a store's slot.
 
     The try in the next cycle would find just that, as nothing else enters or leaves the cache's sets meanwhile: up to
@@ -364,7 +364,7 @@ def _waits_for_next(m, now, cu, header, line):
 
 
 @jit(inline=True)
-def l1_step(m, now, cu):
+def l1_step(m: Machine, now, cu):
     """Look up one line of the oldest queued instruction, which must be there; returns 1 if a queue slot came free."""
     l1 = m.l1
     cache = l1.unit[cu]

@@ -4,7 +4,7 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 2012): data of a later load that is there waits for that of an earlier one.
 """
 
-from gpusim.base.jit import address_in, jit
+from gpusim.base.jit import Machine, address_in, jit
 from memory.cache.l1_state import DIRECT, WRITE_BACK
 from memory.cache.l1_stores import held_whole, write_back_answered
 from memory.cache.missing import NO_SLOT, end_miss, next_target
@@ -16,7 +16,7 @@ from memory.wheel import wake, wake_at, within_reach
 
 
 @jit
-def schedule_returns(m, cu):
+def schedule_returns(m: Machine, cu):
     """Schedule the return of each load whose lines are all there, up to the first that still misses one."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -38,7 +38,7 @@ def schedule_returns(m, cu):
 
 
 @jit
-def _arrived(m, now, cu, entry, since):
+def _arrived(m: Machine, now, cu, entry, since):
     """Note for a load's entry that a line has come that it asked for in cycle `since`."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -49,7 +49,7 @@ def _arrived(m, now, cu, entry, since):
 
 
 @jit(inline=True)
-def l1_receive(m, now, cu):
+def l1_receive(m: Machine, now, cu):
     """Take at most one response from the crossbar and fill its line; returns the token of a store it answers, or -1."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -88,7 +88,7 @@ def l1_receive(m, now, cu):
 
 
 @jit
-def l1_next_load_done(m, now, cu):
+def l1_next_load_done(m: Machine, now, cu):
     """Return the token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -110,7 +110,7 @@ def l1_next_load_done(m, now, cu):
 
 
 @jit
-def l1_take_done_store(m, cu):
+def l1_take_done_store(m: Machine, cu):
     """Return the token of a store that needs no answer of L2 (EXEC is 0, or L1 keeps it), looked up last cycle."""
     cache = m.l1.unit[cu]
     token = cache.done_store - 1

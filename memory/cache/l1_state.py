@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, u32
+from gpusim.base.jit import LANES, Field, Machine, State, address_in, counter_fields, i16, i32, jit, u32
 from gpusim.base.spec import Spec, param
 from isa.trace import MAX_IMAGE_LINES
 from memory.cache.counters import L1_COUNTERS
@@ -204,7 +204,7 @@ L1 = State(
 )
 
 
-def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+def configure_l1(m: Machine, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the L1 caches of `cus` CUs in the machine record and empty them; seed: of random replacement."""
     l1 = m.l1
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
@@ -223,14 +223,14 @@ def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[
 
 
 @jit
-def first_slot(m, cu, line):
+def first_slot(m: Machine, cu, line):
     """Return the slot of way 0 of the line's set."""
     l1 = m.l1
     return (cu * l1.sets + (line & (l1.sets - 1))) * l1.stride
 
 
 @jit
-def next_use(m, cu):
+def next_use(m: Machine, cu):
     """Count an access to the cache; returns its running number."""
     l1 = m.l1
     cache = l1.unit[cu]

@@ -5,7 +5,7 @@ they hold and of those that L2 does not have (memory/cache/write_policy.py). Wha
 marked `glc`, finds there what the CU has stored before; others find it after `buffer_wbinvl1` or the kernel's end.
 """
 
-from gpusim.base.jit import address_in, jit, ld_u32, st_i32
+from gpusim.base.jit import Machine, address_in, jit, ld_u32, st_i32
 from isa.trace import RECORD_ATOMIC, RECORD_RETURN
 from memory.cache.access import looked_up
 from memory.cache.l1_state import (
@@ -29,7 +29,7 @@ from memory.wheel import wake, wake_at
 
 
 @jit(outline=True)
-def _write_back(m, now, cu, slot, line):
+def _write_back(m: Machine, now, cu, slot, line):
     """Send the dirty bytes of a slot to L2; returns 0 if the crossbar has no space, which wakes look-up when it has.
 
     It takes look-up's turn at the crossbar port, which goes on in the next cycle.
@@ -50,7 +50,7 @@ def _write_back(m, now, cu, slot, line):
 
 
 @jit(cold=True)
-def write_back_answered(m, now, cu):
+def write_back_answered(m: Machine, now, cu):
     """Take L2's answer to one write-back of the CU; the last one wakes those who wait for all of them."""
     cache = m.l1.unit[cu]
     cache.write_backs_out -= 1
@@ -59,20 +59,20 @@ def write_back_answered(m, now, cu):
 
 
 @jit(cold=True)
-def held_whole(m, slot):
+def held_whole(m: Machine, slot):
     """Note that all bytes of a slot (set and way of a CU) are held, as its line has been fetched."""
     m.l1.held[slot] = ALL_BYTES
 
 
 @jit(cold=True)
-def held_in_part(m, row, base, way):
+def held_in_part(m: Machine, row, base, way):
     """Return 1 if a way's line was stored to, never fetched whole, and is not being fetched; else 0."""
     l1 = m.l1
     return 1 if l1.held[base + way] != ALL_BYTES and not is_filling(row, l1.stride, way) else 0
 
 
 @jit(cold=True)
-def make_space(m, now, cu, row, base, way):
+def make_space(m: Machine, now, cu, row, base, way):
     """Empty the masks of a way that gets another line; returns 0 if its dirty bytes have to go to L2 before."""
     l1 = m.l1
     if l1.dirty[base + way]:
@@ -83,7 +83,7 @@ def make_space(m, now, cu, row, base, way):
 
 
 @jit(cold=True)
-def line_is_clean(m, now, cu, line):
+def line_is_clean(m: Machine, now, cu, line):
     """Return 1 if L2 has what this CU has stored in a line; else 0, as it is written back: look again later."""
     l1 = m.l1
     base = first_slot(m, cu, line)
@@ -95,7 +95,7 @@ def line_is_clean(m, now, cu, line):
 
 
 @jit(cold=True)
-def look_up_store(m, now, cu, line, mask, header):
+def look_up_store(m: Machine, now, cu, line, mask, header):
     """Look a store's or an atomic's line up in an L1 that keeps stores.
 
     Returns STALL; MISS if its bytes have to go to L2; or, if they stay in L1, HIT for a line that was held and MERGE
@@ -144,7 +144,7 @@ def look_up_store(m, now, cu, line, mask, header):
 
 
 @jit(outline=True)
-def store_kept(m, now, cu, token, line, result):
+def store_kept(m: Machine, now, cu, token, line, result):
     """Acknowledge, in the next cycle, a store whose bytes stay in the cache. result: HIT, or MERGE for a new line."""
     l1 = m.l1
     l1.writes += 1
@@ -160,7 +160,7 @@ def store_kept(m, now, cu, token, line, result):
 
 
 @jit(cold=True)
-def _write_next_back(m, now, cu):
+def _write_next_back(m: Machine, now, cu):
     """Write the next dirty line of the cache back, in the order of its slots."""
     l1 = m.l1
     cache = l1.unit[cu]
@@ -174,7 +174,7 @@ def _write_next_back(m, now, cu):
 
 
 @jit(cold=True)
-def all_written_back(m, now, cu):
+def all_written_back(m: Machine, now, cu):
     """Return 1 if L2 has all that the CU has stored; else write the next dirty line back, or wait for answers."""
     cache = m.l1.unit[cu]
     if cache.dirty_lines:
@@ -187,7 +187,7 @@ def all_written_back(m, now, cu):
 
 
 @jit(cold=True)
-def l1_release(m, now, cus):
+def l1_release(m: Machine, now, cus):
     """Have every L1 write its dirty lines back at the kernel's end, for others to read them in L2."""
     l1 = m.l1
     if not l1.released:
@@ -197,7 +197,7 @@ def l1_release(m, now, cus):
 
 
 @jit(cold=True)
-def l1_write_back(m, now, cu):
+def l1_write_back(m: Machine, now, cu):
     """Write back one dirty line of an L1 that has no instruction to look up, once the kernel has ended."""
     if m.l1.released and m.l1.unit[cu].dirty_lines:
         _write_next_back(m, now, cu)

@@ -11,7 +11,7 @@ So a miss has DRAM asked for its part, and in the next cycle for the other one, 
 is filled when both have come (assumed). The engine compacts 64 bytes at a time: of its lines a part is fetched alone.
 """
 
-from gpusim.base.jit import address_in, jit, ld_u32, popcount, prefetch
+from gpusim.base.jit import Machine, address_in, jit, ld_u32, popcount, prefetch
 from isa.trace import LINE_SPARSE
 from memory.cache.access import served
 from memory.cache.l2_dram import evict, fetch, fetch_due, pass_write_on, still_refused, write_through
@@ -55,7 +55,7 @@ from memory.wheel import wake_at
 
 
 @jit
-def _prefetch_row(m, base):
+def _prefetch_row(m: Machine, base):
     """Have the host fetch the row from a slot on, in which a line will be looked up in one of the next cycles.
 
     The tags of a large L2 do not stay in the host's caches.
@@ -67,7 +67,7 @@ def _prefetch_row(m, base):
 
 
 @jit(outline=True)
-def _begin_parts(m, now, channel, line, first, mshr):
+def _begin_parts(m: Machine, now, channel, line, first, mshr):
     """Note which parts of a line are fetched, one of which has been asked for. first: the line's first part."""
     l2 = m.l2
     l2.coming[channel, mshr] = 1 << part_in(m, line)
@@ -81,7 +81,7 @@ def _begin_parts(m, now, channel, line, first, mshr):
 
 
 @jit(inline=True)
-def _start_fetch(m, now, channel, line, row, base, way, in_part):
+def _start_fetch(m: Machine, now, channel, line, row, base, way, in_part):
     """Fetch a line into a way of its set; returns its MSHR, or -1 if that must wait.
 
     in_part: the way holds the line in part, and keeps its bytes; else it holds another, whose dirty bytes go to DRAM.
@@ -110,7 +110,7 @@ def _start_fetch(m, now, channel, line, row, base, way, in_part):
 
 
 @jit(cold=True)
-def _atomic_through(m, now, channel, line, source, mask, since):
+def _atomic_through(m: Machine, now, channel, line, source, mask, since):
     """Execute an atomic in a write-through L2, which needs its line and space at DRAM at one time.
 
     If its line is not held, the atomic has it fetched, and waits for it at the head of its channel.
@@ -145,7 +145,7 @@ def _atomic_through(m, now, channel, line, source, mask, since):
 
 
 @jit(inline=True)
-def _write(m, now, channel, line, source, mask, since, base, row, way):
+def _write(m: Machine, now, channel, line, source, mask, since, base, row, way):
     """Put a store's bytes into their line, into a new line, or pass them on to DRAM, as the write policy says.
 
     No other bytes are fetched: the line holds these alone until somebody reads it.
@@ -185,7 +185,7 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
 
 
 @jit
-def _comes(m, channel, mshr, line, part):
+def _comes(m: Machine, channel, mshr, line, part):
     """Tell whether a part of a line that is being filled will be there: all of it, where lines have one."""
     l2 = m.l2
     if l2.part_bits == 0:
@@ -194,7 +194,7 @@ def _comes(m, channel, mshr, line, part):
 
 
 @jit(inline=True)
-def _read(m, now, channel, line, source, mask, since, base, row, way):
+def _read(m: Machine, now, channel, line, source, mask, since, base, row, way):
     """Serve a load, or an atomic, which needs its line as a load does and leaves bytes of it dirty."""
     l2 = m.l2
     present = way >= 0
@@ -227,7 +227,7 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
 
 
 @jit(inline=True)
-def _access(m, now, channel, line, source, mask, since, base):
+def _access(m: Machine, now, channel, line, source, mask, since, base):
     """Serve one request; returns HIT, MERGED, MISSED, or STALLED.
 
     With STALLED nothing has changed but write-backs and fetches that were begun.
@@ -244,7 +244,7 @@ def _access(m, now, channel, line, source, mask, since, base):
 
 
 @jit(outline=True)
-def _serve_oldest(m, now, channel):
+def _serve_oldest(m: Machine, now, channel):
     """Serve the channel's oldest waiting request; returns 0 if it is stalled."""
     l2 = m.l2
     h = l2.i_head[channel]
@@ -285,7 +285,7 @@ def _serve_oldest(m, now, channel):
 
 
 @jit(cold=True)
-def _attribute_stall(m, now, channel):
+def _attribute_stall(m: Machine, now, channel):
     """Attribute the wait that has just ended to the engine if that caused it, else not.
 
     The engine caused it if it had no space for a sparse miss, or if its line was waited for.
@@ -298,7 +298,7 @@ def _attribute_stall(m, now, channel):
 
 
 @jit(inline=True)
-def _begin_stall(m, now, channel):
+def _begin_stall(m: Machine, now, channel):
     """Note that the channel's oldest request, if there is one, waits from this cycle on, unless it does already."""
     l2 = m.l2
     if l2.i_count[channel] and l2.stalled_since[channel] < 0:
@@ -309,7 +309,7 @@ def _begin_stall(m, now, channel):
 
 
 @jit(outline=True)
-def _serve_other_half(m, now, channel):
+def _serve_other_half(m: Machine, now, channel):
     """Serve the oldest waiting request in the cycle of the one before it, whose line's other half it is."""
     l2 = m.l2
     h = l2.i_head[channel]
@@ -321,7 +321,7 @@ def _serve_other_half(m, now, channel):
 
 
 @jit(inline=True)
-def _try_oldest(m, now, channel):
+def _try_oldest(m: Machine, now, channel):
     """Serve the channel's oldest waiting request if its port has space and nothing stalls it."""
     l2 = m.l2
     since = l2.stalled_since[channel]
@@ -346,7 +346,7 @@ def _try_oldest(m, now, channel):
 
 
 @jit(inline=True)
-def l2_serve_tick(m, now, channel):
+def l2_serve_tick(m: Machine, now, channel):
     """Serve the channel's oldest waiting request, if there is one and what it waits for may have come free."""
     l2 = m.l2
     resource = l2.waits_for[channel] - 1
@@ -358,7 +358,7 @@ def l2_serve_tick(m, now, channel):
 
 
 @jit(inline=True)
-def _take(m, now, channel, port, joined):
+def _take(m: Machine, now, channel, port, joined):
     """Take the port's oldest request for the channel; returns its position in the port."""
     l2, x = m.l2, m.xbar
     n = l2.i_count[channel]
@@ -377,14 +377,14 @@ def _take(m, now, channel, port, joined):
 
 
 @jit(outline=True)
-def _take_other_half(m, now, channel, port, h):
+def _take_other_half(m: Machine, now, channel, port, h):
     """Take the other half of the line of the request popped at `h`, if the port has it next and there is space."""
     if m.l2.i_count[channel] < m.l2.input_limit and crossbar_other_half(m, now, channel, port, h):
         _take(m, now, channel, port, JOINED)
 
 
 @jit(inline=True)
-def l2_take_tick(m, now, channel):
+def l2_take_tick(m: Machine, now, channel):
     """Take one request from the crossbar if the channel has space; it is served in the next cycle at the soonest."""
     l2 = m.l2
     if l2.i_count[channel] == l2.input_limit:

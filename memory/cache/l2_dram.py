@@ -4,7 +4,7 @@ A channel whose oldest request DRAM has no space for waits for it, in turn with 
 after it wait too, as a channel serves them in order.
 """
 
-from gpusim.base.jit import jit, popcount
+from gpusim.base.jit import Machine, jit, popcount
 from isa.trace import LINE_SPARSE
 from memory.address_map import dram_channel
 from memory.cache.l2_state import DIRTY, bytes_of, set_bytes, wait
@@ -15,7 +15,7 @@ from memory.waiting import CONTESTED, L2_LINE, SPARSE_SLOT, slot_taken, wait_for
 
 
 @jit
-def _write_dram(m, now, channel, line, mask):
+def _write_dram(m: Machine, now, channel, line, mask):
     """Hand bytes of a line to DRAM; returns 0 if that must wait for space in its queue or for the channel's turn."""
     l2 = m.l2
     dram = dram_channel(m, line)
@@ -33,7 +33,7 @@ def _write_dram(m, now, channel, line, mask):
 
 
 @jit
-def write_back(m, now, channel, part, line):
+def write_back(m: Machine, now, channel, part, line):
     """Write a slot's dirty part back; returns 0 if that must wait."""
     if not _write_dram(m, now, channel, line, bytes_of(m, part, DIRTY)):
         return 0
@@ -43,7 +43,7 @@ def write_back(m, now, channel, part, line):
 
 
 @jit(inline=True)
-def evict(m, now, channel, slot, line):
+def evict(m: Machine, now, channel, slot, line):
     """Write what is dirty of a slot back; returns 0 if some of it must wait."""
     first = slot << m.l2.part_bits
     if bytes_of(m, first, DIRTY) and not write_back(m, now, channel, first, line):
@@ -54,7 +54,7 @@ def evict(m, now, channel, slot, line):
 
 
 @jit
-def write_through(m, now, channel, line, mask):
+def write_through(m: Machine, now, channel, line, mask):
     """Pass a request's bytes on to DRAM; returns 0 if that must wait."""
     if not _write_dram(m, now, channel, line, mask):
         return 0
@@ -63,7 +63,7 @@ def write_through(m, now, channel, line, mask):
 
 
 @jit(cold=True)
-def pass_write_on(m, now, channel, line, mask, row, way):
+def pass_write_on(m: Machine, now, channel, line, mask, row, way):
     """Pass a write's bytes on to DRAM; returns 0 if that must wait, or if the line must wait for a way.
 
     row, way: the line's set, and the way that holds it or -1.
@@ -76,7 +76,7 @@ def pass_write_on(m, now, channel, line, mask, row, way):
 
 
 @jit(inline=True)
-def fetch(m, now, channel, line, mshr):
+def fetch(m: Machine, now, channel, line, mshr):
     """Ask DRAM or the engine for 64 bytes of a line; returns 0 if it has no space."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
@@ -97,7 +97,7 @@ def fetch(m, now, channel, line, mshr):
 
 
 @jit(cold=True)
-def fetch_due(m, now, channel):
+def fetch_due(m: Machine, now, channel):
     """Ask DRAM for the other part of a line that is fetched; returns 0 if it has no space."""
     l2 = m.l2
     if not fetch(m, now, channel, l2.due[channel] - 1, l2.due_mshr[channel]):
@@ -108,7 +108,7 @@ def fetch_due(m, now, channel):
 
 
 @jit(inline=True)
-def still_refused(m, now, channel):
+def still_refused(m: Machine, now, channel):
     """Return 1 if DRAM would refuse the oldest request again, else 0.
 
     Until its set is filled nothing changes its look-up.

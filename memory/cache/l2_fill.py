@@ -1,6 +1,6 @@
 """L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
 
-from gpusim.base.jit import address_in, jit
+from gpusim.base.jit import Machine, address_in, jit
 from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_PART, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.missing import LAST, end_miss, join_miss, next_target
 from memory.cache.write_policy import ALL_BYTES
@@ -14,7 +14,7 @@ from memory.wheel import wake, wake_at
 
 
 @jit
-def answer(m, now, t, channel, source, since):
+def answer(m: Machine, now, t, channel, source, since):
     """Answer the request that came in cycle `since`, from cycle `t` on, when the channel's response port is free."""
     leaves = crossbar_respond(m, now, t, channel, source)
     if m.timeline.on:
@@ -25,7 +25,7 @@ def answer(m, now, t, channel, source, since):
 
 
 @jit(inline=True)
-def add_target(m, channel, mshr, source, since, mask, part):
+def add_target(m: Machine, channel, mshr, source, since, mask, part):
     """Have a request wait for the line of an MSHR, after those that already do."""
     l2 = m.l2
     target = join_miss(l2.missing[channel], mshr, LAST)
@@ -36,7 +36,7 @@ def add_target(m, channel, mshr, source, since, mask, part):
 
 
 @jit(outline=True)
-def _hold_parts(m, first, coming):
+def _hold_parts(m: Machine, first, coming):
     """Note that parts of a line, of which the first is given, are there in whole. coming: their mask."""
     for part in range(2):
         if coming >> part & 1:
@@ -44,7 +44,7 @@ def _hold_parts(m, first, coming):
 
 
 @jit(inline=True)
-def _fill(m, now, channel, mshr, from_engine):
+def _fill(m: Machine, now, channel, mshr, from_engine):
     """Complete the fill of an MSHR's line, if all of it has come, and serve its targets, oldest first."""
     l2 = m.l2
     if l2.part_bits:
@@ -77,7 +77,7 @@ def _fill(m, now, channel, mshr, from_engine):
 
 
 @jit
-def _take_fill(m, now, channel, port):
+def _take_fill(m: Machine, now, channel, port):
     """Take the oldest line from a port that holds some, if it is there and the channel can answer; 1 if it did."""
     p = m.ports
     took = 0
@@ -93,7 +93,7 @@ def _take_fill(m, now, channel, port):
 
 
 @jit(inline=True)
-def l2_fill_tick(m, now, channel):
+def l2_fill_tick(m: Machine, now, channel):
     """Take at most one fill from each port of the channel."""
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:

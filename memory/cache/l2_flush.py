@@ -4,14 +4,14 @@ A flush has L2 and DRAM to itself: it comes before a kernel starts, or when one 
 channel goes over its slots and writes 64 bytes back a cycle, if DRAM has space.
 """
 
-from gpusim.base.jit import address_in, jit
+from gpusim.base.jit import Machine, address_in, jit
 from memory.cache.l2_dram import write_back
 from memory.cache.l2_state import DIRTY, bytes_of, part_in
 from memory.sets.rows import line_in
 
 
 @jit(cold=True)
-def l2_flush(m, now):
+def l2_flush(m: Machine, now):
     """Run a flush in cycle `now`; returns 1 when DRAM has taken every dirty line, else 0."""
     l2 = m.l2
     parts = l2.sets * l2.stride << l2.part_bits

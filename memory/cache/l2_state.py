@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, jit, st_i32, u16
+from gpusim.base.jit import LANES, Field, Machine, State, address_in, counter_fields, jit, st_i32, u16
 from gpusim.base.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import (
@@ -204,7 +204,7 @@ L2 = State(
 )
 
 
-def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
+def configure_l2(m: Machine, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the L2 in the machine record and empty it.
 
     taken: the share that caches nothing; seed: of random replacement.
@@ -224,20 +224,20 @@ def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # 
     configure_misses(l2.missing[channels], spec.mshrs_per_channel, spec.mshr_targets_per_channel)
 
 
-def begin_flush(m) -> None:  # type: ignore[no-untyped-def]
+def begin_flush(m: Machine) -> None:  # type: ignore[no-untyped-def]
     """Have dirty lines written back (memory/cache/l2_flush.py) before anything else is done."""
     m.l2.flushes = 1
     m.l2.flush_at[:] = 0
 
 
-def await_end(m, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
+def await_end(m: Machine, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
     """Have dirty lines written back when the kernel has ended, if the configuration says so."""
     m.l2.flushes = int(spec.flush_at_end)
     m.l2.flush_at[:] = 0
 
 
 @jit
-def bytes_of(m, part, which):
+def bytes_of(m: Machine, part, which):
     """Return a mask of the bytes of a slot's part: HELD or DIRTY."""
     code = (m.l2.note[part] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
@@ -246,7 +246,7 @@ def bytes_of(m, part, which):
 
 
 @jit
-def set_bytes(m, part, which, mask):
+def set_bytes(m: Machine, part, which, mask):
     """Replace a mask of a slot's part: HELD or DIRTY."""
     code = SOME_BYTES
     if mask == 0:
@@ -260,32 +260,32 @@ def set_bytes(m, part, which, mask):
 
 
 @jit
-def first_slot(m, channel, line):
+def first_slot(m: Machine, channel, line):
     """Return the slot of way 0 of the line's set."""
     l2 = m.l2
     return (channel * l2.sets + ((l2_local_line(m, line) >> l2.part_bits) & (l2.sets - 1))) * l2.stride
 
 
 @jit
-def part_in(m, line):
+def part_in(m: Machine, line):
     """Return which part of its line 64 bytes are, by their number."""
     return line & ((1 << m.l2.part_bits) - 1)
 
 
 @jit
-def tag_of(m, line):
+def tag_of(m: Machine, line):
     """Return the tag of 64 bytes: the number of their line's first part."""
     return line & ~((1 << m.l2.part_bits) - 1)
 
 
 @jit
-def mshr_of(m, slot):
+def mshr_of(m: Machine, slot):
     """Return the MSHR that fills a slot."""
     return m.l2.note[slot << m.l2.part_bits] >> MSHR_SHIFT
 
 
 @jit
-def next_use(m, channel):
+def next_use(m: Machine, channel):
     """Count an access to the channel; returns its running number."""
     l2 = m.l2
     rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
@@ -294,14 +294,14 @@ def next_use(m, channel):
 
 
 @jit
-def used(m, channel, row, way):
+def used(m: Machine, channel, row, way):
     """Note an access to a way's line, for replacement."""
     l2 = m.l2
     on_hit(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
 
 
 @jit
-def inserted(m, channel, row, slot, way, line):
+def inserted(m: Machine, channel, row, slot, way, line):
     """Put another line, of which no byte is there, into a way, and note that for replacement."""
     l2 = m.l2
     st_i32(row, way, tag_of(m, line))
@@ -313,7 +313,7 @@ def inserted(m, channel, row, slot, way, line):
 
 
 @jit
-def wait(m, channel, resource):
+def wait(m: Machine, channel, resource):
     """Put the channel's oldest request on a used-up resource's wait list; it is retried when some comes free."""
     m.l2.waits_for[channel] = resource + 1
     wait_for(m, resource, channel)

@@ -8,7 +8,7 @@ FIFO. One page a cycle is looked ahead for while look-up waits, then one for eac
 the L1 TLB has MSHRs.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache.l1_state import MAX_QUEUE
 from memory.translation.l1_tlb import ask_ahead, page_of
@@ -17,7 +17,7 @@ from memory.wheel import wake_at
 
 
 @jit(cold=True)
-def look_ahead(m, now, cu, come_to):
+def look_ahead(m: Machine, now, cu, come_to):
     """Ask for the next page after those already looked at; look-up has come to the page `come_to`."""
     cache = m.l1.unit[cu]
     instruction = cache.ahead

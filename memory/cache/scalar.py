@@ -6,12 +6,10 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
-from typing import Any
-
 import numpy as np
 from pydantic import model_validator
 
-from gpusim.base.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
+from gpusim.base.jit import Field, Machine, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from gpusim.base.spec import Spec, param
 from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache.counters import SCALAR_CACHE_COUNTERS
@@ -116,7 +114,7 @@ SCALAR_CACHE = State(
 )
 
 
-def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array: int, seed: int) -> None:  # type: ignore[no-untyped-def]
+def configure_scalar_cache(m: Machine, spec: ScalarCacheSpec, arrays: int, cus_per_array: int, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the scalar caches of `arrays` shader arrays and empty them. seed: of random replacement."""
     cache = m.scalar
     cache.arrays, cache.cus_per_array = arrays, cus_per_array
@@ -129,7 +127,7 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 
 
 @jit
-def scalar_queue(m, now, array, cu, record, flags, who):
+def scalar_queue(m: Machine, now, array, cu, record, flags, who):
     """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
 
     The caller has checked that the CU's queue has space (`queue_limit`).
@@ -153,7 +151,7 @@ def scalar_queue(m, now, array, cu, record, flags, who):
 
 
 @jit
-def _finish_if_complete(m, now, array, entry):
+def _finish_if_complete(m: Machine, now, array, entry):
     """Schedule an instruction's end after the latency if nothing of it is outstanding, whatever came before it.
 
     Scalar loads return out of order: that is why programs can only wait for all of them (GCN3 ISA manual, LGKM_CNT).
@@ -173,7 +171,7 @@ def _finish_if_complete(m, now, array, entry):
 
 
 @jit
-def _next_use(m, array):
+def _next_use(m: Machine, array):
     cache = m.scalar
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -181,7 +179,7 @@ def _next_use(m, array):
 
 
 @jit
-def _wait_for_line(m, array, mshr, entry):
+def _wait_for_line(m: Machine, array, mshr, entry):
     """Have an instruction wait for the line of an MSHR, before the others that do."""
     cache = m.scalar
     cache.target[array, join_miss(cache.missing[array], mshr, IN_FRONT)] = entry
@@ -189,7 +187,7 @@ def _wait_for_line(m, array, mshr, entry):
 
 
 @jit(inline=True)
-def _look_up(m, now, array, line, entry):
+def _look_up(m: Machine, now, array, line, entry):
     """Look a load's line up; returns 0 if it must wait."""
     cache = m.scalar
     slot = (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
@@ -226,7 +224,7 @@ def _look_up(m, now, array, line, entry):
 
 
 @jit
-def _store(m, now, array, line, mask, entry):
+def _store(m: Machine, now, array, line, mask, entry):
     """Write a line through; returns 0 if that must wait. A held line stays: functional data is not kept here."""
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
@@ -241,7 +239,7 @@ def _store(m, now, array, line, mask, entry):
 
 
 @jit(inline=True)
-def scalar_step(m, now, array):
+def scalar_step(m: Machine, now, array):
     """Look up one line of an instruction; returns the CU whose queue has a slot free again, or -1."""
     cache = m.scalar
     first = array * cache.cus_per_array
@@ -297,7 +295,7 @@ def scalar_step(m, now, array):
 
 
 @jit(inline=True)
-def scalar_receive(m, now, array):
+def scalar_receive(m: Machine, now, array):
     """Take at most one response from the crossbar: fill a line, or acknowledge a store.
 
     Returns the MSHR of the instruction cache that a line has come for, -1 if none.
@@ -326,7 +324,7 @@ def scalar_receive(m, now, array):
 
 
 @jit(inline=True)
-def scalar_next_done(m, now, array):
+def scalar_next_done(m: Machine, now, array):
     """Return the core's name of an instruction whose data is there, or -1; arms the wake-up for the next one."""
     cache = m.scalar
     n = cache.done_count[array]
@@ -341,7 +339,7 @@ def scalar_next_done(m, now, array):
     return cache.done[array, h, 1]
 
 
-def perturb_scalar_cache(m: Any, random: "np.random.Generator") -> None:
+def perturb_scalar_cache(m: Machine, random: "np.random.Generator") -> None:
     """Draw whose queue comes first in each array."""
     arrays = int(m.scalar.arrays)
     m.scalar.next_cu[:arrays] = random.integers(0, int(m.scalar.cus_per_array), arrays)

@@ -4,7 +4,7 @@ What could be issued when is a function of state and clock alone. So clocks in w
 over, and looking at a channel more often changes nothing.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from memory.dram.commands import close_row, issue_activate, issue_column, issue_precharge
 from memory.dram.constants import (
     ACTIVATE,
@@ -24,7 +24,7 @@ from memory.dram.scheduler import candidate_banks
 
 
 @jit(outline=True)
-def _prepare(m, channel, kind, banks, clock, too_early, special):
+def _prepare(m: Machine, channel, kind, banks, clock, too_early, special):
     """Open or close one of `banks` for the side that waits for the data bus.
 
     Returns `clock` if done, -1 if it could be but must not be decided yet, else the first clock in which it can be.
@@ -60,7 +60,7 @@ def _prepare(m, channel, kind, banks, clock, too_early, special):
 
 
 @jit(inline=True)
-def _advance(m, channel, limit, ahead, special):
+def _advance(m: Machine, channel, limit, ahead, special):
     """Decide clocks as `advance` does, with what only some configurations need where `special` is 1.
 
     The compiler makes two functions of this one, so that most channels do not ask at every step for what they lack.
@@ -134,7 +134,7 @@ def _advance(m, channel, limit, ahead, special):
                         break
                     issue_column(m, channel, kind, bank, clock, special)
                     issued = 1
-                    row_bus_free = dram.split_bus
+                    row_bus_free = dram.split_bus != 0
                 else:
                     t = -1 - bank
                     if bursts == ALL_BANKS:
@@ -196,12 +196,12 @@ def _advance(m, channel, limit, ahead, special):
 
 
 @jit(cold=True)
-def _advance_special(m, channel, limit, ahead):
+def _advance_special(m: Machine, channel, limit, ahead):
     _advance(m, channel, limit, ahead, 1)
 
 
 @jit
-def advance(m, channel, limit, ahead):
+def advance(m: Machine, channel, limit, ahead):
     """Decide all clocks before `limit`, jumping over those in which nothing can be issued.
 
     Clocks from `ahead` on lie in later core cycles. They are decided only as long as reads are listed (the kernel

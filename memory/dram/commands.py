@@ -1,6 +1,6 @@
 """DRAM commands: what each issued command does to its bank, and which later commands have to wait for it."""
 
-from gpusim.base.jit import address_in, ctz, jit, popcount, quotient, raise_4, st_i64
+from gpusim.base.jit import Machine, address_in, ctz, jit, popcount, quotient, raise_4, st_i64
 from memory.dram.constants import (
     ACTIVATE,
     BANK,
@@ -32,7 +32,7 @@ from memory.dram.scheduler import note_served
 
 
 @jit(cold=True)
-def _append(m, channel, clock, command, bank, row, column):
+def _append(m: Machine, channel, clock, command, bank, row, column):
     dram = m.dram
     if dram.record_count < dram.record_capacity:
         at = dram.record_count * RECORD_WORDS
@@ -46,14 +46,14 @@ def _append(m, channel, clock, command, bank, row, column):
 
 
 @jit
-def record_command(m, channel, clock, command, bank, row, column):
+def record_command(m: Machine, channel, clock, command, bank, row, column):
     """Append the command to the record, if there is one."""
     if m.dram.record_address:
         _append(m, channel, clock, command, bank, row, column)
 
 
 @jit(inline=True)
-def _hold_back(m, channel, command, clock, level, row, half):
+def _hold_back(m: Machine, channel, command, clock, level, row, half):
     """Apply the rules of one level: four commands wait as long after `command` as the rules say.
 
     `earliest` has a row for each bank, bank group and rank, with the first clock of every command; `least` has the
@@ -64,7 +64,7 @@ def _hold_back(m, channel, command, clock, level, row, half):
 
 
 @jit(cold=True)
-def hold_back_all(m, channel, command, bank, clock):
+def hold_back_all(m: Machine, channel, command, bank, clock):
     """Apply all rules: later commands to the bank, its group, its rank and other ranks wait as the rules say."""
     dram = m.dram
     own = RANK_ROW + (bank >> dram.rank_shift)
@@ -80,13 +80,13 @@ def hold_back_all(m, channel, command, bank, clock):
 
 
 @jit(inline=True)
-def _rank(m, bank, special):
+def _rank(m: Machine, bank, special):
     """Return the rank of a bank; there are several ranks only where a configuration is `special`."""
     return bank >> m.dram.rank_shift if special else 0
 
 
 @jit(inline=True)
-def _hold_back_after_burst(m, channel, command, bank, clock, special):
+def _hold_back_after_burst(m: Machine, channel, command, bank, clock, special):
     dram = m.dram
     _hold_back(m, channel, command, clock, BANK, bank, 0)
     _hold_back(m, channel, command, clock, GROUP, GROUP_ROW + (bank & dram.group_mask), 0)
@@ -96,7 +96,7 @@ def _hold_back_after_burst(m, channel, command, bank, clock, special):
 
 
 @jit(inline=True)
-def _hold_back_after_precharge(m, channel, bank, clock, special):
+def _hold_back_after_precharge(m: Machine, channel, bank, clock, special):
     dram = m.dram
     _hold_back(m, channel, PRECHARGE, clock, BANK, bank, HALF)
     _hold_back(m, channel, PRECHARGE, clock, RANK, RANK_ROW + _rank(m, bank, special), 0)
@@ -105,7 +105,7 @@ def _hold_back_after_precharge(m, channel, bank, clock, special):
 
 
 @jit(inline=True)
-def _hold_back_after_activate(m, channel, bank, clock, special):
+def _hold_back_after_activate(m: Machine, channel, bank, clock, special):
     dram = m.dram
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, 0)
     _hold_back(m, channel, ACTIVATE, clock, BANK, bank, HALF)
@@ -118,7 +118,7 @@ def _hold_back_after_activate(m, channel, bank, clock, special):
 
 
 @jit(inline=True)
-def _window_moves(m, channel, bank, clock, special):
+def _window_moves(m: Machine, channel, bank, clock, special):
     """Apply the rules over a window of activates: the next one waits for the oldest in the window."""
     dram = m.dram
     state = dram.channel[channel]
@@ -134,14 +134,14 @@ def _window_moves(m, channel, bank, clock, special):
 
 
 @jit
-def bytes_of_burst(m, mask, burst):
+def bytes_of_burst(m: Machine, mask, burst):
     """Return which bytes of a burst a line's mask names."""
     dram = m.dram
     return mask if dram.bursts == 1 else (mask >> (burst * dram.burst_bytes)) & ((1 << dram.burst_bytes) - 1)
 
 
 @jit
-def _send_mask(m, channel, bank, clock, named):
+def _send_mask(m: Machine, channel, bank, clock, named):
     """Send the mask of a burst that is written in part; returns the command that the write is.
 
     named: bytes of the burst that are written.
@@ -155,7 +155,7 @@ def _send_mask(m, channel, bank, clock, named):
 
 
 @jit(inline=True)
-def issue_column(m, channel, kind, bank, clock, special):
+def issue_column(m: Machine, channel, kind, bank, clock, special):
     """Send one burst of the bank's chosen request over the data bus."""
     dram = m.dram
     state = dram.channel[channel]
@@ -196,7 +196,7 @@ def issue_column(m, channel, kind, bank, clock, special):
 
 
 @jit(inline=True)
-def close_row(m, channel, bank, clock, special):
+def close_row(m: Machine, channel, bank, clock, special):
     """Precharge a bank, which closes its row."""
     state = m.dram.channel[channel]
     record_command(m, channel, clock, PRECHARGE, bank, state.open_row[bank], 0)
@@ -208,7 +208,7 @@ def close_row(m, channel, bank, clock, special):
 
 
 @jit(inline=True)
-def issue_precharge(m, channel, kind, bank, clock, special):
+def issue_precharge(m: Machine, channel, kind, bank, clock, special):
     """Close the row that conflicts with the bank's chosen request."""
     state = m.dram.channel[channel]
     state.slot[state.chosen[kind, bank]].found = CONFLICT
@@ -216,7 +216,7 @@ def issue_precharge(m, channel, kind, bank, clock, special):
 
 
 @jit(inline=True)
-def issue_activate(m, channel, kind, bank, clock, special):
+def issue_activate(m: Machine, channel, kind, bank, clock, special):
     """Open the row of the bank's chosen request."""
     state = m.dram.channel[channel]
     s = state.chosen[kind, bank]

@@ -6,7 +6,7 @@ running a channel more often changes nothing. A channel that holds no request st
 refreshes when the next request comes.
 """
 
-from gpusim.base.jit import jit, popcount, quotient
+from gpusim.base.jit import Machine, jit, popcount, quotient
 from isa.trace import LINE_BYTES
 from memory.address_map import dram_local_line
 from memory.dram.advance import advance
@@ -33,12 +33,12 @@ __all__ = [
 
 
 @jit(cold=True)
-def _ideal_tick(m, now, channel):
+def _ideal_tick(m: Machine, now, channel):
     dram_space_freed(m, now, channel)
 
 
 @jit(inline=True)
-def dram_tick(m, now, channel):
+def dram_tick(m: Machine, now, channel):
     """Run a channel in core cycle `now`: take what has arrived, decide this cycle's command clocks."""
     dram = m.dram
     state = dram.channel[channel]
@@ -82,7 +82,7 @@ def dram_tick(m, now, channel):
 
 
 @jit(cold=True)
-def _ideal(m, now, channel, kind):
+def _ideal(m: Machine, now, channel, kind):
     """Return the cycle in which an access is done in the ideal model, 0 if the channel's backlog fills its queue."""
     dram = m.dram
     state = dram.channel[channel]
@@ -97,7 +97,7 @@ def _ideal(m, now, channel, kind):
 
 
 @jit(inline=True)
-def dram_has_space(m, now, queue):
+def dram_has_space(m: Machine, now, queue):
     """Return 1 if a request that a queue (as `memory.ports` numbers them) has refused may find space in it now."""
     dram = m.dram
     if dram.ideal:
@@ -112,7 +112,7 @@ def dram_has_space(m, now, queue):
 
 
 @jit
-def _note_access(m, now):
+def _note_access(m: Machine, now):
     """Note when the last access was accepted, and when the first one, in any channel."""
     dram = m.dram
     if dram.until == 0:
@@ -122,7 +122,7 @@ def _note_access(m, now):
 
 
 @jit(inline=True)
-def dram_read(m, now, channel, line, port, tag):
+def dram_read(m: Machine, now, channel, line, port, tag):
     """Read a line (byte address >> 6) of a channel, which is answered through `port` with `tag`.
 
     Returns 1, or 0 if the read queue is full.
@@ -163,7 +163,7 @@ def dram_read(m, now, channel, line, port, tag):
 
 
 @jit(inline=True)
-def dram_write(m, now, channel, line, mask):
+def dram_write(m: Machine, now, channel, line, mask):
     """Write the bytes of a channel's line that `mask` names (bit 0: first byte).
 
     Returns 1, or 0 if the write queue is full.
@@ -209,7 +209,7 @@ def dram_write(m, now, channel, line, mask):
 
 
 @jit
-def dram_pending(m):
+def dram_pending(m: Machine):
     """Return the number of requests that the channels hold and have not yet served."""
     total = 0
     for channel in range(m.map.dram_channels):

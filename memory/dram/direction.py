@@ -5,7 +5,7 @@ side presses, so neither starves. A direction that ends finishes what its open r
 to open it again costs more; meanwhile rows are opened for the other side.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from memory.dram.constants import ALL_BANKS, READ, WRITE
 from memory.dram.scheduler import candidate_banks
 
@@ -13,7 +13,7 @@ ENDING = 2  # added to READ or WRITE: the direction ends with the rows that are 
 
 
 @jit(inline=True)
-def _unfinished(m, channel, direction, special):
+def _unfinished(m: Machine, channel, direction, special):
     """Return the mask of banks that the direction serves before it ends: lines begun, and the hits of open rows."""
     dram = m.dram
     state = dram.channel[channel]
@@ -25,7 +25,7 @@ def _unfinished(m, channel, direction, special):
 
 
 @jit(inline=True)
-def bus_direction(m, channel, clock, special):
+def bus_direction(m: Machine, channel, clock, special):
     """Decide the data bus's direction, READ or WRITE; plus ENDING if it changes after what `ending_banks` names."""
     dram = m.dram
     state = dram.channel[channel]
@@ -55,7 +55,7 @@ def bus_direction(m, channel, clock, special):
 
 
 @jit(inline=True)
-def ending_banks(m, channel, direction):
+def ending_banks(m: Machine, channel, direction):
     """Return the mask of banks that may have bursts while the direction ends."""
     dram = m.dram
     state = dram.channel[channel]
@@ -63,7 +63,7 @@ def ending_banks(m, channel, direction):
 
 
 @jit(inline=True)
-def banks_to_prepare(m, channel, direction, ending):
+def banks_to_prepare(m: Machine, channel, direction, ending):
     """Return the mask of banks to open or close for the other direction.
 
     They are those that the present direction has no use for, where the other one gets the bus soon.

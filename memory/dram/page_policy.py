@@ -4,7 +4,7 @@ A row that a queued request hits stays open under every policy, and a row confli
 add a policy: its number, a row of `PAGE_POLICIES`, its answer in `_close_from`, and a test.
 """
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from memory.dram.constants import NEVER, PRECHARGE, RANK_ROW, READ, WRITE, DramPolicy
 
 OPEN_PAGE, CLOSED_PAGE, TIMEOUT, OPEN_ADAPTIVE = range(4)
@@ -22,13 +22,13 @@ PAGE_POLICIES: dict[str, DramPolicy] = {
 
 
 @jit(inline=True)
-def note_access(m, channel, bank, clock):
+def note_access(m: Machine, channel, bank, clock):
     """Note that a burst of the bank's open row was sent. Not called for `open`, which needs nothing."""
     m.dram.channel[channel].last_access[bank] = clock
 
 
 @jit
-def _close_from(m, channel, bank):
+def _close_from(m: Machine, channel, bank):
     """Return the clock from which the policy wants a bank's row closed that no queued request hits.
 
     NEVER: it wants it open.
@@ -44,7 +44,7 @@ def _close_from(m, channel, bank):
 
 
 @jit(cold=True)
-def row_to_close(m, channel, clock):
+def row_to_close(m: Machine, channel, clock):
     """Return the bank whose row the policy closes in this clock, or -1 - the first clock in which it closes one."""
     dram = m.dram
     state = dram.channel[channel]

@@ -1,11 +1,11 @@
 """Which banks can have a command now, and when the first can, by the rules as they are compiled."""
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from memory.dram.constants import GROUP_ROW, MAX_BANKS, NEVER, PRECHARGE, RANK_ROW
 
 
 @jit(inline=True)
-def rank_ready(m, channel, command, special):
+def rank_ready(m: Machine, channel, command, special):
     """Return the first clock in which the rules of some rank allow a command."""
     if special and m.dram.ranks > 1:
         return _soonest_rank(m, channel, command)
@@ -13,7 +13,7 @@ def rank_ready(m, channel, command, special):
 
 
 @jit(cold=True)
-def _soonest_rank(m, channel, command):
+def _soonest_rank(m: Machine, channel, command):
     soonest = NEVER
     for rank in range(m.dram.ranks):
         soonest = min(soonest, m.dram.channel[channel].earliest[RANK_ROW + rank, command])
@@ -21,7 +21,7 @@ def _soonest_rank(m, channel, command):
 
 
 @jit(cold=True)
-def _ready_ranks(m, channel, command, clock):
+def _ready_ranks(m: Machine, channel, command, clock):
     """Return the mask of banks of the ranks whose rules allow a command in this clock."""
     dram = m.dram
     banks = 0
@@ -32,7 +32,7 @@ def _ready_ranks(m, channel, command, clock):
 
 
 @jit(cold=True)
-def _soonest_late_rank(m, channel, command, banks, clock):
+def _soonest_late_rank(m: Machine, channel, command, banks, clock):
     """Return the first clock after this one in which the rules of a rank with one of `banks` allow a command."""
     dram = m.dram
     soonest = NEVER
@@ -44,7 +44,7 @@ def _soonest_late_rank(m, channel, command, banks, clock):
 
 
 @jit(inline=True)
-def ready_bank(m, channel, kind, command, banks, clock, special):
+def ready_bank(m: Machine, channel, kind, command, banks, clock, special):
     """Return the bank of the oldest request in `banks` that can have its `command` in this clock.
 
     The result is -1 - the first clock for one if there is none.

@@ -6,7 +6,7 @@ first, for some clocks at most, since to open them again costs more; then they a
 are refreshed at different times, so that others can work meanwhile.
 """
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from memory.dram.commands import close_row, hold_back_all, record_command
 from memory.dram.constants import GROUP_ROW, NEVER, PRECHARGE, PRECHARGE_ALL, RANK_ROW, REFRESH
 from memory.dram.requests import choose_both
@@ -14,7 +14,7 @@ from memory.dram.scheduler import candidate_banks
 
 
 @jit(cold=True)
-def refresh_step(m, channel, clock):
+def refresh_step(m: Machine, channel, clock):
     """Do what due refreshes need in this clock.
 
     Returns the next clock to look at if a command was issued, or if no bank can do anything else; else minus the first
@@ -48,7 +48,7 @@ def refresh_step(m, channel, clock):
 
 
 @jit
-def _refresh_or_close(m, channel, rank, banks, clock):
+def _refresh_or_close(m: Machine, channel, rank, banks, clock):
     """Issue the next command towards a refresh of `banks` if it is allowed; returns the clock from which it is."""
     dram = m.dram
     state = dram.channel[channel]
@@ -77,7 +77,7 @@ def _refresh_or_close(m, channel, rank, banks, clock):
 
 
 @jit
-def _all_ready(m, channel, command, banks):
+def _all_ready(m: Machine, channel, command, banks):
     """Return the first clock for a command that covers `banks`."""
     dram = m.dram
     state = dram.channel[channel]
@@ -92,7 +92,7 @@ def _all_ready(m, channel, command, banks):
 
 
 @jit
-def _precharge_all(m, channel, rank, open_banks, clock):
+def _precharge_all(m: Machine, channel, rank, open_banks, clock):
     state = m.dram.channel[channel]
     record_command(m, channel, clock, PRECHARGE_ALL, rank * m.dram.rank_banks, 0, 0)
     state.precharges += 1
@@ -106,7 +106,7 @@ def _precharge_all(m, channel, rank, open_banks, clock):
 
 
 @jit
-def _refresh(m, channel, rank, banks, clock):
+def _refresh(m: Machine, channel, rank, banks, clock):
     dram = m.dram
     state = dram.channel[channel]
     record_command(m, channel, clock, dram.refresh_command, ctz(banks), 0, 0)

@@ -1,6 +1,6 @@
 """Requests of a channel: their slots, their way to the scheduler, their order within a bank, and their end."""
 
-from gpusim.base.jit import jit, quotient
+from gpusim.base.jit import Machine, jit, quotient
 from memory.address_map import bank_of_line
 from memory.dram.constants import (
     ACTIVATE,
@@ -21,7 +21,7 @@ from memory.wheel import SIZE, wake, wake_at
 
 
 @jit(inline=True)
-def bank_and_row(m, line, local):
+def bank_and_row(m: Machine, line, local):
     """Return the bank (bits 0-7) and row (from bit 8) of a line; local: its number within the channel."""
     dram = m.dram
     # pseudo-channels change with every few lines, so that a stream uses both data buses
@@ -33,7 +33,7 @@ def bank_and_row(m, line, local):
 
 
 @jit
-def line_of_row(m, local):
+def line_of_row(m: Machine, local):
     """Return which line of its row a channel's line is: its low bits, and the bits above the bank group."""
     dram = m.dram
     low = local & ((1 << dram.group_shift) - 1)
@@ -42,7 +42,7 @@ def line_of_row(m, local):
 
 
 @jit(outline=True)
-def choose(m, channel, kind, bank, clock):
+def choose(m: Machine, channel, kind, bank, clock):
     """Pick the request that a bank serves next.
 
     It is a line already begun, its oldest request if that goes first, else its oldest row hit.
@@ -76,7 +76,7 @@ def choose(m, channel, kind, bank, clock):
 
 
 @jit
-def choose_both(m, channel, bank, clock):
+def choose_both(m: Machine, channel, bank, clock):
     """Pick the bank's next read and its next write anew, as its row was opened or closed."""
     state = m.dram.channel[channel]
     if state.head[READ, bank] >= 0:
@@ -86,7 +86,7 @@ def choose_both(m, channel, bank, clock):
 
 
 @jit(inline=True)
-def enqueue(m, channel, s, clock):
+def enqueue(m: Machine, channel, s, clock):
     """Hand a request to the scheduler, as the last of its bank."""
     state = m.dram.channel[channel]
     kind = state.slot[s].kind
@@ -109,7 +109,7 @@ def enqueue(m, channel, s, clock):
 
 
 @jit(inline=True)
-def finish(m, channel, s, clock):
+def finish(m: Machine, channel, s, clock):
     """Complete a request whose last burst begins at `clock`: deliver a read.
 
     The slot is free when the core cycle of that clock has come.
@@ -158,7 +158,7 @@ def finish(m, channel, s, clock):
 
 
 @jit(outline=True)
-def _free_slots(m, channel, now):
+def _free_slots(m: Machine, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
     dram = m.dram
     state = dram.channel[channel]
@@ -179,7 +179,7 @@ def _free_slots(m, channel, now):
 
 
 @jit(inline=True)
-def release(m, channel, now):
+def release(m: Machine, channel, now):
     """Free the slots of the requests whose last burst has begun by core cycle `now`."""
     state = m.dram.channel[channel]
     if state.done[state.done_head, 0] <= now:
@@ -187,7 +187,7 @@ def release(m, channel, now):
 
 
 @jit
-def held_write(m, channel, local):
+def held_write(m: Machine, channel, local):
     """Return the slot of the held write of a line, -1 if there is none."""
     state = m.dram.channel[channel]
     s = state.bucket[local & (BUCKETS - 1)]
@@ -197,7 +197,7 @@ def held_write(m, channel, local):
 
 
 @jit(inline=True)
-def remember_write(m, channel, s):
+def remember_write(m: Machine, channel, s):
     """Let later reads and writes of the line find the write in slot `s`."""
     state = m.dram.channel[channel]
     b = state.slot[s].local & (BUCKETS - 1)
@@ -206,7 +206,7 @@ def remember_write(m, channel, s):
 
 
 @jit(inline=True)
-def _forget_write(m, channel, s):
+def _forget_write(m: Machine, channel, s):
     state = m.dram.channel[channel]
     b = state.slot[s].local & (BUCKETS - 1)
     q = state.bucket[b]
@@ -219,7 +219,7 @@ def _forget_write(m, channel, s):
 
 
 @jit(outline=True)
-def accept(m, now, channel, line, local, kind):
+def accept(m: Machine, now, channel, line, local, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
     dram = m.dram
     state = dram.channel[channel]
@@ -244,7 +244,7 @@ def accept(m, now, channel, line, local, kind):
 
 
 @jit(outline=True)
-def refuse(m, channel):
+def refuse(m: Machine, channel):
     """Have the channel run when its next request is served, to wake the unit that found a queue full."""
     state = m.dram.channel[channel]
     if state.done_count:

@@ -5,7 +5,7 @@ request that can have one. A policy answers the three questions below. To add on
 its answers in the second function of each question, and a test.
 """
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from memory.dram.constants import ALL_BANKS, NEVER, DramPolicy
 
 FR_FCFS, FCFS, FR_FCFS_CAP = range(3)
@@ -20,7 +20,7 @@ SCHEDULERS: dict[str, DramPolicy] = {
 
 
 @jit(inline=True)
-def oldest_goes_first(m, channel, kind, bank, slot, clock):
+def oldest_goes_first(m: Machine, channel, kind, bank, slot, clock):
     """Return 1 if the bank's oldest request, in `slot`, is served before younger row hits, else 0."""
     # without a bound, a stream of hits to an open row would starve a request to another row of the bank
     overdue = clock - m.dram.channel[channel].slot[slot].arrived >= m.dram.age_cap
@@ -30,14 +30,14 @@ def oldest_goes_first(m, channel, kind, bank, slot, clock):
 
 
 @jit(cold=True)
-def _oldest_goes_first_otherwise(m, channel, kind, bank):
+def _oldest_goes_first_otherwise(m: Machine, channel, kind, bank):
     if m.dram.scheduler == FR_FCFS_CAP:
         return m.dram.channel[channel].overtaken[kind, bank] >= m.dram.hit_cap
     return True
 
 
 @jit
-def _oldest_bank(m, channel, kind):
+def _oldest_bank(m: Machine, channel, kind):
     """Return the bit of the bank that holds the oldest request of a kind, 0 if there is none."""
     state = m.dram.channel[channel]
     banks = state.hits[kind] | state.misses[kind]
@@ -54,7 +54,7 @@ def _oldest_bank(m, channel, kind):
 
 
 @jit
-def candidate_banks(m, channel, kind):
+def candidate_banks(m: Machine, channel, kind):
     """Return the mask of banks whose chosen request may be served.
 
     It is not called for `fr_fcfs`, whose answer is all banks.
@@ -65,7 +65,7 @@ def candidate_banks(m, channel, kind):
 
 
 @jit
-def note_served(m, channel, kind, bank, slot):
+def note_served(m: Machine, channel, kind, bank, slot):
     """Update what the policy remembers of a bank when a request of it is served.
 
     It is not called for `fr_fcfs`, which needs nothing.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counts
-from gpusim.base.jit import Field, State, counter_fields, i32
+from gpusim.base.jit import Field, Machine, State, counter_fields, i32
 from isa.trace import LINE_BYTES
 from memory.address_map import BANK, set_matrix
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
@@ -187,7 +187,7 @@ CHANNEL = State(
 DRAM = State("dram", _TIMING | _SETTINGS | {"channel": Field((CHANNELS,), "the channels", CHANNEL.dtype())})
 
 
-def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[TimingRule, ...] = RULES) -> None:
+def configure_dram(m: Machine, spec: DramSpec, core_clock_hz: float, rules: tuple[TimingRule, ...] = RULES) -> None:
     """Set up `m.dram` for `spec`, all rows closed and all counters 0; the address map must be configured before.
 
     core_clock_hz: the clock that the machine's cycles count; rules: the timing constraints, all of them by default.
@@ -287,25 +287,25 @@ def _word(mask: int) -> int:
     return mask - (1 << 64) if mask >> 63 else mask
 
 
-def decide_no_clock_ahead(m: Any) -> None:
+def decide_no_clock_ahead(m: Machine) -> None:
     """Have each channel decide a clock's command in that clock: slower, and the same results."""
     m.dram.look_ahead = 0
 
 
-def bus_busy_cycles(m: Any) -> int:
+def bus_busy_cycles(m: Machine) -> int:
     """Return the core cycles in which data buses were busy, summed over the channels."""
-    dram = m.dram
+    dram, channels = m.dram, np.asarray(m.dram.channel)
     if dram.ideal:  # what the given bandwidth takes: nothing if it is unlimited
-        lines = int(dram.channel["reads"].sum() + dram.channel["writes"].sum())
+        lines = int(channels["reads"].sum() + channels["writes"].sum())
         return lines * dram.ideal_line_microcycles // MICRO
     # two pseudo-channels are two data buses: half of a channel's pins each
-    return int(dram.channel["data_bus_busy"].sum()) * dram.cycles // (dram.clocks * dram.data_buses)
+    return int(channels["data_bus_busy"].sum()) * dram.cycles // (dram.clocks * dram.data_buses)
 
 
-def queued_bytes(m: Any) -> int:
+def queued_bytes(m: Machine) -> int:
     """Count the bytes that writes held by the channels have still to write."""
     total, burst_bytes = 0, int(m.dram.burst_bytes)
-    for state in m.dram.channel[: int(m.map.dram_channels)]:
+    for state in np.asarray(m.dram.channel)[: int(m.map.dram_channels)]:
         held = [int(s) for s in state["bucket"] if s >= 0]
         while held:
             s = held.pop()
@@ -317,17 +317,17 @@ def queued_bytes(m: Any) -> int:
     return total
 
 
-def dram_totals(m: Any) -> Counts:
+def dram_totals(m: Machine) -> Counts:
     """Return the counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles`."""
     totals = DRAM_COUNTERS.counts(m.dram.channel)
     totals["bus_busy_cycles"] = bus_busy_cycles(m)
     return totals
 
 
-def perturb_refresh(m: Any, random: "np.random.Generator") -> None:
+def perturb_refresh(m: Machine, random: "np.random.Generator") -> None:
     """Have all channels' refreshes begin earlier by the same part of their interval, at another set of banks."""
     dram = m.dram
-    ranks, channel = int(dram.ranks), dram.channel
+    ranks, channel = int(dram.ranks), np.asarray(dram.channel)
     if not ranks:  # an ideal DRAM refreshes nothing
         return
     earlier = int(random.integers(0, max(int(dram.refresh_interval) // ranks, 1)))  # ranks stay as far apart

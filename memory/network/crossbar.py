@@ -23,7 +23,7 @@ less. What a cache or a channel takes in a cycle stays its own limit (one packet
 from one port to one channel, and back, stay in order.
 """
 
-from gpusim.base.jit import ONE, ctz, ctz_from, jit
+from gpusim.base.jit import ONE, Machine, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS
 from memory.network.credits import credit_known, has_credit, return_credit, take_credit
 from memory.network.ideal import (
@@ -61,7 +61,7 @@ from memory.wheel import wake_at
 
 
 @jit
-def _look_at(m, port, q, ready):
+def _look_at(m: Machine, port, q, ready):
     """Put the port's packet at `q` among those that channels look at; it may be taken from cycle `ready` on."""
     x = m.xbar
     channel = destination_of(m, port, x.request[port, q, P_LINE])
@@ -77,13 +77,13 @@ def _look_at(m, port, q, ready):
 
 
 @jit
-def crossbar_has_space(m, t, port):
+def crossbar_has_space(m: Machine, t, port):
     """Return 1 if the port may send a packet in cycle `t`, else 0; then its unit may wait (`wait_for_credit`)."""
     return has_credit(m.xbar.request_credits[port], t)
 
 
 @jit
-def wait_for_credit(m, port):
+def wait_for_credit(m: Machine, port):
     """Have the unit at a port that has no credit be woken in the cycle in which one is back."""
     back = credit_known(m.xbar.request_credits[port])
     if back < 0:
@@ -93,7 +93,7 @@ def wait_for_credit(m, port):
 
 
 @jit(inline=True)
-def crossbar_send(m, now, port, line, source, mask):
+def crossbar_send(m: Machine, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_space`."""
     x = m.xbar
     n = x.o_count[port]
@@ -124,13 +124,13 @@ def crossbar_send(m, now, port, line, source, mask):
 
 
 @jit
-def crossbar_offers(m, channel):
+def crossbar_offers(m: Machine, channel):
     """Return a number that is not 0 if the channel sees a packet in a port, there already or on its way."""
     return m.xbar.waiting[channel, 0] | _beyond_first_word(m, channel)
 
 
 @jit
-def _beyond_first_word(m, channel):
+def _beyond_first_word(m: Machine, channel):
     """Return a number that is not 0 if the channel sees a packet in a port of another word than the first."""
     words = m.xbar.waiting[channel, 1]
     for word in range(2, PORT_WORDS):
@@ -139,7 +139,7 @@ def _beyond_first_word(m, channel):
 
 
 @jit(inline=True)
-def _may_take(m, now, channel, port):
+def _may_take(m: Machine, now, channel, port):
     """Return 1 if the port's oldest packet for the channel is there and the port moves no other in this cycle."""
     x = m.xbar
     if x.o_ready[channel, port] > now:  # its wake-up is on the wheel
@@ -151,7 +151,7 @@ def _may_take(m, now, channel, port):
 
 
 @jit(outline=True)
-def _pick_of_all(m, now, channel):
+def _pick_of_all(m: Machine, now, channel):
     """Pick as `crossbar_pick_request` does, where ports of several words offer one or the bandwidth is a given one."""
     x = m.xbar
     if x.interval and not ideal_has_bandwidth(m, now, channel):
@@ -176,7 +176,7 @@ def _pick_of_all(m, now, channel):
 
 
 @jit(inline=True)
-def crossbar_pick_request(m, now, channel):
+def crossbar_pick_request(m: Machine, now, channel):
     """Return the port from which the channel takes a packet this cycle, round robin, or -1."""
     x = m.xbar
     if _beyond_first_word(m, channel) | x.interval:
@@ -192,7 +192,7 @@ def crossbar_pick_request(m, now, channel):
 
 
 @jit(inline=True)
-def crossbar_pop_request(m, now, channel, port):
+def crossbar_pop_request(m: Machine, now, channel, port):
     """Remove the packet found by `crossbar_pick_request`; returns its position, where its fields stay readable."""
     x = m.xbar
     n = x.o_count[port]
@@ -224,7 +224,7 @@ def crossbar_pop_request(m, now, channel, port):
 
 
 @jit(cold=True)
-def crossbar_other_half(m, now, channel, port, h):
+def crossbar_other_half(m: Machine, now, channel, port, h):
     """Tell whether the port's next packet for the channel is there and the other half of the one popped at `h`."""
     x = m.xbar
     q = x.o_first[port, channel] - 1
@@ -235,13 +235,13 @@ def crossbar_other_half(m, now, channel, port, h):
 
 
 @jit
-def crossbar_response_space(m, now, channel):
+def crossbar_response_space(m: Machine, now, channel):
     """Return 1 if the channel may start answering, else 0; then it may wait (`wait_for_answer_credit`)."""
     return has_credit(m.xbar.answer_credits[channel], now)
 
 
 @jit
-def wait_for_answer_credit(m, channel, waiter, unit_class):
+def wait_for_answer_credit(m: Machine, channel, waiter, unit_class):
     """Have a channel's unit, which has no credit to answer, be woken in the cycle in which one is back.
 
     Args:
@@ -258,7 +258,7 @@ def wait_for_answer_credit(m, channel, waiter, unit_class):
 
 
 @jit
-def _announce_response(m, channel, earliest):
+def _announce_response(m: Machine, channel, earliest):
     """Tell the port that the channel's oldest response is for it; it may be taken from cycle `earliest` on."""
     x = m.xbar
     h = x.r_head[channel]
@@ -270,7 +270,7 @@ def _announce_response(m, channel, earliest):
 
 
 @jit(cold=True)
-def _leaves_with_last(m, t, channel, source):
+def _leaves_with_last(m: Machine, t, channel, source):
     """Tell whether an answer leaves in one cycle with the channel's youngest: for the same port, and as yet alone."""
     x = m.xbar
     n = x.r_count[channel]
@@ -281,7 +281,7 @@ def _leaves_with_last(m, t, channel, source):
 
 
 @jit
-def crossbar_respond(m, now, t, channel, source):
+def crossbar_respond(m: Machine, now, t, channel, source):
     """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
     x = m.xbar
     n = x.r_count[channel]
@@ -309,7 +309,7 @@ def crossbar_respond(m, now, t, channel, source):
 
 
 @jit
-def _return_answer_credit(m, t, channel):
+def _return_answer_credit(m: Machine, t, channel):
     """Send the credit of an answer back to its channel, where it is in cycle `t`; wake who waits for it."""
     if not return_credit(m.xbar.answer_credits[channel], t):
         return
@@ -323,7 +323,7 @@ def _return_answer_credit(m, t, channel):
 
 
 @jit(inline=True)
-def _pop_response(m, now, port, channel):
+def _pop_response(m: Machine, now, port, channel):
     """Remove the channel's oldest response, which is for the port; returns its source."""
     x = m.xbar
     n = x.r_count[channel]
@@ -352,7 +352,7 @@ def _pop_response(m, now, port, channel):
 
 
 @jit(cold=True)
-def _receive(m, channel, port, source):
+def _receive(m: Machine, channel, port, source):
     """Put an answer of a channel into the port's queue."""
     x = m.xbar
     if m.timeline.on:
@@ -362,7 +362,7 @@ def _receive(m, channel, port, source):
 
 
 @jit(outline=True)
-def _take_from_queue(m, now, port):
+def _take_from_queue(m: Machine, now, port):
     """Let channels fill the port's queue, and take its oldest answer; returns its source, or -1."""
     x = m.xbar
     bits = x.returning[port]
@@ -384,14 +384,14 @@ def _take_from_queue(m, now, port):
 
 
 @jit
-def _is_there(m, now, port, channel):
+def _is_there(m: Machine, now, port, channel):
     """Tell whether the channel's oldest response for the port is there."""
     x = m.xbar
     return ideal_response_ready(m, now, channel, port) != 0 if x.ideal else x.r_ready[channel] <= now
 
 
 @jit(inline=True)
-def crossbar_take_response(m, now, port):
+def crossbar_take_response(m: Machine, now, port):
     """Take the port's response of this cycle, round robin over channels; returns its source, or -1."""
     x = m.xbar
     if x.joins:

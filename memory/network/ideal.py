@@ -1,12 +1,12 @@
 """What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, wake_receiver
 from memory.wheel import wake, within_reach
 
 
 @jit(cold=True)
-def ideal_has_bandwidth(m, now, channel):
+def ideal_has_bandwidth(m: Machine, now, channel):
     """Return 1 if the channel's share of the bandwidth lets it take a request now; else 0, and it is woken when so."""
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
@@ -17,14 +17,14 @@ def ideal_has_bandwidth(m, now, channel):
 
 
 @jit(cold=True)
-def ideal_use_bandwidth(m, now, channel):
+def ideal_use_bandwidth(m: Machine, now, channel):
     """Note that the channel takes a packet."""
     x = m.xbar
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
 
 
 @jit(cold=True)
-def ideal_respond(m, t, channel, source):
+def ideal_respond(m: Machine, t, channel, source):
     """Send an answer off at `t`, or when the given bandwidth lets it; returns the cycle in which it leaves."""
     x = m.xbar
     leaves = t
@@ -49,7 +49,7 @@ def ideal_respond(m, t, channel, source):
 
 
 @jit(cold=True)
-def ideal_response_ready(m, now, channel, port):
+def ideal_response_ready(m: Machine, now, channel, port):
     """Return 1 if the channel's oldest response for the port is there; if not, 0, and the port is woken later."""
     x = m.xbar
     ready = x.response[channel, x.r_first[channel, port], R_READY]
@@ -60,7 +60,7 @@ def ideal_response_ready(m, now, channel, port):
 
 
 @jit(cold=True)
-def ideal_pop_response(m, now, channel, port):
+def ideal_pop_response(m: Machine, now, channel, port):
     """Remove the channel's oldest response for the port; returns its source."""
     x = m.xbar
     h = x.r_first[channel, port]

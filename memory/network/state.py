@@ -9,12 +9,12 @@ bits 12 and up what the cache recognises the answer by.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import field_validator
 
-from gpusim.base.jit import Field, State, counter_fields, jit
+from gpusim.base.jit import Field, Machine, State, counter_fields, jit
 from gpusim.base.spec import Spec, param
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
@@ -201,19 +201,20 @@ CROSSBAR = State(
 
 
 def configure_crossbar(  # type: ignore[no-untyped-def]
-    m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int, l2_port_bytes: int
+    m: Machine, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int, l2_port_bytes: int
 ) -> None:
     """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
     x = m.xbar
     x.joins = int(l2_port_bytes > LINE_BYTES and spec.model != "ideal")
     x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
     x.leads_to[:] = BY_LINE
+    ports, destinations = np.asarray(x.port), np.asarray(x.destination)
     for first, count, takes, sends in PORTS.values():
         for unit in range(count):
-            x.port[first + unit] = word_of(takes, unit), word_of(sends, unit), 1 << unit % WORD_BITS
+            ports[first + unit] = word_of(takes, unit), word_of(sends, unit), 1 << unit % WORD_BITS
     for first, count, takes, serves, fills in DESTINATIONS.values():
         for unit in range(count):
-            x.destination[first + unit] = unit, takes, serves, fills
+            destinations[first + unit] = unit, takes, serves, fills
     configure_credits(x.request_credits, spec.request_credits)
     configure_credits(x.answer_credits, spec.answer_credits(l2_latency_cycles))
     x.lookahead = spec.looked_at
@@ -228,7 +229,7 @@ def configure_crossbar(  # type: ignore[no-untyped-def]
         x.r_first[...] = -1
 
 
-def lead_to(m: Any, ports: list[int], destination: int, latency_cycles: int) -> None:
+def lead_to(m: Machine, ports: list[int], destination: int, latency_cycles: int) -> None:
     """Let all requests of some ports go to one destination, which answers them after as many cycles as they take."""
     m.xbar.leads_to[ports] = destination
     m.xbar.request_latency[ports] = m.xbar.response_latency[destination] = latency_cycles
@@ -251,7 +252,7 @@ def _at(table: Mapping[str, tuple[int, ...]], number: int) -> tuple[str, int]:
 
 
 @jit
-def destination_of(m, port, line):
+def destination_of(m: Machine, port, line):
     """Return the destination of a request for a line."""
     if BETWEEN and m.xbar.leads_to[port] != BY_LINE:
         return m.xbar.leads_to[port]
@@ -265,27 +266,27 @@ def bit_of(destination):
 
 
 @jit
-def of_bit(m, port, bit):
+def of_bit(m: Machine, port, bit):
     """Return the destination that a bit of a port's masks stands for."""
     return m.xbar.leads_to[port] if BETWEEN and bit == MAX_L2_CHANNELS else bit
 
 
 @jit
-def wake_receiver(m, t, port):
+def wake_receiver(m: Machine, t, port):
     """Have the unit at a port take a response in cycle `t`, within the wheel's reach and still to come."""
     at = m.xbar.port[port]
     wake_word(m, at.takes, t, at.bit)
 
 
 @jit
-def wake_sender(m, t, port):
+def wake_sender(m: Machine, t, port):
     """Have the unit at a port, which waits for a credit, send on in cycle `t`, within the wheel's reach, to come."""
     at = m.xbar.port[port]
     wake_word(m, at.sends, t, at.bit)
 
 
 @jit
-def wake_taker(m, t, destination):
+def wake_taker(m: Machine, t, destination):
     """Have the unit at a destination take a request in cycle `t`, within the wheel's reach and still to come."""
     if BETWEEN:
         at = m.xbar.destination[destination]
@@ -294,7 +295,7 @@ def wake_taker(m, t, destination):
         wake_at(m, L2_TAKE, t, destination)  # no look at the table: several times for each packet
 
 
-def perturb_crossbar(m: Any, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:
+def perturb_crossbar(m: Machine, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:
     """Draw which port each channel, and which channel each port, looks at first."""
     ports = np.array([*range(cus), *range(FIRST_SCALAR_PORT, FIRST_SCALAR_PORT + arrays)])
     m.xbar.next_port[:channels] = random.choice(ports, channels)

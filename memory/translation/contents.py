@@ -1,10 +1,10 @@
 """What the TLBs hold, taken out of one machine and put into another."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from gpusim.base.jit import Machine
 from memory.translation.state import MAX_TLBS
 
 
@@ -16,14 +16,14 @@ class TlbContents:
     held: dict[str, np.ndarray] = field(default_factory=dict)
     l2_order: int = 0
 
-    def restore(self, m: Any) -> None:
+    def restore(self, m: Machine) -> None:
         """Fill the TLBs of a new machine; those of another shape stay empty."""
         if self.shape == _shape(m):
             for name, values in self.held.items():
                 getattr(m.translation, name)[: len(values)] = values
             m.translation.l2_order = self.l2_order
 
-    def keep(self, m: Any) -> None:
+    def keep(self, m: Machine) -> None:
         """Remember the TLBs of a machine whose launch has ended; pages still walked for are not in them."""
         t = m.translation
         self.held = {
@@ -34,7 +34,7 @@ class TlbContents:
         self.l2_order, self.shape = int(t.l2_order), _shape(m)
 
 
-def _shape(m: Any) -> tuple[int, ...]:
+def _shape(m: Machine) -> tuple[int, ...]:
     """Return what decides where a page lies in a TLB, and what its order words mean, as integers."""
     t = m.translation
     l2 = (t.l2_sets, t.l2_ways, t.l2_replacement)

@@ -1,6 +1,6 @@
 """L1 TLBs, and what the first-level caches ask of them: may this line be looked up now?"""
 
-from gpusim.base.jit import address_in, jit, st_i32
+from gpusim.base.jit import Machine, address_in, jit, st_i32
 from isa.trace import LINE_ADDRESS_MASK
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.sets.replacement import find_victim, on_hit, on_insert
@@ -28,7 +28,7 @@ ON_ITS_WAY, ASKED = 1, 2
 
 
 @jit
-def wake_users(m, t, tlb):
+def wake_users(m: Machine, t, tlb):
     """Let the units that use an L1 TLB run in cycle `t`."""
     if tlb < MAX_CUS:
         wake(m, CU_LOOK_UP, t, tlb)
@@ -38,21 +38,21 @@ def wake_users(m, t, tlb):
 
 
 @jit
-def _l1_row(m, tlb):
+def _l1_row(m: Machine, tlb):
     """Return the address of the only row of an L1 TLB, which is fully associative."""
     t = m.translation
     return address_in(t.l1_rows, 2 * tlb * t.l1_stride)
 
 
 @jit
-def _next_l1_order(m, tlb):
+def _next_l1_order(m: Machine, tlb):
     t = m.translation
     t.l1_order[tlb] = next_order(t.l1_order[tlb], _l1_row(m, tlb), 1, t.l1_stride)
     return t.l1_order[tlb]
 
 
 @jit
-def _fill_l1(m, tlb, page):
+def _fill_l1(m: Machine, tlb, page):
     t = m.translation
     row = _l1_row(m, tlb)
     way = find_victim(t.l1_replacement, row, t.l1_stride, t.l1_entries, t.l1_order[tlb])
@@ -61,7 +61,7 @@ def _fill_l1(m, tlb, page):
 
 
 @jit
-def _request(m, now, tlb, page, waiter):
+def _request(m: Machine, now, tlb, page, waiter):
     """Ask the L2 TLB for a page.
 
     Returns ASKED, ON_ITS_WAY if that was done before, or 0 without an MSHR or a slot of the queue, for one of which the
@@ -94,14 +94,14 @@ def _request(m, now, tlb, page, waiter):
 
 
 @jit
-def _looks_for(m, now, user):
+def _looks_for(m: Machine, now, user):
     """Note that the user's look-up has come to another page, whose translation it waits for."""
     short(m, TRANSLATION + user, now, UNTIL_FREED)
     wait_for(m, TRANSLATION + user, LOOK_UP)
 
 
 @jit
-def _found(m, t, user):
+def _found(m: Machine, t, user):
     """Note that the translation that the user waits for is there in cycle `t`, and end the wait."""
     m.translation.stall_cycles += t - short_since(m, TRANSLATION + user)
     no_longer_short(m, t, TRANSLATION + user)
@@ -109,7 +109,7 @@ def _found(m, t, user):
 
 
 @jit
-def _take_answers(m, now, tlb):
+def _take_answers(m: Machine, now, tlb):
     """Fill an L1 TLB with the answers that are there, in the order in which they came."""
     t = m.translation
     while True:
@@ -137,7 +137,7 @@ def _take_answers(m, now, tlb):
 
 
 @jit(outline=True)
-def translate(m, now, user, page):
+def translate(m: Machine, now, user, page):
     """Do what `translated` does for another page than the user's last."""
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
@@ -171,13 +171,13 @@ def translate(m, now, user, page):
 
 
 @jit
-def page_of(m, line):
+def page_of(m: Machine, line):
     """Return the page of a line; a sparse line's is that of its address."""
     return (line & LINE_ADDRESS_MASK) >> m.translation.page_bits
 
 
 @jit(inline=True)
-def translated(m, now, user, line):
+def translated(m: Machine, now, user, line):
     """Return 1 if `user` may look the line up now; if not, 0, and its translation is asked for and the user woken."""
     page = page_of(m, line)
     if page == m.translation.last[user]:
@@ -186,7 +186,7 @@ def translated(m, now, user, line):
 
 
 @jit
-def ask_ahead(m, now, tlb, page):
+def ask_ahead(m: Machine, now, tlb, page):
     """Ask for a page that a vector L1's look-up will come to; returns 0 if that must wait."""
     t = m.translation
     if t.ahead[tlb] >= t.l1_mshrs:
@@ -202,7 +202,7 @@ def ask_ahead(m, now, tlb, page):
 
 
 @jit
-def answer(m, t, tlb, page):
+def answer(m: Machine, t, tlb, page):
     """Pass an answer of the L2 TLB to an L1 TLB, which may use the page from cycle `t` on."""
     for k in range(m.translation.l1_mshrs):
         if m.translation.m_page[tlb, k] == page:

@@ -1,6 +1,6 @@
 """The L2 TLB: it looks requests up, round robin over the L1 TLBs, and has its misses walked for."""
 
-from gpusim.base.jit import address_in, ctz, jit, st_i32
+from gpusim.base.jit import Machine, address_in, ctz, jit, st_i32
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
 from memory.translation.l1_tlb import answer, wake_users
@@ -13,20 +13,20 @@ from memory.wheel import wake, wake_at
 
 
 @jit
-def _l2_row(m, page):
+def _l2_row(m: Machine, page):
     t = m.translation
     return address_in(t.l2_rows, 2 * (page & (t.l2_sets - 1)) * t.l2_stride)
 
 
 @jit
-def _next_l2_order(m):
+def _next_l2_order(m: Machine):
     t = m.translation
     t.l2_order = next_order(t.l2_order, address_in(t.l2_rows, 0), t.l2_sets, t.l2_stride)
     return t.l2_order
 
 
 @jit
-def _fill_l2(m, page):
+def _fill_l2(m: Machine, page):
     t = m.translation
     row = _l2_row(m, page)
     way = find_victim(t.l2_replacement, row, t.l2_stride, t.l2_ways, t.l2_order)
@@ -35,7 +35,7 @@ def _fill_l2(m, page):
 
 
 @jit
-def _next_port(m):
+def _next_port(m: Machine):
     """Return the L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
     t = m.translation
     low = (1 << (t.next_tlb & 31)) - 1
@@ -54,7 +54,7 @@ def _next_port(m):
 
 
 @jit
-def _look_up(m, now, tlb, page):
+def _look_up(m: Machine, now, tlb, page):
     """Look a request up in the L2 TLB; returns 0 if it needs a walk and no further one can start."""
     t = m.translation
     row = _l2_row(m, page)
@@ -68,7 +68,7 @@ def _look_up(m, now, tlb, page):
 
 
 @jit(outline=True)
-def translation_tick(m, now):
+def translation_tick(m: Machine, now):
     """Run a cycle of the L2 TLB and the walkers: walks that are done, then look-ups of requests of earlier cycles."""
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:

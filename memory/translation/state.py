@@ -1,10 +1,8 @@
 """State of address translation: users, L1 TLBs, the L2 TLB's ports and rows, walks."""
 
-from typing import Any
-
 import numpy as np
 
-from gpusim.base.jit import Field, State, counter_fields, u32
+from gpusim.base.jit import Field, Machine, State, counter_fields, u32
 from isa.trace import LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.sets.replacement import first_order, policy_number
@@ -85,7 +83,7 @@ TRANSLATION_STATE = State(
 )
 
 
-def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type: ignore[no-untyped-def]
+def configure_translation(m: Machine, spec: TranslationSpec, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the TLBs in the machine record and empty them. seed: of random replacement."""
     t = m.translation
     off = spec.model == "off"
@@ -107,6 +105,6 @@ def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type:
     t.l2_order = first_order(spec.l2_replacement, seed, L2_TLB_DRAW)
 
 
-def perturb_translation(m: Any, random: "np.random.Generator", cus: int) -> None:
+def perturb_translation(m: Machine, random: "np.random.Generator", cus: int) -> None:
     """Draw which L1 TLB, of a CU's vector L1, the L2 TLB looks at first."""
-    m.translation.next_tlb = random.integers(0, cus)
+    m.translation.next_tlb = int(random.integers(0, cus))

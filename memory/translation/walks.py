@@ -1,6 +1,6 @@
 """Page walks: the L2 TLB's misses, oldest first, each with the L1 TLBs that wait for its page."""
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from memory.translation.l1_tlb import answer
 from memory.translation.spec import MAX_WALKS
 from memory.translation.state import TLB_WORDS
@@ -8,7 +8,7 @@ from memory.waiting import LOOK_UP, PAGE_WALK, freed, wait_for
 
 
 @jit
-def walk_for(m, now, tlb, page):
+def walk_for(m: Machine, now, tlb, page):
     """Let an L1 TLB wait for the page's walk, begun if there is none; returns 0 where too many are under way."""
     t = m.translation
     n = t.w_count
@@ -34,7 +34,7 @@ def walk_for(m, now, tlb, page):
 
 
 @jit
-def end_walk(m, now):
+def end_walk(m: Machine, now):
     """Answer the L1 TLBs that wait for the page of the oldest walk, which is done."""
     t = m.translation
     h = t.w_head

@@ -12,7 +12,7 @@ from tests.structure.imports import ROOT, TOPS
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # packages in which each parameter that takes the machine record says so; others may call another thing `m`
-TYPED = ("gpusim/results/live", "gpusim/results/timeline")
+TYPED = ("memory", "spartan", "gpusim/model/core", "gpusim/results/live", "gpusim/results/timeline")
 COMPILED = ("isa.", "memory.", "spartan.", "gpusim.model.core.", "gpusim.base.jit.")
 
 

@@ -1,8 +1,6 @@
 """What the command processor does at launch with the compaction engine on: registers the sparse regions."""
 
-from typing import Any
-
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from isa.execution.executor import FunctionalContext
 from isa.launch import Launch
 from spartan.configure import configure_engine
@@ -10,7 +8,7 @@ from spartan.engine_spec import EngineSpec
 from spartan.shadows import Shadows, shadows_of
 
 
-def attach_engine(m: Any, spec: EngineSpec, launch: Launch, context: FunctionalContext) -> tuple[object, Shadows]:
+def attach_engine(m: Machine, spec: EngineSpec, launch: Launch, context: FunctionalContext) -> tuple[object, Shadows]:
     """Set the engine up for the launch's sparse regions.
 
     Returns what must stay alive while the machine runs, and of each region what `spartan.format.pack` gives.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counts
 from gpusim.base.errors import unknown_name
+from gpusim.base.jit import Machine
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.counters import MACHINE_TABLES, SECTIONS, TABLES
 from isa.execution.resident import WavefrontGroup
@@ -110,7 +111,7 @@ class RunFacts:
         return float(self.kernel.cycles / (self.kernel.clock_ghz * 1e3))
 
 
-def machine_facts(m: Any) -> RunFacts:
+def machine_facts(m: Machine) -> RunFacts:
     """Return the counts of all units of the machine record `m` as facts, a section for each table."""
     facts = RunFacts()
     for table in MACHINE_TABLES:

@@ -5,11 +5,11 @@ A violation is a bug of the simulator, so it ends the run with the law's name an
 
 from functools import reduce
 from operator import getitem
-from typing import Any
 
 import numpy as np
 
 from gpusim.base.errors import SimulationError
+from gpusim.base.jit import Machine
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.levels import ABOVE_L2, BETWEEN, CU, L2, CacheLevel
 from isa.trace import LINE_BYTES
@@ -25,37 +25,37 @@ class LawViolation(SimulationError):
     """A counter law does not hold: a bug of the simulator."""
 
 
-def accesses(m: Any, level: CacheLevel) -> int:
+def accesses(m: Machine, level: CacheLevel) -> int:
     """Return the accesses of a level's caches."""
     cache = m[level.state]
     return int(cache["hits"] + cache["misses"] + cache["merges"])
 
 
-def packets_to_l2(m: Any) -> int:
+def packets_to_l2(m: Machine) -> int:
     """Return the packets that are for L2; others are for a level between."""
     return int(m.xbar.requests) - plain_sum(accesses(m, level) for level in BETWEEN)
 
 
-def lines_missing(m: Any, level: CacheLevel) -> np.ndarray:
+def lines_missing(m: Machine, level: CacheLevel) -> np.ndarray:
     """Return the lines that each cache of a level is missing, as an int64 array."""
     state: np.ndarray = reduce(getitem, level.missing.split("."), m[level.state])["lines"]
     return state
 
 
-def _reads_writes(m: Any, level: CacheLevel) -> int:
+def _reads_writes(m: Machine, level: CacheLevel) -> int:
     return int(m[level.state]["reads"] + m[level.state]["writes"])
 
 
-def _sent(m: Any, level: CacheLevel) -> int:
+def _sent(m: Machine, level: CacheLevel) -> int:
     """Return the packets that a level's caches have sent."""
     signed = ((-1 if name.startswith("-") else 1, m[level.state][name.removeprefix("-")]) for name in level.sends)
     return plain_sum(sign * int(count) for sign, count in signed)
 
 
-def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
+def laws(m: Machine, executed_instructions: int) -> list[tuple[str, int, int]]:
     """Return (law, left side, right side) for each law of a finished run; both sides must be equal."""
     l2, x, cu, run, dram = m.l2, m.xbar, m.cu, m.run, dram_totals(m)
-    tlb, asked, answered = m.translation, x.request_credits, x.answer_credits
+    tlb, asked, answered = m.translation, np.asarray(x.request_credits), np.asarray(x.answer_credits)
     unanswered, unseen = int((tlb.m_page >= 0).sum()), int(tlb.r_count.sum())  # only an instruction cache's
     return [
         ("instructions issued = instructions executed", int(run.instructions), executed_instructions),
@@ -88,12 +88,12 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
         ("packets = answers", int(x.requests), int(x.responses)),
         (
             "credits with requests = packets in request ports",
-            int((asked["next"] + m.xbar.request_credits["limit"] - asked["taken"]).sum()),
+            int((asked["next"] + asked["limit"] - asked["taken"]).sum()),
             int(x.o_count.sum()),
         ),
         (
             "credits with answers = packets in response ports",
-            int((answered["next"] + m.xbar.answer_credits["limit"] - answered["taken"]).sum()),
+            int((answered["next"] + answered["limit"] - answered["taken"]).sum()),
             int(x.r_count.sum()),
         ),
         ("L2 hits + misses + merges = packets to L2", accesses(m, L2), packets_to_l2(m)),
@@ -125,7 +125,7 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
     ]
 
 
-def assert_engine(m: Any) -> None:
+def assert_engine(m: Machine) -> None:
     """Raise LawViolation if the engine sent a line that differs from the packed matrix, or met an unknown address."""
     for name in ("response_mismatches", "faults"):
         count = int(getattr(m.engine, name))
@@ -133,7 +133,7 @@ def assert_engine(m: Any) -> None:
             raise LawViolation(f"cycle {int(m.wheel.now)}: the compaction engine's {name} are {count}, not 0")
 
 
-def assert_laws(m: Any, executed_instructions: int) -> None:
+def assert_laws(m: Machine, executed_instructions: int) -> None:
     """Raise LawViolation for the first law that does not hold."""
     for law, left, right in laws(m, executed_instructions):
         if left != right:
@@ -144,17 +144,18 @@ def _missing_text(level: CacheLevel) -> str:
     return f"{level.name.removesuffix(' cache')} lines missing"
 
 
-def read_queue_depths(m: Any) -> list[tuple[str, np.ndarray]]:
+def read_queue_depths(m: Machine) -> list[tuple[str, np.ndarray]]:
     """Return the queue depths, name and int64 array by unit, of each kind of unit, in the order of a load's path.
 
     Writes nothing. A DRAM request counts until its channel looks again after its last burst has begun.
     """
+    l1 = np.asarray(m.l1.unit)
     kinds = (
-        ("vector memory instructions queued", m.l1.unit["q_count"]),
-        ("loads not returned", m.l1.unit["r_tail"] - m.l1.unit["r_head"]),
-        ("store packets unacknowledged", m.l1.unit["stores_out"]),
-        ("dirty lines in the L1s", m.l1.unit["dirty_lines"]),
-        ("lines written back unacknowledged", m.l1.unit["write_backs_out"]),
+        ("vector memory instructions queued", l1["q_count"]),
+        ("loads not returned", l1["r_tail"] - l1["r_head"]),
+        ("store packets unacknowledged", l1["stores_out"]),
+        ("dirty lines in the L1s", l1["dirty_lines"]),
+        ("lines written back unacknowledged", l1["write_backs_out"]),
         ("scalar loads queued", m.scalar.q_count),
         *((_missing_text(level), lines_missing(m, level)) for level in ABOVE_L2 if level.owner != CU),
         ("requests at the L2 TLB", m.translation.r_count),
@@ -170,7 +171,7 @@ def read_queue_depths(m: Any) -> list[tuple[str, np.ndarray]]:
     return [(name, np.atleast_1d(np.asarray(values, np.int64))) for name, values in kinds]
 
 
-def who_waits(m: Any) -> str:
+def who_waits(m: Machine) -> str:
     """Return text for a deadlock's report: what each unit holds, and which resources are waited for."""
     dram_pending(m)  # frees the slots of what has been served
     lines = []

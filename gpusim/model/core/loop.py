@@ -1,6 +1,6 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from gpusim.model.core.run_units import run_units, wake_everything
 from memory.cache.l1_stores import l1_release
 from memory.cache.l2_flush import l2_flush
@@ -10,7 +10,7 @@ RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
 
 
 @jit
-def run_cycles(m, limit):
+def run_cycles(m: Machine, limit):
     """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which.
 
     While a timeline is recorded it returns RUNNING early too, when the recorded events should be taken.

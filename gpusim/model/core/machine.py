@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit import RecordTemplate, new_record, record_dtype
+from gpusim.base.jit import Machine, RecordTemplate, new_record, record_dtype
 from gpusim.model.core.cu.configure import configure_grid
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import Occupancy
@@ -72,7 +72,7 @@ def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> RecordTemplate:
     return template
 
 
-def _configure(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
+def _configure(m: Machine, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
     m.wheel.running = -1
     interleave = gpu.l2.interleave_bytes

@@ -6,11 +6,10 @@ Counted by the core and the caches as instructions issue (`memory.cache.access`)
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import FunctionalContext, program_of
 from isa.object.code_object import Kernel
@@ -44,7 +43,7 @@ class Pattern:
 class PatternCounts:
     """The tables into which a launch's patterns are counted."""
 
-    def __init__(self, m: Any, context: FunctionalContext, finds: bool) -> None:
+    def __init__(self, m: Machine, context: FunctionalContext, finds: bool) -> None:
         """Have the machine and the context count. finds: also where lines are found, which takes time."""
         self._context = context
         self._table = np.zeros((len(context.instructions), WIDTH), np.int64)

@@ -5,10 +5,9 @@ and orders, stays as it is, and so does the phase of one DRAM channel against an
 changes. Starting from zero everywhere, as perturbation 0 does, is one of the draws.
 """
 
-from typing import Any
-
 import numpy as np
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu.configure import perturb_cus
 from memory.cache.scalar import perturb_scalar_cache
 from memory.dram.state import perturb_refresh
@@ -21,7 +20,7 @@ MOST_DRAWS = 10_000  # of one run
 DELAY_CYCLES = 256  # the first dispatch comes within as many cycles
 
 
-def perturb(m: Any, number: int) -> int:
+def perturb(m: Machine, number: int) -> int:
     """Draw the initial state of a machine that has not begun; returns by how many cycles its first dispatch is late.
 
     number: which draw; 0 changes nothing and returns 0. The machine's caches and queues have to be empty.

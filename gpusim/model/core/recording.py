@@ -1,8 +1,9 @@
 """What may watch a launch cycle by cycle: the interface through which a timeline is drawn."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.encoding.instruction import Instruction
 
@@ -20,5 +21,5 @@ class LaunchRecording(Protocol):
 class Watcher(Protocol):
     """Watches launches, one after another."""
 
-    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> LaunchRecording:
+    def attach(self, m: Machine, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> LaunchRecording:
         """Begin to watch the machine `m`, which is about to run `kernel`."""

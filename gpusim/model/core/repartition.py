@@ -10,6 +10,7 @@ matrix is to lie compacted in DRAM.
 from collections.abc import Callable
 from typing import Any
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.loop import FINISHED, run_cycles
@@ -21,7 +22,7 @@ from memory.unit_classes import DISPATCH, ENGINE
 from memory.wheel import let_sleep, wake_at_start
 
 
-def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None) -> None:
+def restore_l2(m: Machine, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None) -> None:
     """Put the L2 contents that the launch before left into a machine before its first cycle, after due write-backs.
 
     taken: the share of L2 that the engine has in this launch, None: it has no engine.
@@ -53,7 +54,7 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
     await_end(m, gpu.l2)
 
 
-def write_compacted(m: Any, gpu: GpuSpec, advance: Callable[[], int]) -> int:
+def write_compacted(m: Machine, gpu: GpuSpec, advance: Callable[[], int]) -> int:
     """Have the engine, which is set up for the launch, write the sparse regions to DRAM in compacted form.
 
     advance: runs the machine's loop and returns its status, which this function returns: RUNNING if the run was stopped
@@ -65,7 +66,7 @@ def write_compacted(m: Any, gpu: GpuSpec, advance: Callable[[], int]) -> int:
     return status
 
 
-def _before_the_launch(m: Any, begin: Callable[[Any], None], advance: Callable[[], int] | None = None) -> int:
+def _before_the_launch(m: Machine, begin: Callable[[Any], None], advance: Callable[[], int] | None = None) -> int:
     """Run the work that `begin` starts to its end on a machine where nothing else runs; the launch begins after it."""
     run = m.run
     let_sleep(m, DISPATCH)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.base.jit import ld_i64
+from gpusim.base.jit import Machine, ld_i64
 from gpusim.model.core.cu.accounts import taken_by
 from gpusim.model.core.cu.code_table import LGKM_MASK, LGKM_SHIFT, VM_MASK, VM_SHIFT
 from gpusim.model.core.cu.lds import FLAT_MASK
@@ -47,12 +47,12 @@ _PAUSES = {
 }
 
 
-def resident_groups(m: Any, kernel: Kernel, instructions: Sequence[Instruction]) -> list[WavefrontGroup]:
+def resident_groups(m: Machine, kernel: Kernel, instructions: Sequence[Instruction]) -> list[WavefrontGroup]:
     """Return the machine's resident wavefronts, grouped by where they stand and what they wait for."""
     return grouped(kernel, instructions, standing(m))
 
 
-def standing(m: Any) -> list[tuple[int, str]]:
+def standing(m: Machine) -> list[tuple[int, str]]:
     """Return, for each resident wavefront, the static index of its next instruction and what it waits for."""
     waves = m.cu.wave[: int(m.cu.cus) * SLOTS]
     in_lds = _in_lds(m)
@@ -63,7 +63,7 @@ def standing(m: Any) -> list[tuple[int, str]]:
     return found
 
 
-def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
+def _state(m: Machine, w: int, wave: Any, in_lds: int) -> str:
     """Describe what the wavefront in slot `w` waits for. in_lds: how many of its DS instructions are in flight."""
     state = int(wave["state"])
     if state == PAUSED:
@@ -79,7 +79,7 @@ def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
     return _STATES[state]
 
 
-def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
+def _awaited(m: Machine, wave: Any, in_lds: int) -> list[str]:
     """Return the kinds of memory whose counts exceed the limits of the s_waitcnt that the wavefront stands at."""
     word = ld_i64(m.run.code, int(wave["pc"]))
     head, tail, lgkm = int(wave["vm_head"]), int(wave["vm_tail"]), int(wave["lgkm"])
@@ -92,13 +92,13 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
     return kinds
 
 
-def _ready(m: Any, w: int, pc: int) -> str:
+def _ready(m: Machine, w: int, pc: int) -> str:
     """Describe which resource a wavefront that wants to issue waits for, or 'ready to issue' if none is short."""
     missing = short_of(m, int(taken_by(ld_i64(m.run.code, pc) & 15, w)))
     return f"waiting for {missing}" if missing else "ready to issue"
 
 
-def _in_lds(m: Any) -> np.ndarray:
+def _in_lds(m: Machine) -> np.ndarray:
     """Return, by wavefront slot, how many DS instructions of its present wavefront have results under way (int64)."""
     results = np.zeros(int(m.cu.cus) * SLOTS, np.int64)
     for cu in np.flatnonzero(m.cu.lds_count[: int(m.cu.cus)]):

@@ -1,7 +1,8 @@
 """Rooflines: the fewest cycles that each resource allows for what a kernel did, or will do; no run can be faster."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import BRANCH_LATENCY, FETCH, ISSUED, MEMORY
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -56,7 +57,7 @@ def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
     }
 
 
-def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
+def roofline(m: Machine, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     """Return the fewest cycles by resource (`fewest_cycles`) for what was counted. kernel_cycles: those measured.
 
     Besides: search: the engine's, on all its shifters, for searches in the order that they had; fetch: one fetch a CU

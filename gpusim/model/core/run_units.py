@@ -1,6 +1,6 @@
 """Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."""
 
-from gpusim.base.jit import ctz, jit, prefetch
+from gpusim.base.jit import Machine, ctz, jit, prefetch
 from gpusim.model.core.cu.dispatch import dispatch_tick
 from gpusim.model.core.cu.fetch import fetch_tick
 from gpusim.model.core.cu.issue import issue_tick, simd_address
@@ -29,7 +29,7 @@ from spartan.engine import engine_tick
 
 
 @jit(inline=True)
-def run_units(m, now, slot):
+def run_units(m: Machine, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
     if due(m, slot, TRANSLATION, 0):
         translation_tick(m, now)
@@ -124,7 +124,7 @@ def run_units(m, now, slot):
 
 
 @jit(cold=True)
-def wake_everything(m, now):
+def wake_everything(m: Machine, now):
     """Let every unit run in cycle `now`."""
     wake(m, TRANSLATION, now, 0)
     for unit in range(m.cu.cus):

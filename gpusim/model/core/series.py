@@ -8,12 +8,12 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusim.base.counters import Counter
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.counters import MACHINE_TABLES
 from gpusim.model.core.cu.counters import STALL_REASONS
@@ -67,7 +67,7 @@ class CountSeries:
 class Snapshots:
     """Reads a launch's counters every so many cycles."""
 
-    def __init__(self, m: Any, every: int) -> None:
+    def __init__(self, m: Machine, every: int) -> None:
         """Begin in the machine's present cycle. every: cycles of an interval, more than 0."""
         self._m, self._asked, self._every, self._delay = m, every, every, 0
         self._next = int(m.wheel.now) + every
@@ -126,7 +126,7 @@ class Snapshots:
         return _bounded(CountSeries(self._asked, ends, counts, rows[1:, -1].tolist()))
 
 
-def _words(m: Any) -> np.ndarray:
+def _words(m: Machine) -> np.ndarray:
     """Return the machine record as an array of int64, at the same place in memory."""
     row, layout = m.wheel.row, m.dtype
     wheel, at = layout.fields["wheel"][:2]
@@ -134,7 +134,7 @@ def _words(m: Any) -> np.ndarray:
     return np.ctypeslib.as_array((ctypes.c_int64 * (layout.itemsize // 8)).from_address(start))
 
 
-def _places(m: Any, path: str, counter: Counter | None = None) -> np.ndarray:
+def _places(m: Machine, path: str, counter: Counter | None = None) -> np.ndarray:
     """Return where in the machine record, in words, the numbers of a field lie, or those that a counter adds up."""
     layout, places = m.dtype, np.zeros((), np.int64)
     for name in path.split("."):

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusim.base.errors import SimulationError
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from gpusim.base.progress import Progress
 from gpusim.model.core.cu.accounts import active_now
 from gpusim.model.core.cu.code_table import FetchTable, code_table, fetch_table
@@ -57,7 +57,7 @@ class DeadlockError(SimulationError):
     resident: where the wavefronts stand, all of them; the message lists the largest groups.
     """
 
-    def __init__(self, kind: str, m: Any, resident: Sequence[WavefrontGroup]) -> None:
+    def __init__(self, kind: str, m: Machine, resident: Sequence[WavefrontGroup]) -> None:
         self.resident = resident
         head = f"{kind}: cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"
         super().__init__("\n".join([head, *(f"  {line}" for line in group_lines(resident)), who_waits(m)]))
@@ -256,7 +256,7 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
 
 
 def _loop(
-    m: Any,
+    m: Machine,
     observer: Callable[[Progress], bool] | None,
     recording: LaunchRecording | None = None,
     max_cycles: int = 0,
@@ -300,7 +300,7 @@ def _loop(
             chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
 
 
-def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, now: int, delay: int) -> RunFacts:
+def _facts(m: Machine, gpu: GpuSpec, launch: Launch, fit: Occupancy, now: int, delay: int) -> RunFacts:
     """Return the facts of the run up to cycle `now`: the units' counts, and the launch as a whole, without `delay`."""
     facts = machine_facts(m)
     facts.sections["cu"]["active_cycles"] += active_now(m, now)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
 from isa.execution.survey import WorkgroupAccesses
@@ -17,7 +18,7 @@ from memory.cache.l1_state import MAX_QUEUE
 class SteeredLaunch:
     """A launch on a machine, as its sampling policy sees it."""
 
-    m: Any
+    m: Machine
     """Machine record."""
     context: FunctionalContext
     """Functional context of the launch."""
@@ -67,7 +68,7 @@ class SteeredLaunch:
     @property
     def outstanding_lines(self) -> int:
         """Lines of vector memory that wait for L1, and stored ones that L2 has not acknowledged."""
-        units = self.m.l1.unit
+        units = np.asarray(self.m.l1.unit)
         age = (np.arange(MAX_QUEUE) - units["q_head"][:, np.newaxis]) % MAX_QUEUE
         waiting = np.where(age < units["q_count"][:, np.newaxis], units["queue"]["header"] & LINES_MASK, 0)
         return int(waiting.sum() + units["stores_out"].sum())

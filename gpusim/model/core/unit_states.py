@@ -1,7 +1,6 @@
 """Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."""
 
-from typing import Any
-
+from gpusim.base.jit import Machine
 from gpusim.model.core.cu.configure import configure_cus, configure_dispatch
 from gpusim.model.core.cu.state import CU, RUN
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -27,7 +26,7 @@ STATES = (
 )
 
 
-def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
+def configure_units(m: Machine, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up the units' parts of a zeroed machine record. l2_taken: the share of L2 that caches nothing."""
     configure_translation(m, gpu.translation, gpu.replacement_seed)
     configure_l1(m, gpu.l1, gpu.cus, gpu.replacement_seed)

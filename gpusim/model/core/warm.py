@@ -11,6 +11,7 @@ mapped, as in a runtime's pool.
 from copy import deepcopy
 from typing import Any
 
+from gpusim.base.jit import Machine
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.repartition import restore_l2
 from memory.cache.instruction_contents import InstructionContents
@@ -29,7 +30,7 @@ class WarmCaches:
         self._arrays = 0  # whose instruction caches are kept
         self._machine: Any = None  # out of which they have not been taken yet
 
-    def restore(self, m: Any, gpu: GpuSpec, l2_taken: L2Share | None = None) -> None:
+    def restore(self, m: Machine, gpu: GpuSpec, l2_taken: L2Share | None = None) -> None:
         """Fill the caches and TLBs of a new machine for `gpu`; those of another shape stay empty.
 
         l2_taken: the compaction engine's share of L2 in this launch, for which dirty lines go to DRAM first.
@@ -40,7 +41,7 @@ class WarmCaches:
         self._arrays = gpu.shader_arrays if gpu.instruction_cache.kept else 0
         self._code.restore(m, self._arrays)
 
-    def keep(self, m: Any, later: bool = False) -> None:
+    def keep(self, m: Machine, later: bool = False) -> None:
         """Remember the caches and TLBs of a machine whose launch has ended.
 
         later: copy the contents when they are first needed, which for most launches never happens, and hold the machine

@@ -5,9 +5,7 @@ was ready waited for what its instruction takes, the vector ALU, the LDS or a sl
 wait list: it keeps in which cycles each was short (`memory.waiting`).
 """
 
-from typing import Any
-
-from gpusim.base.jit import jit, ld_i64, st_i64
+from gpusim.base.jit import Machine, jit, ld_i64, st_i64
 from gpusim.model.core.cu.spec import MATRIX
 from gpusim.model.core.cu.state import (
     CU_BITS,
@@ -33,7 +31,7 @@ _TABLE = sum((_TAKES.get(unit, NEVER_SHORT) - LDS_BANKS) // MAX_CUS << (4 * unit
 
 
 @jit(cold=True)
-def _charge_in_detail(m, w, reason, cycles):
+def _charge_in_detail(m: Machine, w, reason, cycles):
     """Charge the cycles to the static instruction and, while a timeline is recorded, record them there."""
     at = m.cu.wave[w].pc * REASONS + reason
     st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
@@ -42,7 +40,7 @@ def _charge_in_detail(m, w, reason, cycles):
 
 
 @jit
-def charge(m, w, reason, cycles):
+def charge(m: Machine, w, reason, cycles):
     """Charge `cycles` in front of the wavefront's next instruction to the stall reason `reason`."""
     m.cu.stalls[w >> CU_BITS, reason] += cycles
     if m.run.hotspots:
@@ -50,7 +48,7 @@ def charge(m, w, reason, cycles):
 
 
 @jit
-def account(m, w, t, reason):
+def account(m: Machine, w, t, reason):
     """Charge the wavefront's time since it was last accounted for, up to cycle `t`, to the stall reason `reason`."""
     spent = t - m.cu.wave[w].mark
     if spent > 0:
@@ -58,7 +56,7 @@ def account(m, w, t, reason):
         m.cu.wave[w].mark = t
 
 
-def active_now(m: Any, now: int) -> int:
+def active_now(m: Machine, now: int) -> int:
     """Return the cycles since each CU that now holds workgroups became occupied, up to `now`, summed over CUs."""
     cus = int(m.cu.cus)
     return int((now - m.cu.active_since[:cus])[m.cu.wg_resident[:cus] > 0].sum())
@@ -76,7 +74,7 @@ def taken_by(unit, w):
 
 
 @jit(inline=True)
-def account_issue(m, now, w, unit):
+def account_issue(m: Machine, now, w, unit):
     """Account for a wavefront that issues in cycle `now`.
 
     The time for which it was ready is split: cycles in which the resource was short, and cycles in which another

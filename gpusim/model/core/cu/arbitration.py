@@ -7,7 +7,7 @@ come to want a slot. Who found the queue full waits on the wait list; while the 
 which is what wavefronts wait for as memory throttle.
 """
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import SIMDS_BITS, TURN_CYCLES
 from gpusim.model.core.cu.wave import wake_simd
@@ -16,7 +16,7 @@ from memory.waiting import UNTIL_FREED, freed, is_short, no_longer_short, short,
 
 
 @jit
-def free_slots(m, now, simd, unit):
+def free_slots(m: Machine, now, simd, unit):
     """Return how many instructions the VMEM, SMEM or LDS queue of the SIMD's CU can take now: 0, 1, or 2 for more."""
     cu = simd >> SIMDS_BITS
     if unit == VMEM:
@@ -29,7 +29,7 @@ def free_slots(m, now, simd, unit):
 
 
 @jit
-def _next_simd(m, cu, unit):
+def _next_simd(m: Machine, cu, unit):
     """Return the SIMD that may issue to the unit next: round robin over those with a request, -1 if there is none."""
     for k in range(1, SIMDS + 1):
         simd = cu << SIMDS_BITS | (m.cu.served[cu, unit] + k) & (SIMDS - 1)
@@ -39,7 +39,7 @@ def _next_simd(m, cu, unit):
 
 
 @jit
-def takes(m, now, simd, unit):
+def takes(m: Machine, now, simd, unit):
     """Return 1 if the unit takes an instruction of the SIMD's wavefronts in cycle `now`, else 0."""
     slots = free_slots(m, now, simd, unit)
     if slots != 1:
@@ -48,13 +48,13 @@ def takes(m, now, simd, unit):
 
 
 @jit
-def queue_full(m, now, slot):
+def queue_full(m: Machine, now, slot):
     """Mark a queue, VECTOR_SLOT or SCALAR_SLOT + CU, as full from the next cycle on, as its last slot is taken."""
     short(m, slot, now + 1, UNTIL_FREED)
 
 
 @jit
-def find_slots(m, now, simd, unit, slot):
+def find_slots(m: Machine, now, simd, unit, slot):
     """Return `free_slots` at the end of a visit, and put the SIMD on the wait list if the queue is full."""
     slots = free_slots(m, now, simd, unit)
     if slots == 0:
@@ -63,7 +63,7 @@ def find_slots(m, now, simd, unit, slot):
 
 
 @jit
-def wake_next(m, now, cu, unit, slot):
+def wake_next(m: Machine, now, cu, unit, slot):
     """Visit the SIMD that may take the only free slot of the CU's queue for the unit; others would be spurious."""
     simd = _next_simd(m, cu, unit)
     if simd >= 0:
@@ -72,7 +72,7 @@ def wake_next(m, now, cu, unit, slot):
 
 
 @jit(outline=True)
-def slot_freed(m, now, cu, unit, slot, slots):
+def slot_freed(m: Machine, now, cu, unit, slot, slots):
     """Visit SIMDs that may take a slot of the CU's queue for the unit, where one came free. slots: free, 1 or 2."""
     if is_short(m, slot):
         no_longer_short(m, now, slot)

@@ -1,10 +1,8 @@
 """Sets compute units and dispatcher up: number, latencies, order, the grid, where the kernel's instructions lie."""
 
-from typing import Any
-
 import numpy as np
 
-from gpusim.base.jit import address_of
+from gpusim.base.jit import Machine, address_of
 from gpusim.model.core.cu.code_table import ACTION_MASK, ACTION_SHIFT, FETCH_BYTES, SET_PRIORITY, FetchTable
 from gpusim.model.core.cu.dispatch_order import ORDERS
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
@@ -18,7 +16,7 @@ from isa.trace import LINE_BYTES
 from memory.cache.instruction import set_last_code_line
 
 
-def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int, architecture: str) -> None:
+def configure_cus(m: Machine, spec: ComputeUnitSpec, arrays: int, cus_per_array: int, architecture: str) -> None:
     """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free.
 
     architecture: a name of ARCHITECTURES.
@@ -35,7 +33,7 @@ def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int
     assert spec.waves_per_simd <= MAX_WAVES_PER_SIMD
 
 
-def configure_dispatch(m: Any, spec: DispatchSpec, arrays: int, cus_per_array: int) -> None:
+def configure_dispatch(m: Machine, spec: DispatchSpec, arrays: int, cus_per_array: int) -> None:
     """Share the CUs out to shader engines and put them into the dispatcher's order."""
     run, cus = m.run, arrays * cus_per_array
     run.engines = engines = min(spec.shader_engines, cus)
@@ -71,7 +69,7 @@ def cu_order(engines: int, cus: int, cus_per_array: int) -> list[int]:
     return [cu for row in sorted(rows) for cu in sorted(rows[row], key=turn)]
 
 
-def configure_grid(m: Any, launch: Launch, waves_per_simd: int, workgroups_per_cu: int) -> None:
+def configure_grid(m: Machine, launch: Launch, waves_per_simd: int, workgroups_per_cu: int) -> None:
     """Tell the dispatcher the launch's grid and how much of its kernel fits on a SIMD and a CU."""
     run = m.run
     x, y, z = launch.workgroups
@@ -80,7 +78,7 @@ def configure_grid(m: Any, launch: Launch, waves_per_simd: int, workgroups_per_c
     run.waves_per_simd, run.workgroups_per_cu = waves_per_simd, workgroups_per_cu
 
 
-def set_fetch_table(m: Any, table: FetchTable, buffer_bytes: int) -> None:
+def set_fetch_table(m: Machine, table: FetchTable, buffer_bytes: int) -> None:
     """Tell the machine where the kernel's instructions lie; `table` must outlive it."""
     run, granule_bytes = m.run, table.granule_bytes
     run.granules_of, run.granule_ends = address_of(table.granules_of), address_of(table.ends)
@@ -90,22 +88,22 @@ def set_fetch_table(m: Any, table: FetchTable, buffer_bytes: int) -> None:
     m.cu.buffer_granules, m.cu.fetch_granules = buffer_bytes // granule_bytes, FETCH_BYTES // granule_bytes
 
 
-def set_code_table(m: Any, table: np.ndarray) -> None:
+def set_code_table(m: Machine, table: np.ndarray) -> None:
     """Tell the machine what its units know of the kernel's instructions; `table` must outlive it."""
     m.run.code = address_of(table)
     sets_priorities = bool(np.any(table >> ACTION_SHIFT & ACTION_MASK == SET_PRIORITY))
     m.cu.by_age = int(m.cu.policy == OLDEST and not sets_priorities)
 
 
-def perturb_cus(m: Any, random: "np.random.Generator") -> None:
+def perturb_cus(m: Machine, random: "np.random.Generator") -> None:
     """Draw each CU's first places: wavefront to fetch for, SIMDs at the memory queues; and the dispatcher's CU."""
     cus = int(m.cu.cus)
     m.cu.fetch[:cus, NEXT_SLOT] = random.integers(0, SLOTS, cus)
     m.cu.served[:cus, [VMEM, SMEM]] = random.integers(0, SIMDS, (cus, 2))
-    m.run.cu_next = random.integers(0, cus)
+    m.run.cu_next = int(random.integers(0, cus))
 
 
-def delay_dispatch(m: Any, cycles: int) -> None:
+def delay_dispatch(m: Machine, cycles: int) -> None:
     """Have no workgroup of a launch that is about to begin be placed for as many cycles."""
     if cycles:
         m.run.engine_free[: int(m.run.engines)] = int(m.wheel.now) + cycles

@@ -4,7 +4,7 @@ Each shader engine launches the wavefronts of one workgroup after another, side 
 compute unit gets a workgroup, of those with space whose engine may launch, is the order's (`dispatch_order.py`).
 """
 
-from gpusim.base.jit import ONE, call_i64_4, ctz, jit
+from gpusim.base.jit import ONE, Machine, call_i64_4, ctz, jit
 from gpusim.model.core.cu.dispatch_order import choose_position, resident_waves
 from gpusim.model.core.cu.instruction_buffer import forget_fetches, redirect
 from gpusim.model.core.cu.scheduling import OLDEST, forget_rank
@@ -28,7 +28,7 @@ from memory.wheel import wake
 
 
 @jit
-def _has_space(m, cu):
+def _has_space(m: Machine, cu):
     """Return 1 if the CU can hold another workgroup: wavefront slots, and the kernel's limit of workgroups per CU."""
     run = m.run
     if m.cu.wg_resident[cu] >= run.workgroups_per_cu:
@@ -37,7 +37,7 @@ def _has_space(m, cu):
 
 
 @jit
-def _emptiest_simd(m, cu):
+def _emptiest_simd(m: Machine, cu):
     """Return the SIMD of the CU with the fewest resident wavefronts, 0 to 3, the lowest number on a tie."""
     best = 0
     for simd in range(1, SIMDS):
@@ -47,7 +47,7 @@ def _emptiest_simd(m, cu):
 
 
 @jit
-def _place_wave(m, now, cu, group_slot, workgroup, number):
+def _place_wave(m: Machine, now, cu, group_slot, workgroup, number):
     """Give a wavefront a slot and its initial state; it may issue after the launch latency. Returns 0 on a fault."""
     run = m.run
     simd = cu * SIMDS + _emptiest_simd(m, cu)
@@ -85,7 +85,7 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
 
 
 @jit
-def _place_workgroup(m, now, cu):
+def _place_workgroup(m: Machine, now, cu):
     run = m.run
     slot = 0
     while m.cu.wg_used[cu, slot]:
@@ -107,7 +107,7 @@ def _place_workgroup(m, now, cu):
 
 
 @jit
-def _next_position(m):
+def _next_position(m: Machine):
     """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has space."""
     run = m.run
     at = choose_position(m)
@@ -120,7 +120,7 @@ def _next_position(m):
 
 
 @jit(outline=True)
-def dispatch_tick(m, now):
+def dispatch_tick(m: Machine, now):
     """Place the next workgroups, as many as the engines that may launch and the CUs with space can take."""
     run = m.run
     while run.next_workgroup < run.workgroups and not run.fault:
@@ -151,7 +151,7 @@ def _without_rank(mask, rank):
 
 
 @jit(outline=True)
-def end_wave(m, now, w):
+def end_wave(m: Machine, now, w):
     """End the wavefront: free its slot, renumber younger ones, and free the workgroup if this was its last."""
     wave = m.cu.wave[w]
     run = m.run

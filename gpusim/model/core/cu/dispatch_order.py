@@ -9,7 +9,7 @@ their numbers.
 
 from typing import NamedTuple
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import CU_WORDS, SIMDS_BITS
 
@@ -33,7 +33,7 @@ ORDERS = {
 
 
 @jit
-def resident_waves(m, cu):
+def resident_waves(m: Machine, cu):
     """Return the number of resident wavefronts of a CU."""
     waves = 0
     for k in range(SIMDS):
@@ -42,7 +42,7 @@ def resident_waves(m, cu):
 
 
 @jit
-def _first_able(m, start):
+def _first_able(m: Machine, start):
     """Return the first able position from `start` on, round robin; -1 if there is none."""
     for step in range(CU_WORDS + 1):
         word = ((start >> 6) + step) & (CU_WORDS - 1)
@@ -57,7 +57,7 @@ def _first_able(m, start):
 
 
 @jit(cold=True)
-def _emptiest(m, start):
+def _emptiest(m: Machine, start):
     """Return the able position of the CU with the fewest wavefronts, on a tie the first from `start` on; -1: none."""
     best = -1
     fewest = 0
@@ -73,7 +73,7 @@ def _emptiest(m, start):
 
 
 @jit
-def choose_position(m):
+def choose_position(m: Machine):
     """Return the able position of the CU to try first for the next workgroup; -1 if there is none."""
     if m.run.dispatch_order == FIRST:
         return _first_able(m, 0)

@@ -7,7 +7,7 @@ different lines of one bank of the cache are served in an order that rotates eve
 are served by one read.
 """
 
-from gpusim.base.jit import ctz, ctz_from, jit
+from gpusim.base.jit import Machine, ctz, ctz_from, jit
 from gpusim.model.core.cu.state import ARRIVALS, FETCH, FETCHING, MISSING, NEXT_SLOT, SLOTS, STARVED, WANT
 from gpusim.model.core.cu.wave import pause
 from memory.cache.instruction import (
@@ -23,12 +23,12 @@ from memory.wheel import wake_at
 
 
 @jit
-def _line_to_fetch(m, w):
+def _line_to_fetch(m: Machine, w):
     return m.run.code_line + (m.cu.wave[w].next_granule >> m.run.line_granule_bits)
 
 
 @jit
-def _arrives(m, cu, slot, t):
+def _arrives(m: Machine, cu, slot, t):
     """Note that the wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
     w = cu * SLOTS + slot
     wave = m.cu.wave[w]
@@ -50,7 +50,7 @@ def _arrives(m, cu, slot, t):
 
 
 @jit(inline=True)
-def _fetch_for(m, now, array, cu, busy):
+def _fetch_for(m: Machine, now, array, cu, busy):
     """Fetch for one of the CU's wavefronts, starved ones first, round robin; returns the banks busy afterwards."""
     wants = m.cu.fetch[cu, WANT]
     if wants & m.cu.fetch[cu, STARVED]:
@@ -72,7 +72,7 @@ def _fetch_for(m, now, array, cu, busy):
 
 
 @jit(inline=True)
-def fetch_tick(m, now, array):
+def fetch_tick(m: Machine, now, array):
     """Fetch for an array's CUs in this cycle: at most once for each CU, and one line from each bank."""
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array
@@ -93,7 +93,7 @@ def fetch_tick(m, now, array):
 
 
 @jit
-def fetch_filled(m, now, array, mshr):
+def fetch_filled(m: Machine, now, array, mshr):
     """Pass a line that has come to the array's instruction cache on to all wavefronts that wait for it."""
     line = instruction_fill(m, now, array, mshr)
     first = array * m.scalar.cus_per_array

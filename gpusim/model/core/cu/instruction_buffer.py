@@ -5,7 +5,7 @@ stands in one granule; those after it are fetched or under way. It asks for anot
 all of them anew when it jumps.
 """
 
-from gpusim.base.jit import jit, ld_i64
+from gpusim.base.jit import Machine, jit, ld_i64
 from gpusim.model.core.cu.code_table import FIRST_GRANULE_SHIFT, GRANULE_MASK
 from gpusim.model.core.cu.state import ARRIVALS, CU_BITS, MISSING, NEVER, SLOTS, STARVED, WANT
 from memory.unit_classes import FETCH
@@ -13,7 +13,7 @@ from memory.wheel import wake_at
 
 
 @jit
-def _want_fetch(m, w):
+def _want_fetch(m: Machine, w):
     cu = w >> CU_BITS
     array = m.cu.array[cu]
     m.cu.fetch[cu, WANT] |= 1 << (w & (SLOTS - 1))
@@ -22,7 +22,7 @@ def _want_fetch(m, w):
 
 
 @jit
-def stand_in_granule(m, w):
+def stand_in_granule(m: Machine, w):
     """Let the wavefront advance to the end of its segment or of its granule, whichever comes first."""
     wave = m.cu.wave[w]
     end = wave.segment_end
@@ -32,7 +32,7 @@ def stand_in_granule(m, w):
 
 
 @jit
-def next_granule(m, w):
+def next_granule(m: Machine, w):
     """Move the wavefront on to its next granule, which makes space in its buffer for another one."""
     wave = m.cu.wave[w]
     cu = w >> CU_BITS
@@ -50,7 +50,7 @@ def next_granule(m, w):
 
 
 @jit
-def forget_fetches(m, w):
+def forget_fetches(m: Machine, w):
     """Cancel all fetch requests of the wavefront."""
     cu = w >> CU_BITS
     others = ~(1 << (w & (SLOTS - 1)))
@@ -60,7 +60,7 @@ def forget_fetches(m, w):
 
 
 @jit
-def redirect(m, w):
+def redirect(m: Machine, w):
     """Empty the wavefront's instruction buffer, as it continues at another address, and ask for a fetch."""
     wave = m.cu.wave[w]
     if not m.icache.ideal:

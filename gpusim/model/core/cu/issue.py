@@ -5,7 +5,7 @@ cycle, from different wavefronts. s_waitcnt, s_nop, s_barrier and s_endpgm are e
 beside them (AMD GCN whitepaper, 2012).
 """
 
-from gpusim.base.jit import address_in, ctz, jit, ld_i64
+from gpusim.base.jit import Machine, address_in, ctz, jit, ld_i64
 from gpusim.model.core.cu.accounts import account, account_issue
 from gpusim.model.core.cu.arbitration import find_slots, takes
 from gpusim.model.core.cu.code_table import (
@@ -65,7 +65,7 @@ _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free aga
 
 
 @jit
-def _no_longer_wants(m, simd, unit, rank):
+def _no_longer_wants(m: Machine, simd, unit, rank):
     """Withdraw the request for the unit of the SIMD's wavefront of a rank."""
     left = m.cu.simd[simd].want[unit] & ~(1 << rank)
     m.cu.simd[simd].want[unit] = left
@@ -74,12 +74,12 @@ def _no_longer_wants(m, simd, unit, rank):
 
 
 @jit(cold=True)
-def _choose_not_by_age(m, simd, unit, wanting):
+def _choose_not_by_age(m: Machine, simd, unit, wanting):
     return choose(m, simd, unit, of_highest_priority(m, simd, wanting))
 
 
 @jit(inline=True)
-def _selected(m, now, simd, unit, wanting):
+def _selected(m: Machine, now, simd, unit, wanting):
     """Return the wavefront that issues to the unit in cycle `now`, after accounting for its time."""
     rank = ctz(wanting) if m.cu.by_age else _choose_not_by_age(m, simd, unit, wanting)
     _no_longer_wants(m, simd, unit, rank)
@@ -91,7 +91,7 @@ def _selected(m, now, simd, unit, wanting):
 
 
 @jit
-def _go_on_after(m, now, w, cycles):
+def _go_on_after(m: Machine, now, w, cycles):
     """Step to the next instruction, which may issue in the SIMD's next turn, or `cycles` after it."""
     went = step(m, w)
     if went == JUMPED:
@@ -103,7 +103,7 @@ def _go_on_after(m, now, w, cycles):
 
 
 @jit(inline=True)
-def _issue_vector_alu(m, now, simd, wanting):
+def _issue_vector_alu(m: Machine, now, simd, wanting):
     """Issue a vector ALU instruction; returns its wavefront's bit."""
     w = _selected(m, now, simd, VALU, wanting)
     word = code_word(m, w)
@@ -119,7 +119,7 @@ def _issue_vector_alu(m, now, simd, wanting):
 
 
 @jit(outline=True)
-def _issue_matrix_product(m, now, simd):
+def _issue_matrix_product(m: Machine, now, simd):
     """Issue a matrix product; returns its wavefront's bit.
 
     It takes the vector ALU for its operands and the matrix unit for all its passes. A product that adds to the sums
@@ -144,7 +144,7 @@ def _issue_matrix_product(m, now, simd):
 
 
 @jit(outline=True)
-def _matrix_product_first(m, now, simd):
+def _matrix_product_first(m: Machine, now, simd):
     """Return 1 if a matrix product is to issue, before any vector instruction that waits too."""
     if m.cu.matrix_free[simd] > now:
         return 0
@@ -153,7 +153,7 @@ def _matrix_product_first(m, now, simd):
 
 
 @jit
-def _issue_other(m, now, simd, unit, wanting):
+def _issue_other(m: Machine, now, simd, unit, wanting):
     """Issue an instruction of another kind than vector ALU; returns its wavefront's bit."""
     cu = simd >> SIMDS_BITS
     w = _selected(m, now, simd, unit, wanting)
@@ -168,7 +168,7 @@ def _issue_other(m, now, simd, unit, wanting):
 
 
 @jit
-def _arrive_at_barrier(m, now, cu, w):
+def _arrive_at_barrier(m: Machine, now, cu, w):
     """Let the wavefront arrive at its workgroup's barrier; the last one to arrive releases all."""
     slot = m.cu.wave[w].workgroup
     m.cu.wg_arrived[cu, slot] += 1
@@ -178,7 +178,7 @@ def _arrive_at_barrier(m, now, cu, w):
 
 
 @jit(cold=True)
-def _arrive_at_grid_barrier(m, now, w):
+def _arrive_at_grid_barrier(m: Machine, now, w):
     """Let the wavefront arrive at a barrier of the grid; the last one of those that its trace counts releases all."""
     waiters = ld_i64(m.run.trace_base + w * TRACE_BYTES, WAITERS)
     resource = waiters >> 32
@@ -190,7 +190,7 @@ def _arrive_at_grid_barrier(m, now, w):
 
 
 @jit(inline=True)
-def _internal(m, now, cu, w):
+def _internal(m: Machine, now, cu, w):
     """Execute an instruction that needs no unit, such as an s_waitcnt whose limits hold, s_nop, s_barrier, s_endpgm."""
     word = code_word(m, w)
     action = (word >> ACTION_SHIFT) & ACTION_MASK
@@ -210,7 +210,7 @@ def _internal(m, now, cu, w):
 
 
 @jit
-def _resume(m, now, simd):
+def _resume(m: Machine, now, simd):
     """Let the SIMD's paused wavefronts continue whose time has come, and schedule a visit for the next one."""
     state = m.cu.simd[simd]
     asleep = state.paused
@@ -230,7 +230,7 @@ def _resume(m, now, simd):
 
 
 @jit
-def _issue_internal(m, now, cu, simd, ranks):
+def _issue_internal(m: Machine, now, cu, simd, ranks):
     """Execute the next instructions of wavefronts that need no unit, in the order of their slots."""
     slots = 0
     while ranks:
@@ -245,13 +245,13 @@ def _issue_internal(m, now, cu, simd, ranks):
 
 
 @jit
-def simd_address(m, now, cu):
+def simd_address(m: Machine, now, cu):
     """Return the host address of the state of the SIMD that a CU visits in cycle `now`."""
     return address_in(m.cu.simd, cu << SIMDS_BITS | now & (SIMDS - 1))
 
 
 @jit(inline=True)
-def _visit_again(m, now, cu, simd):
+def _visit_again(m: Machine, now, cu, simd):
     """Visit the SIMD in its next turn if a wavefront may issue then; a full queue wakes it when a slot comes free."""
     wanted = m.cu.simd[simd].wanted
     if wanted == 0:
@@ -273,7 +273,7 @@ def _visit_again(m, now, cu, simd):
 
 
 @jit(inline=True)
-def issue_tick(m, now, cu):
+def issue_tick(m: Machine, now, cu):
     """Visit the CU's SIMD whose turn it is in cycle `now`."""
     simd = cu << SIMDS_BITS | now & (SIMDS - 1)
     state = m.cu.simd[simd]

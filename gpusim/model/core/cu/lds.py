@@ -6,7 +6,7 @@ it would take without such conflicts. Accesses follow one another; a result is t
 after its last bank cycle, so results return in order.
 """
 
-from gpusim.base.jit import jit
+from gpusim.base.jit import Machine, jit
 from gpusim.model.core.cu.state import EVENTS, SLOTS
 from gpusim.model.core.cu.wave import WHO_PC, lgkm_down, recheck, vm_answered
 from isa.trace import (
@@ -27,7 +27,7 @@ FLAT_MASK = (1 << (WHO_PC - 16)) - 1
 
 
 @jit(inline=True)
-def use_lds(m, now, cu, who, header):
+def use_lds(m: Machine, now, cu, who, header):
     """Occupy the LDS banks with the access of a memory record's header; its result is announced to `who`."""
     cycles = (header >> BUSY_SHIFT) & BUSY_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
@@ -55,7 +55,7 @@ def use_lds(m, now, cu, who, header):
 
 
 @jit(inline=True)
-def lds_results(m, now, cu):
+def lds_results(m: Machine, now, cu):
     """Hand the LDS results that are due to their wavefronts; at least one access must be in flight."""
     while m.cu.lds_count[cu]:
         head = m.cu.lds_head[cu]

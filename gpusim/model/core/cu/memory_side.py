@@ -7,7 +7,7 @@ can be used by the look-up of the same cycle.
 
 import numpy as np
 
-from gpusim.base.jit import address_in, jit, ld_i64
+from gpusim.base.jit import Machine, address_in, jit, ld_i64
 from gpusim.model.core.cu.arbitration import queue_full, slot_freed, wake_next
 from gpusim.model.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE
 from gpusim.model.core.cu.fetch import fetch_filled
@@ -33,7 +33,7 @@ from memory.waiting import SCALAR_SLOT, VECTOR_SLOT
 
 
 @jit(inline=True)
-def _take_record(m, w):
+def _take_record(m: Machine, w):
     """Return the address of the wavefront's next memory record in its trace, and move past the record."""
     wave = m.cu.wave[w]
     record = m.run.trace_base + w * TRACE_BYTES + wave.memory_word * 8
@@ -48,7 +48,7 @@ def _take_record(m, w):
 
 
 @jit(inline=True)
-def issue_vector_memory(m, now, cu, w):
+def issue_vector_memory(m: Machine, now, cu, w):
     """Queue a vector memory instruction; vmcnt, of a FLAT instruction lgkmcnt too, counts it from now on."""
     wave = m.cu.wave[w]
     word = code_word(m, w)
@@ -85,7 +85,7 @@ def issue_vector_memory(m, now, cu, w):
 
 
 @jit(inline=True)
-def issue_lds(m, now, cu, w):
+def issue_lds(m: Machine, now, cu, w):
     """Give an LDS instruction to the banks; lgkmcnt counts it from now on."""
     wave = m.cu.wave[w]
     record = _take_record(m, w)
@@ -97,7 +97,7 @@ def issue_lds(m, now, cu, w):
 
 
 @jit(inline=True)
-def issue_scalar_memory(m, now, cu, w):
+def issue_scalar_memory(m: Machine, now, cu, w):
     """Queue a scalar memory instruction; lgkmcnt counts it from now on."""
     wave = m.cu.wave[w]
     word = code_word(m, w)
@@ -112,7 +112,7 @@ def issue_scalar_memory(m, now, cu, w):
 
 
 @jit(inline=True)
-def response_tick(m, now, cu):
+def response_tick(m: Machine, now, cu):
     """Let a CU take one answer from the crossbar."""
     token = l1_receive(m, now, cu)
     if token >= 0:
@@ -120,7 +120,7 @@ def response_tick(m, now, cu):
 
 
 @jit(inline=True)
-def return_tick(m, now, cu):
+def return_tick(m: Machine, now, cu):
     """Complete a CU's finished loads, stores that need no answer, and LDS accesses."""
     l1 = m.l1.unit[cu]
     if l1.r_head != l1.r_scheduled:
@@ -136,13 +136,13 @@ def return_tick(m, now, cu):
 
 
 @jit
-def l1_address(m, now, cu):
+def l1_address(m: Machine, now, cu):
     """Return the host address of the state of a CU's vector L1."""
     return address_in(m.l1.unit, cu)
 
 
 @jit(inline=True)
-def look_up_tick(m, now, cu):
+def look_up_tick(m: Machine, now, cu):
     """Look up one line in a CU's vector L1; a slot of its queue may come free."""
     l1 = m.l1.unit[cu]
     if l1.q_count == 0:
@@ -152,7 +152,7 @@ def look_up_tick(m, now, cu):
 
 
 @jit(inline=True)
-def scalar_tick(m, now, array):
+def scalar_tick(m: Machine, now, array):
     """Run an array's scalar cache: take one answer from the crossbar, complete instructions, look one line up."""
     mshr = scalar_receive(m, now, array)
     if mshr >= 0:

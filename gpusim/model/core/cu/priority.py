@@ -6,12 +6,12 @@ SIMDs, whose turns come all the same, nor of fetch. A kernel without `s_setprio`
 SIMD then goes by age alone (`cu.by_age`, if the policy is that too).
 """
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 from gpusim.model.core.cu.wave import wave_of
 
 
 @jit(cold=True)
-def of_highest_priority(m, simd, ranks):
+def of_highest_priority(m: Machine, simd, ranks):
     """Return a mask by rank of those wavefronts in the mask `ranks` whose priority is the highest among them."""
     highest = 0
     first = 0
@@ -28,7 +28,7 @@ def of_highest_priority(m, simd, ranks):
 
 
 @jit
-def goes_first(m, simd, ranks):
+def goes_first(m: Machine, simd, ranks):
     """Return the rank of the SIMD's wavefront that goes first by age: the oldest one of the highest priority."""
     if not m.cu.by_age:
         ranks = of_highest_priority(m, simd, ranks)
@@ -36,6 +36,6 @@ def goes_first(m, simd, ranks):
 
 
 @jit(cold=True)
-def set_priority(m, w, priority):
+def set_priority(m: Machine, w, priority):
     """Set the wavefront's priority, for s_setprio."""
     m.cu.priority[w] = priority

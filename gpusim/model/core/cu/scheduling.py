@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpusim.base.jit import ctz, jit
+from gpusim.base.jit import Machine, ctz, jit
 
 OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
@@ -44,7 +44,7 @@ def _greedy(wanting, last):
 
 
 @jit
-def choose(m, simd, unit, wanting):
+def choose(m: Machine, simd, unit, wanting):
     """Return the rank of the wavefront that issues to `unit`, among those in the mask `wanting`."""
     last = np.int64(m.cu.simd[simd].last[unit])
     if m.cu.policy == GREEDY:
@@ -55,7 +55,7 @@ def choose(m, simd, unit, wanting):
 
 
 @jit(cold=True)
-def forget_rank(m, simd, rank):
+def forget_rank(m: Machine, simd, rank):
     """Forget the ended wavefront of a rank as the last to issue, and renumber younger ones that were, per unit."""
     state = m.cu.simd[simd]
     for unit in range(8):

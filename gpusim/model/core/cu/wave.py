@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpusim.base.jit import call_i64_4, jit, ld_i64
+from gpusim.base.jit import Machine, call_i64_4, jit, ld_i64
 from gpusim.model.core.cu.accounts import account, taken_by
 from gpusim.model.core.cu.code_table import (
     ACTION_MASK,
@@ -56,32 +56,32 @@ JUMPED = 2  # what `step` returns for a branch that was taken
 
 
 @jit
-def slot_of_rank(m, simd, rank):
+def slot_of_rank(m: Machine, simd, rank):
     """Return the slot number, within the SIMD, of its wavefront of a rank."""
     return (m.cu.simd[simd].order >> (ORDER_BITS * rank)) & ((1 << ORDER_BITS) - 1)
 
 
 @jit
-def wave_of(m, simd, rank):
+def wave_of(m: Machine, simd, rank):
     """Return the wavefront slot, in the machine, of the SIMD's wavefront of a rank."""
     return (simd << SIMD_BITS) + slot_of_rank(m, simd, rank)
 
 
 @jit(outline=True)
-def wake_simd(m, t, simd):
+def wake_simd(m: Machine, t, simd):
     """Visit the SIMD in its first turn at or after cycle `t`, at most REACH away, that is still to come."""
     t = max(t, m.wheel.now + (m.wheel.running >= CU_ISSUE))
     wake_at(m, CU_ISSUE, t + ((simd - t) & (SIMDS - 1)), simd >> SIMDS_BITS)
 
 
 @jit
-def code_word(m, w):
+def code_word(m: Machine, w):
     """Return the code table's word of the wavefront's next instruction."""
     return ld_i64(m.run.code, m.cu.wave[w].pc)
 
 
 @jit
-def counters_allow(m, w, word):
+def counters_allow(m: Machine, w, word):
     """Return 1 if the wavefront's counters are within the limits of the s_waitcnt `word`, else 0."""
     wave = m.cu.wave[w]
     vm = wave.vm_tail - wave.vm_head
@@ -89,7 +89,7 @@ def counters_allow(m, w, word):
 
 
 @jit
-def wake_for_paused(m, simd):
+def wake_for_paused(m: Machine, simd):
     """Visit the SIMD when its first paused wavefront may go on, or before if that is out of the wheel's reach."""
     t = min(m.cu.simd[simd].next_resume, m.wheel.now + REACH)
     m.cu.simd[simd].next_resume = t
@@ -97,7 +97,7 @@ def wake_for_paused(m, simd):
 
 
 @jit(inline=True)
-def pause(m, w, t, reason):
+def pause(m: Machine, w, t, reason):
     """Let the wavefront go on in cycle `t`; until then its time goes to `reason`."""
     wave = m.cu.wave[w]
     wave.state = PAUSED
@@ -110,19 +110,19 @@ def pause(m, w, t, reason):
 
 
 @jit(cold=True)
-def _wait_for_scalar_result(m, w, t):
+def _wait_for_scalar_result(m: Machine, w, t):
     """Pause the wavefront until cycle `t`, when the scalar register that its next instruction reads is written."""
     pause(m, w, t, EXECUTION)
 
 
 @jit(cold=True)
-def _wait_for_a_count(m, w, state):
+def _wait_for_a_count(m: Machine, w, state):
     """Let the wavefront wait, in state VM_FULL or LGKM_FULL, as that counter cannot count another instruction."""
     m.cu.wave[w].state = state
 
 
 @jit(inline=True)
-def enter(m, t, w):
+def enter(m: Machine, t, w):
     """Put the wavefront, ready from cycle `t`, among those who want its next instruction's unit, or let it wait."""
     wave = m.cu.wave[w]
     if wave.ready_at > t:  # the instruction buffer does not hold it yet
@@ -156,7 +156,7 @@ def enter(m, t, w):
 
 
 @jit(outline=True)
-def released(m, now, w, reason):
+def released(m: Machine, now, w, reason):
     """Let the wavefront continue, as what it waited for has happened; its time so far is charged to `reason`."""
     account(m, w, now, reason)
     enter(m, now, w)
@@ -164,7 +164,7 @@ def released(m, now, w, reason):
 
 
 @jit(cold=True)
-def _recheck_full(m, now, w, state):
+def _recheck_full(m: Machine, now, w, state):
     """Let a wavefront in state VM_FULL or LGKM_FULL continue if that counter has space, after one went down."""
     wave = m.cu.wave[w]
     if state == VM_FULL:
@@ -176,7 +176,7 @@ def _recheck_full(m, now, w, state):
 
 
 @jit(inline=True)
-def recheck(m, now, w):
+def recheck(m: Machine, now, w):
     """Let the wavefront continue if it waits for one of its counters, one of which went down, and the wait is over."""
     wave = m.cu.wave[w]
     state = wave.state
@@ -188,7 +188,7 @@ def recheck(m, now, w):
 
 
 @jit
-def open_slice(m, w):
+def open_slice(m: Machine, w):
     """Ask the producer for the wavefront's next slice and stand at its first instruction; 0 on a fault."""
     wave = m.cu.wave[w]
     run = m.run
@@ -210,7 +210,7 @@ def open_slice(m, w):
 
 
 @jit(inline=True)
-def step(m, w):
+def step(m: Machine, w):
     """Go to the next instruction of the trace; 0 on a fault, JUMPED if a branch was taken, 1 if not."""
     wave = m.cu.wave[w]
     pc = wave.pc + 1
@@ -241,7 +241,7 @@ def step(m, w):
 
 
 @jit(cold=True)
-def _waited_for(m, now, w, pc):
+def _waited_for(m: Machine, now, w, pc):
     """Charge what the wavefront has waited since an answer came last to the instruction that is answered now."""
     wave = m.cu.wave[w]
     add(m, pc, WAITED, max(now - max(wave.waited_since, wave.mark), 0))  # its turn to issue is not over yet
@@ -249,7 +249,7 @@ def _waited_for(m, now, w, pc):
 
 
 @jit(inline=True)
-def lgkm_down(m, now, w, who):
+def lgkm_down(m: Machine, now, w, who):
     """Count an LDS or scalar memory instruction as done; who: what it was announced as, the instruction from WHO_PC."""
     wave = m.cu.wave[w]
     if m.access.table and (wave.state == WAITING or wave.state == LGKM_FULL):
@@ -259,7 +259,7 @@ def lgkm_down(m, now, w, who):
 
 
 @jit(outline=True)
-def vm_answered(m, now, cu, token):
+def vm_answered(m: Machine, now, cu, token):
     """Take an answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
     if m.timeline.on:
         record(m, RETURNED, cu, token, 0)
@@ -293,7 +293,7 @@ def vm_answered(m, now, cu, token):
 
 
 @jit
-def release_barrier(m, now, cu, slot):
+def release_barrier(m: Machine, now, cu, slot):
     """Release the workgroup's wavefronts from the barrier, at which all that have not ended have arrived."""
     m.cu.wg_arrived[cu, slot] = 0
     for number in range(m.cu.wg_size[cu, slot]):
@@ -307,7 +307,7 @@ def release_barrier(m, now, cu, slot):
 
 
 @jit(cold=True)
-def release_grid_barrier(m, now, resource):
+def release_grid_barrier(m: Machine, now, resource):
     """Release from a barrier of the grid all wavefronts that wait there.
 
     The answer takes as long as one of the LDS: of the global data share no figure is published.
