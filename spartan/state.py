@@ -27,7 +27,6 @@ MAX_SLOTS = MAX_BUFFER_KIB * 1024 // LINE_BYTES
 MAX_LANES = MAX_SLOTS
 MAX_REQUESTS = 4096
 LOOKUP_RING = 1024  # a power of two
-WORD_BITS = 32  # of a bitmask word: masks stay below 63 bits
 
 assert LOOKUP_RING >= MAX_LOOKUPS * (MAX_STAGE_CYCLES + 1)
 

@@ -149,6 +149,8 @@ class Accesses:
         if isinstance(node, ast.IfExp):
             return self._parts(function, node.body) | self._parts(function, node.orelse)
         if isinstance(node, ast.Call):
+            if ast.unparse(node.func) == "np.asarray":  # host code that takes a field of all records at once
+                return self._parts(function, node.args[0])
             called = self._called(function, node)
             return set(called.returned) if called else set()
         return set()
@@ -194,7 +196,9 @@ class Accesses:
             elif isinstance(node, ast.Assign):
                 values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
                 passed_on |= {id(value) for value in values}
-            elif isinstance(node, ast.Call) and self._called(function, node):
+            elif isinstance(node, ast.Call) and (
+                self._called(function, node) or ast.unparse(node.func) == "np.asarray"
+            ):
                 passed_on |= {id(value) for value in [*node.args, *(k.value for k in node.keywords)]}
         uses = dict(self._changes(function))
         for node in function.nodes:

@@ -101,11 +101,6 @@ class TensileProblem:
     """All products of the batch share one B."""
 
     @property
-    def flop(self) -> int:
-        """The number of multiplications and additions by definition."""
-        return 2 * self.m * self.n * self.k * self.batch
-
-    @property
     def lda(self) -> int:
         """Elements from one column of A as it is stored to the next."""
         return self.m if self.transposes[0] == "N" else self.k

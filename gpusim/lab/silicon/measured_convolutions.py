@@ -27,7 +27,6 @@ from workloads.vendor.kernel_selection import KernelSelection
 from workloads.vendor.tensile import is_compiled
 
 GEMM, OWN = "gemm", "own"
-SOLVERS = (GEMM, OWN)
 PASSES = {"F": Pass.FORWARD, "B": Pass.BACKWARD_DATA, "W": Pass.BACKWARD_WEIGHTS}
 # MIOpen's solvers of rocBLAS's products: im2col or col2im and a product for each image; all images' products in one
 # launch (strided batched); one after another, added up; one wide product of images that are put side by side before it
@@ -37,7 +36,6 @@ IN_ONE = ("GemmFwd1x1_0_1", "GemmBwd1x1_stride1")
 IN_TURN = ("GemmWrw1x1_stride1",)
 SIDE_BY_SIDE = ("GemmFwd1x1_0_2", "GemmBwd1x1_stride2")
 GEMM_SOLVERS = (*BY_IMAGE, *IN_ONE, *IN_TURN, *SIDE_BY_SIDE)
-_SIDES = ("height", "width")
 SIZES = (
     "batch",
     "channels",

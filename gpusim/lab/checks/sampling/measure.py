@@ -16,7 +16,6 @@ from gpusim.lab.checks.sampling.cases import CASES
 from gpusim.lab.versions.model import UNRECORDED, FigureVersion, present_version
 from gpusim.lab.versions.recorded import encode_version, parse_models, parse_version
 from gpusim.model.core.facts import RunFacts
-from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
 from gpusim.model.core.prepare import prepare_core
 from gpusim.model.core.sampled import WHOLE
@@ -26,8 +25,6 @@ from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results import metrics
 from gpusim.results.store.work import sources_hash
 from isa.execution.emulator import run_functional
-
-Truth = Callable[[SamplingCase, GpuSpec, Callable[[], RunFacts]], RunFacts]
 
 
 @dataclass(frozen=True)
