@@ -45,8 +45,18 @@ class Rates:
 
     def seconds(self, asked: LaunchDemand, share: float = 1.0) -> float:
         """Return what a launch takes. share: of it that is simulated."""
-        return self.launch_s + share * float(
-            np.dot(amounts(asked), (self.instruction_s, self.line_s, self.dram_line_s))
+        return self.of_amounts(1, amounts(asked), share)
+
+    def of_amounts(self, launches: int, counted: tuple[float, float, float], share: float) -> float:
+        """Return what launches take by what their cost grows with.
+
+        Args:
+            launches: Number of launches.
+            counted: Their instructions, lines of L1 and lines of DRAM (`amounts`).
+            share: Share of them that is simulated.
+        """
+        return launches * self.launch_s + share * float(
+            np.dot(counted, (self.instruction_s, self.line_s, self.dram_line_s))
         )
 
     def here(self) -> "Rates":

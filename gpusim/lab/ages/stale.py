@@ -24,8 +24,8 @@ FIGURES = View([
     column("made_by", "made by"), column("changed", "changed since"),
 ])  # fmt: skip
 NOTES = (
-    "CPU minutes are what the figures took when they were recorded; ~: by the estimates of `--estimate`, of rows of"
-    " measured tables the least",
+    "CPU minutes are what the figures took when they were recorded; of a publication's points what their counted work"
+    " takes, where that is less; ~: by the estimates of `--estimate`, of rows of measured tables the least",
     "+: those of some figures are not known, and not in the sum",
 )
 

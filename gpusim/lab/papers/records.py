@@ -122,6 +122,11 @@ class NetworkPointRecord:
     version: FigureVersion = UNRECORDED
     """What made it."""
 
+    @property
+    def iteration(self) -> NetworkRowRecord:
+        """The row of all passes of all layers."""
+        return next(row for row in self.rows if row.by == "network" and row.part == ALL)
+
 
 @dataclass(frozen=True)
 class ReproductionResults:

@@ -11,7 +11,6 @@ from gpusim.base.view import View, column
 from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.publication import Publication
-from gpusim.lab.papers.records import ALL
 from workloads.operators.launching import count_code
 
 EXECUTED = "kernel.wavefront_instructions"
@@ -39,7 +38,7 @@ class InstructionsFigure(NetworkFigure):
     def records(self, publication: Publication) -> Iterator[FigureRecord]:
         """Yield each known point's counts; each kernel's code counts once, however often it is launched."""
         for point, run in self.known_points(publication):
-            whole = next(row for row in run.rows if row.by == "network" and row.part == ALL)
+            whole = run.iteration
             names = dict.fromkeys(launch.kernel for launch in run.launches)
             counts = [count for name in names if (count := _count_static(name, self.sources))]
             executed, width = whole.metrics[EXECUTED] / 1e6, whole.half_widths.get(EXECUTED, 0.0) / 1e6

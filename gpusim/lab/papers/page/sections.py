@@ -135,7 +135,7 @@ def table_of_networks(results: ReproductionResults, ages: Mapping[str, FigureAge
     """
     rows = []
     for key, run in sorted(results.networks.items()):
-        whole = next(row for row in run.rows if row.by == "network" and row.part == "all")
+        whole = run.iteration
         times = {"iteration_ms": whole.metrics["kernel.time_us"] / 1e3, "seconds": run.seconds}
         rows.append({"run": key, "error": run.error, "fraction": run.fraction, "model": ages[key].mark, **times})
     return NETWORK_RUNS.table(rows)

@@ -12,9 +12,11 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.cli.options import shares
+from gpusim.jobs.estimates.cost import Rates
+from gpusim.jobs.estimates.fitted import load_fitted
 from gpusim.lab.ages import commands
 from gpusim.lab.ages.commands import LEDGER, FileRecording, read_json, stamp_files
-from gpusim.lab.ages.publications import list_digits
+from gpusim.lab.ages.publications import COUNTED, PublicationRecording, counted_seconds, list_digits
 from gpusim.lab.ages.recording import RenewalOptions
 from gpusim.lab.ages.registry import list_recordings, select_recordings
 from gpusim.lab.checks.sampling.generated_views import generated_document
@@ -135,6 +137,21 @@ def test_digits_of_a_network_s_run_are_by_row() -> None:
     rows = {" ".join((row.by, row.layer, row.kind, row.part)): row for row in run.rows}
     assert digits.keys() == {"fraction", "launches", *rows} and len(rows) == len(run.rows)
     assert digits["network   all"]["kernel.time_us"] == rows["network   all"].metrics["kernel.time_us"]
+
+
+def test_a_run_costs_what_its_counted_work_takes_where_that_is_less() -> None:
+    """Of a product by its own metrics, of a network by the row of all its passes."""
+    rates = Rates(1.0, 1e-8, 1e-6, 1e-5, 6.5, 1e8)
+    product = next(iter(load(RESULTS / "matrix-cores", "matrix-cores").points.values()))
+    networks = load(RESULTS / "dnnmark", "dnnmark").networks
+    network = next(iter(networks.values()))
+    for run, total in ((product, product.metrics), (network, network.iteration.metrics)):
+        instructions, lines, dram_bytes = (total[path] for path in COUNTED)
+        work = run.fraction * (1e-8 * instructions + 1e-6 * lines + 1e-5 * dram_bytes / 64)
+        assert counted_seconds(run, rates) == pytest.approx(1.0 + len(run.launches) + work)
+    listed = PublicationRecording("dnnmark", RESULTS, "dnnmark").figures()
+    for key, figure in listed.items():
+        assert figure.seconds == min(networks[key].seconds, counted_seconds(networks[key], load_fitted().rates))
 
 
 def test_cases_are_run_with_their_suite_s_own_bars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
