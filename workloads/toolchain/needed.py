@@ -38,6 +38,7 @@ def code_object(name: str, directory: Path, gpu: str) -> Path:
             build(source, Path(folder) / target.name, gpu=gpu)
         except KernelBuildError as error:
             raise KernelBuildError(f"no code for {gpu} is shipped, and none can be built: {error}") from None
+        cache_folders.close(Path(folder))  # as compilers leave it to the umask
         os.replace(Path(folder) / target.name, target)
     return target
 

@@ -149,12 +149,13 @@ def make_folder(place: Path, name: str) -> Path:
     return path
 
 
-def close_folders(folder: Path) -> None:
-    """Close the folders below one that another library has made, whatever the umask, to all other users."""
-    for path in folder.rglob("*"):
+def close(folder: Path) -> None:
+    """Close a folder that another program has filled, and all in it, to other users, whatever the umask."""
+    for path in (folder, *folder.rglob("*")):
         with suppress(OSError):  # another process has removed it
-            if path.is_dir() and stat.S_IMODE(path.stat().st_mode) != FOLDER_MODE:
-                path.chmod(FOLDER_MODE)
+            mode = stat.S_IMODE(path.lstat().st_mode)
+            if mode & ~FOLDER_MODE and not path.is_symlink():
+                path.chmod(mode & FOLDER_MODE)
 
 
 def _is_private(group: int) -> bool:

@@ -41,7 +41,7 @@ def _in_cache(domain: str, make: Callable[[bool], T]) -> T:
     finally:
         numba.config.CACHE_DIR = before
         if folder is not None:
-            cache_folders.close_folders(folder)
+            cache_folders.close(folder)
 
 
 def _define_operations() -> list[Any]:

@@ -35,7 +35,7 @@ def libraries() -> Path:
     current_reporter().say(f"gpusim: building the runtime library for HIP programs with {found}")
     with tempfile.TemporaryDirectory(prefix=f"{wanted}.", dir=kept) as folder:
         results = build(found, Path(folder))
-        os.chmod(results, cache_folders.FOLDER_MODE)
+        cache_folders.close(results)
         if (kept / wanted).is_dir() and not is_whole(kept / wanted):
             os.rename(kept / wanted, Path(folder) / "damaged")
         try:
@@ -77,15 +77,16 @@ def _linked(what: str, links: dict[str, str]) -> Path | None:
         current_reporter().say_once(f"gpusim: no folder can be kept for {what}; GPUSIM_CACHE_DIR names one")
         return None
     folder = kept / f"{what}-{hashlib.sha256(repr(links).encode()).hexdigest()[:16]}"
-    if not folder.is_dir():
+    if not cache_folders.is_trusted(kept, folder.name):
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=kept) as made:
-            results = Path(made) / "links"
-            results.mkdir()
+            results = cache_folders.make_folder(Path(made), "links")
             for name, target in links.items():
                 (results / name).symlink_to(target)
+            if folder.is_dir():  # another user may have written to it
+                os.rename(folder, Path(made) / "untrusted")
             try:
                 os.rename(results, folder)
             except OSError:
-                if not folder.is_dir():  # else another process was faster
+                if not cache_folders.is_trusted(kept, folder.name):  # else another process was faster
                     raise
     return folder

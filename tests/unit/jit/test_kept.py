@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from gpusim.base import files, progress
 from gpusim.base.jit import cache, cache_folders
 from gpusim.base.jit.compile_lock import compile_lock
+from gpusim.jobs.hip.built import unnumbered_folder
+from workloads.toolchain import needed
 
 NAME = "timing-0/a.code"
 
@@ -66,11 +68,13 @@ def test_every_level_is_closed_to_others_whatever_the_umask(fresh: Path, open_um
     place = fresh / "cache"
     with compile_lock():
         pass
-    (place / "timing-0" / "by_numba").mkdir(mode=0o775)
-    cache_folders.close_folders(place / "timing-0")
+    by_numba = place / "timing-0" / "by_numba"
+    by_numba.mkdir(mode=0o775)
+    (by_numba / "index.nbi").touch(mode=0o664)
+    cache_folders.close(place / "timing-0")
     folders, files = (
-        (place, place / "timing-0", place / "timing-0" / "by_numba"),
-        (place / NAME, place / "compiling.lock"),
+        (place, place / "timing-0", by_numba),
+        (place / NAME, place / "compiling.lock", by_numba / "index.nbi"),
     )
     assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
@@ -126,6 +130,41 @@ except PermissionError:
 """
     done = subprocess.run([sys.executable, "-I", "-c", tries], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["refused"] * 3
+
+
+def test_links_that_others_may_have_written_are_made_anew(
+    fresh: Path, open_umask: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Libraries are loaded through a folder of links, so that whoever may write there has his own loaded."""
+    (fresh / "lib").mkdir()
+    (fresh / "lib" / "libhipfft.so.0").touch()
+    folder = unnumbered_folder([fresh / "lib"])
+    assert folder is not None and stat.S_IMODE(folder.stat().st_mode) == 0o700
+    planted = folder / "libhipfft.so"
+    for mode in (0o700, 0o777):
+        planted.unlink()
+        planted.symlink_to("/planted")
+        folder.chmod(mode)
+        assert unnumbered_folder([fresh / "lib"]) == folder
+        is_taken = mode == 0o700
+        assert (os.readlink(planted) == "/planted") == is_taken
+        assert ("is not loaded" in capsys.readouterr().err) != is_taken
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and os.listdir(folder.parent) == [folder.name]
+
+
+def test_a_kernel_that_is_built_is_closed_to_others(
+    fresh: Path, open_umask: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fresh / "own.s").write_text("")
+
+    def build_open(source: Path, target: Path, gpu: str) -> None:
+        target.touch(mode=0o664)
+
+    monkeypatch.setattr(needed, "build", build_open)
+    code = needed.code_object("own", fresh, "gfx906")
+    assert (stat.S_IMODE(code.stat().st_mode), stat.S_IMODE(code.parent.stat().st_mode)) == (0o600, 0o700)
+    monkeypatch.setattr(needed, "build", None)
+    assert needed.code_object("own", fresh, "gfx906") == code, "it is not built again"
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
