@@ -35,8 +35,8 @@ class HipOptions:
         several(
             "--only",
             "CONDITION",
-            "Time, check or record only such launches: kernel=REGEX, launch=FIRST-LAST, stream=NUMBER; the others are "
-            "executed alone; repeatable.",
+            "Time, check or record only such launches: kernel=REGEX, launch=FIRST-LAST, stream=NUMBER, "
+            "line=FILE:FIRST-LAST of a Python program; the others are executed alone; repeatable.",
         ),
     ] = field(default_factory=list)
     kernels: Annotated[

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from gpusim.cli.main import invoke
 from gpusim.results.report.lanes import read_commands
-from tests.support.hip_programs import PROGRAMS, pytestmark, run
+from tests.support.hip_programs import PROGRAMS, ROOT, pytestmark, run
 
 __all__ = ["pytestmark"]
 
@@ -36,6 +38,21 @@ def test_streams_and_events_are_simulated_time(tmp_path: Path) -> None:
     assert all(before[1] <= after[0] for before, after in pairwise(times))
     assert kernels == pytest.approx((times[3][1] - times[0][0] + 5) / 1e3, abs=2e-4)  # and a launch's 5 us
     assert re.search(r"^5\t.*\t100\.0%\t[\w ]+ \d+%\t.*\tadd_one$", done.stderr, re.MULTILINE)
+
+
+def test_launches_have_the_line_of_the_users_own_python_code(tmp_path: Path) -> None:
+    packages, file, script = tmp_path / "site-packages", tmp_path / "result.json", PROGRAMS / "lines.py"
+    packages.mkdir()
+    shutil.copy(PROGRAMS / "launches.py", packages)
+    code = ROOT / "sim_configs/examples/vector_add.hsaco"
+    done = run(["--json", str(file), "--only", "line=lines.py:18-19"], sys.executable, script, packages, code)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = {line["line"]: line for line in json.loads(file.read_text())["lines"]}
+    assert {number: (line["launches"], line["timed"], line["function"]) for number, line in lines.items()} == {
+        15: (1, 0, "step"),
+        19: (2, 2, "<module>"),
+    }
+    assert lines[19]["text"] == "launches.main(" and lines[19]["file"] == str(script)
 
 
 def test_kernels_of_several_streams_run_at_a_time(tmp_path: Path) -> None:

@@ -1,20 +1,23 @@
 """A HIP program as a job: the program runs as it is, and what it launched and copied is its record."""
 
-from collections.abc import Callable, Sequence
+import linecache
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED
-from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchSelector
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchSelector, ProgramLine
 from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
 from gpusim.jobs.hip.supervisor import HostProgram, run_program
 from gpusim.jobs.host.command_processor import RunOptions
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.model.core.facts import combined
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
-from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord
+from gpusim.results.records.record import CommandTimes, LaunchGroup, PartRecord, RunRecord
 from gpusim.results.store.work import RunDescription
 from isa.checking.findings import described
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
@@ -158,6 +161,8 @@ def _fill(record: RunRecord, launches: "ProgramLaunches", code: int) -> None:
     """Put what was launched into the record of a run, the kernels that took longest first."""
     ordered = sorted(launches.sums.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
     record.parts = [_part(name, sums) for name, sums in ordered]
+    record.lines = [_line_part(line, sums) for line, sums in launches.lines.items()]
+    record.lines.sort(key=lambda part: (-part.values["cycles"], -part.values["wavefront_instructions"], part.name))
     record.launches, record.places = launches.kept, launches.places
     record.launch_count = sum(sums.launches for sums in launches.sums.values())
     record.commands = launches.times
@@ -180,6 +185,34 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
         **({"serial_reason": sums.serial_reason} if sums.serial_reason else {}),
     }
     return PartRecord(name, values=values, facts=sums.facts, groups=sums.groups)
+
+
+def _line_part(line: ProgramLine, by_kernel: "Mapping[str, KernelSums]") -> PartRecord:
+    """Return the record of a line of a Python program, the kernels that took longest first."""
+    ordered = sorted(by_kernel.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
+    kernels = [
+        {"name": name, "launches": sums.launches, "timed": sums.timed, "cycles": sums.cycles if sums.timed else None}
+        for name, sums in ordered
+    ]
+    known = [(sums, sums.facts) for _, sums in ordered if sums.timed]
+    groups = [
+        group for sums, facts in known if facts is not None for group in sums.groups or [LaunchGroup(sums.timed, facts)]
+    ]
+    timed = plain_sum(sums.timed for sums, _ in known)
+    values = {
+        "file": line.file,
+        "line": line.number,
+        "function": line.function,
+        "text": linecache.getline(line.file, line.number).strip(),
+        "launches": plain_sum(sums.launches for sums in by_kernel.values()),
+        "timed": timed,
+        "simulated_launches": timed,
+        "cycles": plain_sum(sums.cycles for sums, _ in known),
+        "wavefront_instructions": plain_sum(sums.instructions for sums in by_kernel.values()),
+        "kernels": kernels,
+    }
+    facts = combined([group.facts for group in groups]) if groups else None
+    return PartRecord(line.text, values=values, facts=facts, groups=groups if len(groups) > 1 else [])
 
 
 def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector
+from gpusim.base.launch_selector import ALL_LAUNCHES, LaunchIdentity, LaunchSelector, ProgramLine
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.hip.launch_files import LaunchRecorder
 from gpusim.jobs.host.checking import check_launch
@@ -111,6 +111,8 @@ class ProgramLaunches:
 
     sums: dict[str, KernelSums] = field(default_factory=dict)
     """Sums by kernel."""
+    lines: dict[ProgramLine, dict[str, KernelSums]] = field(default_factory=dict)
+    """Sums by line of a Python program and kernel; empty: no launch came from such a line."""
     kept: list[RunFacts] = field(default_factory=list)
     """Facts of each launch, if launches are kept."""
     places: list[dict[str, Any]] = field(default_factory=list)
@@ -177,17 +179,26 @@ class Launcher:
             facts = executed(launch, self._options.gpu, command.max_instructions, observer, self._pool, serve)
         return facts
 
-    def note(self, launch: Launch, facts: RunFacts, **more: Any) -> Callable[[float, float], None]:
+    def note(
+        self, launch: Launch, facts: RunFacts, line: ProgramLine | None = None, **more: Any
+    ) -> Callable[[float, float], None]:
         """Store the facts of a launch, and return a function that is called with its start and end once they are known.
 
-        more: further keys for the launch's place in the program.
+        line: of the Python program from which the kernel was launched; more: further keys for the launch's place in the
+        program.
         """
         self._launches.partial |= facts.partial
-        self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(
-            replace(facts, series=None)
-        )  # by kernel they were out of order
+        kinds = (
+            [self._launches.sums] if line is None else [self._launches.sums, self._launches.lines.setdefault(line, {})]
+        )
+        for sums in kinds:
+            sums.setdefault(launch.kernel.name, KernelSums()).add(
+                replace(facts, series=None)
+            )  # by kernel they were out of order
         if self._options.keep:
             place = {**LaunchCommand(launch).described(self._options.gpu), **more}
+            if line is not None:
+                place["line"] = {"file": line.file, "line": line.number, "function": line.function}
             self._launches.kept.append(facts)
             self._launches.places.append(place)
             return lambda start, end: place.update(started_us=start, ended_us=end)

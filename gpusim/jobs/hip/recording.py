@@ -13,6 +13,7 @@ from io import BytesIO
 
 import numpy as np
 
+from gpusim.base.launch_selector import ProgramLine
 from gpusim.base.progress import Reporter
 from gpusim.jobs.hip.launching import LaunchOptions, ProgramLaunches
 from gpusim.jobs.hip.session import Session
@@ -120,12 +121,12 @@ class _RecordingSession(Session):
         self._recording.before.clear()
         self._held.clear()
 
-    def _run(self, launch: Launch, stream: int) -> None:
+    def _run(self, launch: Launch, stream: int, line: ProgramLine | None) -> None:
         if self._executes:
             self._note_writes()
         self._recording.steps.append(launch)
         if self._executes:
-            super()._run(launch, stream)
+            super()._run(launch, stream, line)
             self._held = {address: view.copy() for address, view in self._views().items()}
 
     def _views(self) -> Mapping[int, np.ndarray]:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
-from gpusim.base.launch_selector import LaunchIdentity
+from gpusim.base.launch_selector import LaunchIdentity, ProgramLine
 from gpusim.base.progress import Progress, Reporter
 from gpusim.base.version import __version__
 from gpusim.jobs.hip import device
@@ -109,6 +109,7 @@ class Session:
             op.number: (op, struct.Struct(op.layout), getattr(self, f"_{op.name.lower()}")) for op in OPS
         }
         self._process = 0
+        self._lines: dict[int, ProgramLine] = {}  # of the program, if it is one of Python's
 
     def receive(self) -> bool:
         """Read what has arrived and serve all complete requests; returns False once the process has closed its end."""
@@ -230,19 +231,24 @@ class Session:
         return struct.pack("<QQ", *self._code.symbol(module, name.decode()))
 
     def _launch(self, function: int, stream: int, *values: int | bytes) -> None:
-        gx, gy, gz, bx, by, bz, lds, _, kernarg = values
+        gx, gy, gz, bx, by, bz, lds, line, kernarg = values
         if self._fatal:
             return
         kernel = self._code.kernel(function)
         if not self._exact:
             lds = round_up_dynamic_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
-        self._run(self._calls.with_buffer(launch), stream)
+        self._run(self._calls.with_buffer(launch), stream, self._lines.get(int(line)))
 
-    def _run(self, launch: Launch, stream: int) -> None:
+    def _line(self, number: int, line: int, body: bytes) -> None:
+        texts = _RequestReader(body)
+        self._lines[number] = ProgramLine(texts.text(), line, texts.text())
+
+    def _run(self, launch: Launch, stream: int, line: ProgramLine | None) -> None:
         serve = self._calls.serve if self._calls.is_used_by(launch) else None
         number = self._queue.stream_number(stream)
-        identity = LaunchIdentity(launch.kernel.name, self._queue.launches + 1, number, short(launch.kernel.name))
+        launched = self._queue.launches + 1
+        identity = LaunchIdentity(launch.kernel.name, launched, number, short(launch.kernel.name), line)
         self._begun_s, self._out_of_time = None, False
         try:
             selected = self._launcher.selects(identity)
@@ -263,7 +269,8 @@ class Session:
             )
             self._error = self._error or HipError.LaunchTimeOut
             self._launcher.note_stop(TIME_LIMIT if self._out_of_time else CYCLE_LIMIT)
-        note = self._launcher.note(launch, facts, process=self._process, number=identity.number, stream=number)
+        place = {"process": self._process, "number": launched, "stream": number}
+        note = self._launcher.note(launch, facts, line, **place)
         if facts.roofline is None:
             self._queue.kernel(stream, 0.0, name=launch.kernel.name)
         else:

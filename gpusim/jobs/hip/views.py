@@ -1,12 +1,14 @@
 """How a program's result is shown: its kernels, and its streams."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.formats import COUNT, GROUPED_1, GROUPED_2, SHARE_1
 from gpusim.base.table import Table, TableCell
 from gpusim.base.view import View, column
-from gpusim.results.report.result import ResultRow
+from gpusim.results.report.result import Result, ResultRow, RunMetrics
 from gpusim.results.report.rows import ResultViews
+from gpusim.results.report.screen import top_findings
 from gpusim.results.report.views import UNKNOWN, bound_text, time_cell
 from isa.object.names import short
 
@@ -30,6 +32,11 @@ def _instructions(row: ResultRow) -> TableCell:
     return UNKNOWN if row.values.get("faulted", 0) == row.values["launches"] else TableCell(count, COUNT(count))
 
 
+def _kernel_names(kernels: Sequence[Mapping[str, Any]]) -> str:
+    others = len(kernels) - 1
+    return short(kernels[0]["name"]) + (f" and {others} other{'s' * (others > 1)}" if others else "")
+
+
 def _known(name: str, write: Any) -> Any:
     """Return what makes the cell of a value, of which a pipe's reader too sees that it is unknown."""
 
@@ -40,6 +47,7 @@ def _known(name: str, write: Any) -> Any:
     return cell
 
 
+_EXPLAINED = 3  # lines, the longest ones, of which the first finding is shown
 KERNELS = View(
     [
         column(_launches, "launches", right=True),
@@ -51,6 +59,18 @@ KERNELS = View(
         column(lambda row: short(row.values["name"]), "kernel"),
     ],
     "rows",
+)
+LINES = View(
+    [
+        column(_launches, "launches", right=True),
+        column(_known("time_us", GROUPED_1), "time", unit="us", right=True),
+        column(_known("share", SHARE_1), "share", right=True),
+        column(lambda row: bound_text(row.values), "bound", right=True),
+        column(lambda row: row.values["name"], "line"),
+        column(lambda row: _kernel_names(row.values["kernels"]), "kernels"),
+        column(lambda row: row.values["text"], "source"),
+    ],
+    "lines",
 )
 STREAMS = View(
     [
@@ -66,6 +86,22 @@ STREAMS = View(
 )
 
 
+def _measured(row: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a line's launches, with the accesses of its kernels."""
+    names = {kernel["name"] for kernel in row["kernels"]}
+    spots = {
+        key: [spot for spot in tree.get(key) or () if spot["kernel"] in names]
+        for key in ("access_patterns", "hotspots")
+    }
+    groups = row.get("launch_groups")
+    return {
+        **(row.get("metrics") or {}),
+        **spots,
+        "timed": row["timed"],
+        **({"launch_groups": groups} if groups else {}),
+    }
+
+
 class ProgramViews(ResultViews):
     """Tables of a program: its kernels, then its streams."""
 
@@ -78,7 +114,21 @@ class ProgramViews(ResultViews):
         return KERNELS.table(self.rows, self.result.what, self.closing())
 
     def summaries(self) -> list[Table]:
-        """Return the table of streams, what they did and for how long; none if none is known."""
+        """Return the tables of a Python program's lines, and of streams, what they did and for how long."""
+        return [*self._lines(), *self._streams()]
+
+    def _lines(self) -> list[Table]:
+        tree, gpu = self.result.last.tree, self.result.last.gpu
+        lines = [ResultRow(RunMetrics(row["name"], _measured(row, tree), gpu), row) for row in tree.get("lines") or ()]
+        if not lines:
+            return []
+        closing = []
+        for line in lines[:_EXPLAINED]:
+            alone = Result("", "", [line.measured], self.result.config, {"kind": self.result.kind, "partial": False})
+            closing += [one.text for one in top_findings(alone, 1) if line.values.get("time_us") is not None]
+        return [LINES.table(lines, "by line of the Python program", closing)]
+
+    def _streams(self) -> list[Table]:
         streams = self.result.document.get("streams")
         if not streams:
             return []

@@ -159,6 +159,8 @@ class RunRecord:
     """Selection of the kernel; None: named by the user."""
     parts: list[PartRecord] = field(default_factory=list)
     """Layers and passes of a network, or kernels of a program, in order; the run is their sum."""
+    lines: list[PartRecord] = field(default_factory=list)
+    """Lines of a Python program that launched kernels; empty: unknown."""
     values: dict[str, Any] = field(default_factory=dict)
     """Further plain data of the run's kind."""
     places: list[dict[str, Any]] = field(default_factory=list)

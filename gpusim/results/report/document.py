@@ -128,6 +128,8 @@ def _tree(record: RunRecord) -> dict[str, Any]:
     if record.parts or program:  # which may launch nothing
         tree["total"] = _total(record)
         tree["rows"] = [_row(part, record) for part in record.parts]
+        if record.lines:
+            tree["lines"] = [_row(line, record) for line in record.lines]
         if record.commands:
             tree["commands"] = command_columns(record.commands)
     return tree | record.values

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.launch_selector import LaunchIdentity, LaunchSelector
+from gpusim.base.launch_selector import LaunchIdentity, LaunchSelector, ProgramLine
 from gpusim.results.records.rebuilt import rebuild_record
 from gpusim.results.report.document import document as build_document
 from gpusim.results.report.lanes import command_columns, read_commands
@@ -52,7 +52,8 @@ def select_launches(document: Mapping[str, Any], selector: LaunchSelector, sourc
             )
         record = rebuild_record(document, chosen, source)
         record.partial, record.stopped_by = document["partial"], document.get("stopped_by", "")
-        result = build_document(document["config"], [record], about=about) | _commands(document, selector)
+        result = build_document(document["config"], [record], about=about)
+        result |= _commands(document, [identity for identity in identities if selector.selects(identity)])
     return result | _by_instruction(document, chosen)
 
 
@@ -74,9 +75,16 @@ def _identify_launches(document: Mapping[str, Any], source: str) -> list[LaunchI
         raise UserError(f"{source}: launches are selected in results of programs (gpusim hip); this one is of none")
     places = [launch["launch"] for launch in launches]
     return [
-        LaunchIdentity(place["kernel"], place.get("number", index), place.get("stream", 0), short(place["kernel"]))
+        LaunchIdentity(
+            place["kernel"], place.get("number", index), place.get("stream", 0), short(place["kernel"]), _line(place)
+        )
         for index, place in enumerate(places, 1)
     ]
+
+
+def _line(place: Mapping[str, Any]) -> ProgramLine | None:
+    line = place.get("line")
+    return None if line is None else ProgramLine(line["file"], line["line"], line["function"])
 
 
 def _describe(chosen: Sequence[Mapping[str, Any]], launches: int, selector: LaunchSelector) -> str:
@@ -88,14 +96,13 @@ def _describe(chosen: Sequence[Mapping[str, Any]], launches: int, selector: Laun
     return f"{text}: {sizes[0]} work-items in workgroups of {sizes[1]}, stream {place.get('stream', 0)}"
 
 
-def _commands(document: Mapping[str, Any], selector: LaunchSelector) -> dict[str, Any]:
+def _commands(document: Mapping[str, Any], chosen: Sequence[LaunchIdentity]) -> dict[str, Any]:
     """Return the times of the selected launches, if the result has any."""
     if not document.get("commands"):
         return {}
     kernels = [command for command in read_commands(document["commands"]) if command.number]
-    identities = [LaunchIdentity(one.name, one.number, one.stream, short(one.name)) for one in kernels]
-    pairs = zip(kernels, identities, strict=True)
-    return {"commands": command_columns([command for command, identity in pairs if selector.selects(identity)])}
+    keys = {(identity.kernel, identity.number, identity.stream) for identity in chosen}
+    return {"commands": command_columns([one for one in kernels if (one.name, one.number, one.stream) in keys])}
 
 
 def _by_instruction(document: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

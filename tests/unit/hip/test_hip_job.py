@@ -1,10 +1,12 @@
 """Is the record of a HIP program the sum of its launches, and its JSON object that of any job, a line a launch?"""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpusim.base.launch_selector import ProgramLine
 from gpusim.jobs.hip.job import HipJob, _fill
 from gpusim.jobs.hip.launching import KernelSums, ProgramLaunches
 from gpusim.jobs.hip.supervisor import HostProgram
@@ -159,6 +161,35 @@ def test_a_program_is_shown_by_its_kernels_and_streams() -> None:
     ]  # fmt: skip
     (streams,) = views_of(result).summaries()
     assert streams.tabbed().splitlines()[1].split("\t") == ["0", "3", "0.1", "0", "0.00", "0.0", "100.0%"]
+
+
+def test_lines_of_a_python_program_are_the_sums_of_their_launches(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("first()\n  second()\n")
+    first, second = ProgramLine(str(script), 1, "<module>"), ProgramLine(str(script), 2, "step")
+    found = launched(facts("a", 100), facts("b", 3000, 7), facts("a", 250, 11), facts("c", None, 5), facts("a", 50))
+    for one, line in zip(found.kept, [first, second, second, first], strict=False):
+        found.lines.setdefault(line, {}).setdefault(one.kernel.name, KernelSums()).add(one)
+    result = document_of(record_of(found))
+    lines = {line["line"]: line for line in result["lines"]}
+    assert list(lines) == [2, 1], "by their cycles"
+    assert (lines[2]["cycles"], lines[2]["launches"], lines[2]["timed"], lines[2]["text"]) == (3250, 2, 2, "second()")
+    assert (lines[1]["cycles"], lines[1]["launches"], lines[1]["timed"], lines[1]["function"]) == (
+        100,
+        2,
+        1,
+        "<module>",
+    )
+    assert lines[2]["share"] == pytest.approx(3250 / 3400) and lines[1]["time_us"] == pytest.approx(0.05)
+    assert [kernel["name"] for kernel in lines[2]["kernels"]] == ["b", "a"]
+    assert [group["launches"] for group in lines[2]["launch_groups"]] == [1, 1] and "launch_groups" not in lines[1]
+    table, _ = views_of(read(result)).summaries()
+    assert table.tabbed().splitlines()[1].split("\t")[3:] == [
+        "vector ALUs 50%",
+        f"{script}:2",
+        "b and 1 other",
+        "second()",
+    ]
 
 
 def test_a_program_is_always_run() -> None:

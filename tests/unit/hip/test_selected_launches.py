@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.base.launch_selector import parse_selector
+from gpusim.base.launch_selector import ProgramLine, parse_selector
 from gpusim.base.progress import Reporter
 from gpusim.jobs.hip.job import HipJob, _fill
 from gpusim.jobs.hip.launching import Launcher, LaunchOptions, ProgramLaunches
@@ -50,7 +50,8 @@ def program() -> dict[str, Any]:
     for number, (code, size, arguments) in enumerate(programs, 1):
         launch = device.launch(code, size, 256 if code is reduce else 64, *arguments)
         facts = launcher.run(launch, True, lambda _: True, None)
-        launcher.note(launch, facts, process=7, number=number, stream=number % 2)
+        line = ProgramLine("train.py", 10 + number, "step")
+        launcher.note(launch, facts, line, process=7, number=number, stream=number % 2)
     job = HipJob(HostProgram(["./program"]), gpu, keep=True)
     record = RunRecord(False, "", [], energy=EnergyModel.of(EnergySpec(), gpu))
     _fill(record, launches, 0)
@@ -96,6 +97,12 @@ def test_a_kernel_is_the_sum_of_its_launches_with_its_instructions() -> None:
     assert found["kernel"]["cycles"] == row["cycles"] == own["cycles"]
     assert {spot["kernel"] for spot in found["access_patterns"]} == {own["name"]}
     assert "launches" in as_text(found) or row["launches"] == own["launches"]
+
+
+def test_launches_are_selected_by_the_line_that_made_them() -> None:
+    (launch,) = chosen("line=train.py:13")["launches"]
+    assert launch["launch"]["number"] == 3
+    assert len(chosen("line=train.py:12-14")["launches"]) == 3
 
 
 def test_a_selector_without_conditions_changes_nothing() -> None:

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "code.h"
+#include "python.h"
 #include "streams.h"
 
 namespace {
@@ -69,7 +70,7 @@ hipError_t prepare(Function* f, const uint64_t grid[3], dim3 block, size_t lds, 
   }
   Request rest(OP_LAUNCH);
   for (int i = 0; i < 3; i++) rest.put<uint32_t>(grid[i]);
-  rest.put(block).put<uint32_t>(lds).put<uint32_t>(0).bytes(arguments.data(), arguments.size());
+  rest.put(block).put<uint32_t>(lds).put(python_line()).bytes(arguments.data(), arguments.size());
   *work = [id = f->id, body = std::move(rest.body)](hipStream_t stream) {
     Request request(OP_LAUNCH);
     request.put(id).put(number(stream)).bytes(body.data(), body.size());
