@@ -21,13 +21,14 @@ from gpusim.jobs.hip.built import libraries, rocm_folder, unnumbered_folder
 from gpusim.jobs.hip.protocol import HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
+LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: where their libraries are
 ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
 _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
 _CREDENTIALS = struct.Struct("3i")  # of a connected process: its number, user, group
-_LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
+LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
 FOLDERS = (
     "usr/lib/x86_64-linux-gnu",
     "lib/x86_64-linux-gnu",
@@ -85,12 +86,13 @@ class HostProgram:
             environment["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, [*first, *others]))
             return list(self.arguments), environment
         root = self.root.absolute()
-        loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
+        loader = next((root / name for name in LOADERS if (root / name).exists()), None)
         if loader is None:
-            raise HostProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
+            raise HostProgramError(f"--root {self.root}: has no {' or '.join(LOADERS)}, the loader of its C library")
         folders = [root / folder for folder in FOLDERS]
         names = unnumbered_folder(folders)
         path = os.pathsep.join(map(str, [library_folder, *filter(None, [names]), *folders]))
+        environment[LIBRARY_PATH_VARIABLE] = path
         return [str(loader), "--library-path", path, *self.arguments], environment
 
 

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from isa.kernarg import Pointer
 
 ROOT_VARIABLE = "GPUSIM_VENDOR_ROOT"
-INSTALLING = (
-    "apt install {packages}, or python -m tests.vendor.packages FOLDER in gpusim's repository and"
-    f" {ROOT_VARIABLE}=FOLDER"
-)
+INSTALLING = f"apt install {{packages}}, or gpusim packages libraries FOLDER and {ROOT_VARIABLE}=FOLDER"
 CODE_BYTES = 1 << 30  # of address space for a library's code objects, of 20 MiB a kernel; untouched, it costs nothing
 _NO_LIBRARY = 4  # the program's exit code
 

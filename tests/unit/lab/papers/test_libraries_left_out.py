@@ -62,7 +62,7 @@ def test_without_them_one_line_says_what_to_fetch(
     assert ran.sentence(3).startswith("1 of 3 points: 1 ran, 0 were there, 2 left out;")
     (said,) = [line for line in capfd.readouterr().err.splitlines() if "left out" in line]
     assert "librocblas.so.0 and librocsparse.so.0 are not there" in said
-    assert "apt install librocblas0 librocsparse0, or python -m tests.vendor.packages FOLDER" in said
+    assert "apt install librocblas0 librocsparse0, or gpusim packages libraries FOLDER" in said
 
 
 def test_with_them_all_run_and_what_the_store_has_needs_none(tmp_path: Path, reproduction: Reproduction) -> None:
