@@ -98,6 +98,14 @@ class HipOptions:
             help="hipPointerGetAttributes of release 5 describes memory that HIP does not know, as release 6 does.",
         ),
     ] = False
+    jax: Annotated[
+        bool,
+        typer.Option(
+            "--jax",
+            help="For JAX on mi100 and mi210: the kernel driver's files, by which it counts cards, stand-ins for "
+            "missing libraries, and XLA_FLAGS that do without them.",
+        ),
+    ] = False
     markdown: MarkdownOption = False
 
 
@@ -136,6 +144,7 @@ def hip(
     from gpusim.jobs.hip.job import HipJob
     from gpusim.jobs.hip.supervisor import HostProgram
     from gpusim.jobs.running.job import check_watched, launches
+    from gpusim.model.core.cu.spec import SIMDS
     from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
     check_watched("--every", options.every or 0, settings.sampling is not None)
@@ -144,7 +153,9 @@ def hip(
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     job = HipJob(
-        program=HostProgram(program, asked.root, asked.host_pointers),
+        program=HostProgram(
+            program, asked.root, asked.host_pointers, jax_simds=settings.gpu.cus * SIMDS if asked.jax else 0
+        ),
         gpu=settings.gpu,
         energy_spec=settings.energy,
         timing=asked.timing == "on" and not asked.check,

@@ -49,7 +49,7 @@ SECTIONS: Sections = {
         "exec": CommandEntry("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
         "check": CommandEntry("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
         "hip": CommandEntry("gpusim.cli.hip.hip", "Run a HIP or OpenCL program on the simulated GPU."),
-        "packages": CommandEntry("gpusim.cli.packages.packages", "Fetch CuPy or AMD's libraries into a folder."),
+        "packages": CommandEntry("gpusim.cli.packages.packages", "Fetch CuPy, JAX or AMD's libraries into a folder."),
         "suite": CommandEntry("gpusim.cli.suite.suite", "Run a folder of kernels and programs; compare times."),
         "net": CommandEntry("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
         "sweep": CommandEntry("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),

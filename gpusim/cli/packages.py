@@ -9,13 +9,13 @@ import typer
 
 
 def packages(
-    name: Annotated[str, typer.Argument(metavar="SET", help="cupy, or libraries: AMD's libraries alone.")],
+    name: Annotated[str, typer.Argument(metavar="SET", help="cupy, jax, or libraries: AMD's libraries alone.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder; what it has of the set stays.")],
     python: Annotated[
         str, typer.Option("--python", metavar="PATH", help="Interpreter of the environment. [default: gpusim's]")
     ] = "",
 ) -> None:
-    """Fetch CuPy or AMD's libraries from the system's own package sources; print the command that runs a program.
+    """Fetch CuPy, JAX or AMD's libraries from the system's own package sources; print the command that runs a program.
 
     Nothing is installed. Debian's packages are checked against the archive's signed lists, wheels against their index;
     FOLDER/packages.json has each file with its SHA-256.

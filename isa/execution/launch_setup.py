@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from isa.execution.state import MAX_USER_SGPRS
 from isa.kernarg import KernargError
-from isa.object.code_object import CodeObjectError, Kernel
+from isa.object.code_object import CodeObjectError, Kernel, ModuleImage
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -27,12 +27,12 @@ _images: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[bytes, int], int]]"
 _free: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[str, int], list[Allocation]]]" = weakref.WeakKeyDictionary()
 
 
-def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
+def load_image(memory: DeviceMemory, kernel: Kernel | ModuleImage) -> int:
     """Load a kernel's code object, once into a device memory.
 
     Args:
         memory: the device memory.
-        kernel: the kernel.
+        kernel: the kernel, or a code object without one.
 
     Returns:
         The load base: device address minus linked address.
@@ -65,12 +65,12 @@ def is_of_a_launch(allocation: Allocation) -> bool:
     return allocation.name in (_BLOCK, _PRIVATE)
 
 
-def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
+def unload_image(memory: DeviceMemory, kernel: Kernel | ModuleImage) -> None:
     """Free the memory of a kernel's code object, if it was loaded; once loaded again, its variables are as at first.
 
     Args:
         memory: the device memory.
-        kernel: the kernel.
+        kernel: the kernel, or a code object without one.
     """
     base = _images.get(memory, {}).pop((kernel.image, kernel.image_address), None)
     if base is not None:

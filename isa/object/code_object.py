@@ -129,10 +129,32 @@ class Kernel:
 
     def image_at(self, load_base: int) -> bytes:
         """Return the image for a load at `load_base` + image_address: linked pointers in it move by `load_base`."""
-        image = bytearray(self.image)
-        for offset, value in self.relocations:
-            image[offset : offset + 8] = (value + load_base & (1 << 64) - 1).to_bytes(8, "little")
-        return bytes(image)
+        return _moved(self.image, self.relocations, load_base)
+
+
+@dataclass(frozen=True)
+class ModuleImage:
+    """Loaded bytes of a code object without kernels: variables alone."""
+
+    name: str
+    """Name, for people."""
+    image: bytes
+    """All loaded bytes, relocated to linked addresses."""
+    image_address: int
+    """Linked address of `image`."""
+    relocations: tuple[tuple[int, int], ...]
+    """(offset in `image`, 64-bit value): values that move with the load address."""
+
+    def image_at(self, load_base: int) -> bytes:
+        """Return the image for a load at `load_base` + image_address, as of a kernel."""
+        return _moved(self.image, self.relocations, load_base)
+
+
+def _moved(image: bytes, relocations: tuple[tuple[int, int], ...], load_base: int) -> bytes:
+    moved = bytearray(image)
+    for offset, value in relocations:
+        moved[offset : offset + 8] = (value + load_base & (1 << 64) - 1).to_bytes(8, "little")
+    return bytes(moved)
 
 
 class CodeObject(NamedTuple):

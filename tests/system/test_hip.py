@@ -463,13 +463,65 @@ code = open(sys.argv[1], "rb").read()
 assert hip.hipModuleLoadData(ctypes.byref(module), code) == 0
 assert hip.hipModuleGetFunction(ctypes.byref(ctypes.c_void_p()), module, b"func") == 500
 assert hip.hipModuleUnload(module) == 0
+
+variables, address, size = open(sys.argv[2], "rb").read(), ctypes.c_void_p(), ctypes.c_size_t()
+assert hip.hipModuleLoadData(ctypes.byref(module), variables) == 0
+assert hip.hipModuleGetGlobal(ctypes.byref(address), ctypes.byref(size), module, b"values") == 0
+values = (ctypes.c_int * 4)()
+assert (size.value, hip.hipMemcpyDtoH(values, address, size)) == (16, 0) and [*values] == [1, 2, 3, 4]
+assert hip.hipModuleUnload(module) == 0
+
+class Node(ctypes.Structure):
+    _fields_ = [("block", ctypes.c_uint * 3), ("extra", ctypes.c_void_p), ("function", ctypes.c_void_p),
+                ("grid", ctypes.c_uint * 3), ("arguments", ctypes.c_void_p), ("lds", ctypes.c_uint)]
+
+function, graph, node, runnable, array = (ctypes.c_void_p() for _ in range(5))
+assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[3], "rb").read()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add") == 0
+assert hip.hipMalloc(ctypes.byref(array), 1024) == hip.hipMemsetD32(array, 3, 256) == 0
+given = (*(array,) * 3, ctypes.c_uint(256))
+arguments = (ctypes.c_void_p * 4)(*(ctypes.addressof(one) for one in given))
+of_node = Node((256, 1, 1), None, function, (1, 1, 1), ctypes.addressof(arguments), 0)
+assert hip.hipGraphCreate(ctypes.byref(graph), 0) == 0
+of_no_kernel = Node((256, 1, 1), None, 4096, (1, 1, 1), ctypes.addressof(arguments), 0)
+assert hip.hipGraphAddKernelNode(ctypes.byref(node), graph, None, 0, ctypes.byref(of_no_kernel)) == 98
+assert hip.hipGraphAddKernelNode(ctypes.byref(node), graph, None, 0, ctypes.byref(of_node)) == 0
+assert hip.hipGraphInstantiate(ctypes.byref(runnable), graph, None, None, 0) == 0
+assert hip.hipGraphLaunch(runnable, None) == hip.hipDeviceSynchronize() == 0
 print("as frameworks ask")
 """
 
 
+OF_THESE = (
+    *(PROGRAMS / f"{name}.hsaco" for name in ("no_kernel", "variables")),
+    ROOT / "sim_configs/examples/vector_add.hsaco",
+)
+OF_JAX = """
+import ctypes, os
+nodes = "/sys/class/kfd/kfd/topology/nodes"
+found = [open(os.path.join(nodes, node, "properties")).read() for node in os.listdir(nodes)]
+assert os.path.exists(nodes) and not os.path.exists("/sys/class/kfd_")
+print(sorted(text.split()[-1] for text in found))
+hip, library = ctypes.CDLL("libamdhip64.so.7"), ctypes.CDLL("libMIOpen.so.1")
+handle = ctypes.c_void_p()
+print(library.miopenCreateWithStream(None, None), [library.miopenDestroyTensorDescriptor() for _ in range(2)])
+print(os.environ["XLA_FLAGS"].split()[-2:])
+"""
+
+
+@pytest.mark.skipif(Path("/sys/class/kfd").exists(), reason="the kernel's driver is there")
+def test_jax_finds_the_card_and_libraries_that_say_that_they_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
+    done = run(["--timing", "off", "--jax"], sys.executable, "-c", OF_JAX)
+    simds, library, flags = done.stdout.splitlines()
+    assert (simds, library) == ("['0', '16']", "0 [6, 6]") and flags.endswith("'--xla_dump_to=x']")
+    assert done.stderr.count("miopenDestroyTensorDescriptor: libMIOpen.so.1 is not there") == 1
+    assert "functions of theirs fail: libMIOpen.so.1, " in done.stderr
+
+
 def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:
     """CuPy and XLA link these functions, and CuPy loads a module of a device function alone: it has no code."""
-    done = run(["--timing", "off"], sys.executable, "-c", OF_FRAMEWORKS, PROGRAMS / "no_kernel.hsaco")
+    done = run(["--timing", "off"], sys.executable, "-c", OF_FRAMEWORKS, *OF_THESE)
     assert done.returncode == 0 and done.stdout == "as frameworks ask\n", done.stdout + done.stderr
     assert "hipMemGetHandleForAddressRange is not supported" in done.stderr
 

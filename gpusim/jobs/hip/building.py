@@ -10,7 +10,14 @@ import subprocess
 from pathlib import Path
 
 from gpusim.base.errors import UserError
-from gpusim.jobs.hip.functions import COMGR_TABLE, opencl_dispatch, runtime_script, stubs, version_script
+from gpusim.jobs.hip.functions import (
+    COMGR_TABLE,
+    opencl_dispatch,
+    runtime_script,
+    stand_ins,
+    stubs,
+    version_script,
+)
 from gpusim.jobs.hip.protocol import header
 
 SOURCES = Path(__file__).with_name("shim")
@@ -21,6 +28,8 @@ MAJORS = (5, 6)
 CHECKSUMS = "SHA256SUMS"  # as sha256sum writes and checks it
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
 COMGR_LIBRARY, OPENCL_LIBRARY, ROCTX_LIBRARY = "libamd_comgr.so.2", "libOpenCL.so.1", "libroctx64.so.1"
+DRIVER_LIBRARY = "libgpusim_driver.so"  # loaded before all others, for the kernel driver's files
+STAND_IN = "stand-in-"  # before the name of a library that is used where the real one is missing
 ICD = "opencl.icd"  # for OpenCL's loaders: the name of the library
 # the names by which programs open libraries that they were not linked with
 _WITHOUT_RELEASE = {
@@ -28,10 +37,13 @@ _WITHOUT_RELEASE = {
     "libhiprtc.so": COMPILATION_LIBRARY.format(MAJORS[-1]),
     "libamd_comgr.so": COMGR_LIBRARY,
     "libroctx64.so": ROCTX_LIBRARY,
+    # programs of ROCm 7 that use what is in release 6 too
+    LIBRARY.format(7): LIBRARY.format(MAJORS[-1]),
+    COMPILATION_LIBRARY.format(7): LIBRARY.format(MAJORS[-1]),
     OPENCL_LIBRARY: LIBRARY.format(MAJORS[-1]),
     "libOpenCL.so": LIBRARY.format(MAJORS[-1]),
 }
-_OF_THEIR_OWN = ("soname.cpp", "comgr.cpp", "roctx.cpp")  # not in every library
+_OF_THEIR_OWN = ("soname.cpp", "comgr.cpp", "roctx.cpp", "driver.cpp")  # not in every library
 # of the C++ library only what is used, within: a program may bring an older or a newer one
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LINK_PROGRAM = ("-static-libstdc++", "-static-libgcc")
@@ -58,6 +70,8 @@ def _generated() -> dict[str, str]:
         "opencl_dispatch.cpp": opencl_dispatch(),
         "comgr_stubs.cpp": stubs(COMGR_TABLE),
         "comgr_versions.map": version_script(COMGR_TABLE),
+        **{f"{STAND_IN}{one.library}.cpp": one.source for one in stand_ins()},
+        **{f"{STAND_IN}{one.library}.map": one.version_script for one in stand_ins() if one.version_script},
     }
 
 
@@ -100,6 +114,15 @@ def build(compiler: str, folder: Path) -> Path:
     _run([compiler, *_FLAGS, *include, *_LINK, *named, *comgr, "-o", str(results / COMGR_LIBRARY), "-ldl"], folder)
     annotations = (f"-Wl,-soname,{ROCTX_LIBRARY}", str(SOURCES / "roctx.cpp"), "-o", str(results / ROCTX_LIBRARY))
     _run([compiler, *_FLAGS, *_LINK, *annotations], folder)
+    driver = (f"-I{folder}", str(SOURCES / "driver.cpp"), "-o", str(results / DRIVER_LIBRARY), "-ldl")
+    _run([compiler, *_FLAGS, "-shared", *_LINK_PROGRAM, *driver], folder)
+    for one in stand_ins():
+        file, script = f"{STAND_IN}{one.library}", folder / f"{STAND_IN}{one.library}.map"
+        named = (f"-Wl,-soname,{one.library}", *([f"-Wl,--version-script={script}"] if one.version_script else ()))
+        _run(
+            [compiler, *_FLAGS, *include, *_LINK, *named, str(folder / f"{file}.cpp"), "-o", str(results / file)],
+            folder,
+        )
     for short, library in _WITHOUT_RELEASE.items():
         (results / short).symlink_to(library)
     (results / ICD).write_text(f"{LIBRARY.format(MAJORS[-1])}\n")

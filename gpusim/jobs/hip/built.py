@@ -6,9 +6,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpusim.base.files import write_whole
 from gpusim.base.jit import cache_folders
 from gpusim.base.progress import current_reporter
-from gpusim.jobs.hip.building import HipBuildError, build, compiler, is_whole, name
+from gpusim.jobs.hip.building import STAND_IN, HipBuildError, build, compiler, is_whole, name
+from gpusim.jobs.hip.functions import stand_ins
 from workloads.toolchain.compilers import hip_root
 
 _UNNUMBERED = ("libhipfft.so",)
@@ -68,6 +70,27 @@ def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
             numbered = (path for folder in folders for path in sorted(folder.glob(f"{short}.*")))
             links.update((short, str(path.absolute())) for path in [next(numbered, None)] if path is not None)
     return _linked("names", links) if links else None
+
+
+def stand_in_folder(folders: Sequence[Path]) -> Path | None:
+    """Return a folder, kept likewise, with stand-ins for libraries that none of `folders` has; None: all are there."""
+    missing = [one.library for one in stand_ins() if not any((folder / one.library).exists() for folder in folders)]
+    return _linked("stand-ins", {name: str(libraries() / f"{STAND_IN}{name}") for name in missing}) if missing else None
+
+
+def driver_folder(simds: int) -> Path | None:
+    """Return a folder, kept likewise, with the kernel driver's files: a node for the host, one for a GPU of `simds`."""
+    nodes = {"0": "cpu_cores_count 1\nsimd_count 0\n", "1": f"cpu_cores_count 0\nsimd_count {simds}\n"}
+    kept = cache_folders.writable()
+    if kept is None:
+        return None
+    folder = kept / f"driver-{simds}"
+    for node, text in nodes.items():
+        path = folder / "sys/class/kfd/kfd/topology/nodes" / node / "properties"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, text)
+    return folder
 
 
 def _linked(what: str, links: dict[str, str]) -> Path | None:

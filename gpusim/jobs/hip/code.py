@@ -9,7 +9,7 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
 from isa.object.bundle import code_objects
-from isa.object.code_object import CodeObjectError, Kernel, Kernels, load_kernels
+from isa.object.code_object import CodeObjectError, Kernel, Kernels, ModuleImage, load_kernels
 from isa.object.elf_image import MalformedError, Symbol
 
 
@@ -22,7 +22,9 @@ class _Module:
     kernels: Kernels
     symbols: dict[str, Symbol]
     data: bytes
-    image_of: Kernel | None = None  # one whose image is in device memory: all kernels of a module have one
+    image_of: Kernel | ModuleImage | None = (
+        None  # one whose image is in device memory: all kernels of a module have one
+    )
 
     def has(self, kernel: Kernel) -> bool:
         """Tell whether this very kernel is from the module."""
@@ -99,9 +101,10 @@ class CodeStore:
         symbol = of.symbols.get(name)
         if symbol is None:
             raise UnknownCodeError(f"the module has no variable '{name}'")
-        if not of.kernels:
-            raise CodeObjectError(f"variable '{name}' of a module that has no kernel is not supported")
-        of.image_of = of.image_of or _read(of, next(iter(of.kernels)))
+        if of.image_of is None:
+            image, first = of.kernels.image, next(iter(of.kernels), None)
+            alone = ModuleImage(f"module {module}", image.image, image.image_address, image.relocations)
+            of.image_of = alone if first is None else _read(of, first)
         return load_image(self.memory, of.image_of) + symbol.address, symbol.size
 
     def _module(self, module: int) -> _Module:

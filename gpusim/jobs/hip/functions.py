@@ -5,10 +5,12 @@ comgr.txt).
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("functions.txt")
 OPENCL_TABLE = Path(__file__).with_name("opencl.txt")
 COMGR_TABLE = Path(__file__).with_name("comgr.txt")
+STAND_IN_TABLE = Path(__file__).with_name("stand_ins.txt")
 BRIDGE = ("gpusim_architecture", "gpusim_translate")  # what the library of comgr calls of the runtime library
 BRIDGE_NODE = "gpusim"
 
@@ -27,6 +29,47 @@ class RuntimeFunction:
     """Symbol of the library; False: an entry of the ICD's dispatch table only."""
     parameters: int | None = None
     """Position of an unimplemented function's error-code parameter; 0: it has none; None: it returns the code."""
+
+
+class StandIn(NamedTuple):
+    """A library whose functions do nothing, for programs that are linked with it and can do without."""
+
+    library: str
+    """Name of the library."""
+    node: str
+    """Version node of its symbols; '-': they have none."""
+    code: int
+    """Error code of what the library does not support."""
+    succeeding: dict[str, bool]
+    """Functions: whether one succeeds; the others report their names."""
+
+    @property
+    def source(self) -> str:
+        """The C++ source."""
+        lines = ['#include "stand_in.h"']
+        for name, succeeds in self.succeeding.items():
+            lines.append(f"SUCCEEDING({name})" if succeeds else f'MISSING({name}, "{self.library}", {self.code})')
+        return "\n".join((*lines, ""))
+
+    @property
+    def version_script(self) -> str:
+        """The linker's version script; empty: none."""
+        return "" if self.node == "-" else f"{self.node} {{ global: *; }};\n"
+
+
+@cache
+def stand_ins() -> tuple[StandIn, ...]:
+    """Read the libraries of stand_ins.txt."""
+    found: list[StandIn] = []
+    for line in STAND_IN_TABLE.read_text().splitlines():
+        words = line.split()
+        if not words or words[0] == "#":
+            continue
+        if line.startswith("  "):
+            found[-1].succeeding[words[0]] = words[1:] == ["0"]
+        else:
+            found.append(StandIn(words[0], words[1], int(words[2]), {}))
+    return tuple(found)
 
 
 @cache

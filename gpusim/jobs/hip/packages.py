@@ -97,6 +97,12 @@ PACKAGE_SETS = {
         ("cupy-rocm-5-0==13.3.0", "numpy<2"),
         ("--host-pointers",),
     ),
+    "jax": PackageSet(
+        "JAX 0.10 of ROCm 7, for gfx908 and gfx90a",
+        (),
+        ("jax==0.10.2", "jax-rocm7-plugin==0.10.2", "jax-rocm7-pjrt==0.10.2"),
+        ("--gpu", "mi210", "--jax"),
+    ),
     "libraries": PackageSet(
         "AMD's libraries for programs of your own",
         (
@@ -283,8 +289,12 @@ def fetch_set(name: str, folder: Path, python: str = sys.executable, source: str
     if name not in PACKAGE_SETS:
         raise PackageError(unknown_name("set", name, PACKAGE_SETS))
     chosen, packages = PACKAGE_SETS[name], PackageFolder(folder)
-    packages.fetch_debian(chosen.debian, source or find_source())
-    command = ["gpusim", "hip", *chosen.options, "--root", str(folder), "--"]
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["gpusim", "hip", *chosen.options]
+    if chosen.debian:
+        packages.fetch_debian(chosen.debian, source or find_source())
+        command += ["--root", str(folder)]
+    command.append("--")
     if not chosen.wheels:
         return [*command, "PROGRAM"]
     packages.make_environment(chosen.wheels, python)

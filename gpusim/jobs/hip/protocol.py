@@ -18,6 +18,7 @@ from isa.addresses import VIRTUAL_BASE
 
 SOCKET_VARIABLE = "GPUSIM_HIP_SOCKET"
 HOST_POINTERS_VARIABLE = "GPUSIM_HIP_HOST_POINTERS"  # set: as `HostProgram.host_pointers` says
+DRIVER_VARIABLE = "GPUSIM_DRIVER"  # folder with the kernel driver's files, for the library that is loaded first
 EXIT_SIMULATOR_GONE = 70  # of a program whose simulator has ended before it
 REQUEST = "<II"
 ANSWER = "<iI"
@@ -131,6 +132,7 @@ def header() -> str:
     """Return the C++ header with which the library is built: what both sides have to agree on."""
     lines = ["#pragma once", f'#define GPUSIM_VERSION "{__version__}"', f'#define GPUSIM_SOCKET "{SOCKET_VARIABLE}"']
     lines.append(f'#define GPUSIM_HOST_POINTERS "{HOST_POINTERS_VARIABLE}"')
+    lines.append(f'#define GPUSIM_DRIVER "{DRIVER_VARIABLE}"')
     lines.append(f"constexpr unsigned long GPUSIM_BASE = {VIRTUAL_BASE:#x}ul;")
     lines.append(f"constexpr int GPUSIM_EXIT_GONE = {EXIT_SIMULATOR_GONE};")
     lines.append("enum Op : unsigned {")

@@ -16,13 +16,19 @@ from pathlib import Path
 from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
-from gpusim.base.progress import Reporter
-from gpusim.jobs.hip.built import libraries, rocm_folder, unnumbered_folder
-from gpusim.jobs.hip.protocol import HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
+from gpusim.base.progress import Reporter, current_reporter
+from gpusim.jobs.hip.building import DRIVER_LIBRARY
+from gpusim.jobs.hip.built import driver_folder, libraries, rocm_folder, stand_in_folder, unnumbered_folder
+from gpusim.jobs.hip.protocol import DRIVER_VARIABLE, HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
 LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: where their libraries are
 ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
+# XLA computes products itself, in place of rocBLAS and hipBLASLt, and measures no alternatives
+XLA_FLAGS = (
+    *("--xla_gpu_gemm_rewrite_size_threshold=1000000000", "--xla_gpu_enable_cublaslt=false"),
+    "--xla_gpu_autotune_level=0",
+)
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
@@ -67,6 +73,10 @@ class HostProgram:
     """Folder with the libraries of another system, including its C library; None: those of the host."""
     host_pointers: bool = False
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
+    jax_simds: int = 0
+    """SIMDs of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
+    libraries that XLA is linked with; 0: another program.
+    """
 
     def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
         """Return command and environment that put gpusim's library first; raises HostProgramError.
@@ -81,8 +91,8 @@ class HostProgram:
             environment[HOST_POINTERS_VARIABLE] = "1"
         if self.root is None:
             others = [Path(folder) for folder in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
-            names = unnumbered_folder([*others, *(Path("/") / folder for folder in FOLDERS)])
-            first = [library_folder, *filter(None, [names])]
+            known = [*others, *(Path("/") / folder for folder in FOLDERS)]
+            first = [library_folder, *self._made_folders(library_folder, known, environment)]
             environment["LD_LIBRARY_PATH"] = os.pathsep.join(map(str, [*first, *others]))
             return list(self.arguments), environment
         root = self.root.absolute()
@@ -90,10 +100,27 @@ class HostProgram:
         if loader is None:
             raise HostProgramError(f"--root {self.root}: has no {' or '.join(LOADERS)}, the loader of its C library")
         folders = [root / folder for folder in FOLDERS]
-        names = unnumbered_folder(folders)
-        path = os.pathsep.join(map(str, [library_folder, *filter(None, [names]), *folders]))
+        made = self._made_folders(library_folder, folders, environment)
+        path = os.pathsep.join(map(str, [library_folder, *made, *folders]))
         environment[LIBRARY_PATH_VARIABLE] = path
         return [str(loader), "--library-path", path, *self.arguments], environment
+
+    def _made_folders(self, library_folder: Path, folders: Sequence[Path], environment: dict[str, str]) -> list[Path]:
+        """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
+        names = unnumbered_folder(folders)
+        if not self.jax_simds:
+            return [*filter(None, [names])]
+        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_simds)
+        if replaced is not None:
+            environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
+            listed = ", ".join(sorted(path.name for path in replaced.iterdir()))
+            text = f"gpusim: not there, and functions of theirs fail: {listed}; XLA_FLAGS: {environment['XLA_FLAGS']}"
+            current_reporter().say(text)
+        if driver is not None and not Path("/sys/class/kfd").exists():
+            environment[DRIVER_VARIABLE] = str(driver)
+            first = environment.get("LD_PRELOAD")
+            environment["LD_PRELOAD"] = os.pathsep.join([*filter(None, [first]), str(library_folder / DRIVER_LIBRARY)])
+        return [*filter(None, [names, replaced])]
 
 
 def run_program(

@@ -49,6 +49,9 @@ std::map<const void*, Variable>& host_variables() {
   return *all;
 }
 
+// Functions of modules, by which a graph's node may name its kernel.
+std::set<const void*> module_functions;
+
 template <typename T>
 T read(const char* at) {
   T value;
@@ -112,6 +115,7 @@ hipError_t find_function(Module* m, const std::string& name, Function** found) {
     Answer answer = ask(Request(OP_FUNCTION).put(m->id).bytes(name.data(), name.size()));
     if (answer.status) return answer.status;
     slot = std::make_unique<Function>();
+    module_functions.insert(slot.get());
     slot->name = name;
     slot->id = answer.get<uint64_t>();
     for (uint32_t* fact : {&slot->argument_bytes, &slot->most_threads, &slot->lds_bytes, &slot->private_bytes,
@@ -178,6 +182,14 @@ Function* function_of(const void* host, hipError_t* error) {
   *error = hipErrorInvalidDeviceFunction;
   if (found != host_functions().end()) *error = find_function(found->second.first, found->second.second, &function);
   return function;
+}
+
+Function* function_of_node(const void* host, hipError_t* error) {
+  Function* function = function_of(host, error);
+  std::lock_guard<std::recursive_mutex> held(mutex);
+  if (function || *error != hipErrorInvalidDeviceFunction || !module_functions.count(host)) return function;
+  *error = hipSuccess;
+  return static_cast<Function*>(const_cast<void*>(host));
 }
 
 size_t elf_bytes(const char* elf) {

@@ -24,6 +24,8 @@ struct Function {
 
 // The kernel behind a host function of the program; null: there is none, or its code cannot be used (said why).
 Function* function_of(const void* host, hipError_t* error);
+// The same of a graph's node, which names a host function or, as XLA's do, a module's function.
+Function* function_of_node(const void* host, hipError_t* error);
 // The bytes of an ELF file, as its first 64 say: to the end of its section headers, which are last.
 size_t elf_bytes(const char* elf);
 // The names of the kernels of a module.

@@ -129,7 +129,7 @@ hipError_t launch_cooperative(const void* host, dim3 grid, dim3 block, void** ar
 hipError_t kernel_work(const void* host, dim3 grid, dim3 block, void** params, void** extra, size_t lds, Work* work) {
   CONNECT();
   hipError_t error;
-  Function* f = function_of(host, &error);
+  Function* f = function_of_node(host, &error);
   return f ? prepare(f, in_items(grid, block).data(), block, lds, params, extra, work) : fail(error);
 }
 

@@ -11,5 +11,5 @@ struct KernelNodeParams {  // hipKernelNodeParams
   unsigned sharedMemBytes;
 };
 
-// The launch of a host function's kernel, its arguments read now. grid: in workgroups.
+// The launch of a host function's kernel, or of a module's function, its arguments read now. grid: in workgroups.
 hipError_t kernel_work(const void* host, dim3 grid, dim3 block, void** params, void** extra, size_t lds, Work* work);
