@@ -98,6 +98,16 @@ class HipOptions:
             help="hipPointerGetAttributes of release 5 describes memory that HIP does not know, as release 6 does.",
         ),
     ] = False
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            metavar="ENGINE",
+            help="Compaction engine that serves a Python program's sparse regions (gpusim_spartan.region): a file or a "
+            "shipped name such as default; off: none, the regions are ordinary memory.",
+        ),
+    ] = None
+    """Name or file of the engine; None: the program declares no sparse regions."""
     jax: Annotated[
         bool,
         typer.Option(
@@ -122,6 +132,7 @@ def hip(
     """Run a HIP or OpenCL program, as it is, on the simulated GPU: its output and its exit code are its own."""
     from gpusim.base.launch_selector import parse_selector
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobRequest, choose_timeline_kind, run_job
+    from gpusim.config.engine import load_engine
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
@@ -154,7 +165,11 @@ def hip(
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     job = HipJob(
         program=HostProgram(
-            program, asked.root, asked.host_pointers, jax_simds=settings.gpu.cus * SIMDS if asked.jax else 0
+            program,
+            asked.root,
+            asked.host_pointers,
+            asked.engine is not None,
+            jax_simds=settings.gpu.cus * SIMDS if asked.jax else 0,
         ),
         gpu=settings.gpu,
         energy_spec=settings.energy,
@@ -169,6 +184,7 @@ def hip(
         record=asked.record,
         record_launches=asked.record_launches,
         gpus_that_run=gpus_that_run,
+        engine_spec=None if asked.engine in (None, "off") else load_engine(asked.engine),
     )
 
     files = [*gpu_file.files, Path(program[0])]

@@ -526,6 +526,57 @@ def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:
     assert "hipMemGetHandleForAddressRange is not supported" in done.stderr
 
 
+SPARSE = """
+import ctypes, sys
+from types import SimpleNamespace
+import numpy
+from gpusim_spartan import region
+hip = ctypes.CDLL("libamdhip64.so.5")
+rows, columns = 64, 8
+b = numpy.zeros((columns, rows), "f4")
+b[:, ::9] = 1 + numpy.arange(columns)[:, None]
+a = numpy.arange(rows * 256, dtype="f4").reshape(rows, 256) % 7
+module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoad(ctypes.byref(module), sys.argv[1].encode()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"sgemm_dib_gather") == 0
+arrays = []
+for host in (a, b, numpy.zeros((columns, 256), "f4")):
+    arrays.append(ctypes.c_void_p())
+    assert hip.hipMalloc(ctypes.byref(arrays[-1]), ctypes.c_size_t(host.nbytes)) == 0
+    assert hip.hipMemcpy(arrays[-1], host.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(host.nbytes), 1) == 0
+
+def matrix(columns):
+    data = SimpleNamespace(ptr=arrays[1].value)
+    return SimpleNamespace(shape=(rows, columns), strides=(4, 4 * rows), dtype="float32", data=data)
+
+try:
+    with region(matrix(2048)):
+        pass
+except ValueError as error:
+    print(error)
+with region(matrix(columns)) as served:
+    print(served)
+    if served:
+        values = (*arrays, *(ctypes.c_uint(value) for value in (256, columns, rows, 256, rows, 256)))
+        given = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        assert hip.hipModuleLaunchKernel(kernel, 1, columns // 4, 1, 256, 1, 1, 0, None, given, None) == 0
+        c = numpy.zeros((columns, 256), "f4")
+        assert hip.hipMemcpy(c.ctypes.data_as(ctypes.c_void_p), arrays[2], ctypes.c_size_t(c.nbytes), 2) == 0
+        print((c == b @ a).all())
+"""
+
+
+def test_a_program_s_sparse_region_is_served_by_the_engine(tmp_path: Path) -> None:
+    code, written = ROOT / "workloads/kernels/sgemm_dib_gather.hsaco", tmp_path / "result.json"
+    refused = "a matrix of (64, 2048) cannot be a sparse region; the simulator says why"
+    done = run(["--engine", "default", "--json", str(written)], sys.executable, "-c", SPARSE, code)
+    assert done.stdout.splitlines() == [refused, "True", "True"], done.stderr
+    assert "524,288 bytes reach beyond its allocation" in done.stderr
+    assert json.loads(written.read_text())["engine"]["requests"] > 0
+    done = run(["--engine", "off", "--timing", "off"], sys.executable, "-c", SPARSE, code)
+    assert done.stdout.splitlines() == [refused, "False"], done.stderr
+
+
 BEYOND = PROGRAMS / "beyond_lds.hsaco"
 BEYOND_LDS = """
 import ctypes, sys

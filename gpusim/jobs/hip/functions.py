@@ -11,7 +11,8 @@ TABLE = Path(__file__).with_name("functions.txt")
 OPENCL_TABLE = Path(__file__).with_name("opencl.txt")
 COMGR_TABLE = Path(__file__).with_name("comgr.txt")
 STAND_IN_TABLE = Path(__file__).with_name("stand_ins.txt")
-BRIDGE = ("gpusim_architecture", "gpusim_translate")  # what the library of comgr calls of the runtime library
+# what the library of comgr and gpusim_spartan.py call of the runtime library
+BRIDGE = ("gpusim_architecture", "gpusim_translate", "gpusim_sparse_region")
 BRIDGE_NODE = "gpusim"
 
 

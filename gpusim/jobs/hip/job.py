@@ -22,6 +22,7 @@ from gpusim.results.store.work import RunDescription
 from isa.checking.findings import described
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 from isa.object.names import short
+from spartan.engine_spec import EngineSpec
 
 if TYPE_CHECKING:
     import socket
@@ -42,7 +43,7 @@ class HipJob(Job):
     max_seconds: wall time after which a launch is ended, without compilation; max_instructions: of one wavefront, after
     which it counts as an endless loop; record: a folder that the first `record_launches` launches of
     each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
-    message about a program without code for this one.
+    message about a program without code for this one; engine_spec: serves the program's sparse regions.
     """
 
     kind = "hip"
@@ -63,8 +64,9 @@ class HipJob(Job):
         record: Path | None = None,
         record_launches: int = 1,
         gpus_that_run: "GpusThatRun | None" = None,
+        engine_spec: EngineSpec | None = None,
     ) -> None:
-        self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
+        self.program, self.gpu, self.energy_spec, self.engine_spec = program, gpu, energy_spec, engine_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._selector, self._bounds, self._keep, self._check = selector, bounds, keep, check
@@ -75,7 +77,7 @@ class HipJob(Job):
     @property
     def variants(self) -> Sequence[Variant]:
         """Return the only variant of the job."""
-        return [Variant("", False, lambda: FunctionTask(self._run))]
+        return [Variant("", self.engine_spec is not None, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
         """Return every value, as plain data."""
@@ -83,6 +85,7 @@ class HipJob(Job):
         return {
             "gpu": self.gpu.model_dump(mode="json"),
             "energy": self.energy_spec.model_dump(mode="json"),
+            **({} if self.engine_spec is None else {"engine": self.engine_spec.model_dump(mode="json")}),
             "program": list(self.program.arguments),
             "timing": self.options.timing,
             "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
@@ -132,6 +135,7 @@ class HipJob(Job):
                 check=self._check,
                 max_seconds=self._max_seconds,
                 max_instructions=self._max_instructions,
+                engine=context.engine_spec,
                 recorder=recorder,
                 gpus_that_run=self._gpus_that_run,
             )

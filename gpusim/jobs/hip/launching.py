@@ -17,6 +17,7 @@ from isa.checking.findings import CheckFinding
 from isa.device_memory import StrayAccess
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
+from spartan.engine_spec import EngineSpec
 
 FAULT, TIME_LIMIT = "a kernel's fault", "time limit"  # that end a launch, beside gpusim.jobs.running.runner.CYCLE_LIMIT
 Bounds = Literal["page", "exact", "loose"]
@@ -46,6 +47,8 @@ class LaunchOptions:
     """Wall time limit of a launch in seconds; None: no limit."""
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
     """Instructions of one wavefront before it counts as an endless loop."""
+    engine: EngineSpec | None = None
+    """Compaction engine that serves the program's sparse regions; None: there is none."""
     recorder: LaunchRecorder | None = None
     """Records the launches; None: no recording."""
     gpus_that_run: GpusThatRun | None = None
@@ -140,7 +143,7 @@ class Launcher:
 
     def __init__(self, options: LaunchOptions, launches: ProgramLaunches, reporter: Reporter) -> None:
         self._options, self._launches = options, launches
-        self._processor = CommandProcessor(options.gpu, reporter, timing=True)
+        self._processor = CommandProcessor(options.gpu, reporter, timing=True, engine_spec=options.engine)
         self._pool = ContextPool()
 
     def selects(self, launch: LaunchIdentity) -> bool:

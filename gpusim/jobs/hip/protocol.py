@@ -125,6 +125,7 @@ OPS = (
     ProtocolOperation(25, "TIMES", "<Q", "", "of a command: asked for, at its turn, started, ended: nanoseconds (u64)"),
     ProtocolOperation(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
     ProtocolOperation(27, "LINE", "<II", "file, function of a Python program's line: texts"),
+    ProtocolOperation(28, "REGION", "<4Q", "", "whether an engine serves it (u32)"),
 )
 
 

@@ -40,6 +40,8 @@ from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 from isa.object.names import short
 from isa.opcodes import ARCHITECTURES
+from isa.region import SparseRegion
+from spartan.engine_spec import MAX_REGIONS
 
 _REQUEST = struct.Struct(REQUEST)
 _RECEIVED_AT_ONCE = 1 << 16  # a larger buffer is mapped anew for each message
@@ -54,6 +56,10 @@ _BLOCK_STEP = LANES
 _LOOK_S = 0.05
 _PAGE_BYTES = 4096  # what a GPU's driver allocates at least
 _BLOCK_BYTES = 2 << 20  # what it takes small allocations from (ROCr: fragments of blocks of 2 MiB)
+
+
+class RegionError(UserError):
+    """A program declares something sparse that the engine cannot serve."""
 
 
 class VersionError(UserError):
@@ -110,6 +116,8 @@ class Session:
         }
         self._process = 0
         self._lines: dict[int, ProgramLine] = {}  # of the program, if it is one of Python's
+        self._has_engine = options.engine is not None
+        self._regions: dict[int, SparseRegion] = {}  # whose marked loads the engine serves, by address
 
     def receive(self) -> bool:
         """Read what has arrived and serve all complete requests; returns False once the process has closed its end."""
@@ -184,7 +192,29 @@ class Session:
         return object_words(ObjectRequest(*asked), ARCHITECTURES[self._gpu.architecture].image_generation)  # type: ignore[arg-type]
 
     def _free(self, address: int, _: bytes) -> None:
-        self._memory.free(self._allocations.pop(address))
+        allocation = self._allocations.pop(address)
+        for start in [one for one in self._regions if address <= one < allocation.end]:
+            del self._regions[start]
+        self._memory.free(allocation)
+
+    def _region(self, address: int, rows: int, columns: int, leading: int, _: bytes) -> bytes:
+        """Declare a matrix whose marked loads the engine serves, or end that (no rows)."""
+        if not rows:
+            self._regions.pop(address, None)
+        else:
+            try:
+                region = SparseRegion(address, rows, columns, leading)
+            except ValueError as error:
+                raise RegionError(str(error)) from None
+            within = self._memory.at(address)
+            if within is None or region.end > within.end:
+                raise RegionError(
+                    f"sparse region at {address:#x}: {region.end - address:,} bytes reach beyond its allocation"
+                )
+            if address not in self._regions and len(self._regions) >= MAX_REGIONS:
+                raise RegionError(f"sparse region at {address:#x}: there are {MAX_REGIONS} at most at a time")
+            self._regions[address] = region
+        return struct.pack("<I", self._has_engine)
 
     def _no_code(self, others: bytes) -> bytes:
         raise CodeObjectError(self._code.explain_missing_code(others.decode("utf-8", "replace")))
@@ -237,7 +267,8 @@ class Session:
         kernel = self._code.kernel(function)
         if not self._exact:
             lds = round_up_dynamic_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)
-        launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
+        regions = tuple(self._regions.values()) if self._has_engine else ()
+        launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds, regions=regions)  # type: ignore[arg-type]
         self._run(self._calls.with_buffer(launch), stream, self._lines.get(int(line)))
 
     def _line(self, number: int, line: int, body: bytes) -> None:
@@ -422,6 +453,7 @@ class Session:
 _STATUS: tuple[tuple[type[GpusimError], HipError], ...] = (
     (DeviceMemoryError, HipError.OutOfMemory),
     (ImageError, HipError.InvalidValue),
+    (RegionError, HipError.InvalidValue),
     (UnknownCodeError, HipError.NotFound),
     (OccupancyError, HipError.LaunchOutOfResources),
     (GridError, HipError.InvalidConfiguration),

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter, current_reporter
-from gpusim.jobs.hip.building import DRIVER_LIBRARY
+from gpusim.jobs.hip.building import DRIVER_LIBRARY, PROGRAMS
 from gpusim.jobs.hip.built import driver_folder, libraries, rocm_folder, stand_in_folder, unnumbered_folder
 from gpusim.jobs.hip.protocol import DRIVER_VARIABLE, HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
@@ -73,6 +73,8 @@ class HostProgram:
     """Folder with the libraries of another system, including its C library; None: those of the host."""
     host_pointers: bool = False
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
+    has_regions: bool = False
+    """The program finds the module by which it declares sparse regions."""
     jax_simds: int = 0
     """SIMDs of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
     libraries that XLA is linked with; 0: another program.
@@ -86,6 +88,9 @@ class HostProgram:
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
+        if self.has_regions:
+            modules = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [modules]), str(PROGRAMS)])
         environment[ICD_VARIABLE] = str(library_folder)
         if self.host_pointers:
             environment[HOST_POINTERS_VARIABLE] = "1"

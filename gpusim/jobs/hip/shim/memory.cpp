@@ -403,3 +403,13 @@ API hipError_t hipMemset3D(hipPitchedPtr p, int v, hipExtent e) { return fill_ro
 API hipError_t hipMemset3D_spt(hipPitchedPtr p, int v, hipExtent e) { return fill_rows(p, v, e, nullptr, false); }
 API hipError_t hipMemset3DAsync(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }
 API hipError_t hipMemset3DAsync_spt(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }
+
+// Declares a dense FP32 matrix, column by column, whose marked loads the compaction engine serves; rows: 0 ends it.
+// serves: whether there is an engine. Called by gpusim_spartan.py.
+API hipError_t gpusim_sparse_region(uint64_t address, uint64_t rows, uint64_t columns, uint64_t leading, uint32_t* serves) {
+  CONNECT();
+  if (hipError_t before = settle()) return fail(before);
+  Answer answer = ask(Request(OP_REGION).put(address).put(rows).put(columns).put(leading));
+  if (!answer.status && serves) *serves = answer.get<uint32_t>();
+  return fail(answer.status);
+}
