@@ -151,7 +151,7 @@ def _launch_text(measured: MeasuredTable) -> str:
     """Write the times of a measurement that no kernel takes, and of which kernels they are."""
     more = {} if measured.hip_launch_us is None else {"HIP": measured.hip_launch_us}
     own = [f"{kind} {us:g}" for kind, us in {**more, **measured.campaign_launch_us}.items()]
-    return ", ".join([f"{measured.launch_us:g} µs", *own])
+    return ", ".join([f"{measured.launch_us:g} µs" + " a kernel" * measured.launch_each, *own])
 
 
 def beyond() -> str:

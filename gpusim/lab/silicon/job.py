@@ -120,7 +120,7 @@ class MeasuredJob(Job):
             record.partial = True
         finally:
             runs.close()
-        rows = [CorrelationPoint(prediction, launches.of(prediction.point)) for prediction in predictions]
+        rows = [CorrelationPoint(p, launches.of(p.point, p.launches)) for p in predictions]
         failed = checked.refused | runs.failed
         not_run = [SkippedPoint(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
         if not_run and not record.partial:

@@ -142,6 +142,11 @@ class MeasuredTable(Spec):
         "campaign of their own; the first part that is held counts; never fitted",
         "user",
     )
+    launch_each: bool = param(
+        False,
+        "launch_us is of each kernel of a call, as where events stand before and behind each; never fitted",
+        "user",
+    )
     alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
     beta: float = param(0.0, "the same; with 0 C is not read", "user")
     general: GeneralSpec = GeneralSpec()
@@ -188,28 +193,32 @@ class MeasuredTable(Spec):
     @property
     def launches(self) -> "LaunchOverhead":
         """The times of a measurement that no kernel takes."""
-        return LaunchOverhead(self.launch_us, self.hip_launch_us, tuple(self.campaign_launch_us.items()))
+        return LaunchOverhead(
+            self.launch_us, self.hip_launch_us, tuple(self.campaign_launch_us.items()), self.launch_each
+        )
 
     def check_fit(self) -> None:
         """Raise UserError if what a fit varies is not what the points' times are made of."""
         if self.campaign_launch_us:
             raise UserError(f"--fit: {self.title}: one launch_us is fitted, and the table has campaign_launch_us")
+        if self.launch_each:
+            raise UserError(f"--fit: {self.title}: launch_us of a call is fitted, and the table has launch_each: true")
 
 
 class LaunchOverhead(NamedTuple):
     """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
-    kernels and of compiled ones; campaigns: of those whose names hold a part, by the part."""
+    kernels and of compiled ones; campaigns: of those whose names hold a part, by the part; each: of each kernel."""
 
     us: float
     hip_us: float | None = None
     campaigns: tuple[tuple[str, float], ...] = ()
+    each: bool = False
 
-    def of(self, point: "MeasuredPoint") -> float:
-        """Return the time of a point that has none of its own."""
-        for part, us in self.campaigns:
-            if part in point.kernel:
-                return us
-        return self.hip_us if self.hip_us is not None and point.is_compiled else self.us
+    def of(self, point: "MeasuredPoint", kernels: int = 1) -> float:
+        """Return the time of a point, a call of so many kernels, that has none of its own."""
+        us = self.hip_us if self.hip_us is not None and point.is_compiled else self.us
+        us = next((own for part, own in self.campaigns if part in point.kernel), us)
+        return us * kernels if self.each else us
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,22 @@ def test_kernels_of_another_campaign_have_its_launch_time_and_no_fit() -> None:
         load_measured("mi100-dgemm", {"campaign_launch_us": {"GSUAMB": -1.0}})
 
 
+@pytest.mark.parametrize(("is_each", "launch_us"), [(False, 10.0), (True, 20.0)])
+def test_events_around_each_kernel_count_for_each(is_each: bool, launch_us: float) -> None:
+    table, document = load_measured("mi200-bf16", {"launch_us": 10.0, "launch_each": is_each})
+    point = read_points(document.path.parent / table.points, peak_gflops=table.peak_gflops)[0]
+    assert table.launches.of(point, 2) == launch_us
+    if is_each:
+        with pytest.raises(UserError, match="launch_us of a call is fitted"):
+            table.check_fit()
+
+
+@pytest.mark.parametrize("name", ["mi200-sgemm", "mi200-dgemm", "mi200-bf16"])
+def test_products_of_mi200_are_of_one_way_to_measure(name: str) -> None:
+    table, _ = load_measured(name)
+    assert (table.alpha, table.beta, table.launch_each, table.gpu.l2.flush_at_end) == (2.0, 0.0, True, True)
+
+
 def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
     table, _ = load_measured("rocblas-r9nano")
     with pytest.raises(UserError, match=r"librocblas0.*--kernels"):
