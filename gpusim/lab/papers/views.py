@@ -171,6 +171,36 @@ SECONDS_TO_ACCURACY = _view(
     column("gain", "first system's seconds over these"),
     column("epochs_over_first", "epochs over the first's"),
 )
+FASTEST_ITERATIONS = _view(
+    column("network"),
+    column("batch"),
+    column("system"),
+    column("iteration", "iteration, ms"),
+    column("forward", "forward, ms", GROUPED_2),
+    column("backward", "backward, ms", GROUPED_2),
+    column("update", "update, ms", GROUPED_2),
+    column("millijoules", "energy, mJ", GROUPED_1),
+)
+FASTEST_RATIOS = _view(
+    column("network"),
+    column("batch"),
+    column("of", "system"),
+    column("over", "over"),
+    column("gain", "speed-up"),
+    column("energy_gain", "energy, ratio", TIMES),
+    name="ratios",
+)
+FASTEST_PASSES = _view(
+    column("network"),
+    column("batch"),
+    column("layer"),
+    column("part", "pass"),
+    column("system"),
+    column("way"),
+    column("time", "time, ms", GROUPED_2),
+    name="passes",
+    title="Passes whose fastest times differ between the systems.",
+)
 SCALING = _view(
     column("run"),
     column("count", "GPUs"),

@@ -13,6 +13,7 @@ from gpusim.config.tree import ConfigTree
 from gpusim.lab.papers.figures.ablation import AblationFigure
 from gpusim.lab.papers.figures.breakdown import BreakdownFigure
 from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.figures.fastest_passes import IterationsFigure
 from gpusim.lab.papers.figures.instructions import InstructionsFigure
 from gpusim.lab.papers.figures.layer_memory import LayerMemoryFigure
 from gpusim.lab.papers.figures.layer_ratios import RatiosFigure
@@ -41,6 +42,7 @@ AnyFigure = Annotated[
     | RatiosFigure
     | LayerMemoryFigure
     | AccuracyFigure
+    | IterationsFigure
     | LaunchesFigure
     | InstructionsFigure
     | StagesFigure

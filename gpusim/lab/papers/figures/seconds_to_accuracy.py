@@ -6,20 +6,18 @@ answers which is trained first, so they are multiplied here, and bars over seeds
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.errors import UserError
 from gpusim.base.formats import FIXED_1, FIXED_2, GENERAL, TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.student import interval
-from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table
-from gpusim.lab.papers.figures.layers import LayerMeasurement, LayersFigure
+from gpusim.lab.papers.figures.fastest_passes import FastestPassesFigure, IterationCost
 from gpusim.lab.papers.figures.learning import read_curve
 from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
 from gpusim.lab.papers.pictures import lines
@@ -41,30 +39,7 @@ class SystemSpec(Spec):
     )
 
 
-@dataclass(frozen=True)
-class IterationCost:
-    """What an iteration takes, each pass by the fastest way of a system."""
-
-    time_us: float
-    """Time in microseconds."""
-    time_half_width: float
-    """Half-width of the time: the passes' half-widths add up, as samples of one network may err alike."""
-    energy_uj: float
-    """Energy of the memory system in microjoules, of the same ways."""
-    fastest: Mapping[LayerPass, LayerMeasurement]
-    """The fastest way's time of each pass."""
-
-    def ratio_half_width(self, other: "IterationCost") -> float:
-        """Return the relative half-width of one iteration's time over another's: what they share scatters alike."""
-        shared = {place for place, one in self.fastest.items() if other.fastest.get(place) == one}
-        parts = [
-            plain_sum(one.half_width for place, one in cost.fastest.items() if place not in shared) / cost.time_us
-            for cost in (self, other)
-        ]
-        return math.hypot(*parts)
-
-
-class AccuracyFigure(LayersFigure):
+class AccuracyFigure(FastestPassesFigure):
     """Simulated seconds and joules of each system until a network reaches accuracies on test images."""
 
     kind: Literal["seconds_to_accuracy"] = param("seconds_to_accuracy", "what is shown", "")
@@ -75,6 +50,12 @@ class AccuracyFigure(LayersFigure):
     )
 
     formats: ClassVar = dict(epochs=FIXED_1, seconds=FIXED_2, joules=FIXED_2, gain=TIMES, epochs_over_first=TIMES)
+
+    ways_key: ClassVar = ".ways"
+
+    def list_systems(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the ways of each system, by its name."""
+        return {name: system.ways for name, system in self.systems.items()}
 
     def located(self, path: Path) -> Self:
         """Return the figure with the files of all systems' curves found; raise UserError."""
@@ -87,33 +68,9 @@ class AccuracyFigure(LayersFigure):
     def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
         """Raise UserError for ways that are not the figure's, several networks or batches, and absent measures."""
         super().check(spec, figures)
-        if set(self.measures) != {TIME, ENERGY} or self.by != "pass":
-            raise UserError(f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass")
-        for name, system in self.systems.items():
-            for way in system.ways:
-                if way not in self.ways:
-                    raise UserError(f"systems.{name}.ways: {unknown_name('way', way, self.ways)}")
         batches = [batch for network in self.networks for batch in spec.runs.networks[network].batches]  # type: ignore[union-attr]
         if len(self.networks) != 1 or len(batches) != 1:
             raise UserError("networks: must be one, which has one batch: curves are of a network and a batch")
-
-    def _costs(self, publication: Publication) -> Iterator[tuple[str, str, IterationCost]]:
-        """Yield each GPU and system with what an iteration takes, where all its ways are known."""
-        rows = self.rows(publication)
-        known = {(point.gpu, point.way) for point, _ in self.known_points(publication)}
-        times, energies = self.measure(TIME, rows), self.measure(ENERGY, rows)
-        for gpu in self.list_gpus(publication.reproduction):
-            for name, system in self.systems.items():
-                if all((gpu, way) in known for way in system.ways):
-                    fastest = _fastest(times, gpu, system.ways)
-                    energy = plain_sum(
-                        one.value
-                        for one in energies
-                        if _place(one) in fastest and fastest[_place(one)].of.point == one.of.point
-                    )
-                    width = plain_sum(one.half_width for one in fastest.values())
-                    time_us = plain_sum(one.value for one in fastest.values())
-                    yield gpu, name, IterationCost(float(time_us), float(width), float(energy), fastest)
 
     def records(self, publication: Publication) -> list[FigureRecord]:
         """List each system's epochs, seconds and joules to each accuracy, and the first system's seconds over its."""
@@ -122,7 +79,7 @@ class AccuracyFigure(LayersFigure):
         (batch,) = publication.reproduction.runs.networks[network].batches
         steps = self.images // batch
         records = []
-        costs = {(gpu, name): cost for gpu, name, cost in self._costs(publication)}
+        costs = {(place.gpu, name): cost for place, name, cost in self.costs(publication)}
         for (gpu, name), cost in costs.items():
             for level in self.accuracies:
                 reached = [curve.epochs_to_accuracy(level) for curve in curves[name]]
@@ -194,28 +151,13 @@ class AccuracyFigure(LayersFigure):
         (network,) = self.networks
         (batch,) = publication.reproduction.runs.networks[network].batches
         curves = {}
-        for _, name, cost in self._costs(publication):
+        for _, name, cost in self.costs(publication):
             seeds = [read_curve(path).accuracy for path in self.systems[name].trainings]
             epoch_seconds = self.images // batch * cost.time_us / 1e6
             epochs = range(1, min(map(len, seeds)) + 1)
             means = [100 * interval([one[epoch - 1] for one in seeds])[0] for epoch in epochs]
             curves[name] = ([epoch * epoch_seconds for epoch in epochs], means)
         return lines(self.title, ("simulated seconds", "test accuracy in %"), curves) if curves else None
-
-
-def _place(measurement: LayerMeasurement) -> LayerPass:
-    return measurement.of.row.layer, measurement.of.row.part
-
-
-def _fastest(times: list[LayerMeasurement], gpu: str, ways: tuple[str, ...]) -> dict[LayerPass, LayerMeasurement]:
-    """Return the fastest way's time of each pass of a layer, by layer and pass."""
-    fastest: dict[LayerPass, LayerMeasurement] = {}
-    for one in times:
-        if one.of.point.gpu == gpu and one.of.point.way in ways:
-            best = fastest.get(_place(one))
-            if best is None or one.value < best.value:
-                fastest[_place(one)] = one
-    return fastest
 
 
 def _row(record: FigureRecord) -> dict[str, object]:
