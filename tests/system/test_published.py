@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docs._site import summary_page
 from docs._site.man_page import FILE, man_page
+from docs._site.pages import section
 from gpusim.base.version import __version__
 from gpusim.cli.main import all_sections
 
@@ -26,6 +28,13 @@ def test_the_manual_page_has_every_command() -> None:
     for entries in all_sections().values():
         for name in entries:
             assert f"\n.B gpusim {name}".replace("-", "\\-") in text
+
+
+@pytest.mark.generated
+def test_the_documentation_begins_with_spartan_s_sentences() -> None:
+    assert section(summary_page.PAGE.read_text(encoding="utf-8"), summary_page.NAME) == summary_page.sentences(), (
+        "python -m docs._site.summary_page renews them"
+    )
 
 
 def test_classifiers_are_those_of_the_index() -> None:

@@ -31,6 +31,8 @@ class ClaimVerdict:
     """Points of the claim that have not been run."""
     openings: tuple[str, ...] = ()
     """For each comparison that half-widths leave open, which half-width would decide it."""
+    kept: tuple[str, ...] = ()
+    """Places where the claim certainly holds."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,24 @@ class JudgedClaim:
 
 def judge_all(publication: Publication) -> list[JudgedClaim]:
     """Judge all claims of all figures, in order."""
+    return judge_figures(publication, list(publication.figures))
+
+
+def judge_figures(publication: Publication, names: Sequence[str]) -> list[JudgedClaim]:
+    """Judge all claims of some figures, in order.
+
+    Args:
+        publication: The publication with its results.
+        names: Names of the figures.
+    """
     reproduction, judged_claims = publication.reproduction, []
     judge_ = judge if reproduction.spec.runs is None else judge_layers
-    for name, figure in publication.figures.items():
+    for name in names:
+        figure, values_of_all = publication.figures[name], publication.list_values(name)
         for claim in figure.claims:
             verdicts = {}
             for column in reproduction.columns:
-                values = [value for value in publication.long_table[name] if value.comparison == column]
+                values = [value for value in values_of_all if value.comparison == column]
                 missing = claim.list_points(partial(_list_missing, publication, figure, column))
                 verdicts[column] = judge_(claim, values, figure.format_of(claim.measure), missing)
             judged_claims.append(JudgedClaim(name, claim, verdicts, _fits(publication, figure)))
@@ -101,7 +114,8 @@ def judge(
     limits = tuple(one.limit for one in chosen if one.limit is not None)
     in_the_middle = sorted(chosen, key=lambda one: one.value)[len(chosen) // 2]
     openings = tuple(one.describe_opening() for one in result.comparisons if one.is_kept is None)
-    return ClaimVerdict(state, result.ours, limits, in_the_middle.explain(), tuple(missing), openings)
+    kept = tuple(one.place for one in result.comparisons if one.is_kept)
+    return ClaimVerdict(state, result.ours, limits, in_the_middle.explain(), tuple(missing), openings, kept)
 
 
 def judge_layers(

@@ -173,4 +173,16 @@ class Publication:
     @cached_property
     def long_table(self) -> Mapping[str, Sequence[FigureValue]]:
         """The values that claims are judged by, by figure."""
-        return {name: list(figure.values(self)) if figure.claims else [] for name, figure in self.figures.items()}
+        return {name: self.list_values(name) for name in self.figures}
+
+    @cached_property
+    def _values(self) -> dict[str, Sequence[FigureValue]]:
+        """The values of the figures that were asked for."""
+        return {}
+
+    def list_values(self, name: str) -> Sequence[FigureValue]:
+        """List the values that the claims of a figure are judged by; none where it has no claims."""
+        if name not in self._values:
+            figure = self.figures[name]
+            self._values[name] = list(figure.values(self)) if figure.claims else []
+        return self._values[name]

@@ -107,6 +107,10 @@ def _check_answers(path: Path, spec: ReproductionSpec, figures: dict[str, Figure
     for name in names:
         if names.count(name) > 1:
             raise UserError(f"{path}: two claims are called '{name}'")
-    for answer in spec.answers:
-        if answer.claim not in names:
-            raise UserError(f"{path}: answers: {unknown_name('claim', answer.claim, names)}")
+    own = [part for sentence in spec.summary for part in sentence.parts if not part.publication]
+    for key, parts in (("answers", spec.answers), ("summary", own)):
+        for answer in parts:
+            if answer.claim not in names:
+                raise UserError(f"{path}: {key}: {unknown_name('claim', answer.claim, names)}")
+    if spec.summary_picture and spec.summary_picture not in figures:
+        raise UserError(f"{path}: summary_picture: {unknown_name('figure', spec.summary_picture, figures)}")

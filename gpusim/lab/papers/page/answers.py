@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.claims import FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, JudgedClaim
+from gpusim.lab.papers.claims import FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, UNKNOWN, JudgedClaim
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import AnswerSpec
@@ -22,14 +22,22 @@ def answer_question(publication: Publication, claims: Sequence[JudgedClaim]) -> 
     """Return the sentences that answer the publication's question, each by the verdict on its claim among these."""
     by_name = {judged.claim.name: judged for judged in claims if judged.claim.is_counted}
     columns = publication.reproduction.columns
-    said = [_answer(columns, one, by_name[one.claim]) for one in publication.spec.answers if one.claim in by_name]
+    said = [
+        describe_answer(columns, one, by_name[one.claim]) for one in publication.spec.answers if one.claim in by_name
+    ]
     if publication.spec.runs is None:
         said = [filled(text, publication) for text in said]
     return [text for text in said if text]
 
 
-def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim) -> str:
-    """Return a sentence; empty where nothing has been run for it. columns: titles of the comparisons by name."""
+def describe_answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim) -> str:
+    """Return a sentence by the verdict on its claim; empty where nothing has been run for it.
+
+    Args:
+        columns: Titles of the comparisons by name.
+        answer: The sentence for each verdict.
+        judged: The claim with its verdicts.
+    """
     states = {columns[name]: verdict.state for name, verdict in judged.judging.items()}
     known = set(states.values()) - {UNASKABLE}
     if not known or UNKNOWN in known:
@@ -37,6 +45,8 @@ def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim)
     text, is_open = "", any(verdict.openings for verdict in judged.judging.values() if verdict.state == FAILS)
     if known <= {HOLDS, FAILS, MIXED} and not is_open:  # what fails in all is not said where some of it is open
         text = answer.holds if known == {HOLDS} else answer.does_not if known == {FAILS} else answer.in_part
+    is_left_open = UNDECIDED in known or (known == {FAILS} and is_open)
+    text = answer.left_open if is_left_open and len(known) == 1 else text
     decided = {columns[name]: verdict for name, verdict in judged.judging.items() if verdict.state != UNASKABLE}
     if not text:
         verdicts = ", ".join(f"{title} {state}" for title, state in states.items())
@@ -50,7 +60,9 @@ def _answer(columns: Mapping[str, str], answer: AnswerSpec, judged: JudgedClaim)
     why = _by_column(
         {title: "; ".join(verdict.reasons) for title, verdict in decided.items() if verdict.reasons}, ": ", ". "
     )
-    return text.replace("{found}", _by_column(texts, " ", "; ")).replace("{why}", why)
+    where = _by_column({title: ", ".join(verdict.kept) or "none" for title, verdict in decided.items()}, ": ", "; ")
+    text = text.replace("{found}", _by_column(texts, " ", "; ")).replace("{why}", why)
+    return text.replace("{where}", where)
 
 
 def _by_column(texts: Mapping[str, str], after: str, between: str) -> str:

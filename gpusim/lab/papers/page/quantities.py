@@ -1,9 +1,9 @@
 """Means that a text may name in braces, {FIGURE | DATA | WHAT}, so that no figure in it is typed.
 
 FIGURE: one of runs with a base; DATA: the name of its data, or 'all'. WHAT: a comparison's or the engine's own speed-up
-by its name (`ours`, `share`), a way's over the figure's base (`software`), `zeros`, `limit`, both without
-padding (`map_zeros`, `map_limit`), a way's metric (`engine l2.hit_rate`) or the quotient of two, each added up (`engine
-engine.accurate / engine.requests`).
+by its name (`ours`, `share`), a way's over the figure's base (`software`) or over another way (`engine over software`),
+`zeros`, `limit`, both without padding (`map_zeros`, `map_limit`), a way's metric (`engine l2.hit_rate`) or the quotient
+of two, each added up (`engine engine.accurate / engine.requests`).
 """
 
 import re
@@ -66,6 +66,9 @@ def _found(
     if what in _SHARES:
         write, of = _SHARES[what]
         return write, _mean(groups, of)
+    faster, is_over, slower = what.partition(" over ")
+    if is_over and {faster, slower} <= {*figure.paths}:
+        return TIMES, _mean(groups, lambda group: group.speedup(faster, slower))
     path, _, metric = what.partition(" ")
     if not metric or path not in figure.paths:
         raise UserError(f"{{{named}}}: {unknown_name('quantity', what, [*known, *_SHARES])}")

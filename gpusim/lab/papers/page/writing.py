@@ -16,6 +16,7 @@ from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page import sections
 from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bullets, heading, html, markdown, text
 from gpusim.lab.papers.page.quantities import filled
+from gpusim.lab.papers.page.summary import SummarySentence, summarize, text_bars
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import FILE, as_json
 from gpusim.lab.versions.age import FigureAge
@@ -48,10 +49,21 @@ class RenderedPublication:
     @cached_property
     def page(self) -> Sequence[Block]:
         """Blocks of the page of all figures."""
-        return list(_page(self.publication, self.claims, self.ages))
+        return list(_page(self.publication, self.claims, self.ages, self.summary))
+
+    @cached_property
+    def summary(self) -> Sequence[SummarySentence]:
+        """Sentences at the head of the page."""
+        return summarize(self.publication, self.ages)
 
     def screen(self, only: Mapping[str, Figure]) -> Iterator[Block]:
-        """Yield what a terminal shows: question, first table, answers, the claims of these figures with their rules."""
+        """Yield what a terminal shows: the summary with its picture, question, first table, answers, the claims of
+        these figures with their rules.
+        """
+        if self.summary:
+            yield bullets(one.markdown for one in self.summary)
+            picture = self.publication.pictures.get(self.publication.spec.summary_picture)
+            yield "".join(f"{line}\n" for line in text_bars(picture)) if picture is not None else ""
         claims = [judged for judged in self.claims if judged.figure in only]
         yield from sections.show_question(self.publication, claims, sections.first_table(self.publication), self.ages)
         yield claims_table(self.publication, claims, brief=True)
@@ -150,10 +162,16 @@ def _claims_page(publication: Publication, table: Table, ages: Mapping[str, Figu
     yield table
 
 
-def _page(publication: Publication, claims: Sequence[JudgedClaim], ages: Mapping[str, FigureAge]) -> Iterator[Block]:
-    """Yield the blocks of the page of all figures: answers first."""
+def _page(
+    publication: Publication,
+    claims: Sequence[JudgedClaim],
+    ages: Mapping[str, FigureAge],
+    summary: Sequence[SummarySentence],
+) -> Iterator[Block]:
+    """Yield the blocks of the page of all figures: the summary first, then answers."""
     of_networks = publication.spec.runs is not None
     yield heading(publication.spec.title, TOP)
+    yield from _show_summary(publication, summary)
     command = publication.reproduction.command
     yield text(f"Made by `gpusim reproduce {command}` from [its runs](results.json); no figure here is typed.")
     yield from sections.show_model(ages, "runs")
@@ -174,10 +192,25 @@ def _page(publication: Publication, claims: Sequence[JudgedClaim], ages: Mapping
             yield from sections.list_marked_points(publication, figure, ages)
             continue
         yield text(f"{figure.source}. {filled(figure.note, publication)}".rstrip())
-        if name in publication.pictures:
-            yield FigureSlot(name, figure.title)
+        yield from _show_picture(publication, name)
         yield from (table for table in publication.tables[name] if table is not first)
         yield from sections.list_marked_points(publication, figure, ages)
+
+
+def _show_summary(publication: Publication, summary: Sequence[SummarySentence]) -> Iterator[Block]:
+    """Yield the sentences of the summary and its picture."""
+    if summary:
+        yield bullets(one.markdown for one in summary)
+        name = publication.spec.summary_picture
+        if name in publication.pictures:
+            yield FigureSlot(name, publication.figures[name].title)
+
+
+def _show_picture(publication: Publication, name: str) -> Iterator[Block]:
+    """Yield a figure's picture, unless it stands at the head of the page."""
+    is_above = bool(publication.spec.summary) and name == publication.spec.summary_picture
+    if name in publication.pictures and not is_above:
+        yield FigureSlot(name, publication.figures[name].title)
 
 
 def _runs_of_networks(
@@ -194,8 +227,7 @@ def _network_figure(publication: Publication, name: str, claims: Sequence[Judged
     """Yield a figure of a publication of networks, with its claims."""
     figure = publication.figures[name]
     yield text(f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).")
-    if name in publication.pictures:
-        yield FigureSlot(name, figure.title)
+    yield from _show_picture(publication, name)
     if not any(table.rows for table in publication.tables[name]):
         yield text(_why_empty(publication, name))
     sentences = [_claim(judged) for judged in claims if judged.figure == name]

@@ -66,14 +66,30 @@ class ComparisonSpec(Spec):
 class AnswerSpec(Spec):
     """A sentence of the page for each verdict on a claim.
 
-    {found} is what was found, {why} what the counters say of the value in the middle; of products, {FIGURE | DATA |
-    WHAT} is a mean (gpusim/lab/papers/page/quantities.py).
+    {found} is what was found, {where} the places where the claim certainly holds, {why} what the counters say of the
+    value in the middle; of products, {FIGURE | DATA | WHAT} is a mean (gpusim/lab/papers/page/quantities.py).
     """
 
     claim: str = param(..., "the claim, by its name", "user")
     holds: str = param(..., "what is said where it holds", "user")
     in_part: str = param("", "where it holds in part, or not everywhere; none: nothing but the verdict", "user")
     does_not: str = param("", "where it does not; none: nothing but the verdict", "user")
+    left_open: str = param(
+        "", "where no value certainly is as claimed, and some are open; none: nothing but the verdict", "user"
+    )
+
+
+class SummaryPartSpec(AnswerSpec):
+    """A part of a sentence of the summary."""
+
+    publication: str = param("", "another publication whose claim it is, as recorded; none: this one", "user")
+
+
+class SummarySpec(Spec):
+    """A sentence of the summary, at the head of the page: parts that each follow from the verdict on a claim."""
+
+    topic: str = param(..., "what it is about", "user")
+    parts: tuple[SummaryPartSpec, ...] = param(..., "its parts in order", "user", min_length=1)
 
 
 class ReproductionSpec(Spec):
@@ -83,6 +99,8 @@ class ReproductionSpec(Spec):
     source: str = param(..., "the publication", "user")
     runs: NetworkRunsSpec | None = param(None, "runs of networks, whose layers are the figures' columns", "user")
     question: str = param("", "what the answers answer; {networks} are their names", "user")
+    summary: tuple[SummarySpec, ...] = param((), "sentences at the head of the page", "user")
+    summary_picture: str = param("", "the figure whose picture stands below the summary", "user")
     answers: tuple[AnswerSpec, ...] = param((), "sentences by verdict, in the page's order", "user")
     gpu: str = param("mi6", "the GPU of all runs", "Dong 2020, table 6.3")
     sets: dict[str, Any] = param({}, "values that all runs have, by their paths", "user")
