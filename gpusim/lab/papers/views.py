@@ -168,6 +168,7 @@ SECONDS_TO_ACCURACY = _view(
     column("iteration", "iteration, ms"),
     column("seconds", "simulated seconds"),
     column("joules", "memory system, J"),
+    column("compute_joules", "compute units, J"),
     column("gain", "first system's seconds over these"),
     column("epochs_over_first", "epochs over the first's"),
 )
@@ -179,7 +180,8 @@ FASTEST_ITERATIONS = _view(
     column("forward", "forward, ms", GROUPED_2),
     column("backward", "backward, ms", GROUPED_2),
     column("update", "update, ms", GROUPED_2),
-    column("millijoules", "energy, mJ", GROUPED_1),
+    column("millijoules", "memory system, mJ", GROUPED_1),
+    column("compute", "compute units, mJ"),
 )
 FASTEST_RATIOS = _view(
     column("network"),
@@ -187,7 +189,7 @@ FASTEST_RATIOS = _view(
     column("of", "system"),
     column("over", "over"),
     column("gain", "speed-up"),
-    column("energy_gain", "energy, ratio", TIMES),
+    column("energy_gain", "memory system's energy, ratio", TIMES),
     name="ratios",
 )
 FASTEST_PASSES = _view(

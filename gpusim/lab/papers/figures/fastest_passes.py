@@ -5,12 +5,12 @@ none of these: its iteration is the sum of its passes' fastest times.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.formats import FIXED_2, TIMES
+from gpusim.base.formats import FIXED_1, FIXED_2, TIMES
 from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
@@ -24,7 +24,7 @@ from gpusim.lab.papers.records import get_direction
 from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from gpusim.lab.papers.views import FASTEST_ITERATIONS, FASTEST_PASSES, FASTEST_RATIOS
 
-TIME, ENERGY = "time", "energy"
+TIME, ENERGY, COMPUTE = "time", "energy", "compute"
 LayerPass = tuple[str, str]  # a layer's name and the pass
 
 
@@ -48,7 +48,11 @@ class IterationCost:
     time_half_width: float
     """Half-width of the time: the passes' half-widths add up, as samples of one network may err alike."""
     energy_uj: float
-    """Energy in microjoules, of the same ways."""
+    """Energy of the memory system in microjoules, of the same ways."""
+    compute_uj: float
+    """Energy of the compute units in microjoules, of the same ways; 0 where the figure does not measure it."""
+    compute_half_width: float
+    """Half-width of the energy of the compute units: an error of their factor is the same in all passes."""
     fastest: Mapping[LayerPass, LayerMeasurement]
     """The fastest way's time of each pass."""
 
@@ -80,8 +84,11 @@ class FastestPassesFigure(LayersFigure):
     def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
         """Raise UserError for ways that are not the figure's, and for measures other than time and energy by pass."""
         super().check(spec, figures)
-        if set(self.measures) != {TIME, ENERGY} or self.by != "pass":
-            raise UserError(f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass")
+        if set(self.measures) - {COMPUTE} != {TIME, ENERGY} or self.by != "pass":
+            raise UserError(
+                f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass; that of compute"
+                f" units may be beside them: '{COMPUTE}'"
+            )
         for name, ways in self.list_systems().items():
             for way in ways:
                 if way not in self.ways:
@@ -93,18 +100,24 @@ class FastestPassesFigure(LayersFigure):
         known = {(_place_of(point), point.way) for point in points}
         rows = self.rows(publication)
         times, energies = self.measure(TIME, rows), self.measure(ENERGY, rows)
+        computing = self.measure(COMPUTE, rows) if COMPUTE in self.measures else []
         for place in dict.fromkeys(map(_place_of, points)):
             for name, ways in self.list_systems().items():
                 if all((place, way) in known for way in ways):
                     fastest = _fastest(times, place, ways)
-                    energy = plain_sum(
-                        one.value
-                        for one in energies
-                        if (cause := fastest.get(_pass_of(one))) is not None and cause.of.point == one.of.point
+                    energy, compute = ([one for one in some if _is_of(fastest, one)] for some in (energies, computing))
+                    yield (
+                        place,
+                        name,
+                        IterationCost(
+                            time_us=_sum(one.value for one in fastest.values()),
+                            time_half_width=_sum(one.half_width for one in fastest.values()),
+                            energy_uj=_sum(one.value for one in energy),
+                            compute_uj=_sum(one.value for one in compute),
+                            compute_half_width=_sum(one.half_width for one in compute),
+                            fastest=fastest,
+                        ),
                     )
-                    width = plain_sum(one.half_width for one in fastest.values())
-                    time_us = plain_sum(one.value for one in fastest.values())
-                    yield place, name, IterationCost(float(time_us), float(width), float(energy), fastest)
 
 
 class IterationsFigure(FastestPassesFigure):
@@ -209,6 +222,9 @@ def _columns_of(cost: IterationCost) -> dict[str, object]:
         "iteration": f"{FIXED_2(cost.time_us / 1e3)} ± {FIXED_2(cost.time_half_width / 1e3)}",
         **{direction: cost.time_of(direction) / 1e3 for direction in directions},
         "millijoules": cost.energy_uj / 1e3,
+        "compute": f"{FIXED_1(cost.compute_uj / 1e3)} ± {FIXED_1(cost.compute_half_width / 1e3)}"
+        if cost.compute_uj
+        else None,
     }
 
 
@@ -229,6 +245,16 @@ def _list_passes(
                 layer, part = layer_pass
                 labels = {**_labels(place), "layer": layer, "part": part, "system": name}
                 yield {**labels, "way": titles[one.of.point.way], "time": one.value / 1e3}
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    return float(plain_sum(numbers))
+
+
+def _is_of(fastest: Mapping[LayerPass, LayerMeasurement], measurement: LayerMeasurement) -> bool:
+    """Tell whether a measurement is of the run that is the fastest in its pass."""
+    best = fastest.get(_pass_of(measurement))
+    return best is not None and best.of.point == measurement.of.point
 
 
 def _labels(place: RunPlace) -> dict[str, str]:

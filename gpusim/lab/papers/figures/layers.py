@@ -1,5 +1,6 @@
 """Measures of networks' layers: bars of each measure, or one bar with the measures as its parts."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -94,6 +95,7 @@ class MeasureSpec(Spec):
     )
     title: str = param("", "for tables and axes; none: its name", "user")
     factor: float = param(1.0, "what it is multiplied by", "user", gt=0, le=1e15)
+    uncertainty: float = param(0.0, "relative half-width of the factor, where it is not exact", "user", ge=0, lt=1)
     shown: Literal["number", "percent", "times"] = param("number", "how it is written; shares in percent", "user")
     share: bool = param(False, "of the sum over the figure's rows of the same point", "user")
     among: Labels = param({}, "with share: labels of those rows; none: all", "user")
@@ -103,6 +105,8 @@ class MeasureSpec(Spec):
     def _is_share_of_one(self) -> Self:
         if self.share and self.of_largest:
             raise ValueError("a measure is a share of the sum or of the largest, not of both")
+        if self.uncertainty and "/" in self.of:
+            raise ValueError("uncertainty: belongs to a sum, which a factor makes a quantity of another unit")
         if self.among and not self.share:
             raise ValueError("among: belongs to share")
         return self
@@ -129,7 +133,8 @@ class MeasureSpec(Spec):
             sums.append((float(plain_sum(n for n in numbers if n is not None)), float(widths)))
         (value, width), *rest = sums
         if not rest:
-            return LayerMeasurement(row, self.factor * value, self.factor * width)
+            half_width = math.hypot(width, self.uncertainty * value) if self.uncertainty else width
+            return LayerMeasurement(row, self.factor * value, self.factor * half_width)
         (below, width_below) = rest[0]
         if not below:
             return None

@@ -49,7 +49,14 @@ class AccuracyFigure(FastestPassesFigure):
         ..., "systems by name; others are compared with the first", "user", min_length=2
     )
 
-    formats: ClassVar = dict(epochs=FIXED_1, seconds=FIXED_2, joules=FIXED_2, gain=TIMES, epochs_over_first=TIMES)
+    formats: ClassVar = dict(
+        epochs=FIXED_1,
+        seconds=FIXED_2,
+        joules=FIXED_2,
+        compute_joules=FIXED_2,
+        gain=TIMES,
+        epochs_over_first=TIMES,
+    )
 
     ways_key: ClassVar = ".ways"
 
@@ -91,6 +98,10 @@ class AccuracyFigure(FastestPassesFigure):
                     relative = math.hypot(spread / epochs, cost.time_half_width / cost.time_us)
                     values |= {"epochs": epochs, "seconds": epochs * steps * cost.time_us / 1e6}
                     values["joules"] = epochs * steps * cost.energy_uj / 1e6
+                    if cost.compute_uj:
+                        values["compute_joules"] = epochs * steps * cost.compute_uj / 1e6
+                        relative = math.hypot(spread / epochs, cost.compute_half_width / cost.compute_uj)
+                        widths["compute_joules"] = relative * values["compute_joules"]
                     widths |= {"epochs": spread, "seconds": relative * values["seconds"]}
                     widths["joules"] = spread / epochs * values["joules"]
                 labels = {

@@ -11,6 +11,7 @@ from gpusim.lab.papers.figures.compared import ComparisonFigure, engine_share
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page.answers import answer_question, question
 from gpusim.lab.papers.page.markdown import Block, bullets, heading, text
+from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.points import ReproductionPoint, RunsFigure
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import ReproductionResults
@@ -41,6 +42,14 @@ def show_question(
     if answers:
         yield from show_model(ages, "runs behind these answers", only_old=True)
         yield bullets(answers)
+
+
+def list_objections(publication: Publication) -> Iterator[Block]:
+    """Yield what a reviewer would object to, each with its answer."""
+    if publication.spec.objections:
+        yield heading("What a reviewer would object to")
+        lines = [f"*{one.objection}* {one.answer}" for one in publication.spec.objections]
+        yield bullets(filled(line, publication) for line in lines)
 
 
 def show_model(ages: Mapping[str, FigureAge], what: str, only_old: bool = False) -> Iterator[Block]:

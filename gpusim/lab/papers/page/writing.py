@@ -177,6 +177,7 @@ def _page(
     yield from sections.show_model(ages, "runs")
     first = sections.first_table(publication)
     yield from sections.show_question(publication, claims, first, ages)
+    yield from sections.list_objections(publication)
     if of_networks:
         yield from _runs_of_networks(publication, claims, ages)
     else:

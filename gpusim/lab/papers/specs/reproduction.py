@@ -92,6 +92,13 @@ class SummarySpec(Spec):
     parts: tuple[SummaryPartSpec, ...] = param(..., "its parts in order", "user", min_length=1)
 
 
+class ObjectionSpec(Spec):
+    """What a reviewer would object to, with the answer. {FIGURE | DATA | WHAT} is a mean, as in answers."""
+
+    objection: str = param(..., "the objection", "a reviewer")
+    answer: str = param(..., "what the page has on it, or that it stands", "user")
+
+
 class ReproductionSpec(Spec):
     """A publication's figures and tables: of matrix products by several paths, or of networks' runs."""
 
@@ -102,6 +109,7 @@ class ReproductionSpec(Spec):
     summary: tuple[SummarySpec, ...] = param((), "sentences at the head of the page", "user")
     summary_picture: str = param("", "the figure whose picture stands below the summary", "user")
     answers: tuple[AnswerSpec, ...] = param((), "sentences by verdict, in the page's order", "user")
+    objections: tuple[ObjectionSpec, ...] = param((), "objections with their answers, in the page's order", "user")
     gpu: str = param("mi6", "the GPU of all runs", "Dong 2020, table 6.3")
     sets: dict[str, Any] = param({}, "values that all runs have, by their paths", "user")
     dense_data: dict[str, Any] = param(

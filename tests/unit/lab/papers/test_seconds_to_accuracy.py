@@ -117,6 +117,17 @@ def test_a_system_whose_way_has_not_run_is_left_out(tmp_path: Path) -> None:
     assert {one.labels["system"] for one in records} == {"dense"}
 
 
+def test_energy_of_compute_units_has_the_uncertainty_of_its_factor(tmp_path: Path) -> None:
+    text = FIGURE.replace("measures:\n", "measures:\n  compute: {of: kernel.cycles, factor: 0.002, uncertainty: 0.5}\n")
+    reproduction = figure_of(tmp_path, text)
+    dense, *_ = reproduction.figures["seconds"].records(Publication(reproduction, results_of(reproduction, run)))
+    mean, width = interval([5, 1])
+    joules = mean * 10 * 120e3 * 0.002 * 1e-6  # 120 us at 1,000 cycles a microsecond, 10 steps an epoch
+    assert dense.values["compute_joules"] == pytest.approx(joules)
+    assert dense.half_widths["compute_joules"] == pytest.approx(joules * ((width / mean) ** 2 + 0.5**2) ** 0.5)
+    assert dense.values["joules"] == pytest.approx(mean * 10 * 240e-6), "of the memory system alone, as before"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

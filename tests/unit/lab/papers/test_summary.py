@@ -113,3 +113,10 @@ def test_bars_of_text_are_as_long_as_their_values(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         publication_of(tmp_path, 30, 10, index=WITH_SUMMARY.replace(old, new))
+
+
+def test_objections_stand_with_their_answers(tmp_path: Path) -> None:
+    objections = "objections: [{objection: It is one network., answer: It stands.}]\nfigures: [time, gain]\n"
+    index = WITH_SUMMARY.replace("figures: [time, gain]\n", objections)
+    page = markdown(RenderedPublication(publication_of(tmp_path, 30, 10, index=index)).page)
+    assert "## What a reviewer would object to\n\n- *It is one network.* It stands.\n" in page
