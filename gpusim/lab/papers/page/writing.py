@@ -57,10 +57,10 @@ class RenderedPublication:
         return summarize(self.publication, self.ages)
 
     def screen(self, only: Mapping[str, Figure]) -> Iterator[Block]:
-        """Yield what a terminal shows: the summary with its picture, question, first table, answers, the claims of
-        these figures with their rules.
+        """Yield what a terminal shows: question, first table, answers, the claims of these figures with their rules;
+        of all figures the summary with its picture before.
         """
-        if self.summary:
+        if only.keys() == self.publication.figures.keys() and self.summary:
             yield bullets(one.markdown for one in self.summary)
             picture = self.publication.pictures.get(self.publication.spec.summary_picture)
             yield "".join(f"{line}\n" for line in text_bars(picture)) if picture is not None else ""

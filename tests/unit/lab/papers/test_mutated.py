@@ -73,9 +73,9 @@ SEARCHED = {"path": "source_search", "batch": "32"}
 @pytest.mark.parametrize(
     ("claim", "of", "launches", "holds"),
     [
-        ("whole_engine", by_path("whole_engine", "implicit_engine"), "", LITTLE),
-        ("whole_share", by_path("whole_engine", "implicit_engine"), "", LITTLE),
-        ("whole_software", by_path("implicit_sparse", "fused", "two_pass", "two_pass_tiled"), "", LITTLE),
+        ("whole_engine", by_path("whole_engine", "implicit_engine", "parts_engine"), "", LITTLE),
+        ("whole_share", by_path("whole_engine", "implicit_engine", "parts_engine"), "", LITTLE),
+        ("whole_software", by_path("parts_software", "implicit_sparse", "fused", "two_pass", "two_pass_tiled"), "", LITTLE),
         # search free, or dear
         ("source_way", by_path("source_engine", "source_search"), "", LITTLE),
         ("products", by_path("source_engine"), "", LITTLE),

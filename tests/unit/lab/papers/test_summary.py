@@ -89,8 +89,11 @@ def test_page_and_screen_begin_with_the_summary_and_one_picture(tmp_path: Path) 
     sentence, picture = page.index("**What takes the time**"), page.index("](time.svg)")
     assert sentence < picture < page.index("## Which layer of net takes the time?")
     assert page.count("](time.svg)") == 1, "not again at the figure"
-    screen = [block for block in rendered.screen({}) if isinstance(block, str)]
+    figures = rendered.publication.figures
+    screen = [block for block in rendered.screen(figures) if isinstance(block, str)]
     assert "**What takes the time**" in screen[0] and "█ " in screen[1]
+    some = [block for block in rendered.screen({"time": figures["time"]}) if isinstance(block, str)]
+    assert "**What takes the time**" not in some[0], "of other figures too"
 
 
 def test_bars_of_text_are_as_long_as_their_values(tmp_path: Path) -> None:
