@@ -25,7 +25,7 @@ from gpusim.lab.versions.recorded import parse_models
 NAME = "age"
 # page: recordings that its tables, pictures and sentences are made of, beside the tables that are stored in it
 MADE_OF: Mapping[str, Sequence[str]] = {
-    "README": ("spartan", "accuracy", "matrix-cores", "correlation/rocblas-r9nano"),
+    "README": ("spartan", "bcm", "accuracy", "matrix-cores", "correlation/rocblas-r9nano"),
     "explanation/block-circulant": ("bcm",),
     "explanation/engine": ("sweeps/engine/*",),
     "explanation/sampling": ("sampling/*", "networks/vgg16-sampling.md"),

@@ -67,6 +67,7 @@ def by_change(figure: Labels) -> Callable[[Labels], bool]:
 
 
 PARTS = {"path": "engine", "batch": "128"}
+WITHOUT_ENGINE = ("parts_software", "implicit_sparse", "fused", "two_pass", "two_pass_tiled")
 SEARCHED = {"path": "source_search", "batch": "32"}
 
 
@@ -75,7 +76,7 @@ SEARCHED = {"path": "source_search", "batch": "32"}
     [
         ("whole_engine", by_path("whole_engine", "implicit_engine", "parts_engine"), "", LITTLE),
         ("whole_share", by_path("whole_engine", "implicit_engine", "parts_engine"), "", LITTLE),
-        ("whole_software", by_path("parts_software", "implicit_sparse", "fused", "two_pass", "two_pass_tiled"), "", LITTLE),
+        ("whole_software", by_path(*WITHOUT_ENGINE), "", LITTLE),
         # search free, or dear
         ("source_way", by_path("source_engine", "source_search"), "", LITTLE),
         ("products", by_path("source_engine"), "", LITTLE),
