@@ -246,15 +246,15 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_290,
+    "gpusim.base": 5_340,
     "gpusim.model": 8_560,
     "gpusim.config": 2_670,
-    "gpusim.results": 13_410,
-    "gpusim.jobs": 13_120,
+    "gpusim.results": 13_470,
+    "gpusim.jobs": 13_760,
     "gpusim.study": 3_510,
-    "gpusim.cli": 3_870,
-    "gpusim.lab": 23_200,
-    "isa": 21_480,
+    "gpusim.cli": 3_930,
+    "gpusim.lab": 23_760,
+    "isa": 21_500,
     "memory": 9_110,
     "spartan": 3_280,
     "workloads": 21_640,
