@@ -7,7 +7,7 @@ import typer
 
 
 def metrics(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/reference/metrics.md.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference's page of metrics.")] = False,
 ) -> None:
     """List every reported metric with unit and definition."""
     from gpusim.cli import views

@@ -61,16 +61,16 @@ class StandIn(NamedTuple):
 @cache
 def stand_ins() -> tuple[StandIn, ...]:
     """Read the libraries of stand_ins.txt."""
-    found: list[StandIn] = []
+    libraries: list[StandIn] = []
     for line in STAND_IN_TABLE.read_text().splitlines():
         words = line.split()
         if not words or words[0] == "#":
             continue
         if line.startswith("  "):
-            found[-1].succeeding[words[0]] = words[1:] == ["0"]
+            libraries[-1].succeeding[words[0]] = words[1:] == ["0"]
         else:
-            found.append(StandIn(words[0], words[1], int(words[2]), {}))
-    return tuple(found)
+            libraries.append(StandIn(words[0], words[1], int(words[2]), {}))
+    return tuple(libraries)
 
 
 @cache

@@ -51,7 +51,7 @@ so that a rate is a weighted one; what is of the *run* no launch has by itself.
 
 
 def markdown() -> str:
-    """Return the page docs/reference/metrics.md: a table for each group."""
+    """Return the page of metrics in the reference: a table for each group."""
     heads = columns("path", "unit", "launches", "definition")
     sections = [
         f"## {group}\n\n{Table(heads, [_row(m) for m in METRICS if m.path.partition('.')[0] == group]).markdown()}"

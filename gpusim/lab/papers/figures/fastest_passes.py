@@ -105,16 +105,18 @@ class FastestPassesFigure(LayersFigure):
             for name, ways in self.list_systems().items():
                 if all((place, way) in known for way in ways):
                     fastest = _fastest(times, place, ways)
-                    energy, compute = ([one for one in some if _is_of(fastest, one)] for some in (energies, computing))
+                    energy, compute = (
+                        [value for value in some if _is_of(fastest, value)] for some in (energies, computing)
+                    )
                     yield (
                         place,
                         name,
                         IterationCost(
-                            time_us=_sum(one.value for one in fastest.values()),
-                            time_half_width=_sum(one.half_width for one in fastest.values()),
-                            energy_uj=_sum(one.value for one in energy),
-                            compute_uj=_sum(one.value for one in compute),
-                            compute_half_width=_sum(one.half_width for one in compute),
+                            time_us=_sum(value.value for value in fastest.values()),
+                            time_half_width=_sum(value.half_width for value in fastest.values()),
+                            energy_uj=_sum(value.value for value in energy),
+                            compute_uj=_sum(value.value for value in compute),
+                            compute_half_width=_sum(value.half_width for value in compute),
                             fastest=fastest,
                         ),
                     )
