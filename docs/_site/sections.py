@@ -86,6 +86,7 @@ BUILT: Mapping[str, Sections] = {
 STORED: Mapping[str, Sections] = {
     "explanation/block-circulant": circulant_page.SECTIONS,
     "explanation/energy": _others(energy_pages.SECTIONS, energy_pages.COUNTED),
+    "explanation/kernels": {"nearly empty": sparse_kernels.nearly_empty_table},
     "explanation/sampling": {"rounds": network_sampling.rounds_table},
     "how-to/check": check_page.SECTIONS,
     "how-to/hip": {

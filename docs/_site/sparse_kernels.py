@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ MACHINES = ("as it is", "no branch or fetch latency", "LDS answers at once", "DR
 Gain = Mapping[str, str]  # a row of it: metrics of one of a point's two kernels
 LARGE = {"A, B": GemmShape(512, 2048, 4608), "C": GemmShape(512, 512, 4608)}  # at batch 128
 FEW_ZEROS = (0.5, 0.9)
+NEARLY_EMPTY = (0.9, 0.95, 0.97, 0.99, 1.0)
 GOAL = 0.6  # of 1/(1-s), from 50 to 90 % zeros
 # M from less than a tile's to several, N of a small batch, K of a short sum
 OTHERS = tuple(
@@ -269,6 +271,43 @@ def _taken_gain(layer: ConvolutionShape, batch: int, zeros: float, kernel: str) 
     shape = gemm_shape(layer, images)
     gain = _cycles(shape, zeros) / _cycles(shape, zeros, kernel)
     return f"{_short(kernel)}, {gain:.2f}× simulated at batch {images}"
+
+
+def nearly_empty_table() -> str:
+    """Layer C with the engine and ever more zeros, and whether a sparser matrix takes longer there, by kernel."""
+    found = {kernel: {zeros: _nearly_empty(zeros, kernel) for zeros in NEARLY_EMPTY} for kernel in SPARSE_CHOICES}
+    rows = [
+        [
+            f"{100 * zeros:.0f} %",
+            f"{run.kernel.cycles:,}",
+            f"{run.engine.requests:,}",
+            f"{run.engine.request_latency_cycles:,.0f}",
+            f"{run.engine.lines_fetched:,}",
+            f"{run.l1.read_transactions / 1e6:.3f} M",
+            f"{run.l1.full_stall_cycles / 1e6:.1f} M",
+            f"{run.roofline.l2 / 1e3:,.0f} k",
+            f"{100 * run.dram.bus_busy_cycles / run.dram.bus_available_cycles:.0f} %",
+            *(f"{found[kernel][zeros].kernel.cycles:,}" for kernel in SPARSE_CHOICES[1:]),
+        ]
+        for zeros, run in found[SPARSE_CHOICES[0]].items()
+    ]
+    head = ["zeros", "cycles", "requests", "cycles a request waits", "lines that the engine reads", "L1's reads"]
+    head += ["stalled, L1 full", "L2's bound", "DRAM busy", *(f"cycles of `{name}`" for name in SPARSE_CHOICES[1:])]
+    ends = ", ".join(f"`{kernel}` {_change(runs[0.95], runs[0.99])}" for kernel, runs in found.items())
+    return table(head, rows) + f"\n\nFrom 95 to 99 % zeros: {ends}."
+
+
+def _nearly_empty(zeros: float, kernel: str) -> Any:
+    import gpusim
+
+    sets = {"workload.batch": 128, "workload.data": "synthetic", "workload.sparsity": zeros, "gpu": GPU}
+    sets |= {"kernels.sparse": kernel, "run.verify": False}
+    return gpusim.run("layerC.yaml", engine="on", sets=sets, quiet=True)
+
+
+def _change(fuller: Any, sparser: Any) -> str:
+    more = 100 * (sparser.kernel.cycles / fuller.kernel.cycles - 1)
+    return f"{abs(more):.1f} % {'longer' if more > 0 else 'shorter'}"
 
 
 SECTIONS = {
