@@ -1,11 +1,23 @@
 """Are bars and rows of the long table what a figure's records say, and is a page's HTML that of its Markdown?"""
 
+from dataclasses import replace
+from math import isclose, sqrt
+from pathlib import Path
+
+import pytest
+
 from gpusim.base.picture import Picture
 from gpusim.base.table import Table, columns
+from gpusim.config.files import shipped
+from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
 from gpusim.lab.papers.page.markdown import FigureSlot, bullets, heading, html, markdown, plain, text
 from gpusim.lab.papers.pictures import build_panel
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import load
+from gpusim.lab.papers.specs.reproduction import FOLDER
 
+STORED = Path(__file__).resolve().parents[4] / "results"
 RECORDS = [
     FigureRecord({"gpu": "a", "layer": "x"}, {"time": 2.0, "name": "first", "gain": None}, {"time": 0.5}, "a"),
     FigureRecord({"gpu": "b", "layer": "x"}, {"time": 3, "name": "second", "gain": 1.5}, comparison="b"),
@@ -56,3 +68,24 @@ def test_a_page_is_markdown_and_the_same_page_in_html() -> None:
 
 def test_a_text_without_its_marks() -> None:
     assert plain("- **holds** at `l2.hit_rate` of [it](x.md)\n") == "holds at l2.hit_rate of it"
+
+
+def check_ratios(publication: Publication) -> None:
+    """A ratio is open by what is open of either part; an ensemble adds to it, and equal runs have nothing open."""
+    of_runs = [(value, value.ratio) for values in publication.long_table.values() for value in values if value.ratio]
+    for value, parts in of_runs:
+        relative = ((parts.above_half_width, parts.above), (parts.below_half_width, parts.below))
+        both = abs(value.value) * sqrt(sum((width / part) ** 2 for width, part in relative if width))
+        is_same = value.half_width == 0.0 and parts.above == parts.below
+        is_added = bool(publication.spec.spread) and value.half_width > both
+        assert is_same or is_added or isclose(value.half_width, both, rel_tol=1e-9), (value.measure, value.labels)
+
+
+@pytest.mark.parametrize("name", [name.removesuffix(".yaml") for name in shipped(FOLDER)])
+def test_a_ratio_is_open_by_as_much_as_both_of_its_parts(name: str) -> None:
+    """As recorded, and as if every product had been sampled and there were no ensembles."""
+    results, reproduction = load(STORED / name, name), load_reproduction(name)
+    check_ratios(Publication(reproduction, results))
+    points = {key: replace(run, half_width=0.01 + n % 7 / 100) for n, (key, run) in enumerate(results.points.items())}
+    alone = replace(reproduction, spec=reproduction.spec.model_copy(update={"spread": ()}))
+    check_ratios(Publication(alone, replace(results, points=points)))
