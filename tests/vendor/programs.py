@@ -130,7 +130,7 @@ def run_shard(shard: Shard, limit: Limit | None = None) -> Outcome:
             part = Path(folder) / "cases.data"
             part.write_bytes(some_cases((root() / shard.cases).read_bytes(), shard.shards, shard.index))
             arguments += ("--data", str(part))
-        command = _with_data([*_gpusim(), *options, "--", str(program), *arguments])
+        command = _with_data([*gpusim_command(), *options, "--", str(program), *arguments])
         code, output, cut = run_within(command, environment, limit)
         kernels = json.loads(result.read_text())["rows"] if result.exists() else []
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -209,7 +209,7 @@ def processor_s(process: int) -> float:
     return total / _TICKS_PER_S
 
 
-def _gpusim() -> list[str]:
+def gpusim_command() -> list[str]:
     return [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip"]
 
 
@@ -237,7 +237,7 @@ def run_call(program: Path, words: tuple[str, ...], gpu: str, *options: str) -> 
     """What a call printed, and the JSON object of its launches."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        command = [*_gpusim(), "--gpu", gpu, "--root", str(root()), "--quiet", "--json", str(result), *options]
+        command = [*gpusim_command(), "--gpu", gpu, "--root", str(root()), "--quiet", "--json", str(result), *options]
         done = subprocess.run(
             [*command, "--", str(program), *words],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},

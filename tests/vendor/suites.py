@@ -96,6 +96,10 @@ class Known:
     whose: str
     why: str
 
+    def matches(self, program: str, test: str) -> bool:
+        """Tell whether a test that failed is this one."""
+        return bool(re.search(self.program, program) and re.fullmatch(self.test, test))
+
 
 _CLAMP = "Debian's clang 17 loses the clamp of a subtraction with a literal (`x < 128u ? 0u : x - 128u`)"
 _JACOBI = "`syevj_small_kernel` has a race: a barrier is missing between the sum of `cosines_res` and its next use"
@@ -169,7 +173,7 @@ def add(row: Row, shard: Shard, done: Outcome) -> None:
     row.launches, row.cpu_s = row.launches + done.launches, row.cpu_s + done.cpu_s
     row.cut += [done.cut] if done.cut else []
     for name in failed:
-        known = next((k for k in KNOWN if re.search(k.program, shard.program) and re.fullmatch(k.test, name)), None)
+        known = next((one for one in KNOWN if one.matches(shard.program, name)), None)
         row.failed.setdefault(known.whose if known else "unexplained", []).append(f"{shard.program} {name}")
         if known and known.why not in row.why:
             row.why.append(known.why)
@@ -202,10 +206,7 @@ def run(library: str, seconds: float, of: int) -> Row:
 def page_table(rows: dict[str, Row]) -> str:
     """docs/results/vendor-tests.md: a line for each library, then what failed."""
     lines = []
-    for library in SUITES:
-        row = rows.get(library)
-        if row is None:
-            continue
+    for library, row in rows.items():
         failed = [str(len(row.failed.get(whose, ()))) for whose in ("compiler", "library", "open", "unexplained")]
         cut = f"{len(row.cut)}, after {' and '.join(dict.fromkeys(row.cut))}" if row.cut else "0"
         counts = (str(row.programs), str(row.passed), str(row.skipped), *failed, cut)
