@@ -6,6 +6,9 @@ result; `gpusim.study` runs and compares many; `gpusim.cli` is the command line.
 `docs/explanation/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
+
+Why so: a user sees these names and the command line alone, so that all else may move between versions;
+`docs/reference/stability.md` says which names hold.
 """
 
 from gpusim.base.packages import EXTENSIONS, claim

@@ -5,4 +5,6 @@
 code objects. `kernels/`, `microbench/` and `bench_kernels/` hold
 sources beside the code objects that are shipped; `activations/` holds activations of trained networks. Nothing here
 knows how a launch is timed.
+
+Why so: what is run is separate from how long it takes, so every operator has a reference that no timing can change.
 """

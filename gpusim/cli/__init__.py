@@ -3,6 +3,8 @@
 Read `main`, then `run`. `lazy` makes commands of the table's rows, `options` has the options of several commands, and
 `outcome` is what `run` and `exec` share. A command's file imports at its top `gpusim.base`, Typer and options alone, so
 that a start imports nothing that its command does not need. Importing this package sets what holds for the process.
+
+Why so: a command is a row and a file, whose imports are paid by its own start alone.
 """
 
 import gc

@@ -155,7 +155,6 @@ def hip(
     from gpusim.jobs.hip.job import HipJob
     from gpusim.jobs.hip.supervisor import HostProgram
     from gpusim.jobs.running.job import check_watched, launches
-    from gpusim.model.core.cu.spec import SIMDS
     from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
     check_watched("--every", options.every or 0, settings.sampling is not None)
@@ -169,7 +168,7 @@ def hip(
             asked.root,
             asked.host_pointers,
             asked.engine is not None,
-            jax_simds=settings.gpu.cus * SIMDS if asked.jax else 0,
+            jax_cus=settings.gpu.cus if asked.jax else 0,
         ),
         gpu=settings.gpu,
         energy_spec=settings.energy,

@@ -11,4 +11,7 @@ it has MSHRs, the L2 TLB stands still at its next miss. Nothing is translated at
 
 A *user* is one that looks lines up: a vector L1 (its CU), a scalar cache, an instruction cache. `spec` and `state` say
 what there is, `l1_tlb` is what the caches call, `l2_tlb` the shared one, `walks` its misses.
+
+Why so: TLBs of each level have limits of their own, as strided kernels are bound by them. Pages that are translated
+before a launch were refused: a kernel's first touches are part of its time.
 """

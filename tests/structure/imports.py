@@ -36,6 +36,8 @@ def sources(root: Path = ROOT) -> Iterator[tuple[str, Path]]:
     """Every module's dotted name and file."""
     for top in TOPS:
         for path in sorted((root / top).rglob("*.py")):
+            if root == ROOT and not path.with_name("__init__.py").exists():
+                continue  # a program of the user's process: no module of the project
             parts = path.relative_to(root).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 

@@ -247,15 +247,15 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_340,
-    "gpusim.model": 8_560,
+    "gpusim.model": 8_570,
     "gpusim.config": 2_670,
-    "gpusim.results": 13_470,
-    "gpusim.jobs": 13_760,
-    "gpusim.study": 3_510,
+    "gpusim.results": 13_490,
+    "gpusim.jobs": 13_780,
+    "gpusim.study": 3_520,
     "gpusim.cli": 3_930,
-    "gpusim.lab": 23_760,
+    "gpusim.lab": 23_820,
     "isa": 21_500,
-    "memory": 9_110,
+    "memory": 9_120,
     "spartan": 3_280,
-    "workloads": 21_640,
+    "workloads": 21_660,
 }

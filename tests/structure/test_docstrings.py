@@ -251,17 +251,6 @@ def test_what_a_docstring_lacks_is_named() -> None:
     assert undocumented(function, text.replace("    b: second.\n", "")) == ["b"]
 
 
-# packages whose head says why they are as they are, and what was refused; others join them
-REASONED = ("isa", "gpusim.base", "gpusim.config", "gpusim.jobs", "gpusim.model.sampling", "gpusim.model.energy")
-REASONED += ("gpusim.study.sweep", "gpusim.results.timeline", "gpusim.results.live", "gpusim.results.records")
-OTHERS = ("gpusim.jobs.networks", "gpusim.jobs.estimates")
-
-
-def reasoned() -> list[str]:
-    named = {package for package in packages() if f"{package}.".startswith(tuple(f"{name}." for name in REASONED))}
-    return sorted(package for package in named if not package.startswith(OTHERS))
-
-
-@pytest.mark.parametrize("package", reasoned())
+@pytest.mark.parametrize("package", sorted(packages()))
 def test_a_package_says_why_it_is_so(package: str) -> None:
     assert "\nWhy so: " in docstring(package)

@@ -8,4 +8,6 @@ operators are read by the kinds that they are; `onnx_nodes` adds those that beco
 `onnx_arithmetic`, `onnx_moves`), `onnx_recurrent` and `onnx_patterns` the rest. `schedule` lists the steps of inference
 and of training, `binding` makes primitives of a step, `memory` says what lives when and where it lies, `figures` counts
 work and bytes by layer. Nothing here knows how long a step takes.
+
+Why so: a layer's kind is one class with shapes, passes, file and ONNX names, where three packages defined it before.
 """

@@ -20,6 +20,7 @@ from gpusim.base.progress import Reporter, current_reporter
 from gpusim.jobs.hip.building import DRIVER_LIBRARY, PROGRAMS
 from gpusim.jobs.hip.built import driver_folder, libraries, rocm_folder, stand_in_folder, unnumbered_folder
 from gpusim.jobs.hip.protocol import DRIVER_VARIABLE, HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
+from gpusim.model.core.cu.spec import SIMDS
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
 LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: where their libraries are
@@ -75,8 +76,8 @@ class HostProgram:
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
     has_regions: bool = False
     """The program finds the module by which it declares sparse regions."""
-    jax_simds: int = 0
-    """SIMDs of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
+    jax_cus: int = 0
+    """Compute units of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
     libraries that XLA is linked with; 0: another program.
     """
 
@@ -113,9 +114,9 @@ class HostProgram:
     def _made_folders(self, library_folder: Path, folders: Sequence[Path], environment: dict[str, str]) -> list[Path]:
         """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
         names = unnumbered_folder(folders)
-        if not self.jax_simds:
+        if not self.jax_cus:
             return [*filter(None, [names])]
-        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_simds)
+        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_cus * SIMDS)
         if replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
             listed = ", ".join(sorted(path.name for path in replaced.iterdir()))

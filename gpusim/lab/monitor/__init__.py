@@ -12,4 +12,7 @@ It runs on the host beside a training, so nothing of it is part of the machine. 
 - `overhead`: table 6.6, and what it implies; `training_speedup`: equation 6.1 and table 6.7;
 - `attach`: the sparsity calculator, and the monitor on a PyTorch module in training, where it decides between dense and
   sparse for each layer and iteration; `training_overhead`: what that costs, exhaustive beside monitored.
+
+Why so: the monitor is software of the host in the source, so it stays outside the timed machine; where the printed
+algorithms contradict their text, the code says what is done instead.
 """

@@ -2,6 +2,8 @@
 
 Each counter of the tables in `gpusim.model.core.counters` is a metric of its own. What is derived from several (rates,
 means, shares) is a row of `derived.txt`, or of a table in `memory.py` or `energy.py`. `METRICS` lists them all.
+
+Why so: a metric is a row with path, unit and definition, so that screen, JSON, page and documentation cannot differ.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

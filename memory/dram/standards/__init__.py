@@ -3,6 +3,9 @@
 A standard describes one channel. Delays that the silicon fixes are in nanoseconds and are rounded up to command
 clocks; delays that the protocol fixes are in command clocks. To add one: a `DramStandard` in the file of its family,
 which ends with the names.
+
+Why so: values are typed from standards and data sheets with their sources, so a reviewer can compare them; nothing is
+scaled from another standard.
 """
 
 from memory.dram.standards import ddr, gddr, hbm
