@@ -87,13 +87,14 @@ class PackageSet:
     """Options of `gpusim hip` that a program needs."""
 
 
+_MATH = (
+    "librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "libhipblas0", "libhipsparse0",
+    "libhipfft0", "libhiprand1",
+)  # fmt: skip
 PACKAGE_SETS = {
     "cupy": PackageSet(
         "CuPy 13.3 of ROCm 5, for gfx803, gfx900 and gfx906",
-        (
-            *("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "librccl1"),
-            *("libhipblas0", "libhipsparse0", "libhipfft0", "libhiprand1"),
-        ),
+        (*_MATH, "librccl1"),
         ("cupy-rocm-5-0==13.3.0", "numpy<2"),
         ("--host-pointers",),
     ),
@@ -105,10 +106,7 @@ PACKAGE_SETS = {
     ),
     "libraries": PackageSet(
         "AMD's libraries for programs of your own",
-        (
-            *("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "librocalution0"),
-            *("libhipblas0", "libhipsparse0", "libhipsolver0", "libhipfft0", "libhiprand1"),
-        ),
+        (*_MATH, "librocalution0", "libhipsolver0"),
     ),
 }
 

@@ -27,7 +27,8 @@ LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: 
 ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
 # XLA computes products itself, in place of rocBLAS and hipBLASLt, and measures no alternatives
 XLA_FLAGS = (
-    *("--xla_gpu_gemm_rewrite_size_threshold=1000000000", "--xla_gpu_enable_cublaslt=false"),
+    "--xla_gpu_gemm_rewrite_size_threshold=1000000000",
+    "--xla_gpu_enable_cublaslt=false",
     "--xla_gpu_autotune_level=0",
 )
 _PERIOD_S = 0.2  # in which a signal is seen
