@@ -53,6 +53,7 @@ MI100 = ("mi100-sgemm", "mi100-hgemm", "mi100-bf16", "mi100-dgemm", "mi100-batch
 MI200 = ("mi200-sgemm", "mi200-dgemm", "mi200-bf16")
 FAR = 2.0  # a ratio, or its reciprocal, from which on a row is explained by itself
 CHANNELS_BYTES = 4096  # after which Vega 10's 16 channels of 256 bytes come again
+SHORT_K, BUSY_MACS, LARGE_MACS, BUSY_SHARE = 200, 2e8, 12.5e9, 0.9  # of products, for words on what is off
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
 MOVED = 0.2  # of a ratio, by a change of the model: less is not listed
@@ -295,6 +296,44 @@ def clocks() -> str:
     return f"{table(heads, rows)}\n\n{verdict} {_in_both()}"
 
 
+def remains() -> str:
+    """What of Fiji's products is off, by kind, in words that follow from the stored rows."""
+    rows = list(_rows("").values())
+    products = [(row, row.prediction.point) for row in rows if isinstance(row.prediction.point, ProductPoint)]
+    flat = [row for row, of in products if of.k < SHORT_K and of.m * of.n * of.k >= BUSY_MACS]
+    large = [row for row, of in products if of.transposes == "TN" and of.m * of.n * of.k >= LARGE_MACS]
+    kinds = {
+        f"K below {SHORT_K} and {BUSY_MACS / 1e9:g} billion multiply-accumulates or more": flat,
+        f"TN of {LARGE_MACS / 1e9:g} billion multiply-accumulates or more": large,
+        "all products": rows,
+    }
+    lines = [f"- {kind}: {describe_sides(chosen)}." for kind, chosen in kinds.items() if chosen]
+    busy = [row for row in large if row.prediction.utilization >= BUSY_SHARE]
+    others = [row for row in large if row not in busy]
+    if busy and others:
+        ratios = [f"{geometric_mean(row.ratio for row in some):.2f}" for some in (busy, others)]
+        lines.append(
+            f"- Of these TN products, the {len(busy)} whose bound is busy for {100 * BUSY_SHARE:.0f} % of the time or"
+            f" more have a mean ratio of {ratios[0]}, the other {len(others)} of {ratios[1]}."
+        )
+    slow = sorted((row for row in rows if row.ratio > 1 + MOVED), key=lambda row: -row.ratio)
+    if slow:
+        named = ", ".join(f"{row.prediction.point.label} ({100 * (row.ratio - 1):.0f} %)" for row in slow)
+        lines.append(f"- More than {100 * MOVED:.0f} % too slow: {named}.")
+    return "\n".join(lines)
+
+
+def describe_sides(rows: Sequence[CorrelationPoint]) -> str:
+    """Say how many rows are too fast and too slow, and by how much."""
+    sides = []
+    for name, sign in (("fast", -1), ("slow", 1)):
+        off = [100 * sign * (row.ratio - 1) for row in rows if sign * (row.ratio - 1) > 0]
+        if off:
+            span = f"{min(off):.0f} to {max(off):.0f}" if len(off) > 1 else f"{off[0]:.0f}"
+            sides.append(f"{len(off)} of {len(rows)} are {span} % too {name}")
+    return ", ".join(sides) or f"all {len(rows)} are exact"
+
+
 def bandwidths() -> str:
     """DRAM bandwidths of published programs' access patterns on the model, beside what cards reached."""
     rows = []
@@ -377,6 +416,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "cdna": cdna,
     "beyond": beyond,
     "hashed": hashed,
+    "remains": remains,
 }
 SIMULATED: dict[str, Callable[[], str]] = {
     "layers": layers,

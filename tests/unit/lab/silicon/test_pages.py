@@ -1,7 +1,10 @@
 """Are the pages of results/correlation what their results say, and the shipped values those that were fitted?"""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from docs._site.correlation_pages import (
     SAMPLED,
     SEARCH,
     UNHASHED,
+    describe_sides,
     held_to_whole,
 )
 from docs._site.pages import RESULTS as STORED
@@ -50,6 +54,19 @@ def test_a_result_written_again_is_the_same(path: Path) -> None:
 
 def test_what_is_sampled_is_within_its_bar_of_the_whole_run() -> None:
     assert "| no |" not in held_to_whole()
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [
+        ((0.8, 0.9, 1.2), "2 of 3 are 10 to 20 % too fast, 1 of 3 are 20 % too slow"),
+        ((1.05, 1.25), "2 of 2 are 5 to 25 % too slow"),
+        ((1.0,), "all 1 are exact"),
+    ],
+)
+def test_what_is_off_is_said_of_each_side(ratios: Sequence[float], words: str) -> None:
+    rows: list[Any] = [SimpleNamespace(ratio=ratio) for ratio in ratios]
+    assert describe_sides(rows) == words
 
 
 def test_another_file_is_no_result() -> None:
