@@ -6,8 +6,10 @@ import numpy as np
 
 from gpusim.base.jit import Machine
 from memory.address_map import L2_CHANNEL
-from memory.cache.l2_state import CODE_BITS, DIRTY, SOME_BYTES
+from memory.cache.l2_state import ALL_NOTE, CODE_BITS, DIRTY, SOME_BYTES
 from memory.sets.rows import FILLING, NO_TAG, stride_of
+
+_DIRTY_CODE = ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)  # of a note
 
 
 @dataclass
@@ -84,6 +86,11 @@ class L2Contents:
         self.masks = l2.mask[self.partial]
         self.shape, self.held = _shape(m), kept
 
+    def write_back(self) -> None:
+        """Have DRAM hold all bytes: lines stay, and none is dirty any more."""
+        if self.shape:
+            self.held["note"] &= self.held["note"].dtype.type(ALL_NOTE ^ _DIRTY_CODE)
+
 
 def _shape(m: Machine) -> tuple[int, ...]:
     """Return what decides where a line lies in L2, and what its order words mean, as integers."""
@@ -108,4 +115,4 @@ def lose_lines(m: Machine) -> None:
 def dirty_lines(m: Machine) -> int:
     """Count the lines of 64 bytes of a machine's L2 that hold bytes that DRAM does not."""
     notes = m.l2.note[: _parts(m)]
-    return int(np.count_nonzero(notes & ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)))
+    return int(np.count_nonzero(notes & _DIRTY_CODE))

@@ -159,6 +159,12 @@ class MeasuredTable(Spec):
     warm_below_gflop: float = param(
         0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
     )
+    written_back: bool = param(
+        False,
+        "of problems that are run twice: L2's dirty lines go to DRAM between the runs, in no run's time, as where the "
+        "host waits for each",
+        "user",
+    )
     kernels: MeasuredKernelsSpec = param(..., "the kernels that were measured", "user")
     solver: Literal["gemm", "own"] | None = param(
         None,

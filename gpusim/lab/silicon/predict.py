@@ -101,6 +101,6 @@ def _run(point: ProductPoint, conditions: Conditions, kernels: KernelSource) -> 
     call left there.
     """
     launches = build_launches(*build_problem(point, conditions), kernels)
-    again = launches * conditions.calls(point)
-    found = run_warm(again, point.kernel, conditions.get_gpu(point), conditions.get_sampling(point))
-    return [found[at : at + len(launches)] for at in range(0, len(again), len(launches))]
+    machine = conditions.get_gpu(point), conditions.get_sampling(point)
+    found = run_warm(launches, point.kernel, *machine, conditions.calls(point), conditions.written_back)
+    return [found[at : at + len(launches)] for at in range(0, len(found), len(launches))]

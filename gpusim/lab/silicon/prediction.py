@@ -98,6 +98,8 @@ class Conditions:
     """GPU and clock of general batched products, where they differ."""
     convolution: str = AUTO
     """Algorithm of convolutions."""
+    written_back: bool = False
+    """L2's dirty lines go to DRAM between calls, in no call's time."""
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
@@ -113,6 +115,7 @@ class Conditions:
             staggered=table.staggered,
             general=table.general,
             convolution=table.convolution,
+            written_back=table.written_back,
         )
 
     def changed(self, path: str, value: Any) -> "Conditions":
@@ -147,15 +150,38 @@ def replaced(gpu: GpuSpec, path: str, value: Any) -> GpuSpec:
     return load_gpu(gpu.model_dump(mode="json"), {path: value})
 
 
-def run_warm(launches: "Sequence[Launch]", name: str, gpu: GpuSpec, sampling: SamplingSpec | None) -> "list[RunFacts]":
-    """Return the facts of launches that run one after another; each finds in caches what those before it left."""
+def run_warm(
+    launches: "Sequence[Launch]",
+    name: str,
+    gpu: GpuSpec,
+    sampling: SamplingSpec | None,
+    calls: int = 1,
+    written_back: bool = False,
+) -> "list[RunFacts]":
+    """Return the facts of launches that run one after another; each finds in caches what those before it left.
+
+    Args:
+        launches: Launches of a call.
+        name: Name of the record.
+        gpu: GPU on which they run.
+        sampling: Sampling of launches; None: simulated whole.
+        calls: Number of calls.
+        written_back: L2's dirty lines go to DRAM between calls, in no call's time.
+
+    Returns:
+        The facts, call after call.
+    """
     from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
     from gpusim.results.records.record import RunRecord
 
     record = RunRecord(False, name, [])
     # no kernel's time depends on what another one has computed
     commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches]
-    CommandProcessor(gpu, Reporter(quiet=True)).run(commands, record, RunOptions(sampling=sampling))
+    processor = CommandProcessor(gpu, Reporter(quiet=True))
+    for call in range(calls):
+        if call and written_back:
+            processor.write_back_l2()
+        processor.run(commands, record, RunOptions(sampling=sampling))
     return record.launches
 
 

@@ -83,6 +83,6 @@ def test_compiled_kernels_have_a_launch_time_of_their_own() -> None:
 
     spec = FitSpec(launch_us=(0.0, 40.0))
     apart = fit(spec, alike, hip_apart=True)
-    assert (apart.launches, apart.error) == ((5.0, 20.0, ()), pytest.approx(0.0))
+    assert (apart.launches, apart.error) == ((5.0, 20.0, (), False), pytest.approx(0.0))
     together = fit(spec, alike)
     assert together.hip_launch_us is None and together.error > 0.01

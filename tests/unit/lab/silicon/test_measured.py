@@ -110,7 +110,8 @@ def test_events_around_each_kernel_count_for_each(is_each: bool, launch_us: floa
 @pytest.mark.parametrize("name", ["mi200-sgemm", "mi200-dgemm", "mi200-bf16"])
 def test_products_of_mi200_are_of_one_way_to_measure(name: str) -> None:
     table, _ = load_measured(name)
-    assert (table.alpha, table.beta, table.launch_each, table.gpu.l2.flush_at_end) == (2.0, 0.0, True, True)
+    assert (table.alpha, table.beta, table.launch_each, table.written_back) == (2.0, 0.0, True, True)
+    assert Conditions.of(table, 1.0, None).written_back
 
 
 def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:

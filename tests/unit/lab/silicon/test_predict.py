@@ -149,8 +149,11 @@ def test_a_larger_product_is_sampled_and_keeps_its_bar(
     assert asked == [SamplingSpec() if how == SAMPLED else None]
 
 
+@pytest.mark.parametrize("written_back", [False, True])
 @pytest.mark.parametrize(("k", "sampled", "calls"), [(26 * 500, True, 1), (24 * 500, False, 1), (100, False, 2)])
-def test_launches_are_run_as_asked(k: int, sampled: bool, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launches_are_run_as_asked(
+    k: int, sampled: bool, calls: int, written_back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Processor:
         def __init__(self, *_: Any) -> None: ...
 
@@ -158,11 +161,17 @@ def test_launches_are_run_as_asked(k: int, sampled: bool, calls: int, monkeypatc
             asked.append((len(commands), options.sampling))
             record.launches += [facts(None)] * len(commands)
 
-    asked: list[tuple[int, SamplingSpec | None]] = []
+        def write_back_l2(self) -> None:
+            asked.append("written back")
+
+    asked: list[Any] = []
     monkeypatch.setattr("gpusim.jobs.host.command_processor.CommandProcessor", Processor)
     monkeypatch.setattr(module, "build_launches", lambda *_: ("beta", "product"))
-    found = module._run(ProductPoint("NN", 1000, 1000, k, 1.0, NAME), CONDITIONS, KernelSource([], False))
-    assert asked == [(2 * calls, SamplingSpec() if sampled else None)]
+    conditions = replace(CONDITIONS, written_back=written_back)
+    found = module._run(ProductPoint("NN", 1000, 1000, k, 1.0, NAME), conditions, KernelSource([], False))
+    call = (2, SamplingSpec() if sampled else None)
+    between = ["written back"] if written_back else []
+    assert asked == ([call, *between, call] if calls == 2 else [call])
     assert [len(call) for call in found] == [2] * calls
 
 
