@@ -58,6 +58,7 @@ class _LineRange(NamedTuple):
     file: str
     """End of the file's path, whole names; empty: any file."""
     numbers: _NumberRange
+    """Numbers of the lines."""
 
     def has(self, line: ProgramLine) -> bool:
         """Tell whether the line is one of the range."""

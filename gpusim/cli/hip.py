@@ -168,7 +168,7 @@ def hip(
             asked.root,
             asked.host_pointers,
             asked.engine is not None,
-            jax_cus=settings.gpu.cus if asked.jax else 0,
+            jax_compute_units=settings.gpu.cus if asked.jax else 0,
         ),
         gpu=settings.gpu,
         energy_spec=settings.energy,

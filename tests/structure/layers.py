@@ -250,7 +250,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.model": 8_570,
     "gpusim.config": 2_670,
     "gpusim.results": 13_490,
-    "gpusim.jobs": 13_780,
+    "gpusim.jobs": 13_800,
     "gpusim.study": 3_520,
     "gpusim.cli": 3_930,
     "gpusim.lab": 23_820,

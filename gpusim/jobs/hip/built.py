@@ -78,8 +78,16 @@ def stand_in_folder(folders: Sequence[Path]) -> Path | None:
     return _linked("stand-ins", {name: str(libraries() / f"{STAND_IN}{name}") for name in missing}) if missing else None
 
 
-def driver_folder(simds: int) -> Path | None:
-    """Return a folder, kept likewise, with the kernel driver's files: a node for the host, one for a GPU of `simds`."""
+def module_folder() -> Path | None:
+    """Return a folder, kept likewise, with the Python module by which programs declare sparse regions."""
+    return _linked("modules", {"gpusim_spartan.py": str(Path(__file__).with_name("sparse_region.py"))})
+
+
+def driver_folder(compute_units: int) -> Path | None:
+    """Return a folder, kept likewise, with the kernel driver's files: a node for the host, and one for the GPU."""
+    from gpusim.model.core.cu.spec import SIMDS
+
+    simds = SIMDS * compute_units
     nodes = {"0": "cpu_cores_count 1\nsimd_count 0\n", "1": f"cpu_cores_count 0\nsimd_count {simds}\n"}
     kept = cache_folders.writable()
     if kept is None:

@@ -87,14 +87,12 @@ class PackageSet:
     """Options of `gpusim hip` that a program needs."""
 
 
-_MATH = (
-    "librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "libhipblas0", "libhipsparse0",
-    "libhipfft0", "libhiprand1",
-)  # fmt: skip
+_MATHEMATICS = ("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0")
+_PORTABLE = ("libhipblas0", "libhipsparse0", "libhipfft0", "libhiprand1")
 PACKAGE_SETS = {
     "cupy": PackageSet(
         "CuPy 13.3 of ROCm 5, for gfx803, gfx900 and gfx906",
-        (*_MATH, "librccl1"),
+        (*_MATHEMATICS, *_PORTABLE, "librccl1"),
         ("cupy-rocm-5-0==13.3.0", "numpy<2"),
         ("--host-pointers",),
     ),
@@ -106,7 +104,7 @@ PACKAGE_SETS = {
     ),
     "libraries": PackageSet(
         "AMD's libraries for programs of your own",
-        (*_MATH, "librocalution0", "libhipsolver0"),
+        (*_MATHEMATICS, *_PORTABLE, "librocalution0", "libhipsolver0"),
     ),
 }
 

@@ -17,10 +17,16 @@ from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter, current_reporter
-from gpusim.jobs.hip.building import DRIVER_LIBRARY, PROGRAMS
-from gpusim.jobs.hip.built import driver_folder, libraries, rocm_folder, stand_in_folder, unnumbered_folder
+from gpusim.jobs.hip.building import DRIVER_LIBRARY
+from gpusim.jobs.hip.built import (
+    driver_folder,
+    libraries,
+    module_folder,
+    rocm_folder,
+    stand_in_folder,
+    unnumbered_folder,
+)
 from gpusim.jobs.hip.protocol import DRIVER_VARIABLE, HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
-from gpusim.model.core.cu.spec import SIMDS
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
 LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: where their libraries are
@@ -77,7 +83,7 @@ class HostProgram:
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
     has_regions: bool = False
     """The program finds the module by which it declares sparse regions."""
-    jax_cus: int = 0
+    jax_compute_units: int = 0
     """Compute units of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
     libraries that XLA is linked with; 0: another program.
     """
@@ -90,9 +96,9 @@ class HostProgram:
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
-        if self.has_regions:
+        if self.has_regions and (module := module_folder()) is not None:
             modules = environment.get("PYTHONPATH")
-            environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [modules]), str(PROGRAMS)])
+            environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [modules]), str(module)])
         environment[ICD_VARIABLE] = str(library_folder)
         if self.host_pointers:
             environment[HOST_POINTERS_VARIABLE] = "1"
@@ -115,9 +121,9 @@ class HostProgram:
     def _made_folders(self, library_folder: Path, folders: Sequence[Path], environment: dict[str, str]) -> list[Path]:
         """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
         names = unnumbered_folder(folders)
-        if not self.jax_cus:
+        if not self.jax_compute_units:
             return [*filter(None, [names])]
-        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_cus * SIMDS)
+        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_compute_units)
         if replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
             listed = ", ".join(sorted(path.name for path in replaced.iterdir()))

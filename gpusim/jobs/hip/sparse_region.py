@@ -1,4 +1,4 @@
-"""Sparse regions of Python programs that run under `gpusim hip --engine`, which puts this module on their path.
+"""Sparse regions of Python programs under `gpusim hip --engine`, on whose path this is the module `gpusim_spartan`.
 
 with gpusim_spartan.region(matrix) as served:
     kernel(grid, block, arguments)
