@@ -44,6 +44,7 @@ from gpusim.base.jit.raw import (
     ld_u32,
     least_4,
     least_16,
+    load_acquire,
     popcount,
     prefetch,
     quotient,
@@ -52,6 +53,7 @@ from gpusim.base.jit.raw import (
     st_i32,
     st_i64,
     st_u8,
+    store_release,
 )
 from gpusim.base.jit.state import (
     Field,

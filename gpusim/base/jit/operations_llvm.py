@@ -107,6 +107,24 @@ def call_i64_4(typing_context, address, a, b, c, d):
 
 
 @intrinsic
+def load_acquire(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        return builder.load_atomic(builder.inttoptr(arguments[0], ir.PointerType(_I64)), "acquire", 8, typ=_I64)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def store_release(typing_context, address, value):
+    def generate(context, builder, signature, arguments):
+        word = builder.inttoptr(arguments[0], ir.PointerType(_I64))
+        builder.store_atomic(arguments[1], word, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
 def fetch_add(typing_context, address, amount):
     def generate(context, builder, signature, arguments):
         word = builder.inttoptr(arguments[0], ir.PointerType(_I64))

@@ -104,6 +104,18 @@ def fetch_add(address: int, amount: int) -> int:
 
 
 @_operation
+def load_acquire(address: int) -> int:
+    """Return the int64 at `address`: what its writer stored before `store_release` of it is there, too."""
+    return ctypes.c_int64.from_address(int(address)).value
+
+
+@_operation
+def store_release(address: int, value: int) -> None:
+    """Store an int64 at `address`, for another thread's `load_acquire`, after all that was stored before."""
+    ctypes.c_int64.from_address(int(address)).value = int(value)
+
+
+@_operation
 def compare_swap_u8(address: int, expected: int, new: int) -> int:
     """Replace the byte at `address` if it is `expected`, as one step for all threads; return its value before."""
     byte = ctypes.c_uint8.from_address(int(address))
