@@ -28,7 +28,7 @@ from memory.waiting import (
     slots_freed,
     wait_for,
 )
-from memory.wheel import SIZE, wake, wake_at, within_reach
+from memory.wheel import SIZE, wake, wake_at, within_far_reach
 
 L2_FROM_DRAM = 0
 L2_FROM_ENGINE = MAX_L2_CHANNELS
@@ -97,18 +97,18 @@ def deliver_in_order(m: Machine, t, port, tag, cause):
     p.tag[port, q] = tag
     p.cause[port, q] = cause
     p.count[port] = n + 1
-    if t - m.wheel.now >= SIZE:
+    if t - m.wheel.far_now >= SIZE:
         _beyond_the_wheel(m)
     if port >= ENGINE_FROM_DRAM:
         wake(m, ENGINE, t, 0)
     else:
-        wake_at(m, L2_FILL, within_reach(m, t), port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
+        wake_at(m, L2_FILL, within_far_reach(m, t), port if port < L2_FROM_ENGINE else port - L2_FROM_ENGINE)
 
 
 @jit
 def deliver(m: Machine, t, port, tag):
     """Put an answer into `port`, to be taken from cycle `t` on, and wake its reader."""
-    deliver_in_order(m, t, port, tag, m.wheel.now * CAUSES)
+    deliver_in_order(m, t, port, tag, m.wheel.far_now * CAUSES)
 
 
 @jit

@@ -1,7 +1,7 @@
 """Written by `tests.support.write_units` from the table in `units` beside it: change that, not this.
 
-Classes of timed units in the wake-up wheel, in the order in which they run within a cycle, and what is attached to the
-crossbar.
+Classes of timed units in the wake-up wheel, on either side of the crossbar in the order in which they run within a
+cycle, and what is attached to the crossbar.
 """
 
 TRANSLATION = 0  # L2 TLB and page walkers
@@ -10,13 +10,16 @@ CU_RETURN = 5  # finished loads, stores, LDS accesses
 CU_LOOK_UP = 9  # the vector L1's look-up
 SCALAR = 13  # scalar caches, one a shader array
 FETCH = 15  # instruction fetch, one a shader array
-L2_FILL = 17  # an L2 channel: lines from DRAM and the engine
-L2_SERVE = 18  # its oldest waiting request
-L2_TAKE = 19  # a request from the crossbar
-ENGINE = 20  # the compaction engine
-DRAM = 21  # channels
-CU_ISSUE = 22  # a CU's visit to one of its SIMDs
-DISPATCH = 26  # the dispatcher
+CU_ISSUE = 17  # a CU's visit to one of its SIMDs
+DISPATCH = 21  # the dispatcher
+
+# beyond the crossbar
+FIRST_BEYOND = 32
+L2_FILL = 32  # an L2 channel: lines from DRAM and the engine
+L2_SERVE = 33  # its oldest waiting request
+L2_TAKE = 34  # a request from the crossbar
+ENGINE = 35  # the compaction engine
+DRAM = 36  # channels
 
 CLASSES = {
     "TRANSLATION": TRANSLATION,
@@ -25,13 +28,13 @@ CLASSES = {
     "CU_LOOK_UP": CU_LOOK_UP,
     "SCALAR": SCALAR,
     "FETCH": FETCH,
+    "CU_ISSUE": CU_ISSUE,
+    "DISPATCH": DISPATCH,
     "L2_FILL": L2_FILL,
     "L2_SERVE": L2_SERVE,
     "L2_TAKE": L2_TAKE,
     "ENGINE": ENGINE,
     "DRAM": DRAM,
-    "CU_ISSUE": CU_ISSUE,
-    "DISPATCH": DISPATCH,
 }
 
 MOST_UNITS = {
@@ -41,13 +44,13 @@ MOST_UNITS = {
     "CU_LOOK_UP": 128,
     "SCALAR": 64,
     "FETCH": 64,
+    "CU_ISSUE": 128,
+    "DISPATCH": 1,
     "L2_FILL": 32,
     "L2_SERVE": 32,
     "L2_TAKE": 32,
     "ENGINE": 1,
     "DRAM": 32,
-    "CU_ISSUE": 128,
-    "DISPATCH": 1,
 }
 
 # caches that send requests: first port, ports, class that takes answers, class that sends

@@ -67,24 +67,25 @@ def _resource(what: str, owner: str, count: int, waiter: str = "") -> int:
 
 _LINE = "an MSHR, a target or a way"
 
-# the contested ones come first
+# those beyond the crossbar come first, the contested ones before the others: as many of each as fill lines of the
+# host's cache, so that threads that run the two sides share none
 DRAM_READ_SLOT = _resource("a slot of the read queue", "DRAM channel", MAX_DRAM_CHANNELS)
 DRAM_WRITE_SLOT = _resource("a slot of the write queue", "DRAM channel", MAX_DRAM_CHANNELS)
 CONTESTED = DRAM_WRITE_SLOT + MAX_DRAM_CHANNELS
-L1_LINE = _resource(_LINE, "vector L1", _MAX_CUS)
-L1_STORE = _resource("a store's answer", "vector L1", _MAX_CUS)
-L1_WRITE_BACK = _resource("the answers to its write-backs", "vector L1", _MAX_CUS)
-L1_RETURN_ENTRY = _resource("a return entry", "vector L1", _MAX_CUS)
-SCALAR_LINE = _resource(_LINE, "scalar cache", _MAX_ARRAYS)
-REQUEST_SLOT = _resource("a slot of the crossbar's request queue", "port", sum(row[1] for row in PORTS.values()))
 RESPONSE_SLOT, *_ = (  # numbered as the crossbar's destinations
     _resource("a slot of the crossbar's response queue", "L2 channel" if name == "l2" else name, row[1])
     for name, row in DESTINATIONS.items()
 )
 L2_INPUT_SLOT = _resource("a slot of the input queue", "L2 channel", MAX_L2_CHANNELS)
 L2_LINE = _resource(_LINE, "L2 channel", MAX_L2_CHANNELS)
-LINE_BETWEEN = {name: _resource(_LINE, name, row[1]) for name, row in DESTINATIONS.items() if name != "l2"}
 SPARSE_SLOT = _resource("a slot of the queue of sparse misses", "L2 channel", MAX_L2_CHANNELS)
+L1_LINE = _resource(_LINE, "vector L1", _MAX_CUS)
+L1_STORE = _resource("a store's answer", "vector L1", _MAX_CUS)
+L1_WRITE_BACK = _resource("the answers to its write-backs", "vector L1", _MAX_CUS)
+L1_RETURN_ENTRY = _resource("a return entry", "vector L1", _MAX_CUS)
+SCALAR_LINE = _resource(_LINE, "scalar cache", _MAX_ARRAYS)
+REQUEST_SLOT = _resource("a slot of the crossbar's request queue", "port", sum(row[1] for row in PORTS.values()))
+LINE_BETWEEN = {name: _resource(_LINE, name, row[1]) for name, row in DESTINATIONS.items() if name != "l2"}
 TLB_REQUEST = _resource("an MSHR or a slot of the L2 TLB's queue", "L1 TLB", _MAX_CUS + _MAX_ARRAYS)
 PAGE_WALK = _resource("an MSHR for a page walk", "L2 TLB", 1)
 CU_SPACE = _resource("a CU with space for a workgroup", "dispatcher", 1)

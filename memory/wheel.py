@@ -13,27 +13,33 @@ unit's word and bit for `wake_word`.
 import numpy as np
 
 from gpusim.base.jit import Field, Machine, State, address_in, any_32, jit, u32
-from memory.unit_classes import CLASSES, MOST_UNITS
+from memory.unit_classes import CLASSES, FIRST_BEYOND, MOST_UNITS
 
 SIZE = 1024  # cycles; a power of two
 WORD_BITS = 32
-ROW_WORDS = 32  # a row fills two lines of the host's cache, and is one operation's (`any_32`)
+NEAR_WORDS = 32  # two lines of the host's cache, and one operation's (`any_32`)
+ROW_WORDS = 48  # one line more for the units beyond the crossbar
 
-# of a row, each the class that it belongs to: a class has as many as its units need, and is numbered by its first one
-_words = [number for name, number in CLASSES.items() for _ in range(-(-MOST_UNITS[name] // WORD_BITS))]
-assert [_words.index(number) for number in CLASSES.values()] == list(CLASSES.values())
+# a class has as many words of a row as its units need, and is numbered by its first one
+_words = {number: -(-MOST_UNITS[name] // WORD_BITS) for name, number in CLASSES.items()}
+_ends = [number + words for number, words in _words.items()]
+assert all(end <= number for end, number in zip(_ends[:-1], [*_words][1:], strict=True))
 
-WORDS = len(_words)
-WIDE = tuple(number for number in CLASSES.values() if _words.count(number) > 1)
+WORDS = _ends[-1]
+WIDE = tuple(number for number, words in _words.items() if words > 1)
 _WIDE = sum(1 << number for number in WIDE)
-assert WORDS <= ROW_WORDS and all(_words.count(number) % 2 == 0 for number in WIDE)
+assert FIRST_BEYOND == NEAR_WORDS and WORDS <= ROW_WORDS and all(_words[number] % 2 == 0 for number in WIDE)
 
 WHEEL = State(
     "wheel",
     {
         "now": Field((), "current cycle"),
+        "active": Field((), "last cycle in which a unit on the CUs' side of the crossbar has run"),
         "running": Field((), "class whose units are running now, -1 between cycles"),
         "row": Field((SIZE, ROW_WORDS), "units to run in a cycle, by class and number", u32),
+        "far_now": Field((), "current cycle beyond the crossbar"),
+        "far_active": Field((), "last cycle in which a unit beyond it has run"),
+        "far_running": Field((), "class whose units are running there, -1 between cycles"),
     },
 )
 
@@ -73,10 +79,20 @@ def within_reach(m: Machine, t):
 
 
 @jit
+def within_far_reach(m: Machine, t):
+    """Return a cycle as `within_reach` does, for units beyond the crossbar."""
+    return min(t, m.wheel.far_now + SIZE - 1)
+
+
+@jit
 def wake(m: Machine, unit_class, t, unit):
     """Run `unit` of `unit_class` in cycle `t`, or in the next one in which its class's turn is still to come."""
-    t = max(t, m.wheel.now + 1 - (unit_class > m.wheel.running))
-    wake_at(m, unit_class, within_reach(m, t), unit)
+    if unit_class < FIRST_BEYOND:  # known to the compiler
+        t = max(t, m.wheel.now + 1 - (unit_class > m.wheel.running))
+        wake_at(m, unit_class, within_reach(m, t), unit)
+    else:
+        t = max(t, m.wheel.far_now + 1 - (unit_class > m.wheel.far_running))
+        wake_at(m, unit_class, within_far_reach(m, t), unit)
 
 
 @jit
@@ -91,7 +107,10 @@ def due(m: Machine, slot, unit_class, first):
     if (_WIDE >> unit_class) & 1:  # known to the compiler
         units |= np.int64(wheel.row[slot, word + 1]) << WORD_BITS
     if units:
-        wheel.running = unit_class
+        if unit_class < FIRST_BEYOND:
+            wheel.running = unit_class
+        else:
+            wheel.far_running = unit_class
         wheel.row[slot, word] = 0
         if (_WIDE >> unit_class) & 1:
             wheel.row[slot, word + 1] = 0
@@ -108,6 +127,15 @@ def turned(units, first, last):
 
 
 @jit
-def anything_due(m: Machine, slot):
-    """Return a number that is not 0 if a unit runs in a cycle."""
+def near_due(m: Machine, slot):
+    """Return a number that is not 0 if a unit on the CUs' side of the crossbar runs in a cycle."""
     return any_32(address_in(m.wheel.row, slot * ROW_WORDS))
+
+
+@jit
+def far_due(m: Machine, slot):
+    """Return a number that is not 0 if a unit beyond the crossbar runs in a cycle."""
+    units = np.int64(0)
+    for word in range(FIRST_BEYOND, WORDS):
+        units |= np.int64(m.wheel.row[slot, word])
+    return units

@@ -213,7 +213,7 @@ def dram_pending(m: Machine):
     """Return the number of requests that the channels hold and have not yet served."""
     total = 0
     for channel in range(m.map.dram_channels):
-        release(m, channel, m.wheel.now)
+        release(m, channel, m.wheel.far_now)
         held = m.dram.channel[channel].held
         total += held[READ] + held[WRITE]
     return total

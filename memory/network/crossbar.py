@@ -10,7 +10,9 @@ the choice is the network's, made at the channels' end, and reaches the cache af
 Flow control is by credits (memory/network/credits.py): a cache sends while it has a credit for a slot of its port's
 queue, a channel answers while it has one for a slot at the caches, and a credit is back after the network's latency.
 So what caches and channels do reaches the other side after that latency, and in no other way than as a packet or as a
-credit.
+credit (`_receive_...`). While two threads run the two sides (`gpusim.model.core.side_by_side`), what crosses waits in
+an outbox, from which the other side takes it (`take_sent`, `take_answered`) in any cycle before it can be noticed. All
+that a side reads and writes otherwise is its own.
 
 A channel of 128 bytes a cycle (`l2.port_bytes`) moves both halves of a line as one packet: where a port's next packet
 for the channel is the other half of the line that it has just taken, it takes that too, serves both in one cycle, and
@@ -28,8 +30,9 @@ from memory.address_map import MAX_L2_CHANNELS
 from memory.network.credits import credit_known, has_credit, return_credit, take_credit
 from memory.network.ideal import (
     ideal_has_bandwidth,
+    ideal_leaves,
     ideal_pop_response,
-    ideal_respond,
+    ideal_receive,
     ideal_response_ready,
     ideal_use_bandwidth,
 )
@@ -37,6 +40,8 @@ from memory.network.state import (
     JOINED,
     KIND_MASK,
     MAX_PORTS,
+    NUMBER_BITS,
+    NUMBER_MASK,
     P_LINE,
     P_MASK,
     P_READY,
@@ -77,6 +82,13 @@ def _look_at(m: Machine, port, q, ready):
 
 
 @jit
+def _receive_request_credit(m: Machine, t, port):
+    """Give a port the credit of a request that is back in cycle `t`; wake who waits for it."""
+    if return_credit(m.xbar.request_credits[port], t) and freed(m, REQUEST_SLOT + port):
+        wake_sender(m, t, port)
+
+
+@jit
 def crossbar_has_space(m: Machine, t, port):
     """Return 1 if the port may send a packet in cycle `t`, else 0; then its unit may wait (`wait_for_credit`)."""
     return has_credit(m.xbar.request_credits[port], t)
@@ -96,6 +108,27 @@ def wait_for_credit(m: Machine, port):
 def crossbar_send(m: Machine, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_space`."""
     x = m.xbar
+    ready = now + x.request_latency[port]
+    take_credit(x.request_credits[port])
+    x.requests += 1
+    if m.timeline.on:
+        record(m, SENT, port, source, line)
+    if not x.apart:
+        _receive_packet(m, port, ready, line, source, mask)
+        return
+    out = x.sent[x.sends_in]
+    n = out.packets
+    out.packets = n + 1
+    out.packet[n, P_LINE] = line
+    out.packet[n, P_SOURCE] = source
+    out.packet[n, P_MASK] = mask
+    out.packet[n, P_READY] = ready << NUMBER_BITS | port
+
+
+@jit(inline=True)
+def _receive_packet(m: Machine, port, ready, line, source, mask):
+    """Put a request that was sent into its port's queue; it is there from cycle `ready` on."""
+    x = m.xbar
     n = x.o_count[port]
     q = x.o_free_slot[port] - 1
     if q < 0:
@@ -105,13 +138,8 @@ def crossbar_send(m: Machine, now, port, line, source, mask):
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
-    ready = now + x.request_latency[port]
     x.request[port, q, P_READY] = ready
     x.o_count[port] = n + 1
-    take_credit(x.request_credits[port])
-    x.requests += 1
-    if m.timeline.on:
-        record(m, SENT, port, source, line)
     if n < x.lookahead:
         _look_at(m, port, q, ready)
         return
@@ -199,8 +227,12 @@ def crossbar_pop_request(m: Machine, now, channel, port):
     x.o_count[port] = n - 1
     x.next_port[channel] = port + 1 if port + 1 < MAX_PORTS else 0
     back = now + x.response_latency[channel]
-    if return_credit(x.request_credits[port], back) and freed(m, REQUEST_SLOT + port):
-        wake_sender(m, back, port)
+    if x.apart:
+        out = x.answered[x.answers_in]
+        out.credit[out.credits] = back << NUMBER_BITS | port
+        out.credits += 1
+    else:
+        _receive_request_credit(m, back, port)
     if x.ideal:
         ideal_use_bandwidth(m, now, channel)
     else:
@@ -262,7 +294,7 @@ def _announce_response(m: Machine, channel, earliest):
     """Tell the port that the channel's oldest response is for it; it may be taken from cycle `earliest` on."""
     x = m.xbar
     h = x.r_head[channel]
-    port = (x.response[channel, h, R_SOURCE] >> SOURCE_CU_SHIFT) & 255
+    port = (x.response[channel, h, R_SOURCE] >> SOURCE_CU_SHIFT) & NUMBER_MASK
     ready = max(x.response[channel, h, R_READY], earliest)
     x.r_ready[channel] = ready
     x.returning[port] |= 1 << bit_of(channel)
@@ -272,45 +304,59 @@ def _announce_response(m: Machine, channel, earliest):
 @jit(cold=True)
 def _leaves_with_last(m: Machine, t, channel, source):
     """Tell whether an answer leaves in one cycle with the channel's youngest: for the same port, and as yet alone."""
-    x = m.xbar
-    n = x.r_count[channel]
-    if n == 0 or t >= x.r_free[channel]:
-        return False
-    last = x.response[channel, (x.r_head[channel] + n - 1) & (x.response_ring - 1), R_SOURCE]
-    return not last & JOINED and (last ^ source) >> SOURCE_CU_SHIFT & 255 == 0
+    last = m.xbar.r_youngest[channel]
+    return t < m.xbar.r_free[channel] and not last & JOINED and (last ^ source) >> SOURCE_CU_SHIFT & NUMBER_MASK == 0
 
 
 @jit
 def crossbar_respond(m: Machine, now, t, channel, source):
-    """Queue an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
+    """Send an answer that leaves the channel at `t` or when its port is free; returns the cycle it leaves."""
     x = m.xbar
-    n = x.r_count[channel]
-    if source & JOINED:
-        source ^= JOINED
-        if _leaves_with_last(m, t, channel, source):
-            q = (x.r_head[channel] + n) & (x.response_ring - 1)
-            x.response[channel, q, R_SOURCE] = source | JOINED
-            x.response[channel, q, R_READY] = x.r_free[channel] - 1 + x.response_latency[channel]
-            x.r_count[channel] = n + 1
-            take_credit(x.answer_credits[channel])
-            return x.r_free[channel] - 1
-    x.r_count[channel] = n + 1
     take_credit(x.answer_credits[channel])
-    if x.ideal:
-        return ideal_respond(m, t, channel, source)
-    leaves = max(t, x.r_free[channel])
-    x.r_free[channel] = leaves + 1
-    q = (x.r_head[channel] + n) & (x.response_ring - 1)
-    x.response[channel, q, R_SOURCE] = source
-    x.response[channel, q, R_READY] = leaves + x.response_latency[channel]
-    if n == 0:
-        _announce_response(m, channel, now)
+    joined = source & JOINED
+    if joined:
+        source ^= JOINED
+        joined = JOINED if _leaves_with_last(m, t, channel, source) else 0
+    if joined:
+        leaves = x.r_free[channel] - 1
+        source |= JOINED
+    elif x.ideal:
+        leaves = ideal_leaves(m, t, channel)
+    else:
+        leaves = max(t, x.r_free[channel])
+        x.r_free[channel] = leaves + 1
+    x.r_youngest[channel] = source
+    ready = leaves + x.response_latency[channel]
+    if x.apart:
+        out = x.answered[x.answers_in]
+        n = out.answers
+        out.answers = n + 1
+        out.answer[n, R_SOURCE] = source
+        out.answer[n, R_READY] = ready << NUMBER_BITS | channel
+    else:
+        _receive_answer(m, channel, ready, source)
     return leaves
 
 
+@jit(inline=True)
+def _receive_answer(m: Machine, channel, ready, source):
+    """Put an answer that was sent behind those of its channel; it is there from cycle `ready` on."""
+    x = m.xbar
+    n = x.r_count[channel]
+    x.r_count[channel] = n + 1
+    if x.ideal:
+        ideal_receive(m, channel, source, ready)
+        return
+    q = (x.r_head[channel] + n) & (x.response_ring - 1)
+    x.response[channel, q, R_SOURCE] = source
+    x.response[channel, q, R_READY] = ready
+    if n == 0:
+        _announce_response(m, channel, ready)
+
+
 @jit
-def _return_answer_credit(m: Machine, t, channel):
-    """Send the credit of an answer back to its channel, where it is in cycle `t`; wake who waits for it."""
+def _receive_answer_credit(m: Machine, t, channel):
+    """Give a channel the credit of an answer that is back in cycle `t`; wake who waits for it."""
     if not return_credit(m.xbar.answer_credits[channel], t):
         return
     waiters = freed(m, RESPONSE_SLOT + channel)
@@ -322,6 +368,58 @@ def _return_answer_credit(m: Machine, t, channel):
             wake_at(m, at.serves, t, at.unit)
 
 
+@jit(outline=True)
+def take_sent(m: Machine, number):
+    """Empty an outbox of the caches: its requests are queued where channels look, its credits are the channels'.
+
+    From now on channels put what crosses into their outbox of this number.
+    """
+    m.xbar.answers_in = number
+    out = m.xbar.sent[number]
+    for n in range(out.packets):
+        ready, port = out.packet[n, P_READY] >> NUMBER_BITS, out.packet[n, P_READY] & NUMBER_MASK
+        _receive_packet(m, port, ready, out.packet[n, P_LINE], out.packet[n, P_SOURCE], out.packet[n, P_MASK])
+    for n in range(out.credits):
+        _receive_answer_credit(m, out.credit[n] >> NUMBER_BITS, out.credit[n] & NUMBER_MASK)
+    out.packets = 0
+    out.credits = 0
+
+
+@jit(outline=True)
+def take_answered(m: Machine, number):
+    """Empty an outbox of the channels: its answers are queued where ports look, its credits are the ports'.
+
+    From now on caches put what crosses into their outbox of this number.
+    """
+    m.xbar.sends_in = number
+    out = m.xbar.answered[number]
+    for n in range(out.answers):
+        ready, channel = out.answer[n, R_READY] >> NUMBER_BITS, out.answer[n, R_READY] & NUMBER_MASK
+        _receive_answer(m, channel, ready, out.answer[n, R_SOURCE])
+    for n in range(out.credits):
+        back, port = out.credit[n] >> NUMBER_BITS, out.credit[n] & NUMBER_MASK
+        _receive_request_credit(m, back, port)
+    out.answers = 0
+    out.credits = 0
+
+
+@jit
+def let_cross(m: Machine, through_outboxes):
+    """Have what crosses wait in outboxes (1), or arrive in its queue at once (0)."""
+    m.xbar.apart = through_outboxes
+
+
+@jit(inline=True)
+def _send_answer_credit(m: Machine, t, channel):
+    """Send the credit of an answer back to its channel, where it is in cycle `t`."""
+    if not m.xbar.apart:
+        _receive_answer_credit(m, t, channel)
+        return
+    out = m.xbar.sent[m.xbar.sends_in]
+    out.credit[out.credits] = t << NUMBER_BITS | channel
+    out.credits += 1
+
+
 @jit(inline=True)
 def _pop_response(m: Machine, now, port, channel):
     """Remove the channel's oldest response, which is for the port; returns its source."""
@@ -331,7 +429,7 @@ def _pop_response(m: Machine, now, port, channel):
     bit = bit_of(channel)
     x.next_channel[port] = bit + 1 if bit + 1 < MAX_L2_CHANNELS else 0
     x.responses += 1
-    _return_answer_credit(m, now + x.request_latency[port], channel)
+    _send_answer_credit(m, now + x.request_latency[port], channel)
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]
@@ -343,7 +441,7 @@ def _pop_response(m: Machine, now, port, channel):
         n -= 1
         x.r_count[channel] = n - 1
         x.responses += 1
-        _return_answer_credit(m, now + x.request_latency[port], channel)
+        _send_answer_credit(m, now + x.request_latency[port], channel)
         q = (q + 1) & (x.response_ring - 1)
     x.r_head[channel] = 0 if n == 1 and q >= RING_FRONT else q
     if n > 1:

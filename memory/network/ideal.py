@@ -1,7 +1,7 @@
 """What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
 from gpusim.base.jit import Machine, jit
-from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, wake_receiver
+from memory.network.state import MICRO, NUMBER_MASK, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, wake_receiver
 from memory.wheel import wake, within_reach
 
 
@@ -24,28 +24,33 @@ def ideal_use_bandwidth(m: Machine, now, channel):
 
 
 @jit(cold=True)
-def ideal_respond(m: Machine, t, channel, source):
-    """Send an answer off at `t`, or when the given bandwidth lets it; returns the cycle in which it leaves."""
+def ideal_leaves(m: Machine, t, channel):
+    """Return the cycle in which an answer that is ready at `t` leaves, which is when the given bandwidth lets it."""
     x = m.xbar
-    leaves = t
-    if x.interval:
-        start = max(t * MICRO, x.r_free[channel])
-        x.r_free[channel] = start + x.interval
-        leaves = start // MICRO
+    if x.interval == 0:
+        return t
+    start = max(t * MICRO, x.r_free[channel])
+    x.r_free[channel] = start + x.interval
+    return start // MICRO
+
+
+@jit(cold=True)
+def ideal_receive(m: Machine, channel, source, ready):
+    """Put an answer, which is there from cycle `ready` on, behind those of the channel for its port."""
+    x = m.xbar
     q = x.r_free_slot[channel]
     x.response[channel, q, R_SOURCE] = source
-    x.response[channel, q, R_READY] = leaves + x.response_latency[channel]
-    port = (source >> SOURCE_CU_SHIFT) & 255
+    x.response[channel, q, R_READY] = ready
+    port = (source >> SOURCE_CU_SHIFT) & NUMBER_MASK
     x.r_free_slot[channel] = x.r_next[channel, q]
     x.r_next[channel, q] = -1
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
         x.returning[port] |= 1 << bit_of(channel)
-        wake_receiver(m, within_reach(m, leaves + x.response_latency[channel]), port)  # as far as bandwidth puts it off
+        wake_receiver(m, within_reach(m, ready), port)  # as far as bandwidth puts it off
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
-    return leaves
 
 
 @jit(cold=True)

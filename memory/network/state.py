@@ -29,7 +29,9 @@ MAX_PORTS = sum(ports for _, ports, *_ in PORTS.values())
 MAX_DESTINATIONS = sum(destinations for _, destinations, *_ in DESTINATIONS.values())
 BETWEEN = MAX_DESTINATIONS > MAX_L2_CHANNELS  # whether a level may lie between first-level caches and L2
 BY_LINE = -1
-assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and MAX_PORTS <= 256  # a port has eight bits of a source
+NUMBER_BITS = 8  # of a port in a source, and of a port or a destination beside the cycle of what crosses
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
+assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and max(MAX_PORTS, MAX_DESTINATIONS) <= 1 << NUMBER_BITS
 PORT_WORDS = MAX_PORTS // 64
 REQUEST_DEPTH = MAX_CREDITS
 RESPONSE_DEPTH = 1024  # a power of two
@@ -152,18 +154,63 @@ DESTINATION = State(
     },
 )
 
+SENT = State(
+    "sent",
+    {
+        "packets": Field((), "requests in it"),
+        "credits": Field((), "credits in it"),
+        "packet": Field((MAX_PORTS * REQUEST_DEPTH, 4), "P_LINE ... P_MASK; P_READY: cycle | port of NUMBER_BITS"),
+        "credit": Field((MAX_DESTINATIONS * RESPONSE_DEPTH,), "cycle in which it is back | destination of NUMBER_BITS"),
+    },
+)
+
+ANSWERED = State(
+    "answered",
+    {
+        "answers": Field((), "answers in it"),
+        "credits": Field((), "credits in it"),
+        "answer": Field((MAX_DESTINATIONS * RESPONSE_DEPTH, 2), "R_SOURCE; R_READY: cycle | destination"),
+        "credit": Field((MAX_PORTS * REQUEST_DEPTH,), "cycle in which it is back | port"),
+    },
+)
+
+# fields of a side fill lines of the host's cache, so that threads that run the two sides share none
 CROSSBAR = State(
     "xbar",
     {
+        # constants while two threads run
+        "apart": Field((), "1: what crosses goes through outboxes, as two threads run the two sides"),
+        "window": Field((), "cycles after which neither side of the crossbar has noticed the other: its least latency"),
+        "lookahead": Field((), "requests of a port, the oldest first, that channels look at"),
+        "response_ring": Field((), "slots of a channel's ring in use: a power of two"),
+        "joins": Field((), "1: channels take, serve and send both halves of a line of 128 bytes in one cycle"),
+        "ideal": Field((), "1: fixed latency and bandwidth"),
+        "interval": Field((), "ideal model: a channel's time for a packet in 1e-6 cycles, 0: none"),
         "request_latency": Field((MAX_PORTS,), "cycles from a port to a destination"),
         "response_latency": Field((MAX_DESTINATIONS,), "cycles from a destination to a port"),
         "leads_to": Field((MAX_PORTS,), "destination of all requests of a port; BY_LINE: the L2 channel of the line"),
         "port": Field((MAX_PORTS,), "what is attached to a port", PORT.dtype()),
         "destination": Field((MAX_DESTINATIONS,), "what is attached to a destination", DESTINATION.dtype()),
+        # the caches' side: credits for requests, answers that have come or are on the way
         "request_credits": Field((MAX_PORTS,), "credits of a port for its slots at the destinations", CREDITS.dtype()),
-        "answer_credits": Field((MAX_DESTINATIONS,), "credits of a destination for slots at ports", CREDITS.dtype()),
+        "response": Field((MAX_DESTINATIONS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
+        "r_head": Field((MAX_DESTINATIONS,), "position of the oldest response"),
+        "r_count": Field((MAX_DESTINATIONS,), "responses held"),
+        "r_ready": Field((MAX_DESTINATIONS,), "cycle from which the oldest response may be taken"),
+        "received": Field((MAX_PORTS, RECEIVED), "where channels join: answers at a port that its cache has not taken"),
+        "received_head": Field((MAX_PORTS,), "position of the oldest of them"),
+        "received_count": Field((MAX_PORTS,), "how many they are"),
+        "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
+        "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
+        # in the ideal model a list of responses for each channel and port
+        "r_next": Field((MAX_DESTINATIONS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
+        "r_free_slot": Field((MAX_DESTINATIONS,), "first free slot of a channel"),
+        "r_first": Field((MAX_DESTINATIONS, MAX_PORTS), "oldest response of the list, -1 none"),
+        "r_last": Field((MAX_DESTINATIONS, MAX_PORTS), "youngest"),
+        **counter_fields(CROSSBAR_COUNTERS),
+        "sends_in": Field((), "outbox that caches put packets and credits into"),
+        # the channels' side: requests that have come or are on the way, credits for answers
         "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
-        "lookahead": Field((), "requests of a port, the oldest first, that channels look at"),
         "o_count": Field((MAX_PORTS,), "requests held"),
         "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "position + 1 of the request after one in its list; 0: none"),
         "o_free_slot": Field((MAX_PORTS,), "position + 1 of the slot given back last; 0: none is left"),
@@ -173,29 +220,16 @@ CROSSBAR = State(
         "o_youngest": Field((MAX_PORTS,), "position + 1 of the youngest of those"),
         "o_ready": Field((MAX_DESTINATIONS, MAX_PORTS), "cycle from which the oldest for a channel may be taken"),
         "o_moved": Field((MAX_PORTS,), "first cycle after that in which the port has moved a request"),
+        "o_free": Field((MAX_DESTINATIONS,), "ideal model: when the channel may take a packet, in 1e-6 cycles"),
         "waiting": Field((MAX_DESTINATIONS, PORT_WORDS), "ports in which the channel sees requests, 64 a word"),
         "next_port": Field((MAX_DESTINATIONS,), "round-robin pointer: port that the channel looks at first"),
-        "response": Field((MAX_DESTINATIONS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
-        "response_ring": Field((), "slots of a channel's ring in use: a power of two"),
-        "r_head": Field((MAX_DESTINATIONS,), "position of the oldest response"),
-        "r_count": Field((MAX_DESTINATIONS,), "responses held"),
-        "r_ready": Field((MAX_DESTINATIONS,), "cycle from which the oldest response may be taken"),
-        "r_free": Field((MAX_DESTINATIONS,), "cycle in which the channel's response port is free again"),
-        "joins": Field((), "1: channels take, serve and send both halves of a line of 128 bytes in one cycle"),
-        "received": Field((MAX_PORTS, RECEIVED), "where channels join: answers at a port that its cache has not taken"),
-        "received_head": Field((MAX_PORTS,), "position of the oldest of them"),
-        "received_count": Field((MAX_PORTS,), "how many they are"),
-        "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
-        "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
-        **counter_fields(CROSSBAR_COUNTERS),
-        # ideal model: a list of responses for each channel and port
-        "ideal": Field((), "1: fixed latency and bandwidth"),
-        "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),
-        "o_free": Field((MAX_DESTINATIONS,), "when the channel may take the next packet, in 1e-6 cycles"),
-        "r_next": Field((MAX_DESTINATIONS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
-        "r_free_slot": Field((MAX_DESTINATIONS,), "first free slot of a channel"),
-        "r_first": Field((MAX_DESTINATIONS, MAX_PORTS), "oldest response of the list, -1 none"),
-        "r_last": Field((MAX_DESTINATIONS, MAX_PORTS), "youngest"),
+        "answer_credits": Field((MAX_DESTINATIONS,), "credits of a destination for slots at ports", CREDITS.dtype()),
+        "r_free": Field((MAX_DESTINATIONS,), "when the channel's response port is free, ideal model: in 1e-6 cycles"),
+        "r_youngest": Field((MAX_DESTINATIONS,), "R_SOURCE of the channel's youngest answer"),
+        "answers_in": Field((), "outbox that channels put answers and credits into"),
+        # what crosses: a side writes one outbox while the other one takes what is in the other
+        "sent": Field((2,), "of the caches, for the channels' side", SENT.dtype()),
+        "answered": Field((2,), "of the channels, for the caches' side", ANSWERED.dtype()),
     },
 )
 
@@ -207,6 +241,7 @@ def configure_crossbar(  # type: ignore[no-untyped-def]
     x = m.xbar
     x.joins = int(l2_port_bytes > LINE_BYTES and spec.model != "ideal")
     x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
+    x.window = 1 if BETWEEN else min(spec.request_cycles, spec.response_cycles)
     x.leads_to[:] = BY_LINE
     ports, destinations = np.asarray(x.port), np.asarray(x.destination)
     for first, count, takes, sends in PORTS.values():

@@ -246,8 +246,8 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_340,
-    "gpusim.model": 8_570,
+    "gpusim.base": 5_380,
+    "gpusim.model": 8_870,
     "gpusim.config": 2_670,
     "gpusim.results": 13_490,
     "gpusim.jobs": 13_800,
@@ -255,7 +255,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.cli": 3_930,
     "gpusim.lab": 23_820,
     "isa": 21_500,
-    "memory": 9_120,
+    "memory": 9_290,
     "spartan": 3_280,
     "workloads": 21_660,
 }

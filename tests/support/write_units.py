@@ -7,7 +7,7 @@ Nothing of what the table names is imported here, so that the files can be writt
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpusim.model.core.levels import LEVELS
@@ -16,9 +16,14 @@ from gpusim.model.core.units import UNITS
 
 _ROOT = Path(__file__).parents[2]
 _WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
+_HOST_LINE_WORDS = 16
 _MASK_BITS = 64  # units that `due` tells of at a time
 _LINE = 120
 _DOCSTRING = "Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."
+
+_STOPS = """            if m.run.fault or m.run.done == m.run.workgroups:
+                return now + 1
+"""
 
 Units = tuple[Unit, ...]
 
@@ -51,15 +56,19 @@ def _called(path: str) -> str:
 def unit_classes(units: Units) -> str:
     """Return the source text of memory/unit_classes.py."""
     constants, classes, most, number = "", "", "", 0
-    for unit in units:
+    near, far = _sides(units)
+    for unit in near + far:
+        if unit in far[:1]:
+            number = -(-number // _HOST_LINE_WORDS) * _HOST_LINE_WORDS  # threads that run the sides share no line
+            constants += f"\n# beyond the crossbar\nFIRST_BEYOND = {number}\n"
         constants += f"{unit.wheel_class} = {number}  # {unit.meaning}\n"
         classes += f'    "{unit.wheel_class}": {unit.wheel_class},\n'
         most += f'    "{unit.wheel_class}": {unit.most},\n'
         number += -(-unit.most // _WORD_BITS)
     return f'''"""{_DOCSTRING}
 
-Classes of timed units in the wake-up wheel, in the order in which they run within a cycle, and what is attached to the
-crossbar.
+Classes of timed units in the wake-up wheel, on either side of the crossbar in the order in which they run within a
+cycle, and what is attached to the crossbar.
 """
 
 {constants}
@@ -92,13 +101,11 @@ def unit_states(units: Units) -> str:
     """Return the source text of gpusim/model/core/unit_states.py."""
     states = [unit.state for unit in units if unit.state is not None]
     calls = [unit.configure.removesuffix(")").split("(") for unit in units if unit.configure is not None]
-    named = ["gpusim.model.core.gpu_spec.GpuSpec", "memory.l2_share.L2Share"]
+    named = ["gpusim.base.jit.Machine", "gpusim.model.core.gpu_spec.GpuSpec", "memory.l2_share.L2Share"]
     uses = _imports([*states, *(path for path, _ in calls), *named])
     listed = "".join(f"    {_called(path)},\n" for path in states)
     configure = "".join(f"    {_called(path)}(m, {given})\n" for path, given in calls)
     return f'''"""{_DOCSTRING}"""
-
-from typing import Any
 
 {uses}
 
@@ -106,7 +113,7 @@ STATES = (
 {listed})
 
 
-def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
+def configure_units(m: Machine, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up the units' parts of a zeroed machine record. l2_taken: the share of L2 that caches nothing."""
 {configure}'''
 
@@ -146,32 +153,57 @@ def _wake(unit: Unit) -> list[str]:
     return [f"for unit in range(m.{unit.count}):", f"    wake(m, {unit.wheel_class}, now, unit)"]
 
 
+def _sides(units: Units) -> tuple[list[Unit], list[Unit]]:
+    """Return the classes on the CUs' side of the crossbar, and those beyond it."""
+    near, far = ([unit for unit in units if unit.beyond_crossbar == beyond] for beyond in (False, True))
+    return near, far
+
+
+def _side(name: str, meaning: str, chosen: Sequence[Unit], now: str = "", stops: str = "") -> str:
+    """Return the source text of the function that runs one side. now: beginning of the side's fields of the wheel."""
+    lines = [line for unit, before in zip(chosen, (None, *chosen), strict=False) for line in _run(unit, before)]
+    run = "".join(f"            {line}\n" for line in lines)
+    return f'''@jit(outline=True)
+def run_{name}_units(m: Machine, now, end):
+    """Run what is due {meaning} up to cycle `end`; returns the cycle after the last one."""
+    wheel = m.wheel
+    while now < end:
+        slot = now & (SIZE - 1)
+        wheel.{now}now = now
+        if {name}_due(m, slot):
+{run}            wheel.{now}running = -1
+            wheel.{now}active = now
+{stops}        now += 1
+    return end
+'''
+
+
 def run_units(units: Units) -> str:
     """Return the source text of gpusim/model/core/run_units.py."""
-    uses = [f"gpusim.base.jit.{name}" for name in ("ctz", "jit", "prefetch")]
+    uses = [f"gpusim.base.jit.{name}" for name in ("Machine", "ctz", "jit", "prefetch")]
     uses += [
+        "memory.wheel.SIZE",
         "memory.wheel.due",
+        "memory.wheel.far_due",
+        "memory.wheel.near_due",
         "memory.wheel.turned",
         "memory.wheel.wake",
         *(f"memory.unit_classes.{unit.wheel_class}" for unit in units),
     ]
     uses += [path for unit in units for path in (unit.tick, unit.prefetch) if path is not None]
-    run = "".join(
-        f"    {line}\n" for unit, before in zip(units, (None, *units), strict=False) for line in _run(unit, before)
-    )
+    near, far = _sides(units)
     wake = "".join(f"    {line}\n" for unit in units for line in _wake(unit))
     return f'''"""{_DOCSTRING}"""
 
 {_imports(uses)}
 
 
-@jit(inline=True)
-def run_units(m, now, slot):
-    """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
-{run}
+{_side("near", "on the CUs' side of the crossbar", near, stops=_STOPS)}
+
+{_side("far", "beyond the crossbar", far, "far_")}
 
 @jit(cold=True)
-def wake_everything(m, now):
+def wake_everything(m: Machine, now):
     """Let every unit run in cycle `now`."""
 {wake}'''
 

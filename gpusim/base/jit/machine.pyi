@@ -31,10 +31,18 @@ class WheelRecord(Record):
 
     now: int
     """current cycle."""
+    active: int
+    """last cycle in which a unit on the CUs' side of the crossbar has run."""
     running: int
     """class whose units are running now, -1 between cycles."""
     row: NDArray[np.uint32]
-    """[1024, 32]: units to run in a cycle, by class and number."""
+    """[1024, 48]: units to run in a cycle, by class and number."""
+    far_now: int
+    """current cycle beyond the crossbar."""
+    far_active: int
+    """last cycle in which a unit beyond it has run."""
+    far_running: int
+    """class whose units are running there, -1 between cycles."""
 
 class TimelineRecord(Record):
     """m.timeline"""
@@ -194,9 +202,47 @@ class XbarAnswerCreditsRecord(Record):
     back: NDArray[np.int64]
     """[1024]: cycle from which a credit is back at the sender, by its number."""
 
+class XbarSentRecord(Record):
+    """m.xbar.sent"""
+
+    packets: int
+    """requests in it."""
+    credits: int
+    """credits in it."""
+    packet: NDArray[np.int64]
+    """[196608, 4]: P_LINE ... P_MASK; P_READY: cycle | port of NUMBER_BITS."""
+    credit: NDArray[np.int64]
+    """[32768]: cycle in which it is back | destination of NUMBER_BITS."""
+
+class XbarAnsweredRecord(Record):
+    """m.xbar.answered"""
+
+    answers: int
+    """answers in it."""
+    credits: int
+    """credits in it."""
+    answer: NDArray[np.int64]
+    """[32768, 2]: R_SOURCE; R_READY: cycle | destination."""
+    credit: NDArray[np.int64]
+    """[196608]: cycle in which it is back | port."""
+
 class XbarRecord(Record):
     """m.xbar"""
 
+    apart: int
+    """1: what crosses goes through outboxes, as two threads run the two sides."""
+    window: int
+    """cycles after which neither side of the crossbar has noticed the other: its least latency."""
+    lookahead: int
+    """requests of a port, the oldest first, that channels look at."""
+    response_ring: int
+    """slots of a channel's ring in use: a power of two."""
+    joins: int
+    """1: channels take, serve and send both halves of a line of 128 bytes in one cycle."""
+    ideal: int
+    """1: fixed latency and bandwidth."""
+    interval: int
+    """ideal model: a channel's time for a packet in 1e-6 cycles, 0: none."""
     request_latency: NDArray[np.int64]
     """[192]: cycles from a port to a destination."""
     response_latency: NDArray[np.int64]
@@ -209,12 +255,40 @@ class XbarRecord(Record):
     """[32]: what is attached to a destination."""
     request_credits: RecordArray[XbarRequestCreditsRecord]
     """[192]: credits of a port for its slots at the destinations."""
-    answer_credits: RecordArray[XbarAnswerCreditsRecord]
-    """[32]: credits of a destination for slots at ports."""
+    response: NDArray[np.int64]
+    """[32, 1024, 2]: queued responses of a channel, by R_SOURCE, R_READY."""
+    r_head: NDArray[np.int64]
+    """[32]: position of the oldest response."""
+    r_count: NDArray[np.int64]
+    """[32]: responses held."""
+    r_ready: NDArray[np.int64]
+    """[32]: cycle from which the oldest response may be taken."""
+    received: NDArray[np.int64]
+    """[192, 16]: where channels join: answers at a port that its cache has not taken."""
+    received_head: NDArray[np.int64]
+    """[192]: position of the oldest of them."""
+    received_count: NDArray[np.int64]
+    """[192]: how many they are."""
+    returning: NDArray[np.int64]
+    """[192]: channels whose oldest response is for the port."""
+    next_channel: NDArray[np.int64]
+    """[192]: round-robin pointer: channel that the port looks at first."""
+    r_next: NDArray[np.int64]
+    """[32, 1024]: response after one in its list, or next free slot."""
+    r_free_slot: NDArray[np.int64]
+    """[32]: first free slot of a channel."""
+    r_first: NDArray[np.int64]
+    """[32, 192]: oldest response of the list, -1 none."""
+    r_last: NDArray[np.int64]
+    """[32, 192]: youngest."""
+    requests: int
+    """packets that first-level caches sent to L2 [packets]."""
+    responses: int
+    """answers that they took [packets]."""
+    sends_in: int
+    """outbox that caches put packets and credits into."""
     request: NDArray[np.int64]
     """[192, 1024, 4]: queued requests of a port, by P_LINE ... P_READY."""
-    lookahead: int
-    """requests of a port, the oldest first, that channels look at."""
     o_count: NDArray[np.int64]
     """[192]: requests held."""
     o_next: NDArray[np.int64]
@@ -233,52 +307,38 @@ class XbarRecord(Record):
     """[32, 192]: cycle from which the oldest for a channel may be taken."""
     o_moved: NDArray[np.int64]
     """[192]: first cycle after that in which the port has moved a request."""
+    o_free: NDArray[np.int64]
+    """[32]: ideal model: when the channel may take a packet, in 1e-6 cycles."""
     waiting: NDArray[np.int64]
     """[32, 3]: ports in which the channel sees requests, 64 a word."""
     next_port: NDArray[np.int64]
     """[32]: round-robin pointer: port that the channel looks at first."""
-    response: NDArray[np.int64]
-    """[32, 1024, 2]: queued responses of a channel, by R_SOURCE, R_READY."""
-    response_ring: int
-    """slots of a channel's ring in use: a power of two."""
-    r_head: NDArray[np.int64]
-    """[32]: position of the oldest response."""
-    r_count: NDArray[np.int64]
-    """[32]: responses held."""
-    r_ready: NDArray[np.int64]
-    """[32]: cycle from which the oldest response may be taken."""
+    answer_credits: RecordArray[XbarAnswerCreditsRecord]
+    """[32]: credits of a destination for slots at ports."""
     r_free: NDArray[np.int64]
-    """[32]: cycle in which the channel's response port is free again."""
-    joins: int
-    """1: channels take, serve and send both halves of a line of 128 bytes in one cycle."""
-    received: NDArray[np.int64]
-    """[192, 16]: where channels join: answers at a port that its cache has not taken."""
-    received_head: NDArray[np.int64]
-    """[192]: position of the oldest of them."""
-    received_count: NDArray[np.int64]
-    """[192]: how many they are."""
-    returning: NDArray[np.int64]
-    """[192]: channels whose oldest response is for the port."""
-    next_channel: NDArray[np.int64]
-    """[192]: round-robin pointer: channel that the port looks at first."""
-    requests: int
-    """packets that first-level caches sent to L2 [packets]."""
-    responses: int
-    """answers that they took [packets]."""
-    ideal: int
-    """1: fixed latency and bandwidth."""
-    interval: int
-    """a channel's time for a packet in 1e-6 cycles, 0: none."""
-    o_free: NDArray[np.int64]
-    """[32]: when the channel may take the next packet, in 1e-6 cycles."""
-    r_next: NDArray[np.int64]
-    """[32, 1024]: response after one in its list, or next free slot."""
-    r_free_slot: NDArray[np.int64]
-    """[32]: first free slot of a channel."""
-    r_first: NDArray[np.int64]
-    """[32, 192]: oldest response of the list, -1 none."""
-    r_last: NDArray[np.int64]
-    """[32, 192]: youngest."""
+    """[32]: when the channel's response port is free, ideal model: in 1e-6 cycles."""
+    r_youngest: NDArray[np.int64]
+    """[32]: R_SOURCE of the channel's youngest answer."""
+    answers_in: int
+    """outbox that channels put answers and credits into."""
+    sent: RecordArray[XbarSentRecord]
+    """[2]: of the caches, for the channels' side."""
+    answered: RecordArray[XbarAnsweredRecord]
+    """[2]: of the channels, for the caches' side."""
+
+class SidesRecord(Record):
+    """m.sides"""
+
+    joined: int
+    """1: another thread waits for windows to run beyond the crossbar."""
+    lets_run: int
+    """address of the function that lets other threads of the host run."""
+    near: NDArray[np.int64]
+    """[8]: 0: windows that the caches' side has run."""
+    far: NDArray[np.int64]
+    """[8]: 0: windows that the channels' side has run; 1: last cycle in which a unit ran there."""
+    bounds: NDArray[np.int64]
+    """[2, 8]: of the last two windows the first cycle, and the one after the last, or HALT."""
 
 class AccessRecord(Record):
     """m.access"""
@@ -1874,6 +1934,7 @@ class Machine(Record):
     waiting: WaitingRecord
     ports: PortsRecord
     xbar: XbarRecord
+    sides: SidesRecord
     access: AccessRecord
     translation: TranslationRecord
     l1: L1Record

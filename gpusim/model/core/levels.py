@@ -154,6 +154,7 @@ LEVELS: tuple[CacheLevel, ...] = (
                 "memory.cache.l2_fill.l2_fill_tick",
                 "map.l2_channels",
                 rotating=True,
+                beyond_crossbar=True,
                 state="memory.cache.l2_state.L2",
                 configure="memory.cache.l2_state.configure_l2(gpu.l2, l2_taken, gpu.replacement_seed)",
             ),
@@ -164,6 +165,7 @@ LEVELS: tuple[CacheLevel, ...] = (
                 "memory.cache.l2.l2_serve_tick",
                 "map.l2_channels",
                 rotating=True,
+                beyond_crossbar=True,
             ),
             Unit(
                 "L2_TAKE",
@@ -172,6 +174,7 @@ LEVELS: tuple[CacheLevel, ...] = (
                 "memory.cache.l2.l2_take_tick",
                 "map.l2_channels",
                 rotating=True,
+                beyond_crossbar=True,
             ),
         ),
     ),

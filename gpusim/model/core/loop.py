@@ -1,12 +1,14 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
 from gpusim.base.jit import Machine, jit
-from gpusim.model.core.run_units import run_units, wake_everything
+from gpusim.model.core.run_units import run_far_units, run_near_units, wake_everything
+from gpusim.model.core.side_by_side import MOST_QUIET, let_go, run_apart, run_far_side
 from memory.cache.l1_stores import l1_release
 from memory.cache.l2_flush import l2_flush
-from memory.wheel import SIZE, anything_due
+from memory.wheel import SIZE, far_due, near_due
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
+FAR_SIDE = -1  # in place of a limit
 
 
 @jit
@@ -14,7 +16,20 @@ def run_cycles(m: Machine, limit):
     """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which.
 
     While a timeline is recorded it returns RUNNING early too, when the recorded events should be taken.
+    limit: FAR_SIDE has this thread run the channels' side, for one that runs to a limit of its own meanwhile.
     """
+    if limit == FAR_SIDE:
+        run_far_side(m)
+        return RUNNING
+    status = _run_to(m, limit)
+    if m.sides.joined:
+        let_go(m)
+    return status
+
+
+@jit(inline=True)
+def _run_to(m: Machine, limit):
+    """Do what `run_cycles` does for a limit."""
     wheel = m.wheel
     run = m.run
     quiet = 0
@@ -29,23 +44,27 @@ def run_cycles(m: Machine, limit):
                     run.ended = now
                 if m.xbar.requests == m.xbar.responses:
                     return FINISHED
-        slot = now & (SIZE - 1)
+        window = m.xbar.window
+        if run.done == run.workgroups or run.every_cycle or m.timeline.placements or quiet > SIZE - window:
+            window = 1
         if run.every_cycle:
-            quiet = 0 if anything_due(m, slot) else quiet + 1
+            quiet = 0 if near_due(m, now & (SIZE - 1)) | far_due(m, now & (SIZE - 1)) else quiet + 1
             wake_everything(m, now)
-        if anything_due(m, slot):
-            run_units(m, now, slot)
-            wheel.running = -1
-            if run.fault:
-                return FAULT
-            if not run.every_cycle:
-                quiet = 0
+        if m.sides.joined and window > 1 and quiet <= MOST_QUIET:
+            end = run_apart(m, now, limit)
         else:
-            quiet += 1
+            end = run_near_units(m, now, min(now + window, limit))
+            run_far_units(m, now, end)
+        if run.fault:
+            wheel.now = wheel.far_now = end - 1
+            return FAULT
+        if not run.every_cycle:
+            quiet = min(quiet + end - now, end - 1 - max(wheel.active, wheel.far_active))
         if quiet > SIZE:
+            wheel.now = wheel.far_now = end - 1
             return DEADLOCK
-        now += 1
-        wheel.now = now
+        now = end
+        wheel.now = wheel.far_now = now
         if m.timeline.placements and m.timeline.count + m.dram.record_count >= m.timeline.pause:
             break
     return RUNNING

@@ -9,6 +9,7 @@ from gpusim.base.jit import Machine, RecordTemplate, new_record, record_dtype
 from gpusim.model.core.cu.configure import configure_grid
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import Occupancy
+from gpusim.model.core.side_by_side import SIDES
 from gpusim.model.core.unit_states import STATES, configure_units
 from isa.launch import Launch
 from memory.address_map import ADDRESS_MAP, configure_address_map
@@ -31,6 +32,7 @@ MACHINE = (
     WAITING,
     PORTS,
     CROSSBAR,
+    SIDES,
     ACCESS,
     *STATES,
 )
@@ -74,7 +76,7 @@ def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> RecordTemplate:
 
 def _configure(m: Machine, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
-    m.wheel.running = -1
+    m.wheel.running = m.wheel.far_running = -1
     interleave = gpu.l2.interleave_bytes
     configure_address_map(m, interleave, gpu.l2.channel_matrix, channel_masks(gpu.dram, interleave))
     l2 = gpu.l2

@@ -24,103 +24,128 @@ from memory.unit_classes import (
     SCALAR,
     TRANSLATION,
 )
-from memory.wheel import due, turned, wake
+from memory.wheel import SIZE, due, far_due, near_due, turned, wake
 from spartan.engine import engine_tick
 
 
-@jit(inline=True)
-def run_units(m: Machine, now, slot):
-    """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
-    if due(m, slot, TRANSLATION, 0):
-        translation_tick(m, now)
-    first = 0
-    while True:
-        units = due(m, slot, CU_RESPONSE, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            response_tick(m, now, unit)
-        first += 64
-        if first >= m.cu.cus:
-            break
-    first = 0
-    while True:
-        units = due(m, slot, CU_RETURN, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            return_tick(m, now, unit)
-        first += 64
-        if first >= m.cu.cus:
-            break
-    first = 0
-    while True:
-        units = due(m, slot, CU_LOOK_UP, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            prefetch(l1_address(m, now, first + ctz(units)))
-            look_up_tick(m, now, unit)
-        first += 64
-        if first >= m.cu.cus:
-            break
-    units = due(m, slot, SCALAR, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        scalar_tick(m, now, unit)
-    units = due(m, slot, FETCH, 0)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        fetch_tick(m, now, unit)
-    last = m.map.l2_channels - 1
-    goes_first = now & last
-    units = due(m, slot, L2_FILL, 0)
-    if units:
-        units = turned(units, goes_first, last)
-    while units:
-        unit = (ctz(units) + goes_first) & last
-        units &= units - 1
-        l2_fill_tick(m, now, unit)
-    units = due(m, slot, L2_SERVE, 0)
-    if units:
-        units = turned(units, goes_first, last)
-    while units:
-        unit = (ctz(units) + goes_first) & last
-        units &= units - 1
-        l2_serve_tick(m, now, unit)
-    units = due(m, slot, L2_TAKE, 0)
-    if units:
-        units = turned(units, goes_first, last)
-    while units:
-        unit = (ctz(units) + goes_first) & last
-        units &= units - 1
-        l2_take_tick(m, now, unit)
-    if due(m, slot, ENGINE, 0):
-        engine_tick(m, now)
-    last = m.map.dram_channels - 1
-    goes_first = now & last
-    units = due(m, slot, DRAM, 0)
-    if units:
-        units = turned(units, goes_first, last)
-    while units:
-        unit = (ctz(units) + goes_first) & last
-        units &= units - 1
-        dram_tick(m, now, unit)
-    first = 0
-    while True:
-        units = due(m, slot, CU_ISSUE, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            prefetch(simd_address(m, now, first + ctz(units)))
-            issue_tick(m, now, unit)
-        first += 64
-        if first >= m.cu.cus:
-            break
-    if due(m, slot, DISPATCH, 0):
-        dispatch_tick(m, now)
+@jit(outline=True)
+def run_near_units(m: Machine, now, end):
+    """Run what is due on the CUs' side of the crossbar up to cycle `end`; returns the cycle after the last one."""
+    wheel = m.wheel
+    while now < end:
+        slot = now & (SIZE - 1)
+        wheel.now = now
+        if near_due(m, slot):
+            if due(m, slot, TRANSLATION, 0):
+                translation_tick(m, now)
+            first = 0
+            while True:
+                units = due(m, slot, CU_RESPONSE, first)
+                while units:
+                    unit = first + ctz(units)
+                    units &= units - 1
+                    response_tick(m, now, unit)
+                first += 64
+                if first >= m.cu.cus:
+                    break
+            first = 0
+            while True:
+                units = due(m, slot, CU_RETURN, first)
+                while units:
+                    unit = first + ctz(units)
+                    units &= units - 1
+                    return_tick(m, now, unit)
+                first += 64
+                if first >= m.cu.cus:
+                    break
+            first = 0
+            while True:
+                units = due(m, slot, CU_LOOK_UP, first)
+                while units:
+                    unit = first + ctz(units)
+                    units &= units - 1
+                    prefetch(l1_address(m, now, first + ctz(units)))
+                    look_up_tick(m, now, unit)
+                first += 64
+                if first >= m.cu.cus:
+                    break
+            units = due(m, slot, SCALAR, 0)
+            while units:
+                unit = ctz(units)
+                units &= units - 1
+                scalar_tick(m, now, unit)
+            units = due(m, slot, FETCH, 0)
+            while units:
+                unit = ctz(units)
+                units &= units - 1
+                fetch_tick(m, now, unit)
+            first = 0
+            while True:
+                units = due(m, slot, CU_ISSUE, first)
+                while units:
+                    unit = first + ctz(units)
+                    units &= units - 1
+                    prefetch(simd_address(m, now, first + ctz(units)))
+                    issue_tick(m, now, unit)
+                first += 64
+                if first >= m.cu.cus:
+                    break
+            if due(m, slot, DISPATCH, 0):
+                dispatch_tick(m, now)
+            wheel.running = -1
+            wheel.active = now
+            if m.run.fault or m.run.done == m.run.workgroups:
+                return now + 1
+        now += 1
+    return end
+
+
+@jit(outline=True)
+def run_far_units(m: Machine, now, end):
+    """Run what is due beyond the crossbar up to cycle `end`; returns the cycle after the last one."""
+    wheel = m.wheel
+    while now < end:
+        slot = now & (SIZE - 1)
+        wheel.far_now = now
+        if far_due(m, slot):
+            last = m.map.l2_channels - 1
+            goes_first = now & last
+            units = due(m, slot, L2_FILL, 0)
+            if units:
+                units = turned(units, goes_first, last)
+            while units:
+                unit = (ctz(units) + goes_first) & last
+                units &= units - 1
+                l2_fill_tick(m, now, unit)
+            units = due(m, slot, L2_SERVE, 0)
+            if units:
+                units = turned(units, goes_first, last)
+            while units:
+                unit = (ctz(units) + goes_first) & last
+                units &= units - 1
+                l2_serve_tick(m, now, unit)
+            units = due(m, slot, L2_TAKE, 0)
+            if units:
+                units = turned(units, goes_first, last)
+            while units:
+                unit = (ctz(units) + goes_first) & last
+                units &= units - 1
+                l2_take_tick(m, now, unit)
+            if due(m, slot, ENGINE, 0):
+                engine_tick(m, now)
+            last = m.map.dram_channels - 1
+            goes_first = now & last
+            units = due(m, slot, DRAM, 0)
+            if units:
+                units = turned(units, goes_first, last)
+            while units:
+                unit = (ctz(units) + goes_first) & last
+                units &= units - 1
+                dram_tick(m, now, unit)
+            wheel.far_running = -1
+            wheel.far_active = now
+        now += 1
+    return end
 
 
 @jit(cold=True)

@@ -22,6 +22,8 @@ class Unit:
     """Field of the machine record with the number of units; None: one."""
     rotating: bool = False
     """Run the units of a cycle from a start that rotates (`count` is then a power of two); otherwise by number."""
+    beyond_crossbar: bool = False
+    """Whether the units are on the far side of the crossbar, where L2 is, and not on the CUs'."""
     prefetch: str | None = None
     """Function that returns the first address that tick(m, now, unit) reads, fetched one unit ahead; None: none."""
     state: str | None = None

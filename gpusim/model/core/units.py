@@ -29,6 +29,7 @@ UNITS = (
         1,
         "spartan.engine.engine_tick",
         "run.engine_on",
+        beyond_crossbar=True,
         state="spartan.state.ENGINE",
     ),
     Unit(
@@ -38,6 +39,7 @@ UNITS = (
         "memory.dram.controller.dram_tick",
         "map.dram_channels",
         rotating=True,
+        beyond_crossbar=True,
         state="memory.dram.state.DRAM",
         configure="memory.dram.state.configure_dram(gpu.dram, gpu.clock_hz)",
     ),

@@ -86,10 +86,14 @@ def _checksums(name: str, part: Any) -> Iterator[tuple[str, int]]:
     if not part.dtype.names:
         yield name, zlib.crc32(np.ascontiguousarray(part))
     for field in part.dtype.names or ():
-        if field != "snapshot":
+        if field != "snapshot" and f"{name}.{field}" not in PLACES:
             yield from _checksums(f"{name}.{field}", part[field])
 
 
+# where in its ring or list a packet has been depends on when a side of the crossbar took over what crossed
+PLACES = {f"xbar.{field}" for field in ("sent", "answered", "request", "response", "r_head", "r_next", "r_free_slot")}
+PLACES |= {f"xbar.o_{field}" for field in ("next", "free_slot", "first", "last", "behind", "youngest")}
+PLACES |= {f"xbar.{field}" for field in ("r_first", "r_last", "sends_in", "answers_in")}
 PARTS = ("translation", "l1", "scalar", "icache", "l2", "xbar", "dram", "cu")
 
 

@@ -50,7 +50,7 @@ def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
     # a class is numbered by the first of its words of 32 bits
     assert "FIRST = 0  # runs first\nNEW = 2  # a new one\nLAST = 3  # runs last\n" in texts["unit_classes.py"]
     assert "from memory.new import new_tick" in texts["run_units.py"]
-    assert "    if due(m, slot, NEW, 0):\n        new_tick(m, now)\n" in texts["run_units.py"]
+    assert "            if due(m, slot, NEW, 0):\n                new_tick(m, now)\n" in texts["run_units.py"]
     assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
     assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
     done = (

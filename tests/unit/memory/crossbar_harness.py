@@ -7,7 +7,15 @@ from memory.address_map import l2_channel
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
-from memory.network.crossbar import crossbar_pick_request, crossbar_pop_request, crossbar_send
+from memory.network.crossbar import (
+    crossbar_pick_request,
+    crossbar_pop_request,
+    crossbar_respond,
+    crossbar_send,
+    crossbar_take_response,
+    take_answered,
+    take_sent,
+)
 from memory.network.state import (
     FIRST_SCALAR_PORT,
     P_LINE,
@@ -47,9 +55,30 @@ def lines(m: Any, channel: int, count: int) -> list[int]:
     return [line for line, _ in zip(found, range(count), strict=False)]
 
 
-def send(m: Any, now: int, port: int, line: int, tag: int = 0) -> None:
-    m.wheel.now = now
-    crossbar_send(m, now, port, line, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT, 0)
+def set_cycle(m: Any, now: int) -> None:
+    """Let both sides of the crossbar be in a cycle."""
+    m.wheel.now = m.wheel.far_now = now
+
+
+def send(m: Any, now: int, port: int, line: int, tag: int = 0, kind: int = READ) -> None:
+    """Have a port send a request."""
+    set_cycle(m, now)
+    crossbar_send(m, now, port, line, kind | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT, 0)
+    take_sent(m, 0)
+
+
+def respond(m: Any, now: int, t: int, channel: int, source: int) -> int:
+    """Have a channel answer; returns the cycle in which the answer leaves."""
+    leaves = int(crossbar_respond(m, now, t, channel, source))
+    take_answered(m, 0)
+    return leaves
+
+
+def take_response(m: Any, now: int, port: int) -> int:
+    """Source of the answer that the port takes in this cycle, or -1."""
+    source = int(crossbar_take_response(m, now, port))
+    take_sent(m, 0)
+    return source
 
 
 def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
@@ -60,17 +89,18 @@ def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
 
 def take_tagged(m: Any, now: int, channel: int) -> tuple[int, int, int] | None:
     """(port, tag, line) that the channel takes in this cycle."""
-    m.wheel.now = now
+    set_cycle(m, now)
     port = int(crossbar_pick_request(m, now, channel))
     if port < 0:
         return None
     at = crossbar_pop_request(m, now, channel, port)
+    take_answered(m, 0)
     return port, int(m.xbar.request[port, at, P_SOURCE]) >> SOURCE_ID_SHIFT, int(m.xbar.request[port, at, P_LINE])
 
 
 def due_ports(m: Any, now: int, unit_class: int) -> list[int]:
     """Ports whose units run in this cycle: CUs by this class, and scalar caches; they are taken off the wheel."""
-    m.wheel.now = now
+    set_cycle(m, now)
     words = [(unit_class, first, first) for first in range(0, FIRST_SCALAR_PORT, 64)] + [(SCALAR, 0, FIRST_SCALAR_PORT)]
     mask = 0
     for number, first, port in words:

@@ -52,8 +52,8 @@ def drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignore
     t = 0
     while t < limit:
         t += 1
-        m.wheel.now = t
-        m.wheel.running = DRAM_CLASS
+        m.wheel.now = m.wheel.far_now = t
+        m.wheel.far_running = DRAM_CLASS
         for channel in range(m.map.dram_channels):
             port = ENGINE_FROM_DRAM + channel
             while port_ready(m, t, port):

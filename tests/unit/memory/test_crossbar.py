@@ -19,10 +19,7 @@ from memory.network.crossbar import (
     crossbar_other_half,
     crossbar_pick_request,
     crossbar_pop_request,
-    crossbar_respond,
     crossbar_response_space,
-    crossbar_send,
-    crossbar_take_response,
 )
 from memory.network.state import (
     JOINED,
@@ -36,7 +33,18 @@ from memory.network.state import (
 )
 from memory.timeline import EVENT_WORDS, KIND_BITS, SENT, TAKEN
 from tests.support.scripted import Script, ScriptedRun
-from tests.unit.memory.crossbar_harness import CHANNELS, LINE, gpu, lines, machine, send, take
+from tests.unit.memory.crossbar_harness import (
+    CHANNELS,
+    LINE,
+    gpu,
+    lines,
+    machine,
+    respond,
+    send,
+    set_cycle,
+    take,
+    take_response,
+)
 
 # a few calls from Python; scripted machines below, the laws and whole launches run the compiled crossbar
 by_hand = pytest.mark.plain_tier
@@ -100,10 +108,10 @@ def test_answers_leave_a_channel_one_a_cycle_but_all_at_once_in_the_ideal_form()
     for model, leaves in (("cycle", [20, 21, 22, 23]), ("ideal", [20] * 4)):
         m = machine(model=model)
         sources = [READ | port << SOURCE_CU_SHIFT for port in range(4)]
-        assert [crossbar_respond(m, 5, 20, 0, source) for source in sources] == leaves
+        assert [respond(m, 5, 20, 0, source) for source in sources] == leaves
         for port, left in enumerate(leaves):
-            assert crossbar_take_response(m, left + 34, port) == -1
-            assert crossbar_take_response(m, left + 35, port) == sources[port]
+            assert take_response(m, left + 34, port) == -1
+            assert take_response(m, left + 35, port) == sources[port]
 
 
 @by_hand
@@ -115,8 +123,8 @@ def test_a_channel_of_128_bytes_sends_both_halves_in_a_cycle_and_the_port_takes_
     )
     answers = [(first, 20), (second | JOINED, 20), (other | JOINED, 21), (other, 22)]  # another port's is no half of it
     for source, leaves in answers:
-        assert crossbar_respond(m, 5, 20, 0, source) == leaves
-    taken = {(t, port): int(crossbar_take_response(m, t, port)) for t in range(54, 60) for port in (3, 4)}
+        assert respond(m, 5, 20, 0, source) == leaves
+    taken = {(t, port): take_response(m, t, port) for t in range(54, 60) for port in (3, 4)}
     assert {at: source for at, source in taken.items() if source >= 0} == {
         (55, 3): first,
         (56, 3): second,
@@ -133,10 +141,10 @@ def test_a_port_with_a_full_queue_lets_a_channel_of_128_bytes_wait() -> None:
     for tag in range(6):
         for channel in range(CHANNELS):
             for joined in (0, JOINED):
-                crossbar_respond(m, 5, 20, channel, READ | joined | 3 << SOURCE_CU_SHIFT | (2 * tag) << SOURCE_ID_SHIFT)
+                respond(m, 5, 20, channel, READ | joined | 3 << SOURCE_CU_SHIFT | (2 * tag) << SOURCE_ID_SHIFT)
     taken = 0
     for t in range(60, 60 + 12 * CHANNELS):
-        taken += crossbar_take_response(m, t, 3) >= 0
+        taken += take_response(m, t, 3) >= 0
         assert m.xbar.received_count[3] <= RECEIVED - 1
     assert taken == 12 * CHANNELS  # none is lost, and one comes in each cycle
 
@@ -149,8 +157,8 @@ def test_a_port_with_a_full_queue_lets_a_channel_of_128_bytes_wait() -> None:
 def test_the_other_half_is_of_the_same_line_and_kind_and_there(line: int, kind: int, ready: int, is_half: int) -> None:
     m = machine()
     channel = l2_channel(m, LINE)
-    crossbar_send(m, 0, 3, LINE, READ | 3 << SOURCE_CU_SHIFT, 0)
-    crossbar_send(m, ready, 3, line, kind | 3 << SOURCE_CU_SHIFT, 0)
+    send(m, 0, 3, LINE)
+    send(m, ready, 3, line, kind=kind)
     at = crossbar_pop_request(m, 35, channel, crossbar_pick_request(m, 35, channel))
     assert crossbar_other_half(m, 35, channel, 3, at) == is_half
 
@@ -169,7 +177,7 @@ def test_a_given_bandwidth_is_the_channels_share_of_it_each_way(bytes_per_cycle:
     for port, line in enumerate(lines(m, 0, 5)):
         send(m, 0, port, line)
     assert [t for t in range(100, 120) if take(m, t, 0) is not None] == [100 + t for t in cycles]
-    answers = [crossbar_respond(m, 0, 100, 0, READ | port << SOURCE_CU_SHIFT) for port in range(5)]
+    answers = [respond(m, 0, 100, 0, READ | port << SOURCE_CU_SHIFT) for port in range(5)]
     step = 64 * CHANNELS / bytes_per_cycle
     assert answers == [100 + int(k * step) for k in range(5)]
 
@@ -215,16 +223,17 @@ def test_a_channel_starts_so_many_answers_and_holds_those_of_a_fill_beside(model
     credits = m.xbar.answer_credits[1]
     answers = 0
     while crossbar_response_space(m, 0, 1):
-        crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | answers << SOURCE_ID_SHIFT)
+        respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | answers << SOURCE_ID_SHIFT)
         answers += 1
     started = 4 + L2Spec().latency_cycles + 3 + 3
     assert answers == started
     for tag in range(answers, answers + L2Spec().mshr_targets_per_channel):
-        crossbar_respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
+        respond(m, 0, 10, 1, READ | 9 << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
         answers += 1
     for tag in range(answers):
-        m.wheel.now = now = 13 + tag
-        assert crossbar_take_response(m, now, 9) >> SOURCE_ID_SHIFT == tag
+        now = 13 + tag
+        set_cycle(m, now)
+        assert take_response(m, now, 9) >> SOURCE_ID_SHIFT == tag
         paid = tag >= answers - started  # what a fill answered beside is paid for first
         assert crossbar_response_space(m, now + 2, 1) == (tag > answers - started)
         assert crossbar_response_space(m, now + 3, 1) == paid
@@ -258,7 +267,7 @@ def test_every_packet_arrives_once_in_order_and_not_before_its_latency(
             tag += 1
         wait = max(wait - 1, 0)
         for channel in range(CHANNELS):
-            m.wheel.now = now
+            set_cycle(m, now)
             port = int(crossbar_pick_request(m, now, channel))
             if port >= 0:
                 at = crossbar_pop_request(m, now, channel, port)
@@ -278,9 +287,9 @@ def test_a_timeline_is_told_the_port_and_the_channel_of_each_packet() -> None:
     m.timeline.address, m.timeline.capacity, m.timeline.on = address_of(events), len(events), 1
     line, source = lines(m, 3, 1)[0], READ | 70 << SOURCE_CU_SHIFT
     send(m, 10, 70, line)
-    crossbar_respond(m, 50, 60, 3, source)
-    m.wheel.now = 95
-    assert crossbar_take_response(m, 95, 70) == source
+    respond(m, 50, 60, 3, source)
+    set_cycle(m, 95)
+    assert take_response(m, 95, 70) == source
     assert m.timeline.count == 2
     assert events[0].tolist() == [SENT | 10 << KIND_BITS, 70, source, line]
     assert events[1].tolist() == [TAKEN | 95 << KIND_BITS, 70 | 3 << 8, source, 0]

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.jit import JIT_DISABLED
 from memory.network.crossbar import (
-    crossbar_respond,
     crossbar_response_space,
-    crossbar_take_response,
     wait_for_answer_credit,
     wait_for_credit,
 )
@@ -19,7 +17,17 @@ from memory.network.state import FIRST_SCALAR_PORT, READ, SOURCE_CU_SHIFT, SOURC
 from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE, L2_FILL, L2_SERVE
 from memory.waiting import FILLS
 from memory.wheel import SIZE, due
-from tests.unit.memory.crossbar_harness import CHANNELS, due_ports, lines, machine, send, take
+from tests.unit.memory.crossbar_harness import (
+    CHANNELS,
+    due_ports,
+    lines,
+    machine,
+    respond,
+    send,
+    set_cycle,
+    take,
+    take_response,
+)
 
 LATENCY = 9
 ENDS = 300  # all answers below are there by then: 3 cycles apart, or 2.56 by the bandwidth
@@ -46,7 +54,7 @@ def test_who_waits_for_a_credit_sends_in_the_cycle_in_which_it_is_back(model: st
         send(m, 0, port, line)
     due_ports(m, 0, CU_LOOK_UP)
     assert take(m, 10, 0) == (port, line)
-    m.wheel.now = 12
+    set_cycle(m, 12)
     wait_for_credit(m, port)  # its credit is on the way
     assert [t for t in range(12, 12 + SIZE) if due_ports(m, t, CU_LOOK_UP) == [port]] == [17]
 
@@ -58,13 +66,13 @@ def test_a_channel_that_waits_for_a_credit_goes_on_when_it_is_back() -> None:
         for wheel_class in (L2_FILL, L2_SERVE):
             due(m, 0, wheel_class, 0)
         while crossbar_response_space(m, 0, 2):
-            crossbar_respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)
-        crossbar_respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)  # of a fill, without a credit
+            respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)
+        respond(m, 0, 0, 2, READ | 9 << SOURCE_CU_SHIFT)  # of a fill, without a credit
         wait_for_answer_credit(m, 2, waiter, unit_class)
         woken = []
         for now in range(200):
-            m.wheel.now = now
-            crossbar_take_response(m, now, 9)
+            set_cycle(m, now)
+            take_response(m, now, 9)
             woken += [(now, number) for number in (L2_FILL, L2_SERVE) if int(due(m, now, number, 0)) >> 2 & 1]
         assert woken == [(35 + 1 + 5, unit_class)]
 
@@ -78,13 +86,13 @@ def taken_answers(m: Any, answers: list[tuple[int, int, int]], every_cycle: bool
     for now in range(ENDS):
         woken = due_ports(m, now, CU_RESPONSE)
         for port in range(FIRST_SCALAR_PORT + 8) if every_cycle else woken:
-            source = int(crossbar_take_response(m, now, port))
+            source = take_response(m, now, port)
             if source >= 0:
                 assert source >> SOURCE_CU_SHIFT & 255 == port
                 found.append((now, port, source >> SOURCE_ID_SHIFT))
         for tag, (cycle, port, channel) in enumerate(answers):
             if cycle == now:
-                crossbar_respond(m, now, now, channel, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
+                respond(m, now, now, channel, READ | port << SOURCE_CU_SHIFT | tag << SOURCE_ID_SHIFT)
     return found
 
 

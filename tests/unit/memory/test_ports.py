@@ -29,7 +29,7 @@ RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP))
 def machine(now=10):
     allow_further_layouts()
     m = new_record(RECORD)
-    m.wheel.now = now
+    m.wheel.now = m.wheel.far_now = now
     m.map.l2_channels = MAX_L2_CHANNELS
     m.ports.sparse_limit = 3
     return m

@@ -136,7 +136,7 @@ def test_the_list_names_whose_resource_and_who_waits():
     wait_for(m, VECTOR_SLOT + 9, 3)
     assert waiting_for_what(m) == [
         "waited for: a slot of the read queue, DRAM channel 2 (by 7, engine)",
-        "waited for: an MSHR, a target or a way, vector L1 3",
         "waited for: a slot of the crossbar's response queue, L2 channel 5 (by fills)",
+        "waited for: an MSHR, a target or a way, vector L1 3",
         "waited for: a slot of the vector memory queue, CU 9 (by SIMD 0, 3)",
     ]

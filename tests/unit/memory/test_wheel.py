@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.jit import ctz, new_record, record_dtype
 from memory.unit_classes import CLASSES, MOST_UNITS
-from memory.wheel import SIZE, WHEEL, anything_due, due, turned, wake
+from memory.wheel import SIZE, WHEEL, due, far_due, near_due, turned, wake
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL,))
@@ -15,7 +15,7 @@ RECORD = record_dtype((WHEEL,))
 def machine(now):
     allow_further_layouts()
     m = new_record(RECORD)
-    m.wheel.now = now
+    m.wheel.now = m.wheel.far_now = now
     return m
 
 
@@ -28,7 +28,7 @@ UNITS = st.sampled_from(list(CLASSES)).flatmap(
 @given(st.integers(0, 10**9), st.sampled_from((-1, *CLASSES.values())), st.lists(UNITS))
 def test_wakes_equal_a_plain_set(now, running, wakes):
     m = machine(now)
-    m.wheel.running = running
+    m.wheel.running = m.wheel.far_running = running
     expected = set()
     for unit_class, after, unit in wakes:
         wake(m, unit_class, now + after, unit)
@@ -36,7 +36,7 @@ def test_wakes_equal_a_plain_set(now, running, wakes):
         expected.add(((now + min(max(after, soonest), SIZE - 1)) % SIZE, unit_class, unit))
     found = set()
     for slot in range(SIZE):
-        if not anything_due(m, slot):
+        if not near_due(m, slot) | far_due(m, slot):
             continue
         for name, unit_class in CLASSES.items():
             for first in range(0, MOST_UNITS[name], 64):

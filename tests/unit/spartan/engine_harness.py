@@ -156,8 +156,8 @@ def drive(m, requests, limit):
     t = 0
     while t < limit:
         t += 1
-        wheel.now = t
-        wheel.running = L2_FILL
+        wheel.now = wheel.far_now = t
+        wheel.far_running = L2_FILL
         for channel in range(m.map.l2_channels):
             while port_ready(m, t, L2_FROM_ENGINE + channel):
                 tag = port_take(m, L2_FROM_ENGINE + channel)
@@ -181,7 +181,7 @@ def drive(m, requests, limit):
             engine_tick(m, t)
             for n in range(before, f.reads):
                 f.log_request[n] = next_request
-        wheel.running = DRAM_CLASS
+        wheel.far_running = DRAM_CLASS
         for n in range(f.used):
             if f.due[n] and f.due[n] <= t:
                 channel = f.port[n] & 31
@@ -190,7 +190,7 @@ def drive(m, requests, limit):
                 f.due[n] = 0
                 f.held[channel] -= 1
                 dram_space_freed(m, t, channel)
-        wheel.running = -1
+        wheel.far_running = -1
         done = answered == requests and next_request == requests
         if done and m.engine.reads_held + m.engine.writing == 0:
             return t
@@ -303,7 +303,7 @@ class Bench:
         f.random, f.least_latency, f.spread, f.depth = self.seed, self.least_latency, self.spread, self.depth
         f.serial, f.every_cycle = int(self.serial), int(self.every_cycle)
         if m.engine.writing:
-            m.wheel.now = 1
+            m.wheel.now = m.wheel.far_now = 1
             wake_at_start(m, ENGINE_CLASS)
 
     def line(self, column: int, line: int, region: int = 0) -> int:

@@ -1,0 +1,104 @@
+"""Two threads run the two sides of the crossbar, and leave what one thread leaves, equal to the bit.
+
+Nothing crosses in less than the crossbar's latency, so that a side needs what the other one did a latency ago. Windows
+are of half the latency: the caches' side runs window k while the channels' side may still run window k - 1, and takes
+what channels sent up to window k - 2. So the caches' side, where a launch ends or faults, decides alone where a window
+ends, and the other side runs no cycle too many.
+
+The thread that called `run_cycles` runs the caches' side, and both in turn where windows are of one cycle (at the end
+of a launch, near a deadlock): the other thread then waits. It spins first, then lets other threads of the host run.
+"""
+
+from gpusim.base.jit import Field, Machine, State, address_in, call_i64_4, jit, load_acquire, store_release
+from gpusim.model.core.run_units import run_far_units, run_near_units
+from memory.network.crossbar import let_cross, take_answered, take_sent
+from memory.wheel import SIZE
+
+MOST_QUIET = SIZE // 2  # cycles without anything to do, after which one thread runs both sides
+SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds
+HALT = -1  # end of a window: there is none
+
+SIDES = State(
+    "sides",
+    {
+        "joined": Field((), "1: another thread waits for windows to run beyond the crossbar"),
+        "lets_run": Field((), "address of the function that lets other threads of the host run"),
+        "near": Field((8,), "0: windows that the caches' side has run"),
+        "far": Field((8,), "0: windows that the channels' side has run; 1: last cycle in which a unit ran there"),
+        "bounds": Field((2, 8), "of the last two windows the first cycle, and the one after the last, or HALT"),
+    },
+)
+
+
+@jit(outline=True)
+def _await(m: Machine, address, least):
+    """Wait until the word at an address, which another thread raises, is not below a number."""
+    spins = 0
+    while load_acquire(address) < least:
+        spins += 1
+        if spins > SPINS:
+            call_i64_4(m.sides.lets_run, 0, 0, 0, 0)
+
+
+@jit
+def _hand_over(m: Machine, first, end):
+    """Let the other thread run a window."""
+    sides = m.sides
+    number = sides.near[0]
+    sides.bounds[number & 1, 0] = first
+    sides.bounds[number & 1, 1] = end
+    store_release(address_in(sides.near, 0), number + 1)
+
+
+@jit(outline=True)
+def run_far_side(m: Machine):
+    """Run the windows beyond the crossbar that the other thread hands over, until it lets go."""
+    sides = m.sides
+    number = sides.far[0]
+    while True:
+        _await(m, address_in(sides.near, 0), number + 1)
+        row = number & 1
+        number += 1
+        end = sides.bounds[row, 1]
+        if end == HALT:
+            store_release(address_in(sides.far, 0), number)
+            return
+        take_sent(m, row)
+        run_far_units(m, sides.bounds[row, 0], end)
+        sides.far[1] = m.wheel.far_active
+        store_release(address_in(sides.far, 0), number)
+
+
+@jit
+def let_go(m: Machine):
+    """Let the thread that runs the channels' side return."""
+    _hand_over(m, 0, HALT)
+    m.sides.joined = 0
+
+
+@jit(outline=True)
+def run_apart(m: Machine, now, limit):
+    """Run windows on two threads, at most up to cycle `limit`, until one thread has to go on with both sides.
+
+    Returns the cycle after the last one, up to which both sides have run.
+    """
+    sides = m.sides
+    run = m.run
+    far = address_in(sides.far, 0)
+    let_cross(m, 1)
+    while True:
+        number = sides.near[0]
+        _await(m, far, number - 1)
+        take_answered(m, number & 1)
+        end = run_near_units(m, now, min(now + m.xbar.window // 2, limit))
+        active = max(m.wheel.active, sides.far[1])
+        _hand_over(m, now, end)
+        now = end
+        if run.fault or run.done == run.workgroups or now >= limit or now - active > MOST_QUIET:
+            break
+    number = sides.near[0]
+    _await(m, far, number)
+    take_answered(m, number & 1)
+    take_answered(m, (number - 1) & 1)
+    let_cross(m, 0)
+    return now
