@@ -13,7 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
 from gpusim.base.follow import enter_work, left
-from gpusim.base.processors import limit_threads, thread_limit
+from gpusim.base.processors import share_threads
 
 POLL_S = 0.2
 _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -155,7 +155,7 @@ def _end_with(parent: int) -> None:
 
 def _work(connection: Connection, work: Callable[[], Any], parent: int, name: str, processes: int) -> None:
     _end_with(parent)
-    limit_threads(thread_limit(), processes)
+    share_threads(processes)
     enter_work(name)
     # the parent decides: signals reach all processes of a terminal or a batch job, and it tells what is known by then
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,6 +5,7 @@ import platform
 from pathlib import Path
 
 _thread_limit: list[int] = []  # the limit that holds now, last
+_given: list[bool] = []  # whether it was chosen
 
 
 def default_jobs() -> int:
@@ -12,19 +13,25 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit_threads(count: int | None, processes: int = 1) -> None:
-    """Limit the threads of this process that execute a launch, from now on.
+def limit_threads(count: int | None) -> None:
+    """Limit the threads of this process that execute a launch, from now on. count: None: as many as processors."""
+    _thread_limit[:] = [count or default_jobs()]
+    _given[:] = [count is not None]
 
-    Args:
-        count: threads; None: as many as processors.
-        processes: that run at a time, which share them.
-    """
-    _thread_limit[:] = [max(1, (count or default_jobs()) // processes)]
+
+def share_threads(processes: int) -> None:
+    """Take this process's share of its threads, one of so many processes that run at a time."""
+    _thread_limit[:] = [max(1, thread_limit() // processes)]
 
 
 def thread_limit() -> int:
     """Return how many threads of this process may execute a launch."""
     return _thread_limit[-1] if _thread_limit else default_jobs()
+
+
+def threads_given() -> bool:
+    """Tell whether the limit of threads is a number that was chosen: where it is not, launches choose by their size."""
+    return bool(_given and _given[-1])
 
 
 def share_left(processes: int) -> float:

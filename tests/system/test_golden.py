@@ -6,9 +6,11 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gpusim.base.processors import limit_threads
 from gpusim.cli.main import invoke
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,12 +29,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
+def metrics_of(case: str, tmp_path: Path, *options: str) -> dict[str, Any]:
+    """The metrics of a case, as they are kept."""
     engine, sets = CASES[case]
     path = tmp_path / "result.json"
     assignments = [text for value in (*SHAPE, *DATA, *sets) for text in ("--set", value)]
-    assert invoke(["run", "layerB.yaml", "--quiet", "--engine", engine, "--json", str(path), *assignments]) == 0
+    command = ["run", "layerB.yaml", "--quiet", "--engine", engine, "--json", str(path), *options, *assignments]
+    assert invoke(command) == 0
     run = json.loads(path.read_text())
     left_out = ("config", "config_hash", "simulator", "stalls_by_compute_unit", "access_patterns", "launch_groups")
     found = {group: run[group] for group in run if group not in left_out}
@@ -40,8 +43,24 @@ def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
     found["verification"] = {"passed": found["verification"]["passed"]}
     if "launches" in run:
         found["launches"] = [{group: one[group] for group in one if group not in left_out} for one in run["launches"]]
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
+    found = metrics_of(case, tmp_path)
     golden = GOLDEN / f"{case}.json"
     if os.environ.get(UPDATE):
         GOLDEN.mkdir(exist_ok=True)
         golden.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(golden.read_text()), f"{golden.name} differs: read the change, then run .ci/generate"
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("case", ["dense_4x4", "sparse_tiled"])
+def test_two_threads_make_the_same_metrics(case: str, tmp_path: Path) -> None:
+    try:
+        found = metrics_of(case, tmp_path, "--threads", "2")
+    finally:
+        limit_threads(None)
+    assert found == json.loads((GOLDEN / f"{case}.json").read_text())

@@ -10,7 +10,8 @@ import numpy as np
 
 from gpusim.base.errors import SimulationError
 from gpusim.base.jit import Machine, address_of
-from gpusim.base.progress import Progress
+from gpusim.base.processors import thread_limit, threads_given
+from gpusim.base.progress import Progress, current_reporter
 from gpusim.model.core.cu.accounts import active_now
 from gpusim.model.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.model.core.cu.configure import delay_dispatch, set_code_table, set_fetch_table
@@ -19,6 +20,7 @@ from gpusim.model.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.launch_threads import THREADS, LaunchThreads, serial_reason
 from gpusim.model.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.model.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
 from gpusim.model.core.machine import new_machine
@@ -79,6 +81,7 @@ def simulate(
     serve: Callable[[], None] | None = None,
     perturbation: int = 0,
     every: int = 0,
+    threads: int | None = None,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -91,7 +94,9 @@ def simulate(
     simulated in part and estimates the rest (gpusim.model.sampling); serve: called every FIRST_CHUNK_CYCLES cycles,
     does what wavefronts wait for the host to do; perturbation: which draw of the machine
     (gpusim.model.core.perturbation), 0: as it is; every: cycles of the intervals in which counts are kept apart too
-    (gpusim.model.core.series), 0: none. A delay of the first dispatch is none of the kernel's cycles.
+    (gpusim.model.core.series), 0: none; threads: that may run the launch (None: as many as
+    `gpusim.base.processors.thread_limit` says, where the launch is long enough), which changes no result. A delay of
+    the first dispatch is none of the kernel's cycles.
 
     Raises CodeObjectError for code of another GPU's instruction set, what the functional part found wrong
     (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
@@ -132,7 +137,9 @@ def simulate(
         from gpusim.model.core.engine_link import attach_engine
 
         attached, shadows = attach_engine(m, engine_spec, launch, context)
-    wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
+    several = _several(m, threads, timeline is not None, hotspots)
+    run_on = None if several is None else several.advance
+    wall, cpu = time.perf_counter(), time.thread_time()  # a second thread has a time of its own
     snapshots = Snapshots(m, every) if every else None
     recording: LaunchRecording | None = None
     steering: Steering | None = None
@@ -186,21 +193,29 @@ def simulate(
         if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
             from gpusim.model.core.repartition import write_compacted
 
-            status = write_compacted(m, gpu, partial(_loop, m, observe, max_cycles=max_cycles, snapshots=snapshots))
+            status = write_compacted(
+                m, gpu, partial(_loop, m, observe, run_on, max_cycles=max_cycles, snapshots=snapshots)
+            )
         if status == FINISHED:
-            recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+            if timeline is not None:
+                recording = timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+                run_on = recording.advance
             if steerer is not None:
                 steering = steerer.attach(steered())
             delay_dispatch(m, delay)
             if snapshots is not None:
                 snapshots.delayed(delay)
-            status = _loop(m, observe, recording, max_cycles and max_cycles + delay, steering, serve, snapshots)
+            status = _loop(m, observe, run_on, max_cycles and max_cycles + delay, steering, serve, snapshots)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
     if recording is not None:
         recording.finish()
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    if several is not None:
+        cpu += several.cpu_s
+        if several.used > 1:
+            current_reporter().say_once("gpusim: two threads run long launches: CUs with their caches, L2 with DRAM")
     if status == FAULT:
         raise context.fault(resident)
     if status in (DEADLOCK, LIVELOCK):
@@ -255,10 +270,29 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(hotspots, key=lambda h: (-h.cycles, h.address))
 
 
+def _several(m: Machine, threads: int | None, recorded: bool, located: bool) -> LaunchThreads | None:
+    """Return the threads of a launch; None: one, and if more were asked for, the screen says why.
+
+    Args:
+        m: The machine.
+        threads: That may run it; None: as the process's limit says, where that is faster.
+        recorded: Events are recorded for a timeline.
+        located: It is counted where the lines of each instruction are found.
+    """
+    given = threads is not None or threads_given()
+    if (thread_limit() if threads is None else threads) < THREADS:
+        return None
+    if reason := serial_reason(m, recorded, located):
+        if given:
+            current_reporter().say_once(f"gpusim: one thread runs the launch: {reason}")
+        return None
+    return LaunchThreads(m, at_once=given)
+
+
 def _loop(
     m: Machine,
     observer: Callable[[Progress], bool] | None,
-    recording: LaunchRecording | None = None,
+    run_on: Callable[[int], int] | None = None,
     max_cycles: int = 0,
     steering: "Steering | None" = None,
     serve: Callable[[], None] | None = None,
@@ -266,10 +300,11 @@ def _loop(
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
+    run_on: runs the machine to a cycle and returns what `run_cycles` returns; None: that alone.
     A launch's steering, if there is any, looks at the machine in the cycles that it names. With `serve`, all chunks
     have the same number of cycles, so that a repeated run takes the same number of cycles.
     """
-    advance = partial(run_cycles, m) if recording is None else recording.advance
+    advance = partial(run_cycles, m) if run_on is None else run_on
     if snapshots is not None:
         advance = partial(snapshots.advance, advance)
     run, chunk = m.run, FIRST_CHUNK_CYCLES

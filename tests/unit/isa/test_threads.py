@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.base.processors import limit_threads, thread_limit
+from gpusim.base.processors import limit_threads, share_threads, thread_limit, threads_given
 from gpusim.cli.options import parse_threads
 from isa.execution import emulator
 from isa.execution.emulator import FINISHED, FunctionalResult, run_functional
@@ -201,12 +201,13 @@ def test_the_limit_of_threads() -> None:
     try:
         limit_threads(8)
         assert thread_limit() == 8
-        limit_threads(thread_limit(), 3)  # in one of three processes
-        assert thread_limit() == 2
-        limit_threads(1, 3)
+        share_threads(3)  # in one of three processes
+        assert (thread_limit(), threads_given()) == (2, True)
+        share_threads(3)
         assert thread_limit() == 1
     finally:
         limit_threads(None)
+    assert not threads_given()
     assert parse_threads("auto") is None and parse_threads("12") == 12
     for text in ("0", "-1", "two", ""):
         with pytest.raises(UserError, match="a number of at least 1 or auto is needed"):

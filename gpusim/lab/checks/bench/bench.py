@@ -96,7 +96,7 @@ def load(extra: Sequence[str]) -> RunConfig:
 def warm_up(config: RunConfig) -> float:
     """Compile or load the core by a smallest run; return the seconds that this took."""
     case = CASES[0]
-    facts = simulate(case.build(config, case.small).launch, config.gpu)
+    facts = simulate(case.build(config, case.small).launch, config.gpu, threads=1)
     functional = run_functional(case.build(config, case.small).launch)
     compile_s: float = facts.simulator.compile_s + functional.compile_s
     return compile_s
@@ -124,7 +124,7 @@ def measure(
         start = time.perf_counter()
         prepared = case.build(config, size)
         setup_s = time.perf_counter() - start
-        runs.append(simulate(prepared.launch, config.gpu))
+        runs.append(simulate(prepared.launch, config.gpu, threads=1))
         _check(case, prepared.wrong())
         prepared = case.build(config, size)
         executions.append(run_functional(prepared.launch, residency=residency(prepared.launch, config.gpu), threads=1))
