@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from gpusim.base.jit import Machine
+from gpusim.model.core.cu.state import FREE
 from gpusim.model.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
 from isa.execution.survey import WorkgroupAccesses
@@ -59,6 +60,13 @@ class SteeredLaunch:
     def done(self) -> int:
         """Workgroups that have ended."""
         return int(self.m.run.done)
+
+    @property
+    def oldest_start(self) -> int:
+        """Cycle in which the oldest resident wavefront was dispatched; the present one if there is none."""
+        units = self.m.cu
+        starts = units.started[units.wave["state"] != FREE]
+        return int(starts.min()) if len(starts) else self.now
 
     @property
     def wavefronts_per_workgroup(self) -> int:

@@ -11,7 +11,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_laps_left
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import pace_strata, transient_laps, unsettled_laps
+from gpusim.model.sampling.pace import pace_strata, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
@@ -25,7 +25,7 @@ _MOST_SIMULATED = 0.6  # of what is left, for laps at other places
 _SURPRISE = 0.05  # relative: what the pace may change by from one lap to the next
 _MOST_AT_A_PLACE = 6  # laps
 LEAST_PLACES = 8  # where laps are taken, of a grid that has so many times `_LAPS_OF_A_PLACE`
-_LAPS_OF_A_PLACE = 4  # with what is passed over
+_LAPS_OF_A_PLACE = 6  # with what is passed over
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
 MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too much, would be estimated from elsewhere
@@ -55,15 +55,8 @@ class IntervalMeasurements:
         return np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
 
     def counted(self, first: int) -> np.ndarray:
-        """Return bool [laps]: all but the `first` ones, and those in which a jump still has an effect."""
-        return np.asarray(
-            (np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts) & ~self.transient
-        )
-
-    @property
-    def transient(self) -> np.ndarray:
-        """bool [laps]: laps in which a jump itself cost something."""
-        return transient_laps(self.pace, self.counts)
+        """Return bool [laps]: all but the `first` ones, and those in which a jump still had an effect."""
+        return np.asarray((np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts))
 
     def own_chance(self, skipped: float) -> float:
         """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first
@@ -73,8 +66,11 @@ class IntervalMeasurements:
         return (passed + 2 * self.simulated_after()) / passed**2 if passed else 0.0
 
     def simulated_after(self, places: int = 0) -> float:
-        """Return the laps that are simulated after the first jump, with those between and the end; `places` to come."""
-        return sum(self.counts[1:]) + len(self.jumps) / self.lap_rounds + 1.5 + places * (1 + 1 / self.lap_rounds)
+        """Return the laps that count after the first jump, with the launch's end; `places` to come.
+
+        What lies between a jump and its laps is estimated like what was passed over.
+        """
+        return sum(self.counts[1:]) + 1.5 + places
 
     def laps_left(self, first: int) -> list[int]:
         """Return the number of laps that count in each block."""
@@ -95,7 +91,7 @@ class IntervalMeasurements:
         mean = np.maximum(pace.mean(axis=1), 1e-300)
         spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
         before = max(0, self.counts[0] - first) if self.jumps else len(laps)
-        return pace_strata(self.pace[counted], spread, before)
+        return pace_strata(self.pace[counted], spread, before, last_alone=bool(self.jumps) and self.counts[-1] == 1)
 
     def changes(self, first: int, last_jump: float) -> tuple[tuple[int, int, float], ...]:
         """Return the strata before and after each jump between two, and its share of what is skipped."""
@@ -177,7 +173,7 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     few = min(_LEAST_LAPS, int(rounds * _LEAST_SHARE)) - len(measured.laps)
     places = min(LEAST_PLACES, int(rounds / _LAPS_OF_A_PLACE))
     # as many are left as equal parts of the grid are
-    unseen = ceil(places * left.skippable / left.total - 0.5) if places > 1 else 0
+    unseen = ceil(places * left.skippable / left.total - 0.5) - 1 if places > 1 else 0  # one is at the end
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     if elsewhere and max(few, unseen) <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
         return SamplingDecision(left.jump(0), True)
@@ -212,21 +208,22 @@ class _RatioForecast:
     def square(self, more: int, part: float, anew: bool) -> float:
         """Return the predicted squared relative half-width with `more` laps to come.
 
-        Between them are jumps over `part` workgroups each, with one of half as many at the end; the laps are taken to
-        be like those so far. anew: leave all laps so far out.
+        Between them are jumps over `part` workgroups each, and one more with a lap after it; the laps are taken to be
+        like those so far. anew: leave all laps so far out.
         """
         measured, estimated, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
-        left = count_laps_left(measured.counts, first) if anew else measured.laps_left(first)
-        weights = block_weights([*measured.jumps, *[part] * more, part / 2], [*left, *[1] * more])
+        places = more + 1
+        laps_left = count_laps_left(measured.counts, first) if anew else measured.laps_left(first)
+        weights = block_weights([*measured.jumps, *[part] * places, 0], [*laps_left, *[1] * places])
         noise = estimated.noise
-        degrees = noise.degrees + more - (first - self.first)
+        degrees = noise.degrees + places - (first - self.first)
         if degrees <= 0:  # as many laps would be left out as are to come
             return inf
         t = quantile(spec.confidence, degrees)
-        passed = measured.age(first, more) - measured.age(self.first)
-        laps = (plain_sum(measured.jumps) + part * (more + 0.5)) / measured.lap_size
-        own = (laps + 2 * measured.simulated_after(more)) / laps**2 if laps else 0.0
+        passed = measured.age(first, places) - measured.age(self.first)
+        laps = (plain_sum(measured.jumps) + part * places) / measured.lap_size
+        own = (laps + 2 * measured.simulated_after(places)) / laps**2 if laps else 0.0
         return float(
             t * t * noise.inflation * estimated.lap_variance(_PACE.cycles) * ((weights**2).sum() + own)
             + estimated.squares((estimated.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
@@ -238,7 +235,7 @@ def _more(outlook: _RatioForecast, left: RemainingGrid, wanted: float) -> int:
     """Return how many laps are still needed, each at another place; 0: more than the grid has space for."""
 
     def enough(more: int) -> bool:
-        part = max(left.skippable - more * left.place, 0) / (more + 0.5)
+        part = max(left.skippable - more * left.place, 0) / (more + 1)
         return min(outlook.square(more, part, anew) for anew in (False, True)) <= wanted
 
     most = left.skippable // left.place

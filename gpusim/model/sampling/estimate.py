@@ -8,19 +8,14 @@ anything computed from several counts, such as a hit rate, has their correlation
 How much work was skipped is known of most kernels (`gpusim.model.sampling.work`). Of others it follows from the
 wavefronts that ended, and is doubted by how these differ.
 
-Five things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
+Four things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
 does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
 again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
 What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
 jump may itself cost or save something: `SamplingSpec.bias`. The pace may go on changing over hundreds of rounds, by as
 much from the 20th to the 40th as from the 10th to the 20th, of which a few rounds' laps see nothing. No number of laps
-makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are enough. And what was
-passed over may differ from all laps: what follows the last jump, which is simulated anyway, was forecast. It is one lap
-more that says how far laps are from one another and whether they drift, and where it is not as foretold at all, that is
-a doubt of the last jump. It is no witness of the pace: the last jump is over whole rounds and not over a power of two
-of workgroups (`gpusim.model.sampling.grid`), so that it may run faster or slower than what was passed over, by up to a
-tenth.
+makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are enough.
 """
 
 from collections.abc import Sequence
@@ -33,15 +28,13 @@ from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.noise import Noise, append_lap, noise
+from gpusim.model.sampling.noise import Noise, noise
 from gpusim.model.sampling.spec import SamplingSpec
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
 LEAST_FOR_DRIFT = 2  # laps
 _LAPS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
 _ANYWHERE = 3**-0.5  # standard uncertainty of a part between 0 and 1
-_BY_CHANCE = 3.0  # standard deviations
-_LEAST_AFTER = 0.4  # of a lap: less of it says too little of one
 
 
 @dataclass(frozen=True)
@@ -62,8 +55,6 @@ class Ratios:
     """Uncertainty component: places of changes of the pace."""
     noise: Noise
     """Noise of a detailed interval."""
-    last: np.ndarray
-    """float64 [columns]: counts per instruction in the last stratum of pace."""
     moving: float = 0.0
     """Share of the wavefronts' waits that still moves from one reason to another."""
 
@@ -91,14 +82,13 @@ def ratios(
     spec: SamplingSpec,
     lap_rounds: float = 1.0,
     strata: np.ndarray | None = None,
-    after: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
     own_chance: float = 0.0,
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them; lap_rounds: rounds that a lap takes; strata, after: as of `gpusim.model.sampling.noise.noise`;
+    middle of them; lap_rounds: rounds that a lap takes; strata: as of `gpusim.model.sampling.noise.noise`;
     changes: jumps from one stratum to another, with the share of each in what is skipped; own_chance: variance of what
     is skipped by its own chance, as a part of a lap's. Laps of strata with another
     pace have another number of instructions, but what is skipped has not: they are scaled to the same.
@@ -110,16 +100,14 @@ def ratios(
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    of_strata = strata if after is None else np.append(strata, strata[-1])
-    laps_noise = noise(laps, columns.work, columns.cycles, spec, of_strata, after)
+    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)
-    in_time = append_lap(totals, after)
-    in_time = in_time - (paces[of_strata] - values) * in_time[:, columns.work : columns.work + 1]
+    in_time = totals - (paces[strata] - values) * totals[:, columns.work : columns.work + 1]
     moved = _drift(in_time, columns, laps_noise, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     # added up: changes along a grid that go on in one direction are wrong in one direction
@@ -136,7 +124,6 @@ def ratios(
         jump=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         change=Replicates(z * z, np.broadcast_to(np.asarray(apart, float), (1, len(values)))),
         noise=laps_noise,
-        last=paces[-1],
         moving=float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
@@ -186,8 +173,6 @@ def estimate(
     spec: SamplingSpec,
     work: int = 0,
     lap_rounds: float = 1.0,
-    after: np.ndarray | None = None,
-    last_part: float = 1.0,
     rounds: float = 0.0,
     strata: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
@@ -197,18 +182,9 @@ def estimate(
 
     laps, weights, age, lap_rounds, strata, changes, own_chance: as of `ratios`; work: instructions of the skipped
     wavefronts if they are known, 0: as many as those that ended in the laps had, which is doubted as their spread says;
-    after: what was counted after the last jump while the machine was full, if anything, a test of the forecast;
-    last_part: of what was skipped, the part that the last jump passed over; rounds: of all these workgroups.
+    rounds: of all workgroups of the stretch.
     """
-    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, None, changes, own_chance)
-    surprise = np.zeros((1, laps.shape[-1]))
-    if after is not None and after[columns.work] > 0:
-        part = float(after[columns.work] / laps[..., columns.work].sum()) * len(laps)
-        surprise = _surprise(after, part, part * lap_rounds, estimated, columns, spec)
-        if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
-            # it is as far from its work's counts as a lap is: what is a part of one varies the more
-            again = after * part**-0.5
-            estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, again, changes, own_chance)
+    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, changes, own_chance)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
@@ -219,14 +195,8 @@ def estimate(
     doubts.append(Replicates(z * z, slow[np.newaxis]))
     if not work:
         lengths = _length_deviations(laps, columns)
-        if after is not None:
-            length = after[columns.ended_work] / max(after[columns.ended], 1)
-            beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
-            lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
         t = quantile(spec.confidence, estimated.noise.degrees)
         doubts.append(Replicates(t * t, lengths[:, np.newaxis] * estimated.values * skipped))
-    if surprise.any():
-        doubts.append(Replicates(z * z, surprise * skipped * last_part))
     return CountEstimate(estimated.values * skipped, tuple(doubts), estimated.noise)
 
 
@@ -241,21 +211,3 @@ def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
     ended, work = parts[:, columns.ended], parts[:, columns.ended_work]
     apart = work - ended * (work.sum() / max(float(ended.sum()), 1))
     return np.asarray(apart / max(float(work.sum()), 1) * np.sqrt(len(parts) / (len(parts) - 1)))
-
-
-def _surprise(
-    after: np.ndarray, part: float, rounds: float, estimated: Ratios, columns: Columns, spec: SamplingSpec
-) -> np.ndarray:
-    """Return, by column, how far what followed the last jump is from the forecast, beyond chance and tolerance.
-
-    Where it differs, it began to somewhere in what the jump passed over; those that ran before the jump have a part in
-    what follows it, which hides a part of the difference: half of it up to a round later. The result is a row of
-    deviations.
-
-    after: counted then; part, rounds: how many laps and rounds that is; estimated: of the laps before the jump.
-    """
-    chance = estimated.noise.inflation * (estimated.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
-    apart = after / float(after[columns.work]) - estimated.last
-    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * estimated.values) ** 2, apart, 0)
-    seen = max(rounds / 2 if rounds < 1 else 1 - 1 / (2 * rounds), spec.tail_rounds / 2)
-    return np.asarray(beyond * _ANYWHERE / min(seen, 1))[np.newaxis]

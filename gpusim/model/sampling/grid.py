@@ -49,14 +49,14 @@ class RemainingGrid:
         """Return the size of the next jump in workgroups if `more` laps, each at another place, are to follow it.
 
         The result is 0 if there are too few workgroups. The grid is passed over in parts with a lap between any two,
-        the last part half as large, as only the lap before it tells what it costs. The parts are equal but for chance,
-        by half at most: laps at equal distances would all see the same phase of what repeats along the grid. A part is
-        rounded down to a multiple of the largest power of two of rows, or of workgroups where it is less than a row,
-        that leaves three quarters of it at least; the last one is chosen so that all jumps together are whole rounds.
+        and one after the last. The parts are equal but for chance, by half at most: laps at equal distances would all
+        see the same phase of what repeats along the grid. A part is rounded down to a multiple of the largest power of
+        two of rows, or of workgroups where it is less than a row, that leaves three quarters of it at least; the last
+        one is chosen so that all jumps together are whole rounds.
         """
         if not more:
             return max(0, (self.passed + self.skippable) // self.resident * self.resident - self.passed)
-        part = int((self.skippable - more * self.place) / (more + 0.5))
+        part = int((self.skippable - more * self.place) / (more + 1))
         if part < max(self.resident, self.total * LEAST_JUMP):
             return 0
         part = max(int(part * (0.5 + self.luck)), self.resident)

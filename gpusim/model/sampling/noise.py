@@ -38,21 +38,13 @@ class Noise:
     """Factor of the variance of a mean of detailed intervals because of `correlation`."""
 
 
-def noise(
-    laps: np.ndarray,
-    work: int,
-    time: int,
-    spec: SamplingSpec,
-    strata: np.ndarray | None = None,
-    after: np.ndarray | None = None,
-) -> Noise:
+def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None) -> Noise:
     """Estimate the noise of laps that have settled.
 
     laps: [lap, window, column]; work, time: the columns of instructions and cycles; strata: a number of what each lap
-    is a sample of, where that is not the same for all: laps are then compared with those of their own stratum; after:
-    a lap more whose windows are not known, [column].
+    is a sample of, where that is not the same for all: laps are then compared with those of their own stratum.
     """
-    totals = append_lap(laps.sum(axis=1), after)
+    totals = laps.sum(axis=1)
     last = parts_of(laps[-_PRIOR_LAPS:])
     own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
     apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
@@ -60,7 +52,7 @@ def noise(
     prior = apart.reshape(count * parts, -1) * np.sqrt(parts / ((parts - 1) * count))
     strata = np.zeros(len(totals), np.int64) if strata is None else strata
     between, own_degrees = _between(totals, work, strata)
-    correlation = lag1(between[: len(laps), time])
+    correlation = lag1(between[:, time])
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
     degrees = spec.prior_degrees + own_degrees
     if own_degrees >= _LEAST_FOR_WITNESS:  # windows of workgroups in step make up for one another, within laps
@@ -72,11 +64,6 @@ def noise(
     between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)
     rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), between]) / np.sqrt(degrees)
     return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
-
-
-def append_lap(totals: np.ndarray, after: np.ndarray | None) -> np.ndarray:
-    """Return laps, [lap, column], and one more if there is one."""
-    return totals if after is None else np.vstack([totals, after])
 
 
 def _between(totals: np.ndarray, work: int, strata: np.ndarray) -> tuple[np.ndarray, int]:

@@ -12,20 +12,25 @@ import numpy as np
 ALIKE = 0.02  # relative: paces that differ by less are one
 _BY_CHANCE = 3.5  # standard errors of the difference of two means
 _LEAST = 2  # laps
-_TRANSIENT = 0.05  # relative: what a lap differs by at least that shows what a jump costs
+_SURPRISE = 0.05  # relative: what a single lap differs by at least that is of another pace
 
 
-def pace_strata(pace: np.ndarray, spread: float, before: int) -> np.ndarray:
+def pace_strata(pace: np.ndarray, spread: float, before: int, last_alone: bool = False) -> np.ndarray:
     """Return the number of the stratum of each lap, in order along the grid.
 
     Args:
         pace: float64 [laps], cycles an instruction.
         spread: standard deviation of a lap's pace by chance, as the windows within laps have it; relative.
         before: laps before the first jump, which belong together.
+        last_alone: The last place has one lap, which may be of another pace by itself: no place can follow.
     """
     strata = np.zeros(len(pace), np.int64)
     for cut in change_points(pace, spread, ALIKE, _BY_CHANCE, max(before, _LEAST)):
         strata[cut:] += 1
+    own = pace[:-1][strata[:-1] == strata[-1]]
+    if last_alone and len(own):
+        chance = np.sqrt((own.var(ddof=min(1, len(own) - 1)) + (spread * own.mean()) ** 2) * (1 + 1 / len(own)))
+        strata[-1] += bool(abs(pace[-1] - own.mean()) > max(_SURPRISE * own.mean(), _BY_CHANCE * chance))
     return strata
 
 
@@ -92,33 +97,16 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
 
 
 def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
-    """Return bool [laps]: the laps after a jump in which workgroups of the place before still took part.
+    """Return bool [laps]: the laps in which a jump still had an effect.
 
-    That is the first lap of a place with several, where the pace of the others lies on the far side of its own from
-    that of the lap before the jump.
+    Caches may hold what the place before used for longer than its workgroups run. That is the first lap of a place with
+    several, where its pace is another than that of these.
     """
-    mixed = np.zeros(len(pace), bool)
+    unsettled = np.zeros(len(pace), bool)
     at = counts[0]
     for count in counts[1:]:
-        if count > 1 and at:
-            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
-            mixed[at] = abs(later - before) > ALIKE * before and (first - before) * (later - first) > 0
+        if count > 1:
+            later = pace[at + 1 : at + count].mean()
+            unsettled[at] = abs(pace[at] - later) > _SURPRISE * later
         at += count
-    return mixed
-
-
-def transient_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
-    """Return bool [laps]: the laps in which a jump itself cost something, or saved it.
-
-    Caches hold what the place before used. That is the first lap of a place with several, where its pace is beyond both
-    that of the others and that of the lap before the jump.
-    """
-    transient = np.zeros(len(pace), bool)
-    at = counts[0]
-    for count in counts[1:]:
-        if count > 1 and at:
-            before, first, later = pace[at - 1], pace[at], pace[at + 1 : at + count].mean()
-            beyond = min(abs(first - before), abs(first - later)) > _TRANSIENT * later
-            transient[at] = beyond and (first - before) * (first - later) > 0
-        at += count
-    return transient
+    return unsettled

@@ -12,7 +12,7 @@ Laps and their windows are parts of the machine's time, not numbers of workgroup
 and how much of the resident ones is done changes from round to round, while instructions are issued evenly.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
@@ -45,7 +45,7 @@ from isa.object.code_object import Kernel
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
-LOOKS = 4  # the last dispatch is seen within this part of a window
+GENERATIONS = 2  # of workgroups, after a jump: those before it, and those that find what they left in caches
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
@@ -198,32 +198,32 @@ class _LaunchSteering:
         """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
         launch = self._launch
         if stretch.start:
-            since = launch.now
-            while launch.position < stretch.start:
-                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-            while launch.context.oldest_workgroup < stretch.start:
-                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+            yield from self._until(lambda _: launch.position >= stretch.start)
+            yield from self._replaced(stretch, 1)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
-            while launch.looked_up_lines < served and self._skippable(stretch):
-                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-        since, done = launch.now, launch.done + ceil(self._resident * stretch.longest_rounds)
-        while launch.done < done and self._skippable(stretch):
-            yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+            yield from self._until(lambda _: launch.looked_up_lines >= served or not self._skippable(stretch))
+        done = launch.done + ceil(self._resident * stretch.longest_rounds)
+        yield from self._until(lambda _: launch.done >= done or not self._skippable(stretch))
+
+    def _until(self, reached: Callable[[int], bool]) -> Iterator[int]:
+        """Wait until a state is reached; yields each look. reached: is given the cycle in which waiting began."""
+        since = self._launch.now
+        while not reached(since):
+            yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // FIRST_STEPS)
 
     def _sampled(self, stretch: WorkgroupStratum) -> Iterator[int]:
         """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
         assert self._work is not None
-        length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
-        round_work = self._resident * max(length, 1)
+        length, rounds = self._length(stretch), self._lap_rounds(stretch)
+        round_work = self._resident * length
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
-        stratum = StratumMeasurement.of(
-            stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident, max(length, 1)
-        )
+        of_stretch = (stretch.end - stretch.start) / self._resident
+        stratum = StratumMeasurement.of(stretch, self._spec, rounds, of_stretch, length, lap_size)
         self._strata.append(stratum)
+        ended = False
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
@@ -235,6 +235,8 @@ class _LaunchSteering:
                 filling += 1
                 continue
             stratum.add(np.diff(looks, axis=0))
+            if ended:
+                break
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
             left = RemainingGrid(
                 stretch.end - stretch.start,
@@ -243,46 +245,40 @@ class _LaunchSteering:
                 self._resident,
                 self._row,
                 luck=float(self._luck.random()),
-                settling=self._resident,
+                settling=GENERATIONS * self._resident,
             )
             then = stratum.following(left, columns)
             if then.jump:
                 self._jump(stratum, then.jump)
-            if then.jump and not then.enough:
-                yield from self._replaced(stretch)
+                before = self._look()
+                yield from self._replaced(stretch, GENERATIONS)
                 now = self._look()
-            if then.enough:
-                stratum.after = yield from self._tested(stretch, counted[columns.cycles])
-                if self._changed is None and stretch.end < self._total and not stretch.alike:
-                    self._changed = self._look()
-                return
+                stratum.passages.append(now - before)
+                ended = then.enough
+            elif then.enough:
+                break
             if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
+        if stratum.jumps and self._changed is None and stretch.end < self._total and not stretch.alike:
+            yield from self._until(lambda _: self._launch.position >= stretch.end)
+            self._changed = self._look()
 
-    def _replaced(self, stretch: WorkgroupStratum) -> Iterator[int]:
-        """Wait after a jump until the workgroups of the place before have ended; yields each look.
+    def _replaced(self, stretch: WorkgroupStratum, generations: int) -> Iterator[int]:
+        """Wait until the resident workgroups have ended, and those that were dispatched meanwhile; yields each look.
 
         What the machine does until then is their work, however cheap or costly the workgroups that are dispatched are:
-        a lap would say of this place what is true of the one before.
-        """
-        launch, first, since = self._launch, self._launch.position, self._launch.now
-        while launch.context.oldest_workgroup < first and launch.position < stretch.end:
-            yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+        a lap would say of this place what is true of the one before. (They have ended on the machine, that is:
+        execution runs ahead of timing.)
 
-    def _tested(self, stretch: WorkgroupStratum, cycles: float) -> Generator[int, None, np.ndarray]:
-        """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
-
-        cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
-        and what follows it runs on compute units that are empty in part.)
+        Args:
+            stretch: Where its last workgroup is dispatched, nothing is waited for any more.
+            generations: How often that is waited for: workgroups that begin beside those of another place find their
+                lines in caches, and are out of step.
         """
-        before = counts = self._look()
-        step = max(1, round(cycles / (LOOKS * self._spec.windows)))
-        while self._launch.position < stretch.end:
-            yield self._launch.now + step
-            if self._launch.position < stretch.end:
-                counts = self._look()
-        return np.asarray(counts - before)
+        launch = self._launch
+        for _ in range(generations):
+            yield from self._until(lambda begun: launch.oldest_start >= begun or launch.position >= stretch.end)
 
     def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
@@ -315,9 +311,20 @@ class _LaunchSteering:
         return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
 
     def _margin(self, stretch: WorkgroupStratum) -> int:
-        """Return how many workgroups at a stretch's end are not passed over."""
-        rounds = self._spec.tail_rounds if stretch.end == self._total else max(1.0, self._spec.tail_rounds)
-        return ceil(rounds * self._resident * stretch.longest_rounds)
+        """Return how many workgroups at a stretch's end are not passed over: those of a lap, before and after it."""
+        settled = (GENERATIONS + self._spec.tail_rounds) * stretch.longest_rounds
+        return ceil((settled + self._lap_rounds(stretch)) * self._resident)
+
+    def _length(self, stretch: WorkgroupStratum) -> float:
+        """Return the mean instructions of a stretch's workgroups."""
+        if self._work is None:
+            return 1.0
+        return max(self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start), 1.0)
+
+    def _lap_rounds(self, stretch: WorkgroupStratum) -> float:
+        """Return the rounds of a lap: more than one where windows would be short, or some workgroups are long."""
+        least = 0.0 if self._work is None else self._spec.windows * LEAST_INSTRUCTIONS
+        return max(1.0, least / (self._resident * self._length(stretch)), stretch.longest_rounds / 2)
 
     def _skippable(self, stretch: WorkgroupStratum) -> int:
         return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))

@@ -1,12 +1,11 @@
 """What was measured in one stretch of a grid, and what it says of the workgroups that were passed over there."""
 
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 
-from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
-from gpusim.model.core.sampled import Replicates
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -14,7 +13,6 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
-_TRANSIENT_DOUBT = 0.25  # standard uncertainty of what jumps cost, of itself: assumed, as it may outlast a lap
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
 
 
@@ -32,6 +30,8 @@ class StratumMeasurement:
     """Waves of workgroups in the stratum."""
     length: float = 1.0
     """Mean instructions of a workgroup."""
+    lap_size: float = inf
+    """Workgroups of a detailed interval."""
     laps: list[np.ndarray] = field(default_factory=list)
     """float64 [windows, columns] of each detailed interval."""
     counts: list[int] = field(default_factory=lambda: [0])
@@ -40,26 +40,31 @@ class StratumMeasurement:
     """Skipped workgroups of each fast-forward."""
     work: int = 0
     """Instructions of the skipped workgroups; 0: unknown."""
-    after: np.ndarray | None = None
-    """float64 [columns]: counts after the last fast-forward while the machine was full; None: none."""
+    passages: list[np.ndarray] = field(default_factory=list)
+    """float64 [columns] of each fast-forward: counts from it until its first detailed interval begins."""
     works: list[int] = field(default_factory=list)
     """Instructions of each fast-forward's workgroups; 0: unknown."""
-    measured: IntervalMeasurements | None = None
-    """Measurements of the stratum; None: not yet evaluated."""
+    left_out: int = 0
+    """Detailed intervals at the beginning that are left out as not settled, once the stratum is estimated."""
 
     @classmethod
     def of(
-        cls, stretch: WorkgroupStratum, spec: SamplingSpec, lap_rounds: float, rounds: float, length: float = 1.0
+        cls,
+        stretch: WorkgroupStratum,
+        spec: SamplingSpec,
+        lap_rounds: float,
+        rounds: float,
+        length: float = 1.0,
+        lap_size: float = inf,
     ) -> "StratumMeasurement":
         """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
 
-        rounds: of the stretch; length: mean instructions of its workgroups.
+        rounds: of the stretch; length: mean instructions of its workgroups; lap_size: workgroups of a lap.
         """
         error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
         bias = (spec.bias if stretch.alike else spec.change_bias) + stretch.end_doubt(rounds)
-        return cls(
-            stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds, rounds, length
-        )
+        wanted = spec.model_copy(update={"error": min(error, 0.99), "bias": bias})
+        return cls(stretch, wanted, lap_rounds, rounds, length=length, lap_size=lap_size)
 
     @property
     def skipped(self) -> int:
@@ -78,15 +83,17 @@ class StratumMeasurement:
 
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
-        self.measured = IntervalMeasurements(
+        return following(self._measurements(columns), self.spec, replace(left, passed=self.skipped))
+
+    def _measurements(self, columns: Columns) -> IntervalMeasurements:
+        return IntervalMeasurements(
             _pace(np.array(self.laps), columns),
             tuple(self.counts),
-            tuple(self._sizes),
+            tuple(self._sizes(columns.work)),
             self.lap_rounds,
-            left.lap,
-            self.stretch.mixed,
+            lap_size=self.lap_size,
+            mixed=self.stretch.mixed,
         )
-        return following(self.measured, self.spec, replace(left, passed=self.skipped))
 
     def jumped(self, over: range, work: int) -> None:
         """Note that workgroups were passed over. work: their instructions, 0 if they are not known."""
@@ -95,59 +102,47 @@ class StratumMeasurement:
         self.work += work
         self.works.append(work)
 
-    @property
-    def _sizes(self) -> list[float]:
-        """Workgroups of mean work that each fast-forward skips."""
-        if not all(self.works):
-            return [float(len(jump)) for jump in self.jumps]
-        return [work / self.length for work in self.works]
+    def _sizes(self, work: int) -> list[float]:
+        """Return workgroups of mean work that each fast-forward skips, with those until an interval begins.
 
-    @property
-    def left_out(self) -> int:
-        """Laps at the beginning that are left out as not settled."""
-        assert self.measured is not None  # nothing is passed over before the first lap
-        return self.measured.first(self._last, self.spec)
-
-    @property
-    def _last(self) -> float:
-        """Workgroups of the jump that no lap follows, 0 where there is none."""
-        assert self.measured is not None
-        return plain_sum(self._sizes[len(self.measured.jumps) :])
+        work: column of instructions.
+        """
+        sizes = np.array(self.works) / self.length if all(self.works) else np.array([len(jump) for jump in self.jumps])
+        followed = np.zeros(len(sizes))  # the launch may end before a lap can begin
+        for k, (passage, count) in enumerate(zip(self.passages, self.counts[1:], strict=False)):
+            followed[k] = passage[work] * (count > 0)
+        return [float(size) for size in sizes + followed / self.length]
 
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
-        """Estimate what was passed over. wavefronts: of a workgroup."""
-        measured, first = self.measured, self.left_out
-        assert measured is not None
-        with_transients = estimate(
-            np.array(self.laps)[measured.counted(first)],
-            measured.weights(first, self._last),
+        """Estimate what was passed over, and what followed each jump until a lap began: no whole run has that.
+
+        wavefronts: of a workgroup. Where the work is not known, what followed a jump counts as it was.
+        """
+        measured = self._measurements(columns)
+        first = self.left_out = measured.first(0, self.spec)
+        laps, counted = np.array(self.laps), measured.counted(first)
+        follows = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
+        unsettled = laps[first:][~counted[first:]].sum(axis=1)
+        passages = np.sum([*follows, *unsettled], axis=0) if follows and self.work else np.zeros(len(columns.timed))
+        replaced = int(passages[columns.work])
+        found = estimate(
+            laps[counted],
+            measured.weights(first, 0),
             measured.age(first),
             columns,
             self.skipped * wavefronts,
             self.spec,
-            self.work,
+            self.work + replaced,
             measured.lap_rounds,
-            self.after,
-            self._last / plain_sum(self._sizes),
             self.rounds,
             measured.strata(first),
-            measured.changes(first, self._last),
-            measured.own_chance(self.skipped),
+            measured.changes(first, 0),
+            measured.own_chance(plain_sum(measured.jumps)),
         )
-        return self._without_transients(with_transients, columns, measured)
-
-    def _without_transients(
-        self, counted: CountEstimate, columns: Columns, measured: IntervalMeasurements
-    ) -> CountEstimate:
-        """Return an estimate without what the jumps themselves cost, which is simulated and no whole run has."""
-        transient = np.array(self.laps)[measured.transient].sum(axis=(0, 1))
-        if not transient[columns.work]:
-            return counted
-        pace = counted.added / max(float(counted.added[columns.work]), 1)
-        excess = (transient - pace * transient[columns.work]) * columns.timed
-        z = quantile(self.spec.confidence, MANY_DEGREES)
-        doubt = Replicates(z * z, (_TRANSIENT_DOUBT * excess)[np.newaxis])
-        return replace(counted, added=counted.added - excess, doubts=(*counted.doubts, doubt))
+        # what does not grow with time is known of them
+        grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
+        doubts = tuple(replace(doubt, deviations=doubt.deviations * grown) for doubt in found.doubts)
+        return replace(found, added=found.added * grown - passages * columns.timed, doubts=doubts)
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 from gpusim.model.sampling.decision import IntervalMeasurements
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, transient_laps, unsettled_laps
+from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.work import WorkgroupStratum
@@ -43,38 +43,47 @@ def test_before_the_first_jump_nothing_is_divided() -> None:
     assert pace_strata(np.array([3.0, 3, 3, 1, 1, 1, 1, 1]), 0.001, 3).tolist() == [0] * 3 + [1] * 5
 
 
-def test_the_lap_in_which_the_place_before_took_part_does_not_count() -> None:
-    assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).tolist() == [False, False, True, False, False]
-    assert not unsettled_laps(np.array([1.0, 1, 3.01, 3, 3]), (2, 3)).any()
+def test_the_last_place_alone_may_be_of_another_pace() -> None:
+    pace = np.array([1.0, 1, 1, 1, 3])
+    assert not pace_strata(pace, 0.001, 2).any()
+    assert pace_strata(pace, 0.001, 2, last_alone=True).tolist() == [0, 0, 0, 0, 1]
+    assert not pace_strata(np.array([1.0, 1, 1, 1, 1.04]), 0.001, 2, last_alone=True).any(), "by less than 5 %"
+    assert not pace_strata(np.array([1.0, 1.3, 0.8, 1.2, 1.5]), 0.001, 2, last_alone=True).any(), "as laps do by chance"
+    laps = measured([1.0, 1, 1, 3], (2, 1, 1), (100, 100))
+    assert laps.changes(0, 0) == ((0, 1, 0.5),), "which the bar includes"
 
 
-def test_what_a_jump_itself_costs_is_seen_at_places_with_several_laps() -> None:
-    found = transient_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1))
+def test_the_lap_in_which_a_jump_has_an_effect_does_not_count() -> None:
+    found = unsettled_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1))
     assert found.tolist() == [False, False, True, False, False, False], "of a single lap nothing is known"
-    assert not transient_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).any(), "between two paces it is a mixture of them"
-    assert not transient_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3)).any()
+    assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).tolist() == [False, False, True, False, False]
+    assert not unsettled_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3)).any()
     laps = measured([1.0, 1, 1.4, 1, 1], (2, 3), (100,))
     assert laps.counted(0).tolist() == [True, True, False, True, True]
+    assert laps.counted(1).tolist() == [False, True, False, True, True]
 
 
-def test_what_jumps_cost_is_no_part_of_the_launch() -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_what_lies_between_a_jump_and_its_laps_is_no_part_of_the_launch(known: bool) -> None:
     work = np.full(WINDOWS, 1000.0)
-    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0)
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
     columns = replace(Columns.of_pace(), ended_work=1, ended=1)
 
-    def follow() -> None:
-        stratum.following(RemainingGrid(1000, 500, 10, 10), columns)
+    def jump(workgroups: range) -> None:
+        stratum.jumped(workgroups, 80_000 if known else 0)
+        stratum.passages.append(np.array([30_000.0, 20_000.0]))
 
     for pace in (1.0, 1.0):
         stratum.add(np.stack([pace * work, work], axis=-1))
-    stratum.jumped(range(20, 120), 80_000)
+    jump(range(20, 120))
     for pace in (1.5, 1.0, 1.0):
         stratum.add(np.stack([pace * work, work], axis=-1))
-    follow()
-    stratum.jumped(range(150, 250), 80_000)
-    found = stratum.estimate(columns, 1)
-    assert found.added[0] == pytest.approx(160_000 - 0.5 * WINDOWS * 1000)
-    assert found.added[1] == pytest.approx(160_000), "work is known"
+    jump(range(150, 250))
+    stratum.jumped(range(260, 360), 80_000 if known else 0)  # the launch ended before a lap could begin
+    found = stratum.estimate(columns, 800)
+    unsettled = 0.5 * WINDOWS * 1000
+    assert found.added[0] == pytest.approx(240_000 - known * (10_000 + unsettled))
+    assert found.added[1] == pytest.approx(240_000), "what does not grow with time is simulated there too"
 
 
 def test_each_jump_is_charged_by_its_own_neighbours() -> None:

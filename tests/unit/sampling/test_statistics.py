@@ -189,56 +189,6 @@ def test_work_that_is_not_known_is_doubted_by_how_wavefronts_differ() -> None:
     assert sum(float((d.deviations[:, 0] ** 2).sum()) for d in known.doubts) < 1e-6
 
 
-def width_after(
-    rate: float, length: float = LENGTH, work: int = int(SKIPPED), last: float = 0.5, laps: int = 6, part: float = 0.5
-) -> float:
-    """Half-width, of the skipped part, where what follows the last jump, so much of a lap, has that pace and such
-    wavefronts.
-    """
-    found = laps_of(1 + 0.001 * np.random.default_rng(1).standard_normal((laps, WINDOWS)))
-    after = part * laps_of(np.full((1, WINDOWS), rate))[0].sum(axis=0)
-    after[2] = after[3] * length
-    made = estimate(found, equal(laps), 20, COLUMNS, 1000, SPEC, work, 1.0, after, last)
-    return float(np.sqrt(sum(d.factor * float((d.deviations[:, 0] ** 2).sum()) for d in made.doubts))) / SKIPPED
-
-
-def test_what_follows_the_last_jump_tests_the_forecast() -> None:
-    assert width_after(1.0) < 0.001, "as foretold"
-    assert width_after(1.5) > 1.96 * 0.5 / 3**0.5 * 0.5 and width_after(0.6) > 0.2
-    assert width_after(1.5, last=0.0) < 0.01, "it tells of the last jump alone"
-    assert width_after(1.0, 20 * LENGTH, work=0) > 5 and width_after(1.0, LENGTH, work=0) < 0.01
-
-
-def test_what_follows_the_last_jump_says_how_far_laps_are_from_one_another() -> None:
-    assert 0.005 < width_after(1.03) < 0.03 and 0.005 < width_after(0.97) < 0.03, "within the tolerance"
-    assert width_after(1.03, laps=2) > width_after(1.03) > width_after(1.03, laps=20), "the fewer, the more it says"
-    assert width_after(1.03, part=0.3) < 0.002, "too short for a lap"
-    assert width_after(1.03, last=0.0) == width_after(1.03), "of all laps"
-
-
-@pytest.mark.parametrize("part", [0.5, 2.0])
-def test_a_part_of_a_lap_says_no_more_and_no_less_of_how_far_laps_are_apart(part: float) -> None:
-    rng, found, spread = np.random.default_rng(6), [], 0.02  # of a window
-    for _ in range(1500):
-        laps = laps_of(1 + spread * rng.standard_normal((2, WINDOWS)))
-        after = laps_of(1 + spread * rng.standard_normal((1, round(part * WINDOWS))))[0].sum(axis=0)
-        chance = estimate(laps, equal(2), 20, COLUMNS, 1000, SPEC, int(SKIPPED), 1.0, after).doubts[0]
-        found.append(float((chance.deviations[:, 0] ** 2).sum()))
-    assert np.mean(found) == pytest.approx(spread**2 / WINDOWS * SKIPPED**2, rel=0.05)
-
-
-def test_the_pace_is_that_of_the_laps_and_not_of_what_follows_the_last_jump() -> None:
-    found, after = laps_of(np.ones((4, WINDOWS))), laps_of(np.full((1, WINDOWS), 1.04))[0].sum(axis=0)
-    made = estimate(found, equal(4), 20, COLUMNS, 1000, SPEC, int(SKIPPED), 1.0, after)
-    assert made.added[0] == pytest.approx(SKIPPED)
-
-
-def test_the_longer_what_follows_the_last_jump_lasted_the_less_it_hides() -> None:
-    half, one, two = (width_after(1.5, part=rounds) for rounds in (0.5, 1.0, 2.0))
-    assert one == pytest.approx(1.96 * 0.5 / 3**0.5 / 0.5 * 0.5, rel=1e-2)  # a round shows half of it; last: 0.5
-    assert half == pytest.approx(2 * one, rel=1e-6) and two == pytest.approx(one * 2 / 3, rel=1e-6)
-
-
 def width_of(rounds: float, age: float, spec: SamplingSpec = SPEC) -> float:
     found = laps_of(np.ones((4, WINDOWS)))
     made = estimate(found, equal(4), age, COLUMNS, 1000, spec, int(SKIPPED), rounds=rounds)
