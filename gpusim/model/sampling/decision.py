@@ -22,7 +22,6 @@ _MOST_TRIED = 16
 _LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes along the grid
 _MOST_MISSED = 4.0  # times the wanted error: what is skipped if less cannot be had
 _MOST_SIMULATED = 0.6  # of what is left, for laps at other places
-_SURPRISE = 0.05  # relative: what the pace may change by from one lap to the next
 _MOST_AT_A_PLACE = 6  # laps
 LEAST_PLACES = 8  # where laps are taken, of a grid that has so many times `_LAPS_OF_A_PLACE`
 _LAPS_OF_A_PLACE = 6  # with what is passed over
@@ -45,6 +44,8 @@ class IntervalMeasurements:
     """Waves of workgroups in a detailed interval."""
     lap_size: float = inf
     """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
+    tolerance: float = 0.05
+    """Relative change of the pace from one lap to the next that is none."""
     mixed: bool = False
     """The pace is known to change along the grid: no lap but the first is left out as not settled."""
 
@@ -56,7 +57,9 @@ class IntervalMeasurements:
 
     def counted(self, first: int) -> np.ndarray:
         """Return bool [laps]: all but the `first` ones, and those in which a jump still had an effect."""
-        return np.asarray((np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts))
+        return np.asarray(
+            (np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts, self.tolerance)
+        )
 
     def own_chance(self, skipped: float) -> float:
         """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first
@@ -91,7 +94,7 @@ class IntervalMeasurements:
         mean = np.maximum(pace.mean(axis=1), 1e-300)
         spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
         before = max(0, self.counts[0] - first) if self.jumps else len(laps)
-        return pace_strata(self.pace[counted], spread, before, last_alone=bool(self.jumps) and self.counts[-1] == 1)
+        return pace_strata(self.pace[counted], spread, before, self.tolerance * (self.counts[-1] == 1))
 
     def changes(self, first: int, last_jump: float) -> tuple[tuple[int, int, float], ...]:
         """Return the strata before and after each jump between two, and its share of what is skipped."""
@@ -141,7 +144,7 @@ class IntervalMeasurements:
         count, pace = self.counts[-1], self.pace
         if not self.jumps or not 0 < count < _MOST_AT_A_PLACE or count == len(pace):
             return False
-        return bool(abs(pace[-1] - pace[-2]) > _SURPRISE * pace[-2])
+        return bool(abs(pace[-1] - pace[-2]) > self.tolerance * pace[-2])
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 Laps of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may be.
 Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were parts of a
-lap independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps (an
-inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
-deviation. The parts are windows, and halves of laps once there are enough of these, since windows make up for one
-another: where they differ by 10 %, halves may differ by one.
+lap independent, its variance would be the sum of theirs. That is the prior, worth as many laps as it has degrees of
+freedom, `SamplingSpec.prior_degrees` at most (an inverse-gamma prior of the variance: Gelman et al., Bayesian Data
+Analysis, chapter 2), and each lap adds its own deviation. The parts are windows, and halves of laps once there are
+enough of these, since windows make up for one another: where they differ by 10 %, halves may differ by one.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,8 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np
     between, own_degrees = _between(totals, work, strata)
     correlation = lag1(between[:, time])
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
-    degrees = spec.prior_degrees + own_degrees
+    prior_degrees = min(spec.prior_degrees, count * (parts - 1))
+    degrees = prior_degrees + own_degrees
     if own_degrees >= _LEAST_FOR_WITNESS:  # windows of workgroups in step make up for one another, within laps
         own_spread = float(np.sqrt((between[:, time] ** 2).sum() / own_degrees))
         window_spread = float(np.sqrt((prior[:, time] ** 2).sum()))
@@ -62,7 +63,7 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np
     # neighbours are added up, and those of one stratum would cancel one another: its rows have no sum
     within_stratum = np.array([(strata[:k] == stratum).sum() for k, stratum in enumerate(strata)])
     between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)
-    rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), between]) / np.sqrt(degrees)
+    rows = np.concatenate([prior * np.sqrt(prior_degrees), between]) / np.sqrt(degrees)
     return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
 
 

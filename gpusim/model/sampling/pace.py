@@ -12,25 +12,25 @@ import numpy as np
 ALIKE = 0.02  # relative: paces that differ by less are one
 _BY_CHANCE = 3.5  # standard errors of the difference of two means
 _LEAST = 2  # laps
-_SURPRISE = 0.05  # relative: what a single lap differs by at least that is of another pace
 
 
-def pace_strata(pace: np.ndarray, spread: float, before: int, last_alone: bool = False) -> np.ndarray:
+def pace_strata(pace: np.ndarray, spread: float, before: int, alone: float = 0.0) -> np.ndarray:
     """Return the number of the stratum of each lap, in order along the grid.
 
     Args:
         pace: float64 [laps], cycles an instruction.
         spread: standard deviation of a lap's pace by chance, as the windows within laps have it; relative.
         before: laps before the first jump, which belong together.
-        last_alone: The last place has one lap, which may be of another pace by itself: no place can follow.
+        alone: If the last place has one lap: what it differs by at least, relatively, to be of another pace by itself,
+            as no place can follow. 0: it has several.
     """
     strata = np.zeros(len(pace), np.int64)
     for cut in change_points(pace, spread, ALIKE, _BY_CHANCE, max(before, _LEAST)):
         strata[cut:] += 1
     own = pace[:-1][strata[:-1] == strata[-1]]
-    if last_alone and len(own):
+    if alone and len(own):
         chance = np.sqrt((own.var(ddof=min(1, len(own) - 1)) + (spread * own.mean()) ** 2) * (1 + 1 / len(own)))
-        strata[-1] += bool(abs(pace[-1] - own.mean()) > max(_SURPRISE * own.mean(), _BY_CHANCE * chance))
+        strata[-1] += bool(abs(pace[-1] - own.mean()) > max(alone * own.mean(), _BY_CHANCE * chance))
     return strata
 
 
@@ -96,17 +96,22 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
     return int(first[best]), int(end[best])
 
 
-def unsettled_laps(pace: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+def unsettled_laps(pace: np.ndarray, counts: Sequence[int], tolerance: float) -> np.ndarray:
     """Return bool [laps]: the laps in which a jump still had an effect.
 
     Caches may hold what the place before used for longer than its workgroups run. That is the first lap of a place with
     several, where its pace is another than that of these.
+
+    Args:
+        pace: float64 [laps], cycles an instruction.
+        counts: Laps of each place.
+        tolerance: Relative difference that is none.
     """
     unsettled = np.zeros(len(pace), bool)
     at = counts[0]
     for count in counts[1:]:
         if count > 1:
             later = pace[at + 1 : at + count].mean()
-            unsettled[at] = abs(pace[at] - later) > _SURPRISE * later
+            unsettled[at] = abs(pace[at] - later) > tolerance * later
         at += count
     return unsettled

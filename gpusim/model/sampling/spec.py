@@ -57,7 +57,7 @@ class SamplingSpec(Spec):
     )
     tail_rounds: float = param(
         0.5,
-        "rounds that are dispatched after the last jump, at least",
+        "rounds that are dispatched after the last lap, at least",
         "the last round costs 1.1 to 1.4 others",
         ge=0,
         le=1e6,
@@ -78,8 +78,8 @@ class SamplingSpec(Spec):
     )
     tolerance: float = param(
         0.05,
-        "what the pace after the last jump may differ from the laps' before it counts as another, relative",
-        "assumed: kernels bound by memory are up to a percent slower after a jump, and half a round is little",
+        "what the pace of a lap after a jump may differ from that of others before it counts as another, relative",
+        "assumed: settled laps differ by less, and half of it is little of a launch",
         ge=0,
         le=1,
     )

@@ -92,6 +92,7 @@ class StratumMeasurement:
             tuple(self._sizes(columns.work)),
             self.lap_rounds,
             lap_size=self.lap_size,
+            tolerance=self.spec.tolerance,
             mixed=self.stretch.mixed,
         )
 

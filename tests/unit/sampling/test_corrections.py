@@ -25,7 +25,7 @@ def test_half_of_a_drift_is_doubted_at_least(settling_rounds: float, share: floa
     laps[..., 1] = 1000
     spec = SamplingSpec(settling_rounds=settling_rounds, most_correlation=0.99)
     found = ratios(laps, np.full(LAPS, 1 / LAPS), 50.0, COLUMNS, spec)
-    degrees = spec.prior_degrees + LAPS - 1
+    degrees = 4 + LAPS - 1  # halves of four laps
     assert found.noise.inflation == 1
     by_chance = 2 / 10 * LAPS * 0.125**2 / degrees
     assert found.drift.deviations[0, 0] == pytest.approx(share * np.sqrt(0.25**2 - by_chance))

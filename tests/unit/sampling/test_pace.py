@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gpusim.model.sampling.decision import IntervalMeasurements
-from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_laps
 from gpusim.model.sampling.spec import SamplingSpec
@@ -46,18 +45,18 @@ def test_before_the_first_jump_nothing_is_divided() -> None:
 def test_the_last_place_alone_may_be_of_another_pace() -> None:
     pace = np.array([1.0, 1, 1, 1, 3])
     assert not pace_strata(pace, 0.001, 2).any()
-    assert pace_strata(pace, 0.001, 2, last_alone=True).tolist() == [0, 0, 0, 0, 1]
-    assert not pace_strata(np.array([1.0, 1, 1, 1, 1.04]), 0.001, 2, last_alone=True).any(), "by less than 5 %"
-    assert not pace_strata(np.array([1.0, 1.3, 0.8, 1.2, 1.5]), 0.001, 2, last_alone=True).any(), "as laps do by chance"
+    assert pace_strata(pace, 0.001, 2, 0.05).tolist() == [0, 0, 0, 0, 1]
+    assert not pace_strata(np.array([1.0, 1, 1, 1, 1.04]), 0.001, 2, 0.05).any(), "by less than 5 %"
+    assert not pace_strata(np.array([1.0, 1.3, 0.8, 1.2, 1.5]), 0.001, 2, 0.05).any(), "as laps do by chance"
     laps = measured([1.0, 1, 1, 3], (2, 1, 1), (100, 100))
     assert laps.changes(0, 0) == ((0, 1, 0.5),), "which the bar includes"
 
 
 def test_the_lap_in_which_a_jump_has_an_effect_does_not_count() -> None:
-    found = unsettled_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1))
+    found = unsettled_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1), 0.05)
     assert found.tolist() == [False, False, True, False, False, False], "of a single lap nothing is known"
-    assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3)).tolist() == [False, False, True, False, False]
-    assert not unsettled_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3)).any()
+    assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3), 0.05).tolist() == [False, False, True, False, False]
+    assert not unsettled_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3), 0.05).any()
     laps = measured([1.0, 1, 1.4, 1, 1], (2, 3), (100,))
     assert laps.counted(0).tolist() == [True, True, False, True, True]
     assert laps.counted(1).tolist() == [False, True, False, True, True]

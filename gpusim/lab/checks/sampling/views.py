@@ -16,10 +16,11 @@ from gpusim.lab.checks.sampling.cases import FEW
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult
 from gpusim.lab.checks.sampling.uneven import UNEVEN
 from gpusim.lab.versions.recorded import encode_models
+from gpusim.model.sampling.sampler import GENERATIONS
 from gpusim.model.sampling.spec import SamplingSpec
 
 MANY_ROUNDS = 30
-LEAST_ROUNDS = 3 + SamplingSpec().tail_rounds  # the first, a lap, what is resident at its end, and the tail
+LEAST_ROUNDS = 3 + GENERATIONS + SamplingSpec().tail_rounds  # the first, a lap on either side of a jump, the tail
 _PARTS = (  # title, kind; '': all others
     ("Workgroups that are alike", ""),
     ("Few rounds of long workgroups", FEW),

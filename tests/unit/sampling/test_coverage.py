@@ -1,0 +1,86 @@
+"""Does a bar of few laps hold the truth as often as it says: on a machine of known noise, beside a whole run of it?"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpusim.model.sampling.grid import RemainingGrid
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.sampler import GENERATIONS
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.stratum import StratumMeasurement
+from gpusim.model.sampling.work import WorkgroupStratum
+
+RESIDENT, LENGTH, WINDOWS = 100, 80, 8
+ROUND = RESIDENT * LENGTH  # instructions, and cycles in the mean
+COLUMNS = replace(Columns.of_pace(), ended_work=1, ended=1)
+PASSAGE = 1.5  # times the cycles that its work takes in a whole run
+CHANCE_ALONE = SamplingSpec(bias=0, unsettled=0, unsettled_spread=0, slow_change=0)
+
+
+class _Machine:
+    """Windows take the same time but for independent chance: each run is another draw."""
+
+    def __init__(self, spread: float, seed: int) -> None:
+        self._spread, self._luck = spread, np.random.default_rng(seed)
+
+    def rounds(self, count: int) -> np.ndarray:
+        """Return cycles and instructions, [round, window, 2]."""
+        work = np.full((count, WINDOWS), ROUND / WINDOWS)
+        pace = 1 + self._spread * self._luck.standard_normal((count, WINDOWS))
+        return np.stack([pace * work, work], axis=-1)
+
+
+def estimated(rounds: int, spread: float, seed: int, error: float) -> tuple[float, float, int]:
+    """Sample a launch: error against a whole run of it and half-width, in cycles; laps that were taken."""
+    machine = _Machine(spread, seed)
+    spec = CHANCE_ALONE.model_copy(update={"error": error})
+    stratum = StratumMeasurement.of(
+        WorkgroupStratum(0, rounds * RESIDENT), spec, 1.0, rounds, length=LENGTH, lap_size=RESIDENT
+    )
+    end = (rounds - GENERATIONS - 1) * RESIDENT
+    position, simulated, ended = RESIDENT, 0.0, False
+    luck = np.random.default_rng(seed + 1)
+    while True:
+        lap = machine.rounds(1)[0]
+        stratum.add(lap)
+        simulated, position = simulated + lap[:, 0].sum(), position + RESIDENT
+        if ended:
+            break
+        left = RemainingGrid(
+            rounds * RESIDENT,
+            max(0, end - position),
+            RESIDENT,
+            RESIDENT,
+            luck=luck.random(),
+            settling=GENERATIONS * RESIDENT,
+        )
+        then = stratum.following(left, COLUMNS)
+        if then.jump:
+            stratum.jumped(range(position, position + then.jump), then.jump * LENGTH)
+            passage = machine.rounds(GENERATIONS).sum(axis=(0, 1)) * (PASSAGE, 1)
+            stratum.passages.append(passage)
+            simulated, position = simulated + passage[0], position + then.jump + GENERATIONS * RESIDENT
+        elif position >= end:
+            break
+        ended = then.enough
+    if not stratum.jumps:
+        return 0.0, 0.0, len(stratum.laps)
+    found = stratum.estimate(COLUMNS, 1)
+    width = np.sqrt(sum(d.factor * float((d.deviations[:, 0] ** 2).sum()) for d in found.doubts))
+    whole, part = divmod(position - RESIDENT, RESIDENT)  # up to where the last lap ended
+    truth = machine.rounds(whole)[..., 0].sum() + machine.rounds(1)[..., 0].sum() * part / RESIDENT
+    return float(simulated + found.added[0] - truth), float(width), len(stratum.laps)
+
+
+@pytest.mark.parametrize(("rounds", "spread", "error"), [(30, 0.02, 0.03), (60, 0.05, 0.03), (60, 0.02, 0.01)])
+def test_the_whole_run_lies_within_the_bar_of_few_laps(rounds: int, spread: float, error: float) -> None:
+    found = [estimated(rounds, spread, seed, error) for seed in range(0, 160, 2)]
+    sampled = [(off, width, laps) for off, width, laps in found if width]
+    assert len(sampled) == len(found)
+    assert np.median([laps for _, _, laps in sampled]) <= 12, "few degrees of freedom"
+    assert np.mean([abs(off) <= width for off, width, _ in sampled]) >= 0.9
+    assert max(abs(off) / width for off, width, _ in sampled) < 2.5
+    mean = np.mean([off for off, _, _ in sampled])
+    assert abs(mean) < 4 * np.std([off for off, _, _ in sampled]) / len(sampled) ** 0.5, "no bias by what jumps cost"
