@@ -58,7 +58,7 @@ def test_tables_and_picture_have_every_case() -> None:
     table = markdown(SOME)
     assert all(f"| {one.name} |" in table for one in SOME) and table.count("**no**") == 1
     assert (
-        "| 15 to 30 | 1 | 1/2.0 | 1/5.7 | 1/4.0 |" in table and "| 60 to 150 | 3 | 1/10.0 | 1/28.6 | 1/4.0 |" in table
+        "| 15 to 30 | 1 | 1/2.0 | 1/3.6 | 1/4.0 |" in table and "| 60 to 150 | 3 | 1/10.0 | 1/18.2 | 1/4.0 |" in table
     )
     assert "NOT within" in one_line(SOME[1]) and "NOT" not in one_line(SOME[0])
     said = document(SOME, SamplingSpec())

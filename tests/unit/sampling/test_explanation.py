@@ -28,7 +28,9 @@ def test_no_sentence_is_long() -> None:
 
 def test_formulas_have_the_numbers_of_the_code() -> None:
     spec = SamplingSpec()
-    assert f"t({spec.prior_degrees} + d)" in PAGE and f"s² = ({spec.prior_degrees} s_w²" in PAGE
+    assert f"degrees of freedom, at most {spec.prior_degrees}: {spec.windows - 1} of one interval's windows" in PAGE
+    assert sampler.GENERATIONS == 2 and "until two generations of workgroups have ended" in PAGE
+    assert f"it is {spec.tolerance:.0%} from the others".replace("%", " %") in PAGE
     assert f"/ {spec.settling_rounds:g}) ({spec.unsettled_spread:g} s_w + {spec.unsettled:g})" in PAGE
     assert f"`z {spec.bias:g}`; {spec.change_bias:g} where work changes" in PAGE
     assert f"`z {spec.slow_change:g} max(0, log2(" in PAGE and f"`z {sampler._END:g} / R`" in PAGE
