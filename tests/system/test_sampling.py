@@ -134,7 +134,7 @@ def test_what_a_conversion_leaves_to_the_product_is_computed(kernel: str) -> Non
     assert record.launches[-1].kernel.wavefront_instructions == pytest.approx(
         truth.kernel.wavefront_instructions, rel=0.02
     )
-    assert record.launches[-1].cycles == pytest.approx(truth.cycles, rel=0.03)
+    assert record.launches[-1].cycles == pytest.approx(truth.cycles, rel=0.04)  # four workgroups keep their step
 
 
 def test_a_sampled_run_comes_back_from_a_store(sampled: gpusim.RunResult) -> None:

@@ -23,8 +23,8 @@ _LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes 
 _MOST_MISSED = 4.0  # times the wanted error: what is skipped if less cannot be had
 _MOST_SIMULATED = 0.6  # of what is left, for laps at other places
 _MOST_AT_A_PLACE = 6  # laps
-LEAST_PLACES = 8  # where laps are taken, of a grid that has so many times `_LAPS_OF_A_PLACE`
-_LAPS_OF_A_PLACE = 6  # with what is passed over
+LEAST_PLACES = 8  # where laps are taken, if half of the grid lies between them
+_FEWEST_PLACES = 3  # fewer say nothing of what lies between them: two thirds of the grid may be simulated for them
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
 MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too much, would be estimated from elsewhere
@@ -46,8 +46,6 @@ class IntervalMeasurements:
     """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
     tolerance: float = 0.05
     """Relative change of the pace from one lap to the next that is none."""
-    mixed: bool = False
-    """The pace is known to change along the grid: no lap but the first is left out as not settled."""
 
     @property
     def pace(self) -> np.ndarray:
@@ -129,8 +127,6 @@ class IntervalMeasurements:
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
         if self.jumps:
             most = min(most, self.counts[0] - 1)
-        if self.mixed:
-            most = min(most, 1)
 
         def error(first: int) -> float:
             found = self.ratios(first, last_jump, spec)
@@ -174,9 +170,10 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
         return SamplingDecision(0, False)
     few = min(_LEAST_LAPS, int(rounds * _LEAST_SHARE)) - len(measured.laps)
-    places = min(LEAST_PLACES, int(rounds / _LAPS_OF_A_PLACE))
-    # as many are left as equal parts of the grid are
-    unseen = ceil(places * left.skippable / left.total - 0.5) - 1 if places > 1 else 0  # one is at the end
+    if left.total < 1.5 * _FEWEST_PLACES * left.place:
+        return SamplingDecision(0, False)
+    places = min(LEAST_PLACES, max(_FEWEST_PLACES, int(left.total / (2 * left.place))))
+    unseen = ceil(places * left.skippable / left.total - 0.5) - 1  # as equal parts of the grid are left; one at its end
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
     if elsewhere and max(few, unseen) <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
         return SamplingDecision(left.jump(0), True)

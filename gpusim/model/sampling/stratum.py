@@ -5,7 +5,9 @@ from math import inf
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
+from gpusim.model.core.sampled import Replicates
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -93,7 +95,6 @@ class StratumMeasurement:
             self.lap_rounds,
             lap_size=self.lap_size,
             tolerance=self.spec.tolerance,
-            mixed=self.stretch.mixed,
         )
 
     def jumped(self, over: range, work: int) -> None:
@@ -114,6 +115,24 @@ class StratumMeasurement:
             followed[k] = passage[work] * (count > 0)
         return [float(size) for size in sizes + followed / self.length]
 
+    def _passage_deviations(self, laps: np.ndarray, columns: Columns) -> np.ndarray:
+        """Return float64 [rows, columns]: what of passages may be the cost of other workgroups, and no skip's.
+
+        What skips cost is about the same after each. So a passage's excess over the laps around it is doubted as far as
+        it differs from the mean; half of it where there is one passage.
+
+        laps: float64 [laps, columns].
+        """
+        ends, excesses = np.cumsum(self.counts), []
+        for k, passage in enumerate(self.passages):
+            around = laps[ends[k] - self.counts[k] : ends[k + 1]].sum(axis=0)
+            if self.counts[k + 1]:
+                excesses.append((passage - around / around[columns.work] * passage[columns.work]) * columns.timed)
+        rows = np.array(excesses)
+        if len(rows) == 1:
+            return rows / 2
+        return np.asarray((rows - rows.mean(axis=0)) * (len(rows) / (len(rows) - 1)) ** 0.5)
+
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over, and what followed each jump until a lap began: no whole run has that.
 
@@ -122,9 +141,9 @@ class StratumMeasurement:
         measured = self._measurements(columns)
         first = self.left_out = measured.first(0, self.spec)
         laps, counted = np.array(self.laps), measured.counted(first)
-        follows = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
-        unsettled = laps[first:][~counted[first:]].sum(axis=1)
-        passages = np.sum([*follows, *unsettled], axis=0) if follows and self.work else np.zeros(len(columns.timed))
+        unsettled = laps[first:][~counted[first:]].sum(axis=(0, 1))
+        ended = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
+        passages = (np.sum(ended, axis=0) + unsettled) * bool(self.work) if ended else 0 * unsettled
         replaced = int(passages[columns.work])
         found = estimate(
             laps[counted],
@@ -142,8 +161,11 @@ class StratumMeasurement:
         )
         # what does not grow with time is known of them
         grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
-        doubts = tuple(replace(doubt, deviations=doubt.deviations * grown) for doubt in found.doubts)
-        return replace(found, added=found.added * grown - passages * columns.timed, doubts=doubts)
+        doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in found.doubts]
+        if ended:
+            z = quantile(self.spec.confidence, MANY_DEGREES)
+            doubts.append(Replicates(z * z, self._passage_deviations(laps.sum(axis=1), columns)))
+        return replace(found, added=found.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:

@@ -8,7 +8,7 @@ stretch is a stratum (Cochran 1977, chapter 5): it is settled in, measured and e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +17,6 @@ ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a s
 UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
 _END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
 _BY_CHANCE = 4.0  # standard errors
-_LEAST_ROUNDS = 6.5  # of a stretch that is sampled: its first two, laps of one, what is passed over, its end
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,6 @@ class WorkgroupStratum:
     """Share of the work after the stratum in the launch's work, if that is of another kind."""
     alike: bool = True
     """The grid's work does not change: strata differ in what their addresses do."""
-    mixed: bool = False
-    """It consists of several strata that are too short to be sampled each for itself."""
 
     @property
     def longest_rounds(self) -> float:
@@ -83,27 +80,17 @@ class WorkgroupInstructions:
         return int(self._before[workgroups.stop] - self._before[workgroups.start])
 
     def stretches(self, resident: int, more_cuts: Sequence[int] = ()) -> list[WorkgroupStratum]:
-        """Return the stretches that are sampled: strata, and neighbouring ones that are too short for it as one.
+        """Return the stretches of alike workgroups that the grid consists of.
 
         Args:
             resident: workgroups of a round.
             more_cuts: where workgroups change in another respect than work.
         """
-        return [self._joined(group) for group in _grouped(self.strata(resident, more_cuts), resident)]
-
-    def strata(self, resident: int, more_cuts: Sequence[int] = ()) -> list[WorkgroupStratum]:
-        """Return the strata of alike workgroups that the grid consists of; arguments as of `stretches`."""
         half = max(1, resident // 2)
         by_work = [] if self._alike else _cuts(self._blocks.astype(float), half)
         others = [cut for cut in more_cuts if all(abs(cut - one) >= half for one in by_work)]
         cuts = [0, *sorted({*by_work, *others}), len(self._blocks)]
         return [self._stretch(start, end, not by_work) for start, end in pairwise(cuts)]
-
-    def _joined(self, strata: Sequence[WorkgroupStratum]) -> WorkgroupStratum:
-        if len(strata) == 1:
-            return strata[0]
-        whole = self._stretch(strata[0].start, strata[-1].end, strata[0].alike)
-        return replace(whole, mixed=True, unevenness=max(stratum.unevenness for stratum in strata))
 
     def _stretch(self, start: int, end: int, alike: bool) -> WorkgroupStratum:
         if self._alike:
@@ -113,20 +100,6 @@ class WorkgroupInstructions:
         total = max(self.total, 1)
         after = 0.0 if alike else (self.total - int(self._before[end])) / total
         return WorkgroupStratum(start, end, float(work.sum()) / total, float(work.max()) / mean, after, alike)
-
-
-def _grouped(strata: Sequence[WorkgroupStratum], resident: int) -> list[list[WorkgroupStratum]]:
-    """Return strata in groups: neighbours that are all too short to be sampled are in one."""
-    groups: list[list[WorkgroupStratum]] = []
-    before = False
-    for stratum in strata:
-        short = stratum.end - stratum.start < _LEAST_ROUNDS * stratum.longest_rounds * resident
-        if short and before:
-            groups[-1].append(stratum)
-        else:
-            groups.append([stratum])
-        before = short
-    return groups
 
 
 def _cuts(blocks: np.ndarray, size: int) -> list[int]:

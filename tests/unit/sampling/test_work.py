@@ -13,7 +13,7 @@ RESIDENT = 40
 
 
 def cuts(blocks: np.ndarray) -> list[int]:
-    stretches = WorkgroupInstructions(blocks).strata(RESIDENT)
+    stretches = WorkgroupInstructions(blocks).stretches(RESIDENT)
     assert stretches[0].start == 0 and stretches[-1].end == len(blocks)
     assert all(one.end == other.start for one, other in pairwise(stretches))
     assert sum(one.share for one in stretches) == pytest.approx(1)
@@ -62,15 +62,10 @@ def test_rare_heavy_workgroups_make_a_stretch_uneven() -> None:
 def test_work_of_a_part_of_the_grid() -> None:
     work = WorkgroupInstructions(np.concatenate([alike(10), alike(10, 200)]))
     assert work.of(range(8, 12)) == 2 * 150 + 2 * 300 and work.total == 4500
-    first, last = work.strata(4)
+    first, last = work.stretches(4)
     assert (first.share, first.share_after, last.share_after) == (pytest.approx(1 / 3), pytest.approx(2 / 3), 0)
 
 
-def test_neighbours_too_short_to_be_sampled_are_one_stretch() -> None:
-    work = WorkgroupInstructions(np.concatenate([alike(100), alike(100, 200), alike(100), alike(2000, 400)]))
-    assert [(one.start, one.end, one.mixed) for one in work.stretches(RESIDENT)] == [(0, 300, True), (300, 2300, False)]
-
-
 def test_workgroups_of_equal_work_are_cut_where_something_else_changes() -> None:
-    first, last = WorkgroupInstructions(alike(1000)).strata(RESIDENT, [400])
+    first, last = WorkgroupInstructions(alike(1000)).stretches(RESIDENT, [400])
     assert (first.end, last.start, first.alike, first.share_after) == (400, 400, True, 0)
