@@ -189,7 +189,8 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
         return SamplingDecision(left.jump(0), True)
     worth = measured.jumps or left.skippable - more * left.place >= LEAST_SKIPPED * left.total
-    return SamplingDecision(left.jump(min(more, max(most, unseen, 1))) if more and worth else 0, False)
+    jump = left.jump(min(more, max(most, unseen, 1))) if more and worth else 0
+    return SamplingDecision(jump or (left.rest() if measured.jumps else 0), False)
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,14 @@ class RemainingGrid:
         unit = step << max((part // step).bit_length() - _BITS, 0)
         return part // unit * unit
 
+    def rest(self) -> int:
+        """Return the size of a jump that makes whole rounds of all jumps together; 0: they are, or too little is left.
+
+        Workgroups in step take as long for a part of a round as for a whole one.
+        """
+        size = -self.passed % self.resident
+        return size if size <= self.skippable else 0
+
 
 def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
     """Return the weight of each lap; the sum is 1.

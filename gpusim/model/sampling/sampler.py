@@ -32,7 +32,7 @@ from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
 from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.shortened import shortened
-from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.survey import survey
 from gpusim.model.sampling.within import MOST_ROUNDS, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
@@ -48,6 +48,8 @@ FIRST_STEPS = 64  # the first round's end is seen within this part of it
 GENERATIONS = 2  # of workgroups, after a jump: those before it, and those that find what they left in caches
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
+_PARTIAL_END = 12**-0.5  # the same, where no whole rounds were passed over: workgroups in step fill the last one or not
+_CHANGE = 0.2  # of a round: the same of where one stretch follows another
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
@@ -361,7 +363,10 @@ class _LaunchSteering:
             * self._vector.timed
             * (self._total / (self._total - sum(jumped.skipped for jumped in strata)))
         )
-        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, _END / rounds * whole[np.newaxis]))
+        partial = any(stratum.skipped % self._resident for stratum in strata)
+        changes = sum(stratum.stretch.end < self._total for stratum in strata)
+        end = ((_PARTIAL_END if partial else _END) ** 2 + changes * _CHANGE**2) ** 0.5
+        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, end / rounds * whole[np.newaxis]))
         for stratum in strata:
             self._check_work(stratum, simulated)
             found = stratum.estimate(self._columns, self._waves)
@@ -369,6 +374,7 @@ class _LaunchSteering:
             doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
         skipped = sum(jumped.skipped for jumped in strata)
         exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
+        doubts = [Replicates(CALIBRATION**2 * doubt.factor, doubt.deviations) for doubt in doubts]
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
             confidence=confidence,

@@ -12,7 +12,7 @@ from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecisio
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
@@ -63,7 +63,7 @@ class StratumMeasurement:
 
         rounds: of the stretch; length: mean instructions of its workgroups; lap_size: workgroups of a lap.
         """
-        error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
+        error = spec.error / CALIBRATION * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
         bias = (spec.bias if stretch.alike else spec.change_bias) + stretch.end_doubt(rounds)
         wanted = spec.model_copy(update={"error": min(error, 0.99), "bias": bias})
         return cls(stretch, wanted, lap_rounds, rounds, length=length, lap_size=lap_size)
