@@ -56,6 +56,14 @@ def test_all_jumps_together_are_whole_rounds(sizes: tuple[int, int, int, int], p
         assert (passed + last) % resident == 0
 
 
+@given(JUMPS, st.integers(0, 10**6))
+def test_what_is_left_of_a_round_is_passed_over(sizes: tuple[int, int, int, int], passed: int) -> None:
+    skippable, resident, lap, row = sizes
+    rest = RemainingGrid(10**7, skippable, lap, resident, row, passed).rest()
+    assert 0 <= rest < resident and rest <= skippable
+    assert (passed + rest) % resident == 0 or (rest == 0 and -passed % resident > skippable)
+
+
 def test_a_grid_in_even_parts() -> None:
     assert RemainingGrid(1000, 700, 50, 10).jump(2) == 200 - 200 % 32, "three jumps of it and two laps"
     assert RemainingGrid(1000, 700, 50, 10, settling=20).jump(2) == 186 - 186 % 32, "and what follows jumps"
