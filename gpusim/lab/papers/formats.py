@@ -17,8 +17,8 @@ def thousands(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Return a count as text, such as '79.7' or '245 million'."""
-    return (MILLIONS if value >= 1e6 else GROUPED_DIGITS_3)(value)
+    """Return a count as text, such as '79.7', '19,214' or '245 million'."""
+    return (MILLIONS if value >= 1e6 else GROUPED_0 if value >= 1000 else GROUPED_DIGITS_3)(value)
 
 
 def number(value: float) -> str:
