@@ -145,7 +145,7 @@ class StratumMeasurement:
         ended = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
         passages = (np.sum(ended, axis=0) + unsettled) * bool(self.work) if ended else 0 * unsettled
         replaced = int(passages[columns.work])
-        found = estimate(
+        estimated = estimate(
             laps[counted],
             measured.weights(first, 0),
             measured.age(first),
@@ -161,11 +161,11 @@ class StratumMeasurement:
         )
         # what does not grow with time is known of them
         grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
-        doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in found.doubts]
+        doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
         if ended:
             z = quantile(self.spec.confidence, MANY_DEGREES)
             doubts.append(Replicates(z * z, self._passage_deviations(laps.sum(axis=1), columns)))
-        return replace(found, added=found.added * grown - passages * columns.timed, doubts=tuple(doubts))
+        return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 
 def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:
