@@ -115,7 +115,10 @@ def judge(
     in_the_middle = sorted(chosen, key=lambda one: one.value)[len(chosen) // 2]
     openings = tuple(one.describe_opening() for one in result.comparisons if one.is_kept is None)
     kept = tuple(one.place for one in result.comparisons if one.is_kept)
-    return ClaimVerdict(state, result.ours, limits, in_the_middle.explain(), tuple(missing), openings, kept)
+    return ClaimVerdict(
+        state, result.ours, limits=limits, reasons=in_the_middle.explain(), without=tuple(missing), openings=openings,
+        kept=kept,
+    )  # fmt: skip
 
 
 def judge_layers(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import FIXED_2
 from gpusim.base.picture import Picture
 from gpusim.lab.papers.ages import figure_keys, point_ages
 from gpusim.lab.papers.claims import UNASKABLE, UNKNOWN, JudgedClaim, judge_figures
@@ -121,4 +122,4 @@ def text_bars(picture: Picture) -> Iterator[str]:
     yield picture.title
     widest = max((len(f"{group}  {name}") for group, name, _ in values), default=0)
     for group, name, value in values if most > 0 else ():
-        yield f"{f'{group}  {name}':<{widest}}  {_BAR * round(_WIDTH * value / most)} {value:.2f}"
+        yield f"{f'{group}  {name}':<{widest}}  {_BAR * round(_WIDTH * value / most)} {FIXED_2(value)}"
