@@ -65,7 +65,7 @@ class SteeredLaunch:
     def oldest_start(self) -> int:
         """Cycle in which the oldest resident wavefront was dispatched; the present one if there is none."""
         units = self.m.cu
-        starts = units.started[units.wave["state"] != FREE]
+        starts = units.started[np.asarray(units.wave)["state"] != FREE]
         return int(starts.min()) if len(starts) else self.now
 
     @property
