@@ -253,7 +253,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 13_800,
     "gpusim.study": 3_520,
     "gpusim.cli": 3_930,
-    "gpusim.lab": 23_850,
+    "gpusim.lab": 23_860,
     "isa": 21_500,
     "memory": 9_300,
     "spartan": 3_280,

@@ -89,7 +89,8 @@ def test_a_product_that_leaves_no_space_for_code_runs_in_blocks_too() -> None:
 
 
 def test_sampled_blocks_are_not_verified() -> None:
-    sampled = found("off", {"run.checked": False, "run.sampling": {"error": 0.1}}, SMALL)
+    larger = {"workload.batch": 1200, "gpu.memory_mib": 4}  # blocks of rounds enough to be sampled
+    sampled = found("off", {"run.checked": False, "run.sampling": {"error": 0.1}}, larger)
     assert sampled.passed is None
     launches = sampled.records[0].launches
     assert len(launches) > 2 and not any(each.sampling.complete for each in launches)

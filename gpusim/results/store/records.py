@@ -31,7 +31,7 @@ from gpusim.results.store.reading import StoreReader
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 
-_NESTED = ("launches", "verification", "commands", "energy", "choice", "parts")
+_NESTED = ("launches", "verification", "commands", "energy", "choice", "parts", "lines")
 
 
 def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
@@ -55,6 +55,7 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
         "energy": None if record.energy is None else asdict(record.energy),
         "choice": None if record.choice is None else asdict(record.choice),
         "parts": [_plain_part(part) for part in record.parts],
+        "lines": [_plain_part(part) for part in record.lines],
     }
 
 
@@ -94,6 +95,7 @@ def _restored_record(data: Mapping[str, Any]) -> RunRecord:
         energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
         choice=None if choice is None else KernelChoice(**choice),
         parts=[_restored_part(part) for part in data.get("parts", ())],
+        lines=[_restored_part(part) for part in data.get("lines", ())],
     )
 
 

@@ -108,6 +108,7 @@ def records_with_rows(draw: st.DrawFn) -> RunRecord:
     return replace(
         draw(run_records()),
         parts=parts,
+        lines=parts[:1],
         values=draw(VALUES),
         places=draw(st.lists(VALUES, max_size=2)),
         launch_count=draw(st.none() | st.integers(0, 2**40)),
@@ -131,7 +132,7 @@ def test_every_field_of_a_record_and_of_its_parts_is_kept() -> None:
         True, "kernel", [facts("k", 7)], 12.5, VERIFIED, 1.5, 2.5, 3.5, True, 0.25, 0.125, 4, "dense",
         [CommandTimes("k", 0.5, 1.0, 2.0, 3, 4, "conv1 forward")], "out of time",
         EnergyModel.of(EnergySpec(), GpuSpec()), KernelChoice("k", {"k": 1}, {"l": 2}, {"m": 3}, 0.25),
-        [part], {"streams": [{"stream": "0"}]}, [{"process": 7}], 99, 5,
+        [part], [replace(part, groups=[])], {"streams": [{"stream": "0"}]}, [{"process": 7}], 99, 5,
     )  # fmt: skip
     blank = RunRecord(False, "", [])
     assert [f.name for f in fields(whole) if f.init and getattr(whole, f.name) == getattr(blank, f.name)] == []
