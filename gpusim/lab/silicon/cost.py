@@ -1,4 +1,8 @@
-"""What each point costs, and whether it can be run at all: found out for all of them before the first one is run."""
+"""What each point costs, and whether it can be run at all: found out for all of them before the first one is run.
+
+The rates are fixed, apart from those of `gpusim.jobs.estimates.run_costs`, which follow the host: `--budget` and the
+draw of rows decide by them, and a table has to have the same rows on every machine.
+"""
 
 import math
 import re
