@@ -125,9 +125,7 @@ class ProgramViews(ResultViews):
         closing = []
         for line in lines[:_EXPLAINED]:
             alone = Result("", "", [line.measured], self.result.config, {"kind": self.result.kind, "partial": False})
-            if (
-                line.values.get("time_us") is not None
-            ):  # gains are of a whole program
+            if line.values.get("time_us") is not None:  # gains are of a whole program
                 found = top_findings(alone, 1)
                 closing += [": ".join(filter(None, (one.run, one.launches, one.statement))) for one in found]
         return [LINES.table(lines, "by line of the Python program", closing)]
