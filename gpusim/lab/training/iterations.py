@@ -141,7 +141,7 @@ def train(
             rate = settings.training.rate
             raise UserError(
                 f"training.rate: {rate} is too large: the loss of {DIGITS_2(losses[0])} in iteration 1 is"
-                f" {DIGITS_2(losses[-1])} in iteration {number + 1}; try {rate / 10}"
+                f" {DIGITS_2(losses[-1])} in iteration {number + 1}; try {DIGITS_2(rate / 10)}"
             )
     done = TrainingResult(network.name, settings.gpu.name, wanted.batch, tuple(losses), wanted.verify)
     if not wanted.timing:

@@ -89,13 +89,23 @@ def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFind
     names the cause in the same kernel, gains that are not worth it, and, where there is any gain, states without one.
     """
     ranked = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
-    causes = {(one.rule.name, one.kernel) for one in ranked if one.gain is not None and one.gain >= LEAST_GAIN}
+    by_rule: dict[tuple[str, str], list[PerformanceFinding]] = {}
+    for finding in ranked:
+        by_rule.setdefault((finding.run, finding.rule.name), []).append(finding)
+    # causes by the gain in all kernels too: of many launches each one's gain is small
+    gains = {key: join_kernels(alike).gain or 0.0 for key, alike in by_rule.items()}
+    causes = {
+        (run, rule, one.kernel)
+        for (run, rule), alike in by_rule.items()
+        for one in alike
+        if gains[run, rule] >= LEAST_GAIN
+    }
     chosen: dict[str, list[PerformanceFinding]] = {}
     for finding in ranked:
-        explained = any((cause, finding.kernel) in causes for cause in finding.rule.explained_by)
-        alike = chosen.get(finding.rule.name, [finding])
-        if not explained and finding.run == alike[0].run:
-            chosen[finding.rule.name] = [*alike, finding] if alike[0] is not finding else alike
+        explained = any((finding.run, cause, finding.kernel) in causes for cause in finding.rule.explained_by)
+        alike = chosen.setdefault(finding.rule.name, []) if not explained else []
+        if not alike or alike[0].run == finding.run:
+            alike.append(finding)
     joined = sorted(map(join_kernels, chosen.values()), key=lambda finding: finding.rank, reverse=True)
     worth = [finding for finding in joined if finding.gain is None or finding.gain >= LEAST_GAIN]
     with_gain = [finding for finding in worth if finding.gain is not None]

@@ -397,3 +397,12 @@ def test_of_a_group_that_is_not_known_no_rule_speaks(group: str) -> None:
     untimed = {**dict.fromkeys(QUIET), "kernel": {"name": "k", "cycles": None, "workgroups_total": 1}}
     (column,) = read(result_of({**QUIET, group: None} if group != "all" else untimed)).columns
     assert [finding.text for finding in findings(RULES, column)] == []
+
+
+def test_a_cause_in_many_small_launches_hides_what_it_explains() -> None:
+    """The gain of each kernel alone is not worth naming; that of all is, and names the cause of their waits."""
+    program = _program(*((f"k{number}", 1, 1, 1_000) for number in range(100)))
+    for row in program["rows"]:
+        row["metrics"]["stalls"] = {"memory_dependency": 90, "issued": 10}
+    names = {one.rule.name for one in top_findings(read(program), 20)}
+    assert "few_workgroups" in names and "stall_memory_dependency" not in names

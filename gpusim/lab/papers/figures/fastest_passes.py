@@ -5,6 +5,7 @@ none of these: its iteration is the sum of its passes' fastest times.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
@@ -77,9 +78,9 @@ class FastestPassesFigure(LayersFigure):
 
     ways_key: ClassVar = ""  # of a system, where its ways are: for messages
 
+    @abstractmethod
     def list_systems(self) -> Mapping[str, tuple[str, ...]]:
         """Return the ways of each system, by its name."""
-        raise NotImplementedError
 
     def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
         """Raise UserError for ways that are not the figure's, and for measures other than time and energy by pass."""
