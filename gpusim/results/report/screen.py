@@ -92,22 +92,17 @@ def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFind
     by_rule: dict[tuple[str, str], list[PerformanceFinding]] = {}
     for finding in ranked:
         by_rule.setdefault((finding.run, finding.rule.name), []).append(finding)
-    # causes by the gain in all kernels too: of many launches each one's gain is small
-    gains = {key: join_kernels(alike).gain or 0.0 for key, alike in by_rule.items()}
-    causes = {
-        (run, rule, one.kernel)
-        for (run, rule), alike in by_rule.items()
-        for one in alike
-        if gains[run, rule] >= LEAST_GAIN
-    }
-    chosen: dict[str, list[PerformanceFinding]] = {}
-    for finding in ranked:
-        explained = any((finding.run, cause, finding.kernel) in causes for cause in finding.rule.explained_by)
-        alike = chosen.setdefault(finding.rule.name, []) if not explained else []
-        if not alike or alike[0].run == finding.run:
-            alike.append(finding)
-    joined = sorted(map(join_kernels, chosen.values()), key=lambda finding: finding.rank, reverse=True)
-    worth = [finding for finding in joined if finding.gain is None or finding.gain >= LEAST_GAIN]
+    # causes by the gain in all kernels: of many launches each one's is small
+    known = [alike for alike in by_rule.values() if (join_kernels(alike).gain or 0.0) >= LEAST_GAIN]
+    causes = {(finding.run, finding.rule.name, finding.kernel) for alike in known for finding in alike}
+    chosen: dict[str, PerformanceFinding] = {}
+    for (run, name), alike in by_rule.items():
+        reasons = alike[0].rule.explained_by
+        left = [finding for finding in alike if not any((run, reason, finding.kernel) in causes for reason in reasons)]
+        if left:
+            chosen.setdefault(name, join_kernels(left))
+    large = [finding for finding in chosen.values() if finding.gain is None or finding.gain >= LEAST_GAIN]
+    worth = sorted(large, key=lambda each: each.rank, reverse=True)
     with_gain = [finding for finding in worth if finding.gain is not None]
     return (with_gain or worth)[:count]
 
