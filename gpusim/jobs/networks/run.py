@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
-from gpusim.base.progress import Reporter, reporting
+from gpusim.base.progress import Reporter
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.command_processor import RunOptions
@@ -229,8 +229,7 @@ def run_iteration(
             outputs[requested] = array.copy()
 
     try:
-        with reporting(reporter):
-            steps = execution.run(iteration, keep if asked_for else None)
+        steps = execution.run(iteration, keep if asked_for else None)
     finally:
         if kept is not None:
             kept.close()

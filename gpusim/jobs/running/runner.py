@@ -7,7 +7,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.follow import overall
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
+from gpusim.base.progress import Reporter, reporting
 from gpusim.jobs.running.job import Context, Job, Task, Variant
 from gpusim.model.core.recording import Watcher
 from gpusim.model.energy.model import EnergyModel
@@ -34,7 +34,8 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     for number, variant in enumerate(job.variants):
         if several:
             overall(number, len(job.variants), "variants", variant.label)
-        record = _drawn(job, variant, reporter, interrupt, timeline)
+        with reporting(reporter):
+            record = _drawn(job, variant, reporter, interrupt, timeline)
         records.append(record)
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:

@@ -15,7 +15,7 @@ import pytest
 
 from gpusim.base.extensions import job_kinds
 from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
-from gpusim.base.progress import Progress, Reporter
+from gpusim.base.progress import Progress, Reporter, current_reporter
 from gpusim.config.run import load_run
 from gpusim.config.workload import Workload
 from gpusim.jobs.host import command_processor
@@ -176,6 +176,17 @@ def test_launches_and_copies_of_a_task_follow_one_another(machine: Machine) -> N
     assert record.host_time_us == pytest.approx(2 * (LAUNCH_US + 1) + copied_us)
     assert [(c.name, c.copied_bytes) for c in record.commands] == [("convert", 0), ("to 'a'", 1 << 20), ("multiply", 0)]
     assert record.total.cycles == 2000
+
+
+def test_events_deep_inside_go_to_the_reporter_of_the_run(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    class Compiling(FakeJob):
+        def prepare(self, names: Sequence[str | HostCommand]) -> FakeTask:
+            current_reporter().say("compiling")
+            return super().prepare(names)
+
+    said = io.StringIO()
+    run(Compiling({"": ["k"]}), said)
+    assert (said.getvalue().count("compiling"), capsys.readouterr().err) == (1, "")
 
 
 def test_interrupt_in_the_core_keeps_what_is_known(machine: Machine) -> None:
