@@ -6,6 +6,8 @@ than before. By ways, sets stay as they are and each has fewer ways: the share m
 
 from typing import NamedTuple
 
+from gpusim.base.formats import GENERAL
+
 SETS, WAYS = "sets", "ways"
 L2_PARTITIONS = {
     SETS: "sets of all ways: 0, 1/2, 3/4 and so on",
@@ -30,16 +32,16 @@ def sets_and_ways_left(sets: int, ways: int, taken: L2Share | None) -> tuple[int
     if taken.by == SETS:
         left = sets * (1 - taken.fraction)
         if left < 1 or left != int(left) or int(left) & (int(left) - 1):
-            shares = ", ".join(f"{1 - 1 / 2**n:g}" for n in range(min(4, sets.bit_length())))
+            shares = ", ".join(GENERAL(1 - 1 / 2**n) for n in range(min(4, sets.bit_length())))
             raise ValueError(
-                f"{taken.fraction:g} of L2's {sets} sets a channel leaves {left:g}, not a power of two of them: "
-                f"l2_share {shares} ... do, or with l2_partition '{WAYS}' any whole number of ways"
+                f"{GENERAL(taken.fraction)} of L2's {sets} sets a channel leaves {GENERAL(left)}, not a power of two "
+                f"of them: l2_share {shares} ... do, or with l2_partition '{WAYS}' any whole number of ways"
             )
         return int(left), ways
     gone = taken.fraction * ways
     if abs(gone - round(gone)) > 1e-6 or round(gone) >= ways:
         raise ValueError(
-            f"{taken.fraction:g} of L2's {ways} ways is {gone:g} of them: l2_share is a whole number of ways, "
-            f"from 0 to {ways - 1}/{ways} = {(ways - 1) / ways:g}"
+            f"{GENERAL(taken.fraction)} of L2's {ways} ways is {GENERAL(gone)} of them: l2_share is a whole number of "
+            f"ways, from 0 to {ways - 1}/{ways} = {GENERAL((ways - 1) / ways)}"
         )
     return sets, ways - round(gone)

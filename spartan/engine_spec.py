@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from pydantic import field_validator, model_validator
 
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec, param
 from isa.region import MAX_ROWS
 from isa.trace import LINE_BYTES
@@ -235,8 +236,8 @@ class EngineSpec(Spec):
         if self.compacts_on_write and self.buffer_lines < LEAST_WRITE_LINES:
             least = LEAST_WRITE_LINES * LINE_BYTES / 1024
             raise ValueError(
-                f"prefetch_buffer_kib: {self.prefetch_buffer_kib:g}; with compact: {ON_WRITE} it must be at least "
-                f"{least:g}: a line under construction, and one on its way to DRAM"
+                f"prefetch_buffer_kib: {GENERAL(self.prefetch_buffer_kib)}; with compact: {ON_WRITE} it must be at "
+                f"least {GENERAL(least)}: a line under construction, and one on its way to DRAM"
             )
         return self
 

@@ -5,6 +5,7 @@ A launch with few columns needs few SIB entries, and few lines of the prefetch b
 
 from collections.abc import Sequence
 
+from gpusim.base.formats import GENERAL
 from isa.region import SparseRegion
 from memory.l2_share import WAYS
 from spartan.engine_spec import FIXED, LINE_BYTES, EngineSpec
@@ -30,6 +31,6 @@ def sized_for(spec: EngineSpec, regions: Sequence[SparseRegion], l2_kib: int, l2
     sized = spec.model_copy(update={"sib_kib": sib_kib, "prefetch_buffer_kib": buffer_kib})
     taken = -int(-sized.sram_kib // (l2_kib / l2_ways))
     if taken >= l2_ways:
-        raise ValueError(f"engine: {sized.sram_kib:g} KiB leave nothing of an L2 of {l2_kib} KiB")
+        raise ValueError(f"engine: {GENERAL(sized.sram_kib)} KiB leave nothing of an L2 of {l2_kib} KiB")
     share = taken / l2_ways if spec.l2_share else 0.0
     return sized.model_copy(update={"l2_share": share, "l2_partition": WAYS})

@@ -7,6 +7,7 @@ import numpy as np
 
 from docs._site.pages import ROOT, table
 from docs._site.photograph_maps import photographs_table, texts_table
+from gpusim.base.formats import FIXED_1, FIXED_3, PERCENT, PERCENT_0, PERCENT_DIGITS_2
 from workloads.data.activations_file import load_activations
 
 MAPS = ROOT / "workloads" / "activations"
@@ -24,9 +25,7 @@ def map_files() -> str:
         maps = load_activations(path)
         cells = [f"`{path.name}`", *CONVOLUTIONS[label], " × ".join(map(str, maps.array.shape))]
         source = float(maps.metadata["source_sparsity"])
-        rows.append(
-            [*cells, f"{100 * maps.sparsity:.1f} %", f"{100 * source:.0f} %", f"{path.stat().st_size / 1e6:.1f} MB"]
-        )
+        rows.append([*cells, PERCENT(maps.sparsity), PERCENT_0(source), f"{FIXED_1(path.stat().st_size / 1e6)} MB"])
     head = ["file", "network", "convolution", "maps", "sparsity", "sparsity in Dong 2020", "file size"]
     return table(head, rows)
 
@@ -39,7 +38,7 @@ def zero_maps() -> str:
         _, _, height, width = maps.array.shape
         zero = float(np.mean(~maps.array.any(axis=(2, 3))))
         independent = maps.sparsity ** (height * width)
-        rows.append([label, f"{100 * zero:.1f} %", f"{100 * independent:.2g} %"])
+        rows.append([label, PERCENT(zero), PERCENT_DIGITS_2(independent)])
     return table(["", "measured", "if zeros were independent at the same sparsity"], rows)
 
 
@@ -54,8 +53,8 @@ def training() -> str:
         res, vgg = recorded["resnet10"][epoch], recorded["vggnet11"][epoch]
         shares = [res["test_accuracy"], res["sparsity_block4.conv2"]]
         more = [vgg["test_accuracy"], *(vgg[f"sparsity_conv{n}"] for n in (5, 6, 7, 8))]
-        cells = [str(epoch), f"{float(res['train_loss']):.3f}", *(f"{100 * float(s):.1f} %" for s in shares)]
-        rows.append([*cells, f"{float(vgg['train_loss']):.3f}", *(f"{100 * float(s):.1f} %" for s in more)])
+        cells = [str(epoch), FIXED_3(float(res["train_loss"])), *(PERCENT(float(s)) for s in shares)]
+        rows.append([*cells, FIXED_3(float(vgg["train_loss"])), *(PERCENT(float(s)) for s in more)])
     head = ["epoch", "ResNet-10 loss", "test accuracy", "**A**", "VGGNet-11 loss", "test accuracy"]
     return table([*head, "fifth", "**B** (sixth)", "seventh", "**C** (eighth)"], rows)
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, GROUPED_0, PERCENT_CHANGE
 
 HERE = Path(__file__).resolve().parents[2]
 
@@ -57,12 +58,12 @@ def pairs_table(before: Path, after: Path, cases: Sequence[str], pairs: int, set
         old, new = (min(float(run["cpu_s"]) for run in runs) for runs in (then, now))
         ratios = sorted(b["cpu_s"] / a["cpu_s"] for a, b in zip(then, now, strict=True))
         least.append(new / old)
-        cycles = ", ".join(f"{run['cycles'] / 1e3:,.0f}".replace(",", " ") for run in (then[0], now[0]))
+        cycles = ", ".join(GROUPED_0(run["cycles"] / 1e3).replace(",", " ") for run in (then[0], now[0]))
         middle = ratios[len(ratios) // 2]
-        rows.append([f"`{case}`", f"{old:.3f}, {new:.3f}", f"{new / old:.2f}", f"{middle:.2f}", cycles])
+        rows.append([f"`{case}`", f"{FIXED_3(old)}, {FIXED_3(new)}", FIXED_2(new / old), FIXED_2(middle), cycles])
         print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
     mean = math.exp(sum(map(math.log, least)) / len(least))
-    rows.append(["geometric mean", "", f"{mean:.2f}", "", ""])
+    rows.append(["geometric mean", "", FIXED_2(mean), "", ""])
     return table(["case", "CPU seconds: then, now", "ratio", "middle pair", "thousand simulated cycles"], rows)
 
 
@@ -82,7 +83,7 @@ def short_rows(before: Path, after: Path, cases: Sequence[str], pairs: int, gpu:
 def short_table(rows: list[list[str]]) -> str:
     """The table of `short_rows`, with the mean of their ratios."""
     mean = math.exp(sum(math.log(float(row[2])) for row in rows) / len(rows))
-    whole = [*rows, ["geometric mean", "", f"{mean:.3f}", "", "", ""]]
+    whole = [*rows, ["geometric mean", "", FIXED_3(mean), "", "", ""]]
     heads = ["case", "CPU ms: then, now", "ratio", "at a tenth", "in the middle", "simulated cycles"]
     return table(heads, whole)
 
@@ -97,8 +98,8 @@ def drift_table(recorded: dict[str, float], measured_now: dict[str, float]) -> s
     rows = []
     for case, speed in measured_now.items():
         before = recorded.get(case)
-        drift = "not recorded" if before is None else f"{100 * (speed / before - 1):+.1f} %"
-        rows.append([f"`{case}`", "" if before is None else f"{before:.3f}", f"{speed:.3f}", drift])
+        drift = "not recorded" if before is None else PERCENT_CHANGE(speed / before - 1)
+        rows.append([f"`{case}`", "" if before is None else FIXED_3(before), FIXED_3(speed), drift])
     return table(["case", "recorded", "now", "drift"], rows)
 
 
@@ -121,8 +122,8 @@ def _short_row(case: str, workers: Sequence["subprocess.Popen[str]"], pairs: int
             taken[side].append(1000 * float(cpu_s))
             cycles[side] = int(simulated)
     then, now = map(sorted, taken)
-    ratios = [f"{now[at] / then[at]:.3f}" for at in (0, len(then) // 10, len(then) // 2)]
-    row = [f"`{case}`", f"{then[0]:.1f}, {now[0]:.1f}", *ratios, ", ".join(map(str, dict.fromkeys(cycles)))]
+    ratios = [FIXED_3(now[at] / then[at]) for at in (0, len(then) // 10, len(then) // 2)]
+    row = [f"`{case}`", f"{FIXED_1(then[0])}, {FIXED_1(now[0])}", *ratios, ", ".join(map(str, dict.fromkeys(cycles)))]
     print(" | ".join(row), file=sys.stderr, flush=True)
     return row
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_1
 from gpusim.config.run import load_run
 from gpusim.jobs.host.checking import check_launch
 from gpusim.jobs.host.command_processor import LaunchCommand, execute
@@ -79,7 +80,7 @@ def operators() -> str:
         count += 1
         dirty.update({(launch.kernel.short_name, one.kind) for one in found.findings})
     listed = {name for name, _ in dirty}
-    rows = [["all others", str(len(seen - listed)), "–", f"nothing in {count - sum(dirty.values()):,} launches"]]
+    rows = [["all others", str(len(seen - listed)), "–", f"nothing in {COUNT(count - sum(dirty.values()))} launches"]]
     for begin, (kind, reason) in REASONS.items():
         of = sorted(name for name, what in dirty if name.startswith(begin) and what == kind)
         rows.append([f"`{begin}…`", str(len(of)), kind, reason])
@@ -107,8 +108,14 @@ def _timed(name: str, launch: Launch) -> list[str]:
     check_launch(LaunchCommand(launch), GPU)  # from here on code is compiled and the kernel's tables are made
     plain, watched = zip(*((_plain(launch), _watched(launch)) for _ in range(RUNS)), strict=True)
     (plain_s, executed_s), (watched_s, followed_s) = (map(min, zip(*each, strict=True)) for each in (plain, watched))
-    figures = [f"{1e3 * s:.1f}" for s in (plain_s, watched_s)]
-    return [f"`{name}`", f"{instructions:,}", *figures, f"{watched_s / plain_s:.1f}", f"{followed_s / executed_s:.1f}"]
+    figures = [FIXED_1(1e3 * s) for s in (plain_s, watched_s)]
+    return [
+        f"`{name}`",
+        COUNT(instructions),
+        *figures,
+        FIXED_1(watched_s / plain_s),
+        FIXED_1(followed_s / executed_s),
+    ]
 
 
 def _plain(launch: Launch) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from docs._site.launch_costs import costs_table
 from docs._site.pages import RESULTS, table
+from gpusim.base.formats import COUNT, GROUPED_0, GROUPED_1, PERCENT_0
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.files import opened
@@ -56,13 +57,13 @@ def bound_of(roofline: dict[str, Any], cycles: float) -> str:
     """The nearest bound and how near it is."""
     shares = {name: held / cycles for name, held in roofline.items() if name != "latency"}
     bound = max(shares, key=lambda name: shares[name])
-    return f"{bound} {100 * shares[bound]:.0f} %"
+    return f"{bound} {PERCENT_0(shares[bound])}"
 
 
 def fused() -> str:
     """Each launch of layer A, with its nearest bound."""
     rows = [
-        [str(block), what, f"`{kernel}`", f"{facts.time_us:,.0f}", bound_of(facts.roofline, facts.cycles)]
+        [str(block), what, f"`{kernel}`", GROUPED_0(facts.time_us), bound_of(facts.roofline, facts.cycles)]
         for block in BLOCKS
         for what, kernel, facts in launched(block)
     ]
@@ -92,15 +93,15 @@ def transforms() -> str:
                     [
                         str(block),
                         what,
-                        f"{count:,}",
-                        f"{facts.time_us:,.0f}",
-                        f"{theirs['time_us']:,.0f}",
+                        COUNT(count),
+                        GROUPED_0(facts.time_us),
+                        GROUPED_0(theirs["time_us"]),
                         bound_of(facts.roofline, facts.cycles),
                         bound_of(again["roofline"], theirs["cycles"]),
-                        f"{facts.kernel.wavefront_instructions:,}",
-                        f"{theirs['wavefront_instructions']:,}",
-                        f"{(facts.dram.bytes_read + facts.dram.bytes_written) / 1e6:,.1f}",
-                        f"{again['dram']['bytes'] / 1e6:,.1f}",
+                        COUNT(facts.kernel.wavefront_instructions),
+                        COUNT(theirs["wavefront_instructions"]),
+                        GROUPED_1((facts.dram.bytes_read + facts.dram.bytes_written) / 1e6),
+                        GROUPED_1(again["dram"]["bytes"] / 1e6),
                     ]
                 )
     head = ["block", "transforms", "blocks", "time us, ours", "rocFFT", "bound, ours", "rocFFT"]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from docs._site.pages import table
 from docs._site.rooflines import Measurement, measure
+from gpusim.base.formats import FIXED_0, FIXED_2, GROUPED_0, GROUPED_1
 from gpusim.config.gpu import load_gpu
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -44,7 +45,7 @@ def forward_table() -> str:
         for name in algorithms(layer):
             primitive = ALGORITHMS[name].forward(c)
             workspace = sum(operand.size_bytes for operand in primitive.workspace.values())
-            cells = [layer, str(c.shape[0]), f"`{name}`", f"{workspace / 1e6:,.1f}"]
+            cells = [layer, str(c.shape[0]), f"`{name}`", GROUPED_1(workspace / 1e6)]
             for gpu in GPUS:
                 spec = load_gpu(gpu)
                 cells += _measured(primitive, measure(primitive, spec), spec, first, gpu)
@@ -77,8 +78,8 @@ def _measured(
 ) -> list[str]:
     peak = spec.cus * SIMDS * LANES * found.cycles
     ratio = first.setdefault(gpu, found.cycles) / found.cycles
-    shares = [f"{100 * macs / peak:.0f} %" for macs in (primitive.macs, primitive.needed_macs)]
-    return [f"{found.cycles / 1e3:,.0f} k", *shares, f"{found.dram_bytes / 1e6:,.1f}", f"{ratio:.2f}×"]
+    shares = [f"{FIXED_0(100 * macs / peak)} %" for macs in (primitive.macs, primitive.needed_macs)]
+    return [f"{GROUPED_0(found.cycles / 1e3)} k", *shares, GROUPED_1(found.dram_bytes / 1e6), f"{FIXED_2(ratio)}×"]
 
 
 SECTIONS = {"algorithms": forward_table, "gradients": backward_table}

@@ -8,6 +8,7 @@ from statistics import geometric_mean, mean, median
 import gpusim
 from docs._site.pages import RESULTS as STORED
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_1, FIXED_2, FIXED_3, GENERAL, PERCENT, PERCENT_0, PERCENT_CHANGE
 from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
 from gpusim.base.student import interval
@@ -87,7 +88,7 @@ def rx560() -> str:
         kernels = KernelSource(kernel_files(measured.kernels, None), multiply_accumulate=False)
         condition = Conditions.of(measured, limit_gflop=1.0, sampling=None)
         times = [predict(point, condition, kernels).time_us for point in points]
-        rows.append([name, *(f"{p.gflop / (t * 1e-6):.0f}" for p, t in zip(points, times, strict=True))])
+        rows.append([name, *(FIXED_0(p.gflop / (t * 1e-6)) for p, t in zip(points, times, strict=True))])
     return table(["GFLOPS", "N = 4095", "N = 4096", "N = 4097"], rows)
 
 
@@ -98,15 +99,15 @@ def held_to_whole() -> str:
     for label, exact in whole.items():
         old, new = earlier[label], now[label].prediction
         true_us, bar_us = exact.prediction.time_us, new.half_width_us
-        off = f"{100 * (new.time_us / true_us - 1):+.1f} %"
+        off = PERCENT_CHANGE(new.time_us / true_us - 1)
         assert bar_us is not None
         rows.append(
             [
                 label,
-                f"{100 * (old.prediction.time_us / true_us - 1):+.1f} %",
-                *(f"{row.ratio:.2f}" for row in (old, exact)),
-                new.how if new.how == "whole" else f"{100 * new.simulated:.0f} %",
-                *([off, f"{100 * bar_us / true_us:.1f} %"] if bar_us else ["–", "–"]),
+                PERCENT_CHANGE(old.prediction.time_us / true_us - 1),
+                *(FIXED_2(row.ratio) for row in (old, exact)),
+                new.how if new.how == "whole" else PERCENT_0(new.simulated),
+                *([off, f"{FIXED_1(100 * bar_us / true_us)} %"] if bar_us else ["–", "–"]),
                 "–" if not bar_us else "yes" if abs(new.time_us - true_us) <= bar_us else "no",
             ]
         )
@@ -140,9 +141,9 @@ def _cards(names: Sequence[str], kinds: Sequence[str]) -> str:
         rank = groups(held)["all"].rank_correlation
         rows.append([
             f"[{name}](correlation/{name}.md)", f"{len(held)} of {len(_points(name))}",
-            *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
-            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}", _launch_text(measured),
-            *(f"{len(own)}: {100 * mean(own):.1f} %" if (own := by_kind[kind]) else "–" for kind in kinds),
+            *(PERCENT(value) for value in (mean(off), median(off))),
+            FIXED_2(min(ratios)), FIXED_2(max(ratios)), FIXED_3(rank), _launch_text(measured),
+            *(f"{len(own)}: {PERCENT(mean(own))}" if (own := by_kind[kind]) else "–" for kind in kinds),
         ])  # fmt: skip
     heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
     return table([*heads, *kinds], rows)
@@ -151,8 +152,8 @@ def _cards(names: Sequence[str], kinds: Sequence[str]) -> str:
 def _launch_text(measured: MeasuredTable) -> str:
     """Write the times of a measurement that no kernel takes, and of which kernels they are."""
     more = {} if measured.hip_launch_us is None else {"HIP": measured.hip_launch_us}
-    own = [f"{kind} {us:g}" for kind, us in {**more, **measured.campaign_launch_us}.items()]
-    return ", ".join([f"{measured.launch_us:g} µs" + " a kernel" * measured.launch_each, *own])
+    own = [f"{kind} {GENERAL(us)}" for kind, us in {**more, **measured.campaign_launch_us}.items()]
+    return ", ".join([f"{GENERAL(measured.launch_us)} µs" + " a kernel" * measured.launch_each, *own])
 
 
 def beyond() -> str:
@@ -169,12 +170,14 @@ def beyond() -> str:
                 continue
             near = [other for other in held if other is not row and _tile_of(other) == _tile_of(row)]
             times = [_of_a_round(one, units) for one in (row, *near)]
-            cells = [f"{min(r.ratio for r in near):.2f} to {max(r.ratio for r in near):.2f}"] if near else ["–"]
+            cells = (
+                [f"{FIXED_2(min(r.ratio for r in near))} to {FIXED_2(max(r.ratio for r in near))}"] if near else ["–"]
+            )
             for of in (0, 1):
-                others = f"{median(time[of] for time in times[1:]):.0f}" if near else "–"
-                cells += [f"{times[0][of]:.0f}", others]
+                others = FIXED_0(median(time[of] for time in times[1:])) if near else "–"
+                cells += [FIXED_0(times[0][of]), others]
             said = _said_of_row(row, near, times)
-            rows.append([name, row.prediction.point.label, f"{row.ratio:.2f}", classify_kernel(row), *cells, said])
+            rows.append([name, row.prediction.point.label, FIXED_2(row.ratio), classify_kernel(row), *cells, said])
     heads = ["table", "product", "ratio", "kernel", "ratios of its tile", "measured, µs a round", "others of its tile"]
     return table([*heads, "modelled, µs a round", "others of its tile", "what tells it from them"], rows)
 
@@ -194,22 +197,22 @@ def hashed() -> str:
         assert isinstance(point, ProductPoint)
         if abs(row.ratio / before.ratio - 1) > MOVED:
             moved[abs(row.ratio - 1) < abs(before.ratio - 1)].append(point.label)
-            apart = " and ".join(f"{one:,}" for one in _strides_bytes(point))
-            ratios = (f"{one.ratio:.2f}" for one in (before, row))
+            apart = " and ".join(COUNT(one) for one in _strides_bytes(point))
+            ratios = (FIXED_2(one.ratio) for one in (before, row))
             rows.append([name, point.label, classify_kernel(row), apart, *ratios])
     sums = []
     for name in dict.fromkeys(name for name, *_ in both):
         for kind in KINDS:
             of_kind = [(before, row) for held, before, row in both if held == name and classify_kernel(row) == kind]
             ratios_of = [[pair[of].ratio for pair in of_kind] for of in (0, 1)]
-            means = (f"{100 * mean(abs(ratio - 1) for ratio in one):.1f} %" for one in ratios_of)
-            ranges = (f"{min(one):.2f} to {max(one):.2f}" for one in ratios_of)
+            means = (PERCENT(mean(abs(ratio - 1) for ratio in one)) for one in ratios_of)
+            ranges = (f"{FIXED_2(min(one))} to {FIXED_2(max(one))}" for one in ratios_of)
             sums.append([name, kind, str(len(of_kind)), *means, *ranges])
     heads = ["table", "product", "kernel", "rows of A and B apart, bytes", "ratio, address bits", "ratio, hashed"]
     sum_heads = ["table", "kernel", "points of both", "mean error, address bits", "hashed"]
     return (
         f"{table(sum_heads + ['ratios, address bits', 'hashed'], sums)}\n\nOf those that move by more than"
-        f" {100 * MOVED:.0f} %, {len(moved[True])} come nearer and {len(moved[False])} go away:\n\n{table(heads, rows)}"
+        f" {PERCENT_0(MOVED)}, {len(moved[True])} come nearer and {len(moved[False])} go away:\n\n{table(heads, rows)}"
     )
 
 
@@ -238,10 +241,12 @@ def _said_of_row(row: CorrelationPoint, near: Sequence[CorrelationPoint], times:
     assert isinstance(point, ProductPoint)
     if near:
         slower = [times[0][of] / median(time[of] for time in times[1:]) for of in (0, 1)]
-        said.append(f"a round takes {slower[0]:.1f} times theirs on the card, {slower[1]:.1f} times in the model")
+        said.append(
+            f"a round takes {FIXED_1(slower[0])} times theirs on the card, {FIXED_1(slower[1])} times in the model"
+        )
     apart = _strides_bytes(point)
     if any(one % CHANNELS_BYTES == 0 for one in apart):
-        said.append(f"rows {' and '.join(f'{one / 1024:g}' for one in apart)} KiB apart, which meet in one channel")
+        said.append(f"rows {' and '.join(GENERAL(one / 1024) for one in apart)} KiB apart, which meet in one channel")
     split = re.search(r"_GSU(\d+)_", point.kernel)
     if split and int(split[1]) & (int(split[1]) - 1):
         said.append(f"K split in {split[1]}, no power of two")
@@ -275,7 +280,7 @@ def clocks() -> str:
         assert clock_ghz is not None
         ratio = geometric_mean(row.prediction.time_us / (row.prediction.point.time_us - row.launch_us) for row in held)
         found[name] = clock_ghz * ratio / loss
-        cells = [name, measured.gpu.clock_ghz, clock_ghz, len(held), f"{ratio:.3f}", f"{found[name]:.2f}"]
+        cells = [name, measured.gpu.clock_ghz, clock_ghz, len(held), FIXED_3(ratio), FIXED_2(found[name])]
         rows.append([str(cell) for cell in cells])
     heads = [
         "table",
@@ -283,15 +288,16 @@ def clocks() -> str:
         "modelled, GHz",
         "busy points",
         "ratio",
-        f"GHz with a loss of {100 * (1 - loss):.1f} %",
+        f"GHz with a loss of {PERCENT(1 - loss)}",
     ]
     needed, (low, high) = found["vega10-sgemm"], UNDER_LOAD_GHZ
     is_seen = "which" if low <= fiji.clock_ghz <= high else "and no"
-    enough = [f"{card} ({peak_ghz:g})" for card, peak_ghz in VEGA_10_PEAK_GHZ.items() if peak_ghz >= needed]
+    enough = [f"{card} ({GENERAL(peak_ghz)})" for card, peak_ghz in VEGA_10_PEAK_GHZ.items() if peak_ghz >= needed]
     verdict = (
-        f"An R9 Nano runs at {low:g} to {high:g} GHz under load, {is_seen} Fiji's {fiji.clock_ghz:g} GHz is one of. If "
-        f"it were a loss of the vector ALUs instead, Vega 10 would lose it too, and would need {needed:.2f} GHz, the "
-        f"whole time: {', '.join(enough) or 'no card of its'} has so much at most, of {len(VEGA_10_PEAK_GHZ)} kinds."
+        f"An R9 Nano runs at {GENERAL(low)} to {GENERAL(high)} GHz under load, {is_seen} Fiji's "
+        f"{GENERAL(fiji.clock_ghz)} GHz is one of. If it were a loss of the vector ALUs instead, Vega 10 would lose it "
+        f"too, and would need {FIXED_2(needed)} GHz, the whole time: {', '.join(enough) or 'no card of its'} has so "
+        f"much at most, of {len(VEGA_10_PEAK_GHZ)} kinds."
     )
     return f"{table(heads, rows)}\n\n{verdict} {_in_both()}"
 
@@ -303,23 +309,23 @@ def remains() -> str:
     flat = [row for row, of in products if of.k < SHORT_K and of.m * of.n * of.k >= BUSY_MACS]
     large = [row for row, of in products if of.transposes == "TN" and of.m * of.n * of.k >= LARGE_MACS]
     kinds = {
-        f"K below {SHORT_K} and {BUSY_MACS / 1e9:g} billion multiply-accumulates or more": flat,
-        f"TN of {LARGE_MACS / 1e9:g} billion multiply-accumulates or more": large,
+        f"K below {SHORT_K} and {GENERAL(BUSY_MACS / 1e9)} billion multiply-accumulates or more": flat,
+        f"TN of {GENERAL(LARGE_MACS / 1e9)} billion multiply-accumulates or more": large,
         "all products": rows,
     }
     lines = [f"- {kind}: {describe_sides(chosen)}." for kind, chosen in kinds.items() if chosen]
     busy = [row for row in large if row.prediction.utilization >= BUSY_SHARE]
     others = [row for row in large if row not in busy]
     if busy and others:
-        ratios = [f"{geometric_mean(row.ratio for row in some):.2f}" for some in (busy, others)]
+        ratios = [FIXED_2(geometric_mean(row.ratio for row in some)) for some in (busy, others)]
         lines.append(
-            f"- Of these TN products, the {len(busy)} whose bound is busy for {100 * BUSY_SHARE:.0f} % of the time or"
+            f"- Of these TN products, the {len(busy)} whose bound is busy for {PERCENT_0(BUSY_SHARE)} of the time or"
             f" more have a mean ratio of {ratios[0]}, the other {len(others)} of {ratios[1]}."
         )
     slow = sorted((row for row in rows if row.ratio > 1 + MOVED), key=lambda row: -row.ratio)
     if slow:
-        named = ", ".join(f"{row.prediction.point.label} ({100 * (row.ratio - 1):.0f} %)" for row in slow)
-        lines.append(f"- More than {100 * MOVED:.0f} % too slow: {named}.")
+        named = ", ".join(f"{row.prediction.point.label} ({PERCENT_0(row.ratio - 1)})" for row in slow)
+        lines.append(f"- More than {PERCENT_0(MOVED)} too slow: {named}.")
     return "\n".join(lines)
 
 
@@ -329,7 +335,7 @@ def describe_sides(rows: Sequence[CorrelationPoint]) -> str:
     for name, sign in (("fast", -1), ("slow", 1)):
         off = [100 * sign * (row.ratio - 1) for row in rows if sign * (row.ratio - 1) > 0]
         if off:
-            span = f"{min(off):.0f} to {max(off):.0f}" if len(off) > 1 else f"{off[0]:.0f}"
+            span = f"{FIXED_0(min(off))} to {FIXED_0(max(off))}" if len(off) > 1 else FIXED_0(off[0])
             sides.append(f"{len(off)} of {len(rows)} are {span} % too {name}")
     return ", ".join(sides) or f"all {len(rows)} are exact"
 
@@ -352,11 +358,11 @@ def bandwidths() -> str:
             rate, half_width = interval(rates)
             in_percent = 100 * bench.gpu.clock_hz / bench.gpu.dram.bytes_per_s
             share = rate * in_percent
-            spread = f" ± {half_width * in_percent:.1f}" if half_width else ""
+            spread = f" ± {FIXED_1(half_width * in_percent)}" if half_width else ""
             what = kernel if kernel == "read" else f"{kernel}, arrays {apart_bytes >> 20} MiB apart"
             for row in figures:
                 off = deviation_text(row.deviation(share))
-                rows.append([name, what, f"{share:.1f}{spread} %", f"{row.text} %", off, row.part, row.source])
+                rows.append([name, what, f"{FIXED_1(share)}{spread} %", f"{row.text} %", off, row.part, row.source])
     return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)
 
 
@@ -386,8 +392,8 @@ def _in_both() -> str:
     assert clock_ghz is not None
     return (
         f"{len(ratios)} products of assembly kernels are in both SGEMM tables; Vega 20's measured speed is "
-        f"{min(ratios):.2f} to {max(ratios):.2f} of Vega 10's, with as many compute units: "
-        f"{median(ratios) * clock_ghz:.2f} GHz if that ran at {clock_ghz:g}."
+        f"{FIXED_2(min(ratios))} to {FIXED_2(max(ratios))} of Vega 10's, with as many compute units: "
+        f"{FIXED_2(median(ratios) * clock_ghz)} GHz if that ran at {GENERAL(clock_ghz)}."
     )
 
 
@@ -402,8 +408,8 @@ def summary() -> str:
     points, whole = found["all"], found["run whole"]
     return (
         f"`gpusim correlate` runs {points.count} matrix products that AMD timed on a Fiji card, with AMD's own kernels "
-        f"from the user's package, and compares: mean error {100 * points.mean_absolute_error:.1f} %, "
-        f"{points.least:.2f} to {points.most:.2f} times the measured time. "
+        f"from the user's package, and compares: mean error {PERCENT(points.mean_absolute_error)}, "
+        f"{FIXED_2(points.least)} to {FIXED_2(points.most)} times the measured time. "
         f"{whole.count} were run whole, the others [sampled, each with its half-width]"
         "(results/correlation.md#large-products)."
     )

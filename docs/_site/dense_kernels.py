@@ -3,6 +3,7 @@
 from itertools import product
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_3
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.running.dense_choice import choose_dense, measure_cycles
@@ -33,6 +34,6 @@ def choices_table() -> str:
 def _row(shape: GemmShape, name: str, gpu: GpuSpec) -> list[str]:
     choice = choose_dense(shape, gpu, Reporter(quiet=True))
     cycles = {kernel: measure_cycles(kernel, shape, gpu) for kernel in WIDE}
-    cells = [f"{shape.m} × {shape.n} × {shape.k}", name, *(f"{n:,}" for n in cycles.values())]
+    cells = [f"{shape.m} × {shape.n} × {shape.k}", name, *(COUNT(n) for n in cycles.values())]
     ratio = cycles[choice.kernel] / min(cycles.values())
-    return [*cells, f"`{choice.kernel}`", "measurement" if choice.cycles else "estimate", f"{ratio:.3f}"]
+    return [*cells, f"`{choice.kernel}`", "measurement" if choice.cycles else "estimate", FIXED_3(ratio)]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_0, FIXED_1, FIXED_3
 from memory.dram.controller import dram_totals
 from memory.dram.spec import DramSpec, resolve
 from tests.unit.memory.dram_harness import READ, WRITE, Request, run
@@ -70,9 +71,9 @@ def row(standard: str, mix: Mix) -> list[str]:
     """A row of the table `mixes`."""
     spec = DramSpec(standard=standard, channels=1)
     activates, rate = saturated(spec, mix)
-    cells = [f"`{standard}`", mix.name, f"{activates:.3f}", f"{rate / 1e9:.1f} GB/s"]
+    cells = [f"`{standard}`", mix.name, FIXED_3(activates), f"{FIXED_1(rate / 1e9)} GB/s"]
     for load in LOADS[standard][mix.lines > 1]:
-        cells.append(f"{latency_ns(spec, mix, load):.0f} ns at {load * spec.bytes_per_s / 1e9:.1f} GB/s")
+        cells.append(f"{FIXED_0(latency_ns(spec, mix, load))} ns at {FIXED_1(load * spec.bytes_per_s / 1e9)} GB/s")
     return cells
 
 
@@ -91,7 +92,7 @@ def batches() -> str:
             for batch in BATCHES:
                 spec = DramSpec(standard=standard, channels=1, write_batch=batch)
                 waited = latency_ns(spec, mix, loads[mix.lines > 1][1])
-                cells.append(f"{saturated(spec, mix)[1] / 1e9:.1f} GB/s, {waited:.0f} ns")
+                cells.append(f"{FIXED_1(saturated(spec, mix)[1] / 1e9)} GB/s, {FIXED_0(waited)} ns")
             rows.append([f"`{standard}`", mix.name, *cells])
     return table(["standard", "mix", *map(str, BATCHES)], rows)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_0, FIXED_1, FIXED_2, GENERAL, PERCENT_0
 from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, DramPolicy
 from memory.dram.constraints import RULES, TimingRule
 from memory.dram.page_policy import PAGE_POLICIES
@@ -27,11 +28,11 @@ def standards() -> str:
         rows.append(
             [
                 f"`{name}`",
-                f"{buses} bit, {s.pin_rate_gbps.value:g} Gb/s",
-                f"{t.channel_bytes_per_s / 1e9:g} GB/s",
-                f"{t.channel_bytes / 2**30:g} GiB",
+                f"{buses} bit, {GENERAL(s.pin_rate_gbps.value)} Gb/s",
+                f"{GENERAL(t.channel_bytes_per_s / 1e9)} GB/s",
+                f"{GENERAL(t.channel_bytes / 2**30)} GiB",
                 f"{s.bank_groups} × {s.banks_per_group}",
-                f"{s.rows} × {s.row_bytes / 1024:g} KiB",
+                f"{s.rows} × {GENERAL(s.row_bytes / 1024)} KiB",
                 f"{t.bursts_per_line} × {t.burst_clocks} clocks",
                 str(s.max_ranks),
                 PER_BANK_REFRESH[s.per_bank_refresh] if s.per_bank_refresh != "none" else "–",
@@ -98,11 +99,11 @@ def measured() -> str:
         rows.append(
             [
                 f"`{name}`",
-                f"{100 * stream / spec.bytes_per_s:.0f} %",
-                f"{100 * (1 - t.trfc / t.trefi):.0f} %",
-                f"{random_rate(name) / 1e9:.1f} GB/s",
-                f"{64 / _rate(plain, conflicts) * 1e9:.1f} ns",
-                f"{1e9 * t.trc / t.clock_hz:.1f} ns",
+                f"{FIXED_0(100 * stream / spec.bytes_per_s)} %",
+                PERCENT_0(1 - t.trfc / t.trefi),
+                f"{FIXED_1(random_rate(name) / 1e9)} GB/s",
+                f"{FIXED_1(64 / _rate(plain, conflicts) * 1e9)} ns",
+                f"{FIXED_1(1e9 * t.trc / t.clock_hz)} ns",
             ]
         )
     head = ["standard", "streamed, of the pins", "refresh leaves", "random lines", "row conflicts of one bank", "tRC"]
@@ -118,7 +119,7 @@ def t32aw() -> str:
     for factor in (8, 8.5, 9, 10, 12):
         timing = TimingOverrides(t32aw_ns=factor * faw)
         rate = _rate(DramSpec(channels=1, read_queue=64, timing=timing), lines)
-        rows.append([f"{factor:g} tFAW, {factor * faw:g} ns", f"{rate / 1e9:.2f} GB/s"])
+        rows.append([f"{GENERAL(factor)} tFAW, {GENERAL(factor * faw)} ns", f"{FIXED_2(rate / 1e9)} GB/s"])
     return table(["t32AW", "random lines"], rows)
 
 

@@ -3,6 +3,8 @@
 import re
 from html import escape
 
+from gpusim.base.formats import FIXED_0
+
 CHARACTER, BOX, GAP, ROW, MARGIN, ACROSS = 7.2, 26, 14, 62, 12, 4
 _FENCE = re.compile(r"```mermaid\n(.*?)\n```", re.DOTALL)
 _EDGE = re.compile(r"^\s*(\S+) --> (\S+)$")
@@ -34,12 +36,14 @@ def svg(flowchart: str) -> str:
         top += ROW - BOX - GAP
     lines = [_arrow(places[a], places[b]) for a, b in edges]
     boxes = [
-        f'<rect x="{x:.0f}" y="{y:.0f}" width="{w:.0f}" height="{BOX}" rx="4" class="box" stroke="currentColor"/>'
-        f'<text x="{x + 8:.0f}" y="{y + 17:.0f}" font-family="monospace">{escape(name)}</text>'
+        f'<rect x="{FIXED_0(x)}" y="{FIXED_0(y)}" width="{FIXED_0(w)}" height="{BOX}" rx="4"'
+        ' class="box" stroke="currentColor"/>'
+        f'<text x="{FIXED_0(x + 8)}" y="{FIXED_0(y + 17)}" font-family="monospace">{escape(name)}</text>'
         for name, (x, y, w) in places.items()
     ]
-    head = f'<svg viewBox="0 0 {width:.0f} {top:.0f}" xmlns="http://www.w3.org/2000/svg" class="drawing" role="img"'
-    style = 'font-size="12" fill="currentColor" style="max-width: 100%; width: ' + f'{width:.0f}px">'
+    box = f"0 0 {FIXED_0(width)} {FIXED_0(top)}"
+    head = f'<svg viewBox="{box}" xmlns="http://www.w3.org/2000/svg" class="drawing" role="img"'
+    style = 'font-size="12" fill="currentColor" style="max-width: 100%; width: ' + f'{FIXED_0(width)}px">'
     marker = (
         '<marker id="head" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto">'
         '<path d="M0,0 L6,3 L0,6 z" fill="currentColor" opacity="0.5"/></marker>'
@@ -73,5 +77,8 @@ def _arrow(above: tuple[float, float, float], below: tuple[float, float, float])
         start = end = y + BOX
     middle = (start + end) / 2 + (BOX / 2 if v == y else 0)
     x, u = x + w / 2, u + p / 2
-    path = f"M{x:.0f},{start:.0f} C{x:.0f},{middle:.0f} {u:.0f},{middle:.0f} {u:.0f},{end:.0f}"
+    first, second, third, fourth = (
+        f"{FIXED_0(at)},{FIXED_0(height)}" for at, height in ((x, start), (x, middle), (u, middle), (u, end))
+    )
+    path = f"M{first} C{second} {third} {fourth}"
     return f'<path d="{path}" fill="none" stroke="currentColor" opacity="0.35" marker-end="url(#head)"/>'

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_0, FIXED_1, FIXED_2, GENERAL, GROUPED_0, GROUPED_1
 from gpusim.base.spec import Spec
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.energy.area import CELLS, added_um2, engine_area
@@ -39,8 +40,12 @@ def commands() -> str:
         values = [getattr(found, field) for field in DramEnergySpec.model_fields]
         activate, read, write, pins, refresh, background = (float(value) for value in values)
         row, rate = activate / (8 * timing.row_bytes), background / (8e-9 * timing.channel_bytes_per_s)
-        cells = [f"{activate / 1e3:.2f} nJ", f"{read:.2f} pJ", f"{write:.2f} pJ", f"{pins:.2f} pJ"]
-        cells += [f"{refresh / 1e3:.1f} nJ", f"{background:.0f} mW", f"{read + pins + row + rate:.1f} pJ"]
+        cells = [f"{FIXED_2(activate / 1e3)} nJ", f"{FIXED_2(read)} pJ", f"{FIXED_2(write)} pJ", f"{FIXED_2(pins)} pJ"]
+        cells += [
+            f"{FIXED_1(refresh / 1e3)} nJ",
+            f"{FIXED_0(background)} mW",
+            f"{FIXED_1(read + pins + row + rate)} pJ",
+        ]
         rows.append([f"`{name}`", *cells, power.source, power.bits_source])
     head = ["standard", "a row opened and closed", "a bit read", "a bit written", "a bit over the pins", "a refresh"]
     return table([*head, "a channel standing by", "a bit of a stream", "currents", "bits"], rows)
@@ -57,7 +62,7 @@ def events() -> str:
         ["a line of the prefetch buffer's 16 KiB of a compaction unit", model.buffer_line_pj],
         ["a sparse line converted, compared and selected", model.compaction_pj],
     ]
-    return table(["event", "energy"], [[str(what), f"{energy:.1f} pJ"] for what, energy in rows])
+    return table(["event", "energy"], [[str(what), f"{FIXED_1(energy)} pJ"] for what, energy in rows])
 
 
 def area() -> str:
@@ -67,21 +72,28 @@ def area() -> str:
         [
             part.where,
             part.what,
-            f"{part.count:,.0f}",
-            f"{part.um2:,.0f}",
+            GROUPED_0(part.count),
+            GROUPED_0(part.um2),
             "Dong 2020" if part.in_source else "ours",
             "beside L2" if part.extra else "in L2",
         ]
         for part in parts
     ]
-    total = ["**beside L2**", "", "", f"**{added_um2(parts):,.0f}**", "", ""]
-    source = ["**beside L2, Dong 2020's list**", "", "", f"**{added_um2(parts, source_alone=True):,.0f}**", "", ""]
+    total = ["**beside L2**", "", "", f"**{GROUPED_0(added_um2(parts))}**", "", ""]
+    source = [
+        "**beside L2, Dong 2020's list**",
+        "",
+        "",
+        f"**{GROUPED_0(added_um2(parts, source_alone=True))}**",
+        "",
+        "",
+    ]
     return table(["part", "what", "count", "µm² at 28 nm", "listed by", "where"], [*rows, source, total])
 
 
 def cells() -> str:
     """The pieces that the area is counted in."""
-    return table(["cell", "µm² at 45 nm", "source"], [[n, f"{c.um2:g}", c.source] for n, c in CELLS.items()])
+    return table(["cell", "µm² at 45 nm", "source"], [[n, GENERAL(c.um2), c.source] for n, c in CELLS.items()])
 
 
 def runs() -> str:
@@ -96,11 +108,11 @@ def runs() -> str:
             moved = energy.dram_activate_uj + energy.dram_read_uj + energy.dram_write_uj + energy.dram_pins_uj
             standing_by = energy.dram_background_uj + energy.dram_refresh_uj
             caches = energy.l1_uj + energy.l2_uj + energy.lds_uj
-            engine = "–" if energy.engine_uj is None else f"{energy.engine_uj:,.1f}"
-            cells = [f"{value:,.0f}" for value in (moved, standing_by, caches)]
-            rows.append([layer, run.kernel.name, *cells, engine, f"{energy.total_uj:,.0f}"])
+            engine = "–" if energy.engine_uj is None else GROUPED_1(energy.engine_uj)
+            cells = [GROUPED_0(value) for value in (moved, standing_by, caches)]
+            rows.append([layer, run.kernel.name, *cells, engine, GROUPED_0(energy.total_uj)])
         rows[-2].append("")
-        rows[-1].append(f"{both.normalized['energy.total_uj']:.2f}")
+        rows[-1].append(FIXED_2(both.normalized["energy.total_uj"]))
     head = ["layer", "kernel", "DRAM, moving", "DRAM, standing by", "L1, L2, LDS", "engine", "all, µJ"]
     return table([*head, "of dense"], rows)
 

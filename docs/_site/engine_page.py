@@ -7,6 +7,7 @@ import csv
 from collections.abc import Callable, Mapping
 
 from docs._site.pages import SWEEPS, table
+from gpusim.base.formats import FIXED_1, FIXED_2, GROUPED_0, GROUPED_1, SHARE_0
 from gpusim.config import files
 from gpusim.config.describe import annotated
 from gpusim.config.engine import ENGINE_FOLDER, load_engine
@@ -44,12 +45,12 @@ def on_write() -> str:
                 f"{p['config'].removeprefix('layer')}, `{p['kernels.sparse']}`",
                 {"fixed": "half", "launch": "by launch"}[p["engine.l2_sizing"]],
                 f"`{p['engine.compact']}`",
-                f"{cycles / 1000:,.0f}",
-                f"{(cycles - phase) / 1000:,.0f}",
-                f"{read:.2f}",
-                f"{int(p['engine.compacted_written']) / lines:.2f}" if phase else "before",
-                f"{moved / 1e6:,.1f}",
-                f"{float(p['engine.request_latency_cycles']):,.0f}",
+                GROUPED_0(cycles / 1000),
+                GROUPED_0((cycles - phase) / 1000),
+                FIXED_2(read),
+                FIXED_2(int(p["engine.compacted_written"]) / lines) if phase else "before",
+                GROUPED_1(moved / 1e6),
+                GROUPED_0(float(p["engine.request_latency_cycles"])),
             ]
         )
     return table(head, rows)
@@ -67,12 +68,12 @@ def write_phases() -> str:
             dense, compacted = int(p["engine.lines_handed_over"]), int(p["engine.compacted_written"])
             rows[p["config"]] = [
                 p["config"].removeprefix("layer"),
-                f"{dense * LINE_BYTES / 1e6:.1f}",
-                f"{compacted * LINE_BYTES / 1e6:.1f}",
-                f"{phase / 1000:.1f}",
-                f"{dense / phase:.1f}",
-                f"{compacted * LINE_BYTES / phase / bytes_per_cycle:.0%}",
-                f"{dense * LINE_BYTES / bytes_per_cycle / 1000:.1f}",
+                FIXED_1(dense * LINE_BYTES / 1e6),
+                FIXED_1(compacted * LINE_BYTES / 1e6),
+                FIXED_1(phase / 1000),
+                FIXED_1(dense / phase),
+                SHARE_0(compacted * LINE_BYTES / phase / bytes_per_cycle),
+                FIXED_1(dense * LINE_BYTES / bytes_per_cycle / 1000),
             ]
     return table(head, list(rows.values()))
 
@@ -84,11 +85,11 @@ def _blocks(sweep: str) -> str:
         block = f"{p['workload.zero_block_rows']} × {p['workload.zero_block_columns']}"
         rows = found.setdefault(p["config"].removeprefix("layer"), {})
         kernel = p["kernels.sparse"]
-        rows.setdefault("zeros, %", {})[block] = f"{100 * float(p['data.zero_fraction']):.1f}"
-        rows.setdefault("lines of zeros, %", {})[block] = f"{100 * float(p['data.zero_line_fraction']):.1f}"
-        rows.setdefault(f"`{kernel}`, thousand cycles", {})[block] = f"{int(p['kernel.cycles']) / 1000:,.0f}"
+        rows.setdefault("zeros, %", {})[block] = FIXED_1(100 * float(p["data.zero_fraction"]))
+        rows.setdefault("lines of zeros, %", {})[block] = FIXED_1(100 * float(p["data.zero_line_fraction"]))
+        rows.setdefault(f"`{kernel}`, thousand cycles", {})[block] = GROUPED_0(int(p["kernel.cycles"]) / 1000)
         lines = int(p["engine.lines_fetched"]) / 1000
-        rows.setdefault(f"`{kernel}`, thousand lines read", {})[block] = f"{lines:,.0f}"
+        rows.setdefault(f"`{kernel}`, thousand lines read", {})[block] = GROUPED_0(lines)
     blocks = list(next(iter(next(iter(found.values())).values())))
     cells = [[layer, what, *values.values()] for layer, rows in found.items() for what, values in rows.items()]
     return table(["layer", "", *blocks], cells)

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from docs._site.pages import ROOT, table
+from gpusim.base.formats import FIXED_0
 from tests.support.trace_reader import read_trace
 
 REASONS = ("memory_dependency", "execution_dependency", "memory_throttle", "instruction_fetch")
@@ -49,7 +50,7 @@ def miss_steps() -> str:
         if request.name == "load miss":
             for step in request.inside:
                 steps.setdefault(step.name, []).append(step.cycles)
-    rows = [[name, str(len(c)), f"{int(sum(c)) // len(c)}", f"{max(c):.0f}"] for name, c in steps.items()]
+    rows = [[name, str(len(c)), f"{int(sum(c)) // len(c)}", FIXED_0(max(c))] for name, c in steps.items()]
     return table(["step", "requests", "mean_cycles", "max_cycles"], rows)
 
 
@@ -61,4 +62,4 @@ def waits() -> str:
             key = (part.category, str(part.notes.get("at", "")))
             cycles[key] = cycles.get(key, 0.0) + part.cycles
     most = sorted(cycles.items(), key=lambda item: -item[1])[:5]
-    return table(["reason", "instruction", "cycles"], [[*key, f"{total:.0f}"] for key, total in most])
+    return table(["reason", "instruction", "cycles"], [[*key, FIXED_0(total)] for key, total in most])

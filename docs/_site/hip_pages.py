@@ -9,6 +9,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from gpusim.base.formats import COUNT, FIXED_1, FIXED_2
 from gpusim.jobs.hip.functions import COMGR_TABLE, OPENCL_TABLE, functions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,9 +119,9 @@ def costs() -> str:
     lines = [
         "| what | cycles | CPU time |",
         "| --- | --- | --- |",
-        f"| start and end of a program | – | {none_s:.2f} s |",
-        f"| a launch of {SMALL} work-items without timing, one of {MANY:,} | – | {launch_ms:.2f} ms |",
-        f"| a program with a timed launch of {LARGE:,} work-items | {by_program:,} | {timed_s:.1f} s |",
-        f"| the same by Python's `Device` | {by_device:,} | {by_device_s:.1f} s |",
+        f"| start and end of a program | – | {FIXED_2(none_s)} s |",
+        f"| a launch of {SMALL} work-items without timing, one of {COUNT(MANY)} | – | {FIXED_2(launch_ms)} ms |",
+        f"| a program with a timed launch of {COUNT(LARGE)} work-items | {COUNT(by_program)} | {FIXED_1(timed_s)} s |",
+        f"| the same by Python's `Device` | {COUNT(by_device)} | {FIXED_1(by_device_s)} s |",
     ]
     return "\n".join(lines)

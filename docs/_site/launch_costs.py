@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_0, FIXED_1
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import ITERATIONS, WHOLE
 from gpusim.results.store.records import unpacked
@@ -54,9 +55,9 @@ def costs_table(file: Path) -> str:
     cells = [
         [
             *([row["kind"], HOW[row["how"]]] if "kind" in row else ["**all**", ""]),
-            f"{row['classes']:.0f}",
-            f"{row['seconds'] / 60:.1f}",
-            f"{100 * row['simulated'] / row['instructions']:.1f} %",
+            FIXED_0(row["classes"]),
+            FIXED_1(row["seconds"] / 60),
+            f"{FIXED_1(100 * row['simulated'] / row['instructions'])} %",
         ]
         for row in [*rows, total]
     ]

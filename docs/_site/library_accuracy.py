@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import gpusim
+from gpusim.base.formats import EXPONENT_0, FIXED_2, GROUPED_0
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data/accuracy"
@@ -142,7 +143,7 @@ def _text(error: float | None) -> str:
         return "–"
     if np.isnan(error):
         return "NaN"
-    return f"{error:.2f}" if error < 10 else f"{error:,.0f}".replace(",", " ") if error < 1e6 else f"{error:.0e}"
+    return FIXED_2(error) if error < 10 else GROUPED_0(error).replace(",", " ") if error < 1e6 else EXPONENT_0(error)
 
 
 def table() -> str:

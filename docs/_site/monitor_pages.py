@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from docs._site.pages import table
 from docs._site.rooflines import measure
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_1, FIXED_2, GENERAL, PERCENT_0, PERCENT_2
 from gpusim.config.monitor import MonitorSpec
 from gpusim.lab.monitor.curves import SYNTHETIC, load_curves
 from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
@@ -27,7 +28,12 @@ MAPS = {
 def settings() -> str:
     """What can be set."""
     rows = [
-        [f"`{name}`", f"{field.default:g}", field.description or "", str((field.json_schema_extra or {})["source"])]
+        [
+            f"`{name}`",
+            GENERAL(field.default),
+            field.description or "",
+            str((field.json_schema_extra or {})["source"]),
+        ]
         for name, field in MonitorSpec.model_fields.items()
         if not callable(field.json_schema_extra)
     ]
@@ -41,12 +47,12 @@ def overheads() -> str:
         modelled = monitored_overhead(held.exhaustive, expected_share(held.iterations))
         rows.append(
             [
-                f"{network}, {held.iterations:,}",
+                f"{network}, {COUNT(held.iterations)}",
                 percent(held.exhaustive),
                 percent(held.monitored),
-                f"{held.ratio:.1f}×",
+                f"{FIXED_1(held.ratio)}×",
                 percent(held.implied_share),
-                f"{held.implied_duration():.0f}",
+                FIXED_0(held.implied_duration()),
                 percent(modelled),
             ]
         )
@@ -59,11 +65,11 @@ def speedups() -> str:
     rows = [
         [
             network,
-            f"{100 * held.conv_share:.2f} %",
-            f"{held.speedup:.2f}×",
-            f"{held.implied_mean:.2f}×",
-            f"{held.mean_speedup:.2f}×",
-            f"{held.from_mean:.2f}×",
+            PERCENT_2(held.conv_share),
+            f"{FIXED_2(held.speedup)}×",
+            f"{FIXED_2(held.implied_mean)}×",
+            f"{FIXED_2(held.mean_speedup)}×",
+            f"{FIXED_2(held.from_mean)}×",
         ]
         for network, held in TABLE_6_7.items()
     ]
@@ -78,8 +84,8 @@ def replays() -> str:
         done = replay(SYNTHETIC[name]() if name in SYNTHETIC else load_curves(name))
         errors = [held.mean_error for held in done.maps if held.mean_error is not None]
         largest = [held.max_error for held in done.maps if held.max_error is not None]
-        changes = ", ".join(f"{change.state} from {change.iteration:,}" for change in done.transitions)
-        cells = [f"`{name}`", str(len(done.maps)), f"{done.length:,}", percent(done.share_measured)]
+        changes = ", ".join(f"{change.state} from {COUNT(change.iteration)}" for change in done.transitions)
+        cells = [f"`{name}`", str(len(done.maps)), COUNT(done.length), percent(done.share_measured)]
         cells += [percent(sum(errors) / len(errors)), percent(max(largest)), changes or "active throughout"]
         rows.append(cells)
     return table(["curves", "maps", "iterations", "measured", "mean error", "largest", "states"], rows)
@@ -95,8 +101,12 @@ def measurements() -> str:
         kernels_us = found.cycles / (gpu.clock_ghz * 1e3)
         launches_us = found.launches * gpu.kernel_launch_us + gpu.host_link.copy_us(4)
         copied_us = gpu.host_link.copy_us(size)
-        cells = [name, "×".join(map(str, shape)), f"{size / 1e6:.1f} MB", f"{copied_us:.0f} us"]
-        cells += [f"{kernels_us:.1f} us", f"{kernels_us + launches_us:.0f} us", f"{100 * found.shares['dram']:.0f} %"]
+        cells = [name, "×".join(map(str, shape)), f"{FIXED_1(size / 1e6)} MB", f"{FIXED_0(copied_us)} us"]
+        cells += [
+            f"{FIXED_1(kernels_us)} us",
+            f"{FIXED_0(kernels_us + launches_us)} us",
+            PERCENT_0(found.shares["dram"]),
+        ]
         rows.append(cells)
     head = ["input of", "map", "size", "copied to the host", "kernels", "with launches and the count's copy"]
     return table([*head, "DRAM pins busy"], rows)

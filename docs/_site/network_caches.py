@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.table import Column, Table
+from gpusim.base.formats import DIGITS_2, GROUPED_1, SHARE_1, SHARE_CHANGE, SIGNED_1
+from gpusim.base.table import Table, columns
 
 Tree = dict[str, Any]
 # what a launch finds, and whether its dirty lines are written back before it ends → what the page calls it
@@ -29,7 +30,7 @@ def page(results: list[Tree]) -> str:
         name = SETTINGS[gpu["caches"], gpu["l2"]["flush_at_end"]]
         held.setdefault(result["network"], {})[name] = result
     numbers = ("time us", "to flushed", "L2 hits", "DRAM reads MB", "DRAM writes MB")
-    columns = [Column("network"), Column("caches at a launch"), *(Column(name, right=True) for name in numbers)]
+    heads = columns("network", "caches at a launch") + columns(*numbers, right=True)
     rows = []
     for network, found in held.items():
         if set(found) != set(SETTINGS.values()):
@@ -39,7 +40,7 @@ def page(results: list[Tree]) -> str:
         rows += [_row(name, found[name], found["flushed"]) for name in SETTINGS.values()]
     first = results[0]
     phase = "training" if first["phase"] == "train" else first["phase"]
-    return Table(columns, rows, title=f"One iteration, {phase}, batch {first['batch']}", notes=_said(held)).markdown()
+    return Table(heads, rows, title=f"One iteration, {phase}, batch {first['batch']}", notes=_said(held)).markdown()
 
 
 def _others(result: Tree) -> Tree:
@@ -55,11 +56,11 @@ def _row(name: str, one: Tree, flushed: Tree) -> list[str]:
     return [
         one["network"],
         name,
-        f"{total['time_us']:,.1f}" + (f" ± {100 * bar / total['time_us']:.2g}%" if bar else ""),
-        f"{100 * (total['time_us'] / whole['time_us'] - 1):+.1f}%",
-        f"{100 * one['l2']['hit_rate']:.1f}%",
-        f"{one['dram']['bytes_read'] / 1e6:,.1f}",
-        f"{one['dram']['bytes_written'] / 1e6:,.1f}",
+        GROUPED_1(total["time_us"]) + (f" ± {DIGITS_2(100 * bar / total['time_us'])}%" if bar else ""),
+        SHARE_CHANGE(total["time_us"] / whole["time_us"] - 1),
+        SHARE_1(one["l2"]["hit_rate"]),
+        GROUPED_1(one["dram"]["bytes_read"] / 1e6),
+        GROUPED_1(one["dram"]["bytes_written"] / 1e6),
     ]
 
 
@@ -69,7 +70,9 @@ def _said(held: dict[str, dict[str, Tree]]) -> list[str]:
     for network, found in held.items():
         cycles = {name: one["total"]["cycles"] for name, one in found.items()}
         flushed, written_back, warm = (cycles[name] for name in SETTINGS.values())
-        writing, finding = (f"{100 * ratio - 100:+.1f}%" for ratio in (written_back / flushed, warm / written_back))
+        writing, finding = (
+            f"{SIGNED_1(100 * ratio - 100)}%" for ratio in (written_back / flushed, warm / written_back)
+        )
         said.append(
             f"{network}: to write back what launches leave dirty takes {writing}, in no launch's time by default;"
             f" beside that, warm caches change the time by {finding}."

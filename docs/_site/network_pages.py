@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_3, GENERAL, GROUPED_0, GROUPED_1
 from gpusim.config.files import shipped
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from tests.support.network_tables import ICPE_TABLE_1
@@ -35,7 +36,7 @@ def _default(value: object) -> str:
         return str(value[0]) if len(set(value)) == 1 else format_shape(value)
     if value is None or isinstance(value, bool):
         return "–" if value is None else str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return GENERAL(value) if isinstance(value, float) else str(value)
 
 
 def operators() -> str:
@@ -49,17 +50,17 @@ def totals() -> str:
     for file in sorted(shipped(NETWORK_FOLDER)):
         network = load_network(file)
         layers = layer_figures(plan(inference(network, 1)))
-        trained = "–" if network.forward_alone else f"{plan(training(network, BATCH)).bytes / (1 << 20):,.0f}"
+        trained = "–" if network.forward_alone else GROUPED_0(plan(training(network, BATCH)).bytes / (1 << 20))
         sums = [sum(getattr(one, name) for one in layers) for name in ("macs", "parameters", "biases")]
         rows.append(
             [
                 f"`{file.removesuffix('.yaml')}`",
                 ", ".join(format_shape(shape) for shape in network.inputs.values()),
                 str(len(network.layers)),
-                f"{sums[0] / 1e6:,.1f}",
-                f"{sums[1]:,}",
-                f"{sums[2]:,}",
-                f"{plan(inference(network, BATCH)).bytes / (1 << 20):,.0f}",
+                GROUPED_1(sums[0] / 1e6),
+                COUNT(sums[1]),
+                COUNT(sums[2]),
+                GROUPED_0(plan(inference(network, BATCH)).bytes / (1 << 20)),
                 trained,
             ]
         )
@@ -79,11 +80,11 @@ def _row(one: LayerFigures, image: LayerFigures, planned: MemoryPlan) -> list[st
         one.kind,
         format_shape(one.shape),
         groups + format_shape((product.m, product.k, product.n)) if product else "",
-        f"{image.macs / 1e6:,.1f}" if image.macs else "",
-        *(f"{value / 1e9:,.1f}" if value else "" for value in counts.values()),
-        f"{one.parameters + one.biases:,}" if one.parameters else "",
-        f"{one.memory_bytes / (1 << 20):,.1f}",
-        f"{one.live_bytes / (1 << 20):,.0f}",
+        GROUPED_1(image.macs / 1e6) if image.macs else "",
+        *(GROUPED_1(value / 1e9) if value else "" for value in counts.values()),
+        COUNT(one.parameters + one.biases) if one.parameters else "",
+        GROUPED_1(one.memory_bytes / (1 << 20)),
+        GROUPED_0(one.live_bytes / (1 << 20)),
     ]
 
 
@@ -109,7 +110,7 @@ def operations() -> str:
         exact = layers[name].operations
         letter = "M" if unit == 1_000_000 else "K"
         how = "rounded" if printed == round(exact / unit) else "cut off"
-        rows.append([name, f"{exact:,}", f"{printed}{letter}", how if exact % unit else "exact"])
+        rows.append([name, COUNT(exact), f"{printed}{letter}", how if exact % unit else "exact"])
     return table(["layer", "operations", "printed", "how"], rows)
 
 
@@ -124,10 +125,10 @@ def utilization() -> str:
                 format_shape(row.tile),
                 str(row.block_size),
                 str(row.registers),
-                f"{row.grid:,}",
-                f"{row.equation_9:,}",
+                COUNT(row.grid),
+                COUNT(row.equation_9),
                 str(row.most_blocks),
-                f"{row.utilization:.3f}",
+                FIXED_3(row.utilization),
             ]
         )
     head = ["kernel", "M×N", "tile", "block", "registers", "grid as printed", "grid by (9)", "blocks by (10)"]

@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from docs._site.pages import RESULTS, table
-from gpusim.base.formats import PERCENT
+from gpusim.base.formats import (
+    DIGITS_2,
+    DIGITS_3,
+    FIXED_1,
+    FIXED_2,
+    GENERAL,
+    GROUPED_1,
+    PERCENT,
+    PERCENT_2,
+    PERCENT_CHANGE_2,
+    SIGNED_2,
+)
 from gpusim.base.sums import plain_sum
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -63,13 +74,13 @@ def page(sampled: Tree, exact: Tree) -> str:
     within = sum(abs(difference(*pair)) for pair in estimated) / max(len(estimated), 1)
     fraction = total["sampling"]["fraction"]
     summary = [
-        f"- total: {total['time_us']:,.1f} us ± {100 * half_width(total):.2f} % sampled,"
-        f" {whole['time_us']:,.1f} us in whole: {100 * difference(total, whole):+.2f} %,"
+        f"- total: {GROUPED_1(total['time_us'])} us ± {PERCENT_2(half_width(total))} sampled,"
+        f" {GROUPED_1(whole['time_us'])} us in whole: {PERCENT_CHANGE_2(difference(total, whole))},"
         f" {'within' if is_covered(total, whole) else 'outside'} the bar",
-        f"- {100 * fraction:.2f} % of the iteration's instructions were simulated, {1 / fraction:.3g} times fewer than"
-        " it has; equal launches count as often as they occur",
+        f"- {PERCENT_2(fraction)} of the iteration's instructions were simulated, {DIGITS_3(1 / fraction)} times fewer"
+        " than it has; equal launches count as often as they occur",
         f"- {len(estimated)} of {len(pairs)} rows are estimates; {covered} of them have the truth within their 95 %"
-        f" bar; mean absolute difference {100 * within:.2f} %",
+        f" bar; mean absolute difference {PERCENT_2(within)}",
     ]
     title = f"{exact['network']}: {exact['phase']}ing, batch {exact['batch']}, sampled beside in whole"
     return "\n".join([title, "", *rows, "", *summary, ""])
@@ -93,10 +104,11 @@ def is_covered(sampled: Tree, exact: Tree) -> bool:
 def _row(sampled: Tree, exact: Tree) -> str:
     name = f"| {exact['name']} | {exact['pass'].replace('_', ' ')} |"
     bar = half_width(sampled)
-    time = f" {sampled['time_us']:,.1f}{f' ± {100 * bar:.2g}%' if bar else ''} | {exact['time_us']:,.1f} |"
+    width = f" ± {DIGITS_2(100 * bar)}%" if bar else ""
+    time = f" {GROUPED_1(sampled['time_us'])}{width} | {GROUPED_1(exact['time_us'])} |"
     within = ("yes" if is_covered(sampled, exact) else "no") if bar else "–"
     fraction = sampled["sampling"]["fraction"] if "sampling" in sampled else 1.0
-    return f"{name}{time} {100 * difference(sampled, exact):+.2f}% | {within} | {PERCENT(fraction)} |"
+    return f"{name}{time} {SIGNED_2(100 * difference(sampled, exact))}% | {within} | {PERCENT(fraction)} |"
 
 
 @dataclass(frozen=True)
@@ -165,8 +177,9 @@ def bounds_table() -> str:
     whole, simulated, decided = sums
     head = ["", "time", "instructions", "simulated", "where the error decided", "in whole"]
     return (
-        f"{table(head, [*rows, ['all', *_sums(held)]])}\n\n{whole / simulated:.1f} times fewer instructions than the"
-        f" iteration has; {whole / (simulated - decided):.1f} times if what the error decided had cost nothing."
+        f"{table(head, [*rows, ['all', *_sums(held)]])}\n\n{FIXED_1(whole / simulated)} times fewer instructions than"
+        f" the iteration has; {FIXED_1(whole / (simulated - decided))} times if what the error decided had cost"
+        " nothing."
     )
 
 
@@ -183,8 +196,16 @@ def rounds_table() -> str:
         for most in ROUNDS:
             parts = (min(1.0, most / its) * each.work.instructions for its, each in zip(rounds, once, strict=True))
             simulated.append(plain_sum(parts))
-        rows.append([name, f"{len(once)}", f"{whole / 1e9:.1f} G", *(f"{whole / held:.1f} ×" for held in simulated)])
-    head = ["iteration", "classes", "instructions", "each class whole", *(f"{most:g} of its rounds" for most in ROUNDS)]
+        rows.append(
+            [name, f"{len(once)}", f"{FIXED_1(whole / 1e9)} G", *(f"{FIXED_1(whole / held)} ×" for held in simulated)]
+        )
+    head = [
+        "iteration",
+        "classes",
+        "instructions",
+        "each class whole",
+        *(f"{GENERAL(most)} of its rounds" for most in ROUNDS),
+    ]
     return table(head, rows)
 
 
@@ -198,11 +219,11 @@ def _chosen(name: str) -> dict[tuple[str, Pass], str]:
 
 def _sums(of: list[Part]) -> list[str]:
     def billions(name: str) -> str:
-        return f"{plain_sum(getattr(part, name) for part in of) / 1e9:.2f} G"
+        return f"{FIXED_2(plain_sum(getattr(part, name) for part in of) / 1e9)} G"
 
     whole = plain_sum(part.simulated for part in of if not part.half_width) / 1e9
     time = plain_sum(part.time for part in of)
-    return [f"{100 * time:.1f} %", *map(billions, ("instructions", "simulated", "decided")), f"{whole:.2f} G"]
+    return [PERCENT(time), *map(billions, ("instructions", "simulated", "decided")), f"{FIXED_2(whole)} G"]
 
 
 def _cells(page: str, count: int) -> list[list[str]]:

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from docs._site.pages import table
+from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, PERCENT, SHARE_0
 from gpusim.lab.capture.capture import PHOTOGRAPHS, TEXTS, CapturePoint
 from workloads.data.activations_file import load_activations
 from workloads.data.operands import SHIPPED_ACTIVATIONS
@@ -27,8 +28,8 @@ def texts_table(folder: Path = SHIPPED_ACTIVATIONS) -> str:
             held = load_activations(folder / f"{name}-{point.label}.npz").array[:, :, 0, 0] != 0
             eight = held[: len(held) // 8 * 8].reshape(-1, 8, held.shape[1]).any(axis=1).mean()
             shares = [1 - held.mean(), 1 - held.any(axis=0).mean(), eight, 1 - (1 - held.mean()) ** 8]
-            learnt = f"{float(last['train_loss']):.2f}, {100 * float(last['test_accuracy']):.1f} %"
-            rows.append([name, learnt, point.label, *(f"{100 * share:.1f} %" for share in shares)])
+            learnt = f"{FIXED_2(float(last['train_loss']))}, {PERCENT(float(last['test_accuracy']))}"
+            rows.append([name, learnt, point.label, *(PERCENT(share) for share in shares)])
     head = ["file", "loss, bytes of the test told right", "layer", "zeros", "neurons never used"]
     return table([*head, "used by one of eight", "at random"], rows)
 
@@ -42,20 +43,20 @@ def _network(model: str, folder: Path) -> str:
     for point in PHOTOGRAPHS[model]:
         shares = [float(epoch[f"sparsity_{point.module}"]) for epoch in epochs]
         stored = load_activations(folder / f"{point.label}.npz")
-        images = f"{len(stored.array)}, {100 * stored.sparsity:.1f} %"
-        rows.append(
-            [point.source_layer, *(f"{100 * shares[n]:.1f} %" for n in shown), images, _beside(point, shares[-1])]
-        )
+        images = f"{len(stored.array)}, {PERCENT(stored.sparsity)}"
+        rows.append([point.source_layer, *(PERCENT(shares[n]) for n in shown), images, _beside(point, shares[-1])])
     low, high = PHOTOGRAPHS[model][0].source_sparsity  # type: ignore[misc]
     head = ["layer", *(f"epoch {epochs[n]['epoch']}" for n in shown), "stored: images, zeros"]
     last = epochs[-1]
-    said = f"loss {float(last['train_loss']):.3f}, training accuracy {100 * float(last['train_accuracy']):.1f} %"
-    return f"After epoch {last['epoch']}: {said}.\n\n" + table([*head, f"beside {low:.0%} to {high:.0%}"], rows)
+    said = f"loss {FIXED_3(float(last['train_loss']))}, training accuracy {PERCENT(float(last['train_accuracy']))}"
+    return f"After epoch {last['epoch']}: {said}.\n\n" + table(
+        [*head, f"beside {SHARE_0(low)} to {SHARE_0(high)}"], rows
+    )
 
 
 def _beside(point: CapturePoint, share: float) -> str:
     """Where a layer's sparsity lies beside the range that Dong 2020 gives of the network."""
     low, high = point.source_sparsity  # type: ignore[misc]
     if share < low:
-        return f"{100 * (low - share):.1f} points below"
-    return f"{100 * (share - high):.1f} points above" if share > high else "within"
+        return f"{FIXED_1(100 * (low - share))} points below"
+    return f"{FIXED_1(100 * (share - high))} points above" if share > high else "within"

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpusim.base.formats import GROUPED_1
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Table, columns
 from gpusim.lab.training.measure import TrainingMeasurement, measure
 from gpusim.lab.training.spec import load_training
 
@@ -57,9 +58,9 @@ def stage_times(found: Mapping[str, TrainingMeasurement]) -> Table:
         passes = [one.times.ms(name) for name in ("forward", "backward", "update")]
         fed = (work["prefetch"], work["preprocess"], work["copy"])
         rows.append((one.training.spec.storage.name, *fed, *passes, one.pace.iteration_us / 1e3))
-    heads = ("prefetch", "preprocess", "copy", "forward", "backward", "update", "iteration")
-    shown = [Column(head, lambda value: f"{value:,.1f}", unit="ms") for head in heads]
-    return Table([Column("storage"), *shown], rows, "figure_4")
+    stages = ("prefetch", "preprocess", "copy", "forward", "backward", "update", "iteration")
+    heads = columns("storage") + columns(*(f"{stage} ms" for stage in stages), write=GROUPED_1)
+    return Table(heads, rows, "figure_4")
 
 
 def claims(found: Mapping[str, TrainingMeasurement]) -> list[Claim]:

@@ -6,6 +6,7 @@ from typing import Any, get_args, get_origin
 
 import gpusim
 from docs._site.pages import table
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec
 from gpusim.cli.lazy import CommandGroup
 from gpusim.cli.main import all_sections, command_line
@@ -138,7 +139,7 @@ def _value(value: Any) -> str:
 
 def _limits(field: Any) -> str:
     limits = [(sign, getattr(one, key, None)) for key, sign in LIMITS.items() for one in field.metadata]
-    said = [f"{sign} {limit:g}" for sign, limit in limits if limit is not None]
+    said = [f"{sign} {GENERAL(limit)}" for sign, limit in limits if limit is not None]
     extra = field.json_schema_extra
     among = extra.get("among", []) if isinstance(extra, dict) else []
     literals = [value for value in get_args(field.annotation) if isinstance(value, str)]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_1, FIXED_2, SIGNED_1
 from gpusim.config.run import load_run
 from gpusim.lab.checks.bench.cases import CASES, GEMM_SETTINGS
 from gpusim.model.core.facts import RunFacts
@@ -37,21 +38,23 @@ def _costs() -> tuple[list[list[str]], list[list[str]]]:
     series, stored = [], []
     for name, best in runs():
         plain = best[0]
-        cells = [f"`{name}`", f"{plain.cycles:,}", f"{plain.simulator.cpu_s:.2f}"]
+        cells = [f"`{name}`", COUNT(plain.cycles), FIXED_2(plain.simulator.cpu_s)]
         size = len(packed(plain_facts(plain)))
         for every in INTERVALS[1:]:
             more = 100 * (best[every].simulator.cpu_s / plain.simulator.cpu_s - 1)
             grown = len(packed(plain_facts(best[every]))) - size
-            cells.append(f"{more:+.1f} %, {grown / 1024:.1f} KiB")
+            cells.append(f"{SIGNED_1(more)} %, {FIXED_1(grown / 1024)} KiB")
         series.append(cells)
         bare = len(packed(plain_facts(replace(plain, patterns=[]))))
-        stored.append([f"`{name}`", f"{len(plain.patterns)}", f"{bare:,}", f"{size - bare:,}"])
+        stored.append([f"`{name}`", f"{len(plain.patterns)}", COUNT(bare), COUNT(size - bare)])
     return series, stored
 
 
 def series_cost() -> str:
     """Processor time and bytes of counters over time."""
-    return table(["kernel", "cycles", "seconds without", *(f"every {every:,}" for every in INTERVALS[1:])], _costs()[0])
+    return table(
+        ["kernel", "cycles", "seconds without", *(f"every {COUNT(every)}" for every in INTERVALS[1:])], _costs()[0]
+    )
 
 
 def pattern_bytes() -> str:

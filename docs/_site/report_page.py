@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 from docs._site.pages import renewed, table
+from gpusim.base.formats import PERCENT_0
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.rules import RULES
 from gpusim.results.report.sections import SECTIONS, list_section_paths
@@ -25,8 +26,7 @@ def sections() -> str:
 def rules() -> str:
     """The rules, as their table has them."""
     rows = [
-        [f"`{rule.name}`", rule.section, f"{100 * rule.above:.0f} %", _text(rule.text), _text(rule.advice)]
-        for rule in RULES
+        [f"`{rule.name}`", rule.section, PERCENT_0(rule.above), _text(rule.text), _text(rule.advice)] for rule in RULES
     ]
     return table(["rule", "section", "above", "says", "what to do"], rows)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_1
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.run import load_run
@@ -66,15 +67,15 @@ def speed() -> str:
             stored_ms = (time.process_time() - start) / STORED * 1e3
         _multiply(path)
         rows = [
-            ["looking for a point and storing it", f"{stored_ms:.1f} ms"],
-            ["a point in the file", f"{path.stat().st_size / POINTS / 1024:.1f} KiB"],
+            ["looking for a point and storing it", f"{FIXED_1(stored_ms)} ms"],
+            ["a point in the file", f"{FIXED_1(path.stat().st_size / POINTS / 1024)} KiB"],
         ]
         with StoreReader(path) as results:
             for what, sql in QUERIES.items():
                 rows.append([what, _timed(lambda sql=sql: results.query(sql))])
             rows.append(["`wide(...)` of two metrics", _timed(lambda: results.wide("kernel.cycles", "l2.hit_rate"))])
             rows.append(["`sweep(1)`, two metrics", _timed(lambda: results.sweep(1))])
-    return table([f"of {POINTS:,} points", "processor time, or size"], rows)
+    return table([f"of {COUNT(POINTS)} points", "processor time, or size"], rows)
 
 
 def _multiply(path: Path) -> None:
@@ -101,7 +102,7 @@ def _multiply(path: Path) -> None:
 def _timed(ask: Callable[[], object]) -> str:
     start = time.process_time()
     ask()
-    return f"{1e3 * (time.process_time() - start):.0f} ms"
+    return f"{FIXED_0(1e3 * (time.process_time() - start))} ms"
 
 
 SECTIONS: dict[str, Callable[[], str]] = {"rules": rules}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_2, GROUPED_0, PERCENT_0
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.simulator import simulate
@@ -172,11 +173,11 @@ def primitives_table() -> str:
             label(primitive),
             "×".join(map(str, largest.shape)),
             str(found.launches),
-            f"{found.cycles / 1e3:,.0f} k",
+            f"{GROUPED_0(found.cycles / 1e3)} k",
         ]
-        cells += [f"{100 * found.shares['dram']:.0f} %", f"{100 * found.shares['valu']:.0f} %"]
-        cells += [f"{name} {100 * share:.0f} %", f"{found.dram_bytes / least:.2f}"]
-        rows.append([*cells, f"{100 * least / (found.cycles * PINS_BYTES_PER_CYCLE):.0f} %"])
+        cells += [PERCENT_0(found.shares["dram"]), PERCENT_0(found.shares["valu"])]
+        cells += [f"{name} {PERCENT_0(share)}", FIXED_2(found.dram_bytes / least)]
+        rows.append([*cells, f"{FIXED_0(100 * least / (found.cycles * PINS_BYTES_PER_CYCLE))} %"])
     head = ["pass", "shape", "launches", "cycles", "DRAM pins busy", "VALU busy", "nearest bound"]
     return table([*head, "DRAM bytes / least", "least bytes / cycles, of the pins'"], rows)
 
@@ -194,9 +195,9 @@ def products_table() -> str:
         if isinstance(primitive, FullyConnected):
             shape = f"{primitive.shape[0]}×{primitive.inputs} → {primitive.outputs}"
         rate = primitive.macs / (WAVEFRONT * GpuSpec().cus * found.cycles)
-        cells = [primitive.name, shape, str(found.launches), f"{found.cycles / 1e3:,.0f} k", f"{100 * rate:.0f} %"]
-        shares = [f"{100 * found.shares[bound]:.0f} %" for bound in ("valu", "lds", "dram")]
-        rows.append([*cells, *shares, f"{name} {100 * share:.0f} %"])
+        cells = [primitive.name, shape, str(found.launches), f"{GROUPED_0(found.cycles / 1e3)} k", PERCENT_0(rate)]
+        shares = [PERCENT_0(found.shares[bound]) for bound in ("valu", "lds", "dram")]
+        rows.append([*cells, *shares, f"{name} {PERCENT_0(share)}"])
     head = ["pass", "shape", "launches", "cycles", "MACs, of the peak", "VALU busy", "LDS busy", "DRAM pins busy"]
     return table([*head, "nearest bound"], rows)
 
@@ -209,8 +210,8 @@ def few_rows_table() -> str:
         kinds = FullyConnectedForward, ForwardByTiles
         few, tiles = (measure(made(shape, FEW_OUTPUTS, half=half)) for made in kinds)
         cells = [*map(str, shape), "FP16" if half else "FP32"]
-        cells += [f"{tiles.cycles:,}", f"{few.cycles:,}", f"{tiles.cycles / few.cycles:.2f}×"]
-        rows.append([*cells, *(f"{100 * few.shares[bound]:.0f} %" for bound in ("dram", "l2", "valu"))])
+        cells += [COUNT(tiles.cycles), COUNT(few.cycles), f"{FIXED_2(tiles.cycles / few.cycles)}×"]
+        rows.append([*cells, *(PERCENT_0(few.shares[bound]) for bound in ("dram", "l2", "valu"))])
     head = ["images", "values", "weights", "by tiles", "`few_rows`", "faster", "DRAM pins busy", "L2 busy", "VALU busy"]
     return table(head, rows)
 

@@ -3,6 +3,7 @@
 import csv
 
 from docs._site.pages import RESULTS, table
+from gpusim.base.formats import SHARE_1, SHARE_2
 
 RUNS = RESULTS / "sampling" / "reproduction.csv"
 
@@ -19,7 +20,7 @@ def deviations_table() -> str:
         deviations, count = [deviation for deviation, _, _ in held], len(held)
         within = sum(deviation <= bar for deviation, bar, _ in held)
         cells = [sum(deviations) / count, max(deviations), within / count, sum(share for _, _, share in held) / count]
-        rows.append([f"`{way}`", str(count), f"{cells[0]:.2%}", *(f"{cell:.1%}" for cell in cells[1:])])
+        rows.append([f"`{way}`", str(count), SHARE_2(cells[0]), *(SHARE_1(cell) for cell in cells[1:])])
     head = ["way", "sampled points", "mean deviation", "largest", "within the bar", "simulated"]
     return table(head, [[cell.replace("%", " %") for cell in row] for row in rows])
 

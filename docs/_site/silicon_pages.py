@@ -10,6 +10,7 @@ import numpy as np
 
 from docs._site.correlation_pages import RESULTS
 from docs._site.pages import table
+from gpusim.base.formats import COUNT, FIXED_1, FIXED_2, GENERAL, GROUPED_1, PERCENT, PERCENT_0
 from gpusim.config.network import load_network
 from gpusim.lab.silicon import report
 from gpusim.lab.silicon.compare import PASS_TITLES, CorrelationPoint, reduce_to_one_image, totals
@@ -113,7 +114,7 @@ def _layers(network: str) -> dict[Convolution, list[str]]:
 
 
 def _us(value: float) -> str:
-    return f"{value:,.1f}"
+    return GROUPED_1(value)
 
 
 def same_solver() -> str:
@@ -126,9 +127,9 @@ def same_solver() -> str:
             cells.append([
                 row.network, *row.where, NOTHING if point.solver in BY_IMAGE else str(images),
                 _us(point.time_us / images), spread if len(point.measured_us) > 1 else NOTHING,
-                _us(one.modelled_us / images), _us((p.im2col_us or 0.0) / images), f"{one.ratio:.2f}",
-                "HIP" if point.is_compiled else "assembly", f"{p.workgroups:,}",
-                f"{p.bound} {100 * p.utilization:.0f} %",
+                _us(one.modelled_us / images), _us((p.im2col_us or 0.0) / images), FIXED_2(one.ratio),
+                "HIP" if point.is_compiled else "assembly", COUNT(p.workgroups),
+                f"{p.bound} {PERCENT_0(p.utilization)}",
             ])  # fmt: skip
     heads = ["network", "layer", "pass", "batch", "measured, µs an image", "by batch", "simulated", "of it moving"]
     return table([*heads, "ratio", "product's kernel", "workgroups", "bound"], cells)
@@ -148,8 +149,8 @@ def by_solver() -> str:
                 for of in (lambda row: row.prediction.point.time_us, lambda row: row.modelled_us)
             )
             cells.append([
-                f"`{solver}`", str(len(mine)), f"{100 * mean(off):.1f} %", f"{100 * median(off):.1f} %",
-                f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{modelled / measured:.2f}",
+                f"`{solver}`", str(len(mine)), PERCENT(mean(off)), PERCENT(median(off)),
+                FIXED_2(min(ratios)), FIXED_2(max(ratios)), FIXED_2(modelled / measured),
             ])  # fmt: skip
     return table(["solver", "points", "mean error", "median", "least", "most", "ratio of sums an image"], cells)
 
@@ -161,10 +162,10 @@ def sums() -> str:
             s.network,
             s.what,
             str(s.points),
-            f"{s.measured_us / 1e3:.2f}",
-            f"{s.modelled_us / 1e3:.2f}",
-            f"{s.ratio:.2f}",
-            f"{s.kernels_ratio:.2f}",
+            FIXED_2(s.measured_us / 1e3),
+            FIXED_2(s.modelled_us / 1e3),
+            FIXED_2(s.ratio),
+            FIXED_2(s.kernels_ratio),
         ]
         for s in totals(_rows(SAME))
         if s.network in NETWORKS
@@ -189,7 +190,7 @@ def ours() -> str:
         width = f" ± {_us((p.half_width_us or 0.0) / images)}" if p.how != "whole" else ""
         cells.append([
             network, *where, str(images), point.solver, _us(point.time_us / images), by_image, p.by,
-            f"{_us(one.modelled_us / images)}{width}", f"{one.ratio:.2f}", f"{p.bound} {100 * p.utilization:.0f} %",
+            f"{_us(one.modelled_us / images)}{width}", FIXED_2(one.ratio), f"{p.bound} {PERCENT_0(p.utilization)}",
         ])  # fmt: skip
     heads = [
         "network",
@@ -269,7 +270,7 @@ def _sum(passes: Sequence[Row]) -> list[str]:
     measured = sum(count * us for count, us, _ in times)
     modelled = sum(count * us for count, _, us in times)
     which = "".join(d for d in PASS_TITLES if any(row.direction == d for row in passes))
-    return [which, _us(measured), _us(modelled), f"{modelled / measured:.2f}"]
+    return [which, _us(measured), _us(modelled), FIXED_2(modelled / measured)]
 
 
 def conclusion() -> str:
@@ -284,10 +285,10 @@ def _sentences() -> Iterator[str]:
         return
     every = [s for s in totals(same) if s.what == "all" and s.network in NETWORKS]
     within = [s for s in every if abs(s.ratio - 1) <= BAR]
-    figures = ", ".join(f"{s.network} {s.ratio:.2f}" for s in every)
+    figures = ", ".join(f"{s.network} {FIXED_2(s.ratio)}" for s in every)
     yield (
         f"MIOpen's solvers of rocBLAS's products, {len(same)} points: the sums of {len(within)} of {len(every)} "
-        f"networks are within {100 * BAR:.0f} % of the measured ones ({figures})."
+        f"networks are within {PERCENT_0(BAR)} of the measured ones ({figures})."
     )
     measured, document = load_measured(SAME)
     data = document.path.parent / measured.points
@@ -295,7 +296,7 @@ def _sentences() -> Iterator[str]:
     every_row, used = len(data.read_text(encoding="utf-8").splitlines()) - 1, sum(len(p.measured_us) for p in points)
     run = {row.prediction.point.label for row in same}
     left = [
-        f"{point.label} ({point.convolution.macs * 2e-9:.1f} GFLOP, in {point.time_us:.1f} µs)"
+        f"{point.label} ({FIXED_1(point.convolution.macs * 2e-9)} GFLOP, in {FIXED_1(point.time_us)} µs)"
         for point in points
         if point.label not in run
     ]
@@ -310,9 +311,9 @@ def _sentences() -> Iterator[str]:
     interval = _fit()
     share = sum(row.launch_us for row in same) / sum(row.modelled_us for row in same)
     yield (
-        f"A measurement's own time is {same[0].launch_us:.1f} µs, fitted to these points ({interval[0]:.1f} to"
-        f" {interval[1]:.1f} by resampling): {100 * share:.0f} % of the simulated sum. What the smallest two"
-        f" leave beside their kernels is {' and '.join(f'{us:.1f}' for us in _left(same)[:2])} µs."
+        f"A measurement's own time is {FIXED_1(same[0].launch_us)} µs, fitted to these points ({FIXED_1(interval[0])}"
+        f" to {FIXED_1(interval[1])} by resampling): {PERCENT_0(share)} of the simulated sum. What the smallest two"
+        f" leave beside their kernels is {' and '.join(FIXED_1(us) for us in _left(same)[:2])} µs."
     )
     shortest = zip(_shortest_first(same), _left(same), strict=True)
     short = [us for row, us in shortest if row.prediction.time_us < SHORT_US]
@@ -321,17 +322,15 @@ def _sentences() -> Iterator[str]:
     is_apart = counts[1] < min(counts[0], counts[2])
     apart = ": two sorts of measurements, for which one time cannot stand" if is_apart else ""
     yield f"Of the {len(short)} points whose kernels take less than {SHORT_US} µs, {said} beside them{apart}."
-    yield f"One by one they are {100 * mean(off):.1f} % off in the mean, {100 * median(off):.1f} % in the median."
+    yield f"One by one they are {PERCENT(mean(off))} off in the mean, {PERCENT(median(off))} in the median."
     if spread:
         yield (
-            f"The card's own times of an image differ from batch to batch by {100 * mean(spread):.0f} % in the mean and"
-            f" {100 * max(spread):.0f} % at most ({len(spread)} measured more than once)."
+            f"The card's own times of an image differ from batch to batch by {PERCENT_0(mean(spread))} in the mean and"
+            f" {PERCENT_0(max(spread))} at most ({len(spread)} measured more than once)."
         )
     kinds = {kind: [r for r in same if _point(r).is_compiled == (kind == "HIP")] for kind in ("assembly", "HIP")}
     said = [
-        f"{kind} {len(held)}: {100 * mean(abs(r.ratio - 1) for r in held):.1f} %"
-        for kind, held in kinds.items()
-        if held
+        f"{kind} {len(held)}: {PERCENT(mean(abs(r.ratio - 1) for r in held))}" for kind, held in kinds.items() if held
     ]
     yield f"By the product's kernel: {', '.join(said)} off in the mean."
     far = [row for row in same if not 1 / FAR <= row.ratio <= FAR]
@@ -339,8 +338,8 @@ def _sentences() -> Iterator[str]:
         fast = sum(row.ratio < 1 for row in far)
         share = sum(row.prediction.point.time_us for row in far) / sum(row.prediction.point.time_us for row in same)
         yield (
-            f"{len(far)} are off by more than a factor of {FAR:g} ({fast} too fast), of {100 * share:.0f} % of the"
-            " measured time."
+            f"{len(far)} are off by more than a factor of {GENERAL(FAR)} ({fast} too fast), of {PERCENT_0(share)} of"
+            " the measured time."
         )
     yield from _of_ours(_rows(OWN))
 
@@ -353,10 +352,10 @@ def _of_ours(own: Sequence[CorrelationPoint]) -> Iterator[str]:
     low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
     first, last = np.percentile(ratios, (5, 95))
     yield (
-        f"Ours beside MIOpen's fastest, {len(own)} of the database's rows: simulated at {first:.2f} to {last:.2f} of"
-        f" its measured time from the 5th to the 95th percentile ({ratios[0]:.2f} to {ratios[-1]:.2f} all),"
-        f" {median(ratios):.2f} in the median ({low:.2f} to {high:.2f} in 95 of 100 resamples); {sum(ratios < 1)} are"
-        " faster."
+        f"Ours beside MIOpen's fastest, {len(own)} of the database's rows: simulated at {FIXED_2(first)} to"
+        f" {FIXED_2(last)} of its measured time from the 5th to the 95th percentile ({FIXED_2(ratios[0])} to"
+        f" {FIXED_2(ratios[-1])} all), {FIXED_2(median(ratios))} in the median ({FIXED_2(low)} to {FIXED_2(high)} in"
+        f" 95 of 100 resamples); {sum(ratios < 1)} are faster."
     )
     for title, is_in in (
         ("strided or of an image's three channels", _is_awkward),
@@ -365,8 +364,8 @@ def _of_ours(own: Sequence[CorrelationPoint]) -> Iterator[str]:
         held = [row.ratio for row in own if is_in(row)]
         if held:
             faster = sum(ratio < 1 for ratio in held)
-            every = f"{min(held):.2f} to {max(held):.2f}, {faster} of them faster than MIOpen's"
-            yield f"Of these {title}: {len(held)}, {median(held):.2f} in the median, {every}."
+            every = f"{FIXED_2(min(held))} to {FIXED_2(max(held))}, {faster} of them faster than MIOpen's"
+            yield f"Of these {title}: {len(held)}, {FIXED_2(median(held))} in the median, {every}."
 
 
 def _is_awkward(row: CorrelationPoint) -> bool:

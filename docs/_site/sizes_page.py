@@ -9,6 +9,7 @@ from functools import partial
 
 from docs._site.pages import SWEEPS, table
 from docs._site.swept_csv import swept_of
+from gpusim.base.formats import GENERAL, GROUPED_0, SHARE_0, SHARE_1
 from gpusim.results.report.sweeps.answers import describe_best_designs, find_best_design
 from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.points import Design, SweepData, SweepPoint, format_axis_value, names
@@ -39,8 +40,8 @@ def cycles_table(name: str) -> str:
         there = {kib: cycles for kib, cycles in sizes.items() if cycles}
         apart = max(max(cycles) / min(cycles) - 1 for cycles in there.values())
         lost = max(p.measured[LOST][0] for p in held if p.values[SIB] == SIZES_KIB[0])
-        cells = [f"{min(there[kib]) / 1000:,.0f}" if kib in there else "" for kib in SIZES_KIB]
-        rows.append([layer, format_axis_value(share), *cells, f"{apart:.1%}", f"{lost:,.0f}"])
+        cells = [GROUPED_0(min(there[kib]) / 1000) if kib in there else "" for kib in SIZES_KIB]
+        rows.append([layer, format_axis_value(share), *cells, SHARE_1(apart), GROUPED_0(lost)])
     return table(HEAD, rows)
 
 
@@ -96,7 +97,7 @@ def _buffer(found: SweepData) -> Iterator[str]:
             most = max(abs(last / first - 1) for first, last in changes)
             gains = any(first > last for first, last in changes)
             how = "gains or costs" if costs and gains else "costs" if costs else "gains" if gains else "changes"
-            yield f"{where} the largest prefetch buffer {how} at most {most:.1%} beside the smallest"
+            yield f"{where} the largest prefetch buffer {how} at most {SHARE_1(most)} beside the smallest"
 
 
 def _share(found: SweepData) -> Iterator[str]:
@@ -111,8 +112,8 @@ def _share(found: SweepData) -> Iterator[str]:
         least = min(last / first - 1 for layer in always for first, last in by_layer[layer])
         most = max(last / first - 1 for layer in always for first, last in by_layer[layer])
         yield (
-            f"the largest share of L2 beside the smallest costs {least:.1%} to {most:.1%} on {_listed(always)}, "
-            "whatever else is chosen"
+            f"the largest share of L2 beside the smallest costs {SHARE_1(least)} to {SHARE_1(most)} on "
+            f"{_listed(always)}, whatever else is chosen"
         )
     others = [layer for layer in by_layer if layer not in always]
     if others:
@@ -143,13 +144,15 @@ def agreement() -> str:
     (best, least), (found, reached) = _best(grid), _best(search)
     share = len(search.places) / len(grid.places)
     equal = [one.values for one in grid.designs(CYCLES) if one.mean is not None and one.mean[0] == least]
-    lines = [f"The search ran {len(search.places)} points, {share:.0%} of the grid's."]
+    lines = [f"The search ran {len(search.places)} points, {SHARE_0(share)} of the grid's."]
     if reached == least:
         lines.append(f"Its best design is {'one of' if found.values in equal else 'as good as'} the grid's best.")
     else:
-        lines.append(f"Its best design takes {reached / least - 1:.1%} more than the grid's, {names(best.values)}.")
+        lines.append(
+            f"Its best design takes {SHARE_1(reached / least - 1)} more than the grid's, {names(best.values)}."
+        )
     if best.memory_kib != found.memory_kib:
-        sizes = f"{best.memory_kib:g} KiB, and {found.memory_kib:g} KiB by the search"
+        sizes = f"{GENERAL(best.memory_kib)} KiB, and {GENERAL(found.memory_kib)} KiB by the search"
         lines.append(f"They do not agree about the least memory for it: {sizes}.")
     orders = [[one.axis for one in compute_effects(one, CYCLES).axes] for one in (grid, search)]
     if orders[0] == orders[1]:

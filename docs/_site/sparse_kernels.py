@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from docs._site.pages import SWEEPS, table
+from gpusim.base.formats import COUNT, FIXED_0, FIXED_1, FIXED_2, FIXED_3, GROUPED_0, PERCENT, PERCENT_0, SHARE_0
 from gpusim.config.gpu import load_gpu
 from gpusim.jobs.running.operators import gpu_facts
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -105,13 +106,13 @@ def bounds_table() -> str:
         zeros = [_zeros(sparse) for _, sparse in points]
         row = [name, break_even(zeros, cycles, dense), break_even(zeros, lds, dense)]
         row += [
-            f"{100 * (1 - dense / reads):.0f} %",
-            f"{100 * dense / reads:.0f} %",
-            f"{100 * GOAL * reads / dense:.0f} %",
+            PERCENT_0(1 - dense / reads),
+            f"{FIXED_0(100 * dense / reads)} %",
+            f"{FIXED_0(100 * GOAL * reads / dense)} %",
         ]
-        rows.append([*row, f"{100 * dense / moved * (1 - FEW_ZEROS[-1]):.0f} %"])
+        rows.append([*row, f"{FIXED_0(100 * dense / moved * (1 - FEW_ZEROS[-1]))} %"])
     head = ["layer", "break-even, simulated", "by this kernel's LDS cycles", "by its reads of A alone"]
-    head += ["of 1/(1−s) by these reads", f"LDS busy with them at {GOAL:.0%}".replace("%", " %")]
+    head += ["of 1/(1−s) by these reads", f"LDS busy with them at {SHARE_0(GOAL)}".replace("%", " %")]
     return table([*head, "of 1/(1−s) at 90 % zeros, each matrix once over DRAM's pins"], rows)
 
 
@@ -127,12 +128,12 @@ def registers_table() -> str:
         dense = others[0][0]
         for point in mine:
             zeros, cycles = _zeros(point), int(point["kernel.cycles"])
-            busy = [f"{_busy(point, unit):.0f} %" for unit in ("valu", "salu", "lds", "dram")]
+            busy = [f"{FIXED_0(_busy(point, unit))} %" for unit in ("valu", "salu", "lds", "dram")]
             other = tiled.get(round(zeros, 2))
-            cells = [f"{other / 1e3:,.0f} k" if other else "–", *_speed(dense, cycles, zeros), *busy]
+            cells = [f"{GROUPED_0(other / 1e3)} k" if other else "–", *_speed(dense, cycles, zeros), *busy]
             cells += [_share(point, "synchronization"), _share(point, "not_selected")]
             alone = [_speed(dense, float(point[f"roofline.{unit}"]), zeros)[1] for unit in ("valu", "salu", "lds")]
-            rows.append([name, f"{100 * zeros:.0f} %", f"{cycles / 1e3:,.0f} k", *cells, *alone])
+            rows.append([name, PERCENT_0(zeros), f"{GROUPED_0(cycles / 1e3)} k", *cells, *alone])
         zeros, cycles = [_zeros(point) for point in mine], [float(point["kernel.cycles"]) for point in mine]
         even = break_even(zeros, cycles, int(dense["kernel.cycles"]))
         rows.append([name, "break-even", even, *[""] * 11])
@@ -154,7 +155,7 @@ def limits_table() -> str:
         name = next(name for name in LARGE if layer in name)
         dense = gains_points()[layer][0][0]
         cells = [_speed(dense, int(row["kernel.cycles"]), zeros)[1] for row in of_machines]
-        rows.append([name, f"{100 * zeros:.0f} %", *cells])
+        rows.append([name, PERCENT_0(zeros), *cells])
     return table(["layer", "zeros", *MACHINES], rows)
 
 
@@ -165,16 +166,16 @@ def _busy(point: Gain, unit: str) -> float:
 
 def _share(point: Gain, reason: str) -> str:
     waits = {name: float(value) for name, value in point.items() if name.startswith("stalls.")}
-    return f"{100 * waits[f'stalls.{reason}'] / sum(waits.values()):.0f} %"
+    return f"{FIXED_0(100 * waits[f'stalls.{reason}'] / sum(waits.values()))} %"
 
 
 def break_even(zeros: Sequence[float], cycles: Sequence[float], dense: float) -> str:
     """Zeros at which these cycles would be the dense kernel's, on lines between the points, which ascend in zeros."""
     if cycles[0] <= dense:
-        return f"below {100 * zeros[0]:.0f} %"
+        return f"below {PERCENT_0(zeros[0])}"
     if cycles[-1] > dense:
         return "none"
-    return f"{100 * np.interp(-dense, np.negative(cycles), zeros):.0f} %"
+    return PERCENT_0(np.interp(-dense, np.negative(cycles), zeros))
 
 
 def _zeros(point: Gain) -> float:
@@ -186,10 +187,10 @@ def _gain(shape: GemmShape, dense: Gain, sparse: Gain) -> list[str]:
     alone = {unit: _speed(dense, float(sparse[f"roofline.{unit}"]), zeros) for unit in ("lds", "valu", "salu")}
     bounds = [*alone["lds"], alone["valu"][1], alone["salu"][1]]
     return [
-        f"{100 * zeros:.0f} %",
-        f"{cycles / 1e3:,.0f} k",
+        PERCENT_0(zeros),
+        f"{GROUPED_0(cycles / 1e3)} k",
         *_speed(dense, cycles, zeros),
-        *(f"{_busy(sparse, unit):.0f} %" for unit in ("lds", "valu", "salu", "dram")),
+        *(f"{FIXED_0(_busy(sparse, unit))} %" for unit in ("lds", "valu", "salu", "dram")),
         _share(sparse, "synchronization"),
         *(bounds if zeros < 1 else ["–"] * len(bounds)),
         _short(_taken(shape, zeros)),
@@ -199,7 +200,7 @@ def _gain(shape: GemmShape, dense: Gain, sparse: Gain) -> list[str]:
 def _speed(dense: Gain, cycles: float, zeros: float) -> tuple[str, str]:
     """Of the dense kernel's, and of what the zeros allow."""
     gain = int(dense["kernel.cycles"]) / cycles
-    return f"{gain:.2f}×", "–" if zeros == 1 else f"{100 * gain * (1 - zeros):.0f} %"
+    return f"{FIXED_2(gain)}×", "–" if zeros == 1 else f"{FIXED_0(100 * gain * (1 - zeros))} %"
 
 
 def _taken(shape: GemmShape, zeros: float) -> str:
@@ -222,12 +223,12 @@ def shapes_table() -> str:
         for zeros in FEW_ZEROS:
             simulated = {kernel: _cycles(shape, zeros, kernel) for kernel in SPARSE_CHOICES}
             simulated[""] = _cycles(shape, FEW_ZEROS[0])
-            cells = [f"{shape.m} × {shape.n} × {shape.k}", tile, f"{100 * zeros:.0f} %", f"{simulated['']:,}"]
+            cells = [f"{shape.m} × {shape.n} × {shape.k}", tile, PERCENT_0(zeros), COUNT(simulated[""])]
             for kernel, expected in sparse_estimates(shape, zeros, facts).items():
-                cells += [f"{simulated[kernel]:,}", f"{expected / simulated[kernel]:.2f}"]
+                cells += [COUNT(simulated[kernel]), FIXED_2(expected / simulated[kernel])]
             taken, least = _taken(shape, zeros), min(simulated.values())
             gain = simulated[""] / simulated[taken]
-            rows.append([*cells, _short(taken), f"{gain:.2f}×", f"{simulated[taken] / least:.2f}"])
+            rows.append([*cells, _short(taken), f"{FIXED_2(gain)}×", FIXED_2(simulated[taken] / least)])
     head = ["M × N × K", "tile of C", "zeros", "`sgemm`"]
     head += [cell for kernel in SPARSE_CHOICES for cell in (f"`{kernel}`", "estimated / simulated")]
     return table([*head, "`auto` takes", "gain", "of the fastest one's time"], rows)
@@ -254,9 +255,9 @@ def networks_table() -> str:
             zeros = matrix_zeros(layer, level)
             gain = dense_cycles(shape, facts) / min(sparse_estimates(shape, zeros, facts).values())
             cells += [
-                f"{100 * level:.0f} %",
-                f"{100 * zeros:.1f} %",
-                f"{gain:.2f}×",
+                PERCENT_0(level),
+                PERCENT(zeros),
+                f"{FIXED_2(gain)}×",
                 _taken_gain(layer, batch, zeros, _taken(shape, zeros)),
             ]
         rows.append([layer.name, f"{shape.m} × {shape.n} × {shape.k}", *cells])
@@ -270,7 +271,7 @@ def _taken_gain(layer: ConvolutionShape, batch: int, zeros: float, kernel: str) 
     images = min(batch, max(PART_IMAGES, -(-PART_COLUMNS // gemm_shape(layer, 1).n)))
     shape = gemm_shape(layer, images)
     gain = _cycles(shape, zeros) / _cycles(shape, zeros, kernel)
-    return f"{_short(kernel)}, {gain:.2f}× simulated at batch {images}"
+    return f"{_short(kernel)}, {FIXED_2(gain)}× simulated at batch {images}"
 
 
 def nearly_empty_table() -> str:
@@ -278,16 +279,16 @@ def nearly_empty_table() -> str:
     found = {kernel: {zeros: _nearly_empty(zeros, kernel) for zeros in NEARLY_EMPTY} for kernel in SPARSE_CHOICES}
     rows = [
         [
-            f"{100 * zeros:.0f} %",
-            f"{run.kernel.cycles:,}",
-            f"{run.engine.requests:,}",
-            f"{run.engine.request_latency_cycles:,.0f}",
-            f"{run.engine.lines_fetched:,}",
-            f"{run.l1.read_transactions / 1e6:.3f} M",
-            f"{run.l1.full_stall_cycles / 1e6:.1f} M",
-            f"{run.roofline.l2 / 1e3:,.0f} k",
-            f"{100 * run.dram.bus_busy_cycles / run.dram.bus_available_cycles:.0f} %",
-            *(f"{found[kernel][zeros].kernel.cycles:,}" for kernel in SPARSE_CHOICES[1:]),
+            PERCENT_0(zeros),
+            COUNT(run.kernel.cycles),
+            COUNT(run.engine.requests),
+            GROUPED_0(run.engine.request_latency_cycles),
+            COUNT(run.engine.lines_fetched),
+            f"{FIXED_3(run.l1.read_transactions / 1e6)} M",
+            f"{FIXED_1(run.l1.full_stall_cycles / 1e6)} M",
+            f"{GROUPED_0(run.roofline.l2 / 1e3)} k",
+            f"{FIXED_0(100 * run.dram.bus_busy_cycles / run.dram.bus_available_cycles)} %",
+            *(COUNT(found[kernel][zeros].kernel.cycles) for kernel in SPARSE_CHOICES[1:]),
         ]
         for zeros, run in found[SPARSE_CHOICES[0]].items()
     ]
@@ -307,7 +308,7 @@ def _nearly_empty(zeros: float, kernel: str) -> Any:
 
 def _change(fuller: Any, sparser: Any) -> str:
     more = 100 * (sparser.kernel.cycles / fuller.kernel.cycles - 1)
-    return f"{abs(more):.1f} % {'longer' if more > 0 else 'shorter'}"
+    return f"{FIXED_1(abs(more))} % {'longer' if more > 0 else 'shorter'}"
 
 
 SECTIONS = {

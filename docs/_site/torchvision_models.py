@@ -22,6 +22,7 @@ import numpy as np
 
 from docs._site.pages import DOCS
 from gpusim.base.errors import GpusimError
+from gpusim.base.formats import EXPONENT_0, EXPONENT_1, FIXED_0, FIXED_2, FIXED_3, FIXED_6
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import build_network
 from gpusim.config.network_run import NetworkSettings
@@ -109,9 +110,13 @@ def trained(network: Network, module: Any, image: np.ndarray) -> str:
         return f"no: the loss is {loss}"
     wanted = _loss(module, batch, labels)
     if wanted is None:
-        return f"loss {loss:.3f}"
+        return f"loss {FIXED_3(loss)}"
     off = abs(loss - wanted) / wanted
-    return f"loss {loss:.3f}, {off:.0e} off" if off < CLOSE else f"no: loss {loss:.6f} where PyTorch has {wanted:.6f}"
+    return (
+        f"loss {FIXED_3(loss)}, {EXPONENT_0(off)} off"
+        if off < CLOSE
+        else f"no: loss {FIXED_6(loss)} where PyTorch has {FIXED_6(wanted)}"
+    )
 
 
 def _loss(module: Any, batch: np.ndarray, labels: np.ndarray) -> float | None:
@@ -158,7 +163,7 @@ def row_of(name: str, whole: bool, stages: str, known: dict[str, Any]) -> dict[s
             result = next(iter(outputs.values()))
             off = float(np.abs(result.reshape(wanted.shape) - wanted).max() / np.abs(wanted).max())
             found["off"] = off
-            found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {off:.1e}"
+            found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {EXPONENT_1(off)}"
         if "t" in stages:
             stage = "trains"
             found["trains"] = trained(network, module, image)
@@ -175,10 +180,10 @@ def page(rows: list[dict[str, Any]]) -> str:
         "|---" * 9 + "|",
     ]
     for row in sorted(rows, key=lambda row: row["model"]):
-        off, work = f"{row['off']:.0e}" if "off" in row else "–", row.get("operations", 0) / 1e9
+        off, work = EXPONENT_0(row["off"]) if "off" in row else "–", row.get("operations", 0) / 1e9
         lines.append(
-            f"| `{row['model']}` | {row['size']} | {row['layers']} | {work:.2f} | {row['loads']} |"
-            f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
+            f"| `{row['model']}` | {row['size']} | {row['layers']} | {FIXED_2(work)} | {row['loads']} |"
+            f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {FIXED_0(row['cpu_s'])} |"
         )
     count = {
         key: sum(bool(row[key]) and not row[key].startswith("no") for row in rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from docs._site import published_stages as published
 from docs._site.pages import RESULTS, table
+from gpusim.base.formats import DIGITS_3, FIXED_2, GENERAL, GROUPED_1, PERCENT_0
 from gpusim.config import files
 from gpusim.lab.training import views
 from gpusim.lab.training.measure import TrainingMeasurement, measure
@@ -50,10 +51,10 @@ def storages() -> str:
                 [
                     found.training.spec.storage.name,
                     "scattered" if scattered else "in order",
-                    f"{found.pace.iteration_us / 1e3:,.1f}",
+                    GROUPED_1(found.pace.iteration_us / 1e3),
                     found.bound,
-                    *(f"{100 * share:.0f} %" for share in busy.values()),
-                    ", ".join(f"{one.resource} {one.gain:.2f} ×" for one in helps if one.gain > 1.005),
+                    *(PERCENT_0(share) for share in busy.values()),
+                    ", ".join(f"{one.resource} {FIXED_2(one.gain)} ×" for one in helps if one.gain > 1.005),
                 ]
             )
     head = ["storage", "images", "iteration, ms", "bound by", *(f"{name} busy" for name in busy)]
@@ -76,9 +77,9 @@ def claims() -> str:
     rows = [
         [
             one.text,
-            f"{one.said:g} {one.unit}".strip(),
-            f"{one.low:g} to {one.high:g}",
-            f"{one.ours:.3g}",
+            f"{GENERAL(one.said)} {one.unit}".strip(),
+            f"{GENERAL(one.low)} to {GENERAL(one.high)}",
+            DIGITS_3(one.ours),
             "given" if one.given else "yes" if one.holds else "no",
         ]
         for one in published.claims(_published())

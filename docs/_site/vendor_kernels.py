@@ -11,6 +11,7 @@ from pathlib import Path
 
 from docs._site.pages import table
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT
 from gpusim.cli.kernels import examine
 
 VARIABLE = "GPUSIM_VENDOR_KERNELS"
@@ -52,7 +53,7 @@ def rows(pattern: str) -> Iterator[tuple[str, ...]]:
     """A file's row without the package, then one for each reason that keeps kernels out."""
     verdict = examine(found(pattern))
     counts = (verdict.kernels, verdict.executable, verdict.instructions)
-    yield f"`{verdict.file.name}`", *(f"{count:,}".replace(",", " ") for count in counts)
+    yield f"`{verdict.file.name}`", *(COUNT(count).replace(",", " ") for count in counts)
     if verdict.refused:
         yield f"– {verdict.refused}", "", "", ""
     for reason, count in verdict.reasons.most_common():

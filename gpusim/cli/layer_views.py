@@ -1,14 +1,17 @@
 """Columns of the tables of a network's layers, on a terminal and on a pipe, and the lines below."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpusim.base.formats import COUNT, DIGITS_3, GROUPED_0, GROUPED_1, PERCENT
-from gpusim.base.table import Table
+from gpusim.base.formats import COUNT, DIGITS_3, GROUPED_0, GROUPED_1, GROUPED_2, PERCENT
+from gpusim.base.table import Column, Table
 from gpusim.base.view import View, column
+from workloads.networks.compared import MEANINGS, SUMS
 from workloads.networks.tensor import format_shape
 
 if TYPE_CHECKING:
     from gpusim.model.core.gpu_spec import GpuSpec
+    from workloads.networks.compared import NetworkSummary
     from workloads.networks.figures import LayerFigures
     from workloads.networks.kind import Gemm
     from workloads.networks.memory import MemoryPlan
@@ -30,6 +33,39 @@ def _counted(count: int) -> str:
 def _digits(value: float) -> str:
     """Write a number with three digits or all before the point ('1,234', '12.3'); zero as an empty text."""
     return (GROUPED_0(value) if value >= 999.5 else DIGITS_3(value)) if value else ""
+
+
+EXACT_SUMMARIES = View([column("network.name", "network"), *(column(name, name) for name in SUMS)])
+
+
+def _of_kind(kind: str) -> Column:
+    return column(lambda one: one.kinds.get(kind, 0), kind.replace("_", " "), _counted)
+
+
+def summary_table(summaries: "Sequence[NetworkSummary]", training: bool, per_image: bool) -> Table:
+    """Make the table of several networks for people, with a column for each kind of layer that one of them has.
+
+    Args:
+        summaries: Networks; a row for each.
+        training: Work is that of all passes, too.
+        per_image: Figures are those of one image.
+    """
+    passes = [column(lambda one: one.all_passes_flops / 1e9, "all passes", GROUPED_2)] if training else []
+    view = View(
+        [
+            column("network.name", "network"),
+            *map(_of_kind, dict.fromkeys(kind for summary in summaries for kind in summary.kinds)),
+            column("with_weights", write=COUNT),
+            column(lambda one: one.flops / 1e9, "GFLOPs", GROUPED_2),
+            *passes,
+            column(lambda one: one.parameters / 1e6, "M parameters", GROUPED_2),
+            column(lambda one: one.planned_bytes / MIB, "MiB", GROUPED_1),
+        ],
+        "networks",
+    )
+    images = "one image" if per_image else f"batch {summaries[0].batch}"
+    title = f"layers by kind, and what they cost: {'training' if training else 'inference'}, {images}"
+    return view.table(summaries, title, [f"GFLOPs: {MEANINGS['flops']}"])
 
 
 def _mib(size: int) -> str:

@@ -191,8 +191,9 @@ def _estimate(
 
 def _compare(source: NetworkSource, more: list[str], batch: int | None, train: bool, outputs: LayerOutputs) -> None:
     """Print, write and draw several networks side by side; raises UserError."""
+    from gpusim.cli.layer_views import EXACT_SUMMARIES, summary_table
     from gpusim.config.network import load_network
-    from workloads.networks.compared import document, plain_table, summarize_network, table
+    from workloads.networks.compared import document, summarize_network
     from workloads.networks.figures import layer_figures
 
     networks = [source.load(), *map(load_network, more)]
@@ -203,7 +204,7 @@ def _compare(source: NetworkSource, more: list[str], batch: int | None, train: b
         summaries.append(summarize_network(planned, layer_figures(planned)))
     outputs.write(document(summaries, train, per_image), summaries)
     out = outputs.stream
-    (table(summaries, train, per_image) if out.isatty() else plain_table(summaries)).show(out)
+    (summary_table(summaries, train, per_image) if out.isatty() else EXACT_SUMMARIES.table(summaries)).show(out)
 
 
 def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":

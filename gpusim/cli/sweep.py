@@ -238,11 +238,12 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
 def _by_layer(number: int, spec: "SweepSpec", options: SweepOptions, loss: float) -> Table:
     from gpusim.results.store.reading import open_store
-    from gpusim.study.sweep.by_layer import check, load_layer_passes, table
+    from gpusim.study.sweep.by_layer import check, load_layer_passes
+    from gpusim.study.sweep.views import by_layer
 
     axis = check(spec)
     with open_store(options.storing) as results:
-        return table(load_layer_passes(results, number, axis), axis, loss)
+        return by_layer(load_layer_passes(results, number, axis), axis, loss)
 
 
 def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[QueryTable, list[str]]":

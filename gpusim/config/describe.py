@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec
 from gpusim.model.core.sources import source_of
 
@@ -42,7 +43,7 @@ def _table_value(holder: Spec | None, name: str, value: Any, meaning: str, sourc
         return meaning, source
     standard = STANDARDS[holder.standard]
     if name in standard.timing:
-        shown, source = f"{standard.timing[name].value:g}", standard.timing[name].source
+        shown, source = GENERAL(standard.timing[name].value), standard.timing[name].source
     elif name in ORGANIZATION:
         shown, source = _scalar(getattr(standard, name)), standard.organization_source
     elif name in type(holder.timing).model_fields:

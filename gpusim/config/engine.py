@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec
 from gpusim.config import files
 from gpusim.config.check import checked
@@ -85,9 +86,9 @@ def check_share(gpu: GpuSpec, engine: EngineSpec) -> None:
     except ValueError as error:
         raise ValueError(f"engine.l2_share: {error}") from None
     if engine.l2_share and engine.sram_kib > taken_kib:
-        data = f" + {engine.data_buffer_kib:g} of data buffers" if engine.data_buffers_in_l2 else ""
+        data = f" + {GENERAL(engine.data_buffer_kib)} of data buffers" if engine.data_buffers_in_l2 else ""
         raise ValueError(
-            f"engine: sib_kib + prefetch_buffer_kib{data} = {engine.sram_kib:g} KiB do not fit the part of L2 that "
-            f"the engine takes ({taken_kib:g} KiB: l2_share {engine.l2_share:g} of gpu.l2.size_kib = "
-            f"{gpu.l2.size_kib})"
+            f"engine: sib_kib + prefetch_buffer_kib{data} = {GENERAL(engine.sram_kib)} KiB do not fit the part of L2 "
+            f"that the engine takes ({GENERAL(taken_kib)} KiB: l2_share {GENERAL(engine.l2_share)} of "
+            f"gpu.l2.size_kib = {gpu.l2.size_kib})"
         )

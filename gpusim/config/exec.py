@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import FiniteFloat, model_validator
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
@@ -108,7 +109,7 @@ class ArgumentSpec(Spec):
         if self.fractions and self.image is None:
             raise ValueError("only an image has fractions")
         if self.random is not None and self.low >= self.high:
-            raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
+            raise ValueError(f"low {GENERAL(self.low)} must be less than high {GENERAL(self.high)}")
         return self
 
 

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Tag, model_validator
 
 from gpusim.base.axis_roles import Role
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
@@ -35,9 +36,9 @@ class RangeSpec(Spec):
     @model_validator(mode="after")
     def _is_a_range(self) -> "RangeSpec":
         if self.low >= self.high:
-            raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
+            raise ValueError(f"low {GENERAL(self.low)} must be less than high {GENERAL(self.high)}")
         if self.scale == "log" and self.low <= 0:
-            raise ValueError(f"low {self.low:g} must be more than 0 on a logarithmic scale")
+            raise ValueError(f"low {GENERAL(self.low)} must be more than 0 on a logarithmic scale")
         return self
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import FIXED_2
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.host.command_processor import CopyCommand, HostCommand
 from gpusim.jobs.running.job import CommandTask
@@ -65,7 +66,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
         least = replace(shape, n=min(unit, shape.n))
         raise UserError(
             f"{kernel}: A, B and C of {least.m} x {least.n} x {least.k}, the smallest block of columns, need "
-            f"{GemmBuffers.bytes_of(least) / 2**20:.2f} MiB beside the kernel's workspace; the GPU has "
+            f"{FIXED_2(GemmBuffers.bytes_of(least) / 2**20)} MiB beside the kernel's workspace; the GPU has "
             f"{gpu.memory_mib} MiB (gpu.memory_mib), and a block may take {HOST_BYTES >> 20} MiB of the host"
         )
     return min(shape.n, unit * -(-units // -(-units // most)))

@@ -7,6 +7,7 @@ from math import isfinite, prod
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import FIXED_1
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, ENGINE_WAYS, FASTEST, ConvolutionWorkload, GemmWorkload, LayerWorkload
@@ -176,9 +177,10 @@ class GemmJob(Job):
     def _prepare_library(self, product: VendorProduct) -> Task:
         if self._exceeds_memory:
             raise UserError(
-                f"{product.name}: {self.title}: A, B and C need {GemmBuffers.bytes_of(self._problem.shape) / 2**20:.1f}"
-                f" MiB, the GPU has {self.gpu.memory_mib} (gpu.memory_mib); products of libraries are not run in blocks"
-                f" of columns: allowed are at most {self._block.n} of the {self._problem.shape.n} columns"
+                f"{product.name}: {self.title}: A, B and C need"
+                f" {FIXED_1(GemmBuffers.bytes_of(self._problem.shape) / 2**20)} MiB, the GPU has {self.gpu.memory_mib}"
+                " (gpu.memory_mib); products of libraries are not run in blocks of columns: allowed are at most"
+                f" {self._block.n} of the {self._problem.shape.n} columns"
             )
         return LibraryTask(library_product(product, self._problem.shape, self._problem.data, self.gpu))
 

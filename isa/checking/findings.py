@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import COUNT
 from isa.checking.state import (
     BARRIER_DIVERGENT,
     BARRIER_MISSED,
@@ -69,7 +70,7 @@ class CheckFinding:
     @property
     def line(self) -> str:
         """The finding in one line, as it is printed."""
-        often = f" ({self.count:,} times)" if self.count > 1 else ""
+        often = f" ({COUNT(self.count)} times)" if self.count > 1 else ""
         return f"{self.kind}: {self.text}{often}"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpusim.base.formats import COUNT
 from gpusim.base.host_memory import zeroed
 from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
@@ -456,7 +457,7 @@ class FunctionalContext:
             if lanes:
                 stray.pc = (stray.pc - state.program) // self.table.itemsize  # compiled code has its row's address
                 error = self._described(stray, list, (int(stray.workgroup), int(stray.wavefront)))
-                text = f"{error}; {outcome}, {int(lanes):,} such accesses of lanes in all"
+                text = f"{error}; {outcome}, {COUNT(int(lanes))} such accesses of lanes in all"
                 self.launch.memory.strays.append(StrayAccess(kind, text, int(lanes)))
 
     def _described(

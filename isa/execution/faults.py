@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import COUNT
 from isa.execution.resident import WavefrontGroup, format_source
 from isa.object.line_table import SourceLine
 from isa.object.names import short
@@ -137,7 +138,7 @@ class ExecutionFault(UserError):
         elif address is not None:
             text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
-            text += f", {size_bytes:,}{_OF_SIZE.get(code, '')}"
+            text += f", {COUNT(size_bytes)}{_OF_SIZE.get(code, '')}"
         super().__init__(text)
 
 

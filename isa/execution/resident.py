@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from gpusim.base.formats import COUNT
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.object.code_object import Kernel
@@ -85,4 +86,4 @@ def note_resident(error: BaseException, groups: Sequence[WavefrontGroup]) -> Non
 
 
 def _wavefronts(count: int) -> str:
-    return f"{count:,} wavefront{'s' * (count != 1)}"
+    return f"{COUNT(count)} wavefront{'s' * (count != 1)}"

@@ -4,6 +4,7 @@ refused here."""
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpusim.base.formats import GENERAL
 from isa.trace import LINE_BYTES
 from memory.dram.constants import MAX_BANKS, MAX_RANKS
 from memory.dram.standards import PER_BANK_REFRESH, STANDARDS
@@ -194,8 +195,8 @@ def _check_organization(spec: "DramSpec", organization: dict[str, Any]) -> None:
         )
     if bits * length % 8 or LINE_BYTES % (bits * length // 8):
         raise ValueError(
-            f"organization: a burst of {length} on {bits} bits is {bits * length / 8:g} bytes; a line of {LINE_BYTES} "
-            "bytes must be a whole number of bursts"
+            f"organization: a burst of {length} on {bits} bits is {GENERAL(bits * length / 8)} bytes; a line of "
+            f"{LINE_BYTES} bytes must be a whole number of bursts"
         )
     if length % organization["transfers_per_clock"]:
         raise ValueError(

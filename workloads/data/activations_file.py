@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_whole
+from gpusim.base.formats import FIXED_6, GENERAL
 
 FORMAT_VERSION = 1
 _KEYS = ("format_version", "mask", "metadata", "shape", "values")
@@ -83,7 +84,7 @@ def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any])
     # A NaN fails the comparison too.
     if not (np.abs(values) <= largest).all():
         raise ActivationFileError(
-            f"{path}: maps hold a value that is not finite or above {largest:g}, the FP16 maximum"
+            f"{path}: maps hold a value that is not finite or above {GENERAL(largest)}, the FP16 maximum"
         )
     halves = values.astype(np.float16)
     tiny = halves == 0
@@ -144,7 +145,8 @@ def load_activations(path: Path | str) -> Activations:
     array = array.reshape(sizes)
     if not abs(metadata["sparsity"] - sparsity_of(array)) <= 1e-9:  # NaN fails, too
         raise ActivationFileError(
-            f"{path}: the metadata says sparsity {metadata['sparsity']:.6f}, the maps have {sparsity_of(array):.6f}"
+            f"{path}: the metadata says sparsity {FIXED_6(metadata['sparsity'])}, the maps have "
+            f"{FIXED_6(sparsity_of(array))}"
         )
     return Activations(array, metadata, path)
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.formats import FIXED_2
 from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table, columns
 from workloads.networks.figures import SCHEMA_VERSION, LayerFigures
 from workloads.networks.graph import Network
 from workloads.networks.memory import MemoryPlan
@@ -19,7 +19,7 @@ MEANINGS = {
     "parameters": "trained values, biases included",
     "planned_bytes": "of device memory from the first to the last byte in use, as the tensors are placed",
 }
-PLAIN = ("network", "layers", "with_weights", "flops", "all_passes_flops", "parameters", "planned_bytes")
+SUMS = ("layers", "with_weights", "flops", "all_passes_flops", "parameters", "planned_bytes")
 _PANELS = (("layers with weights", "with_weights", 1.0), ("GFLOPs of the forward pass", "flops", 1e-9))
 _BAR_INCHES = 0.35
 
@@ -68,41 +68,12 @@ def document(summaries: Sequence[NetworkSummary], training: bool, per_image: boo
             {
                 "network": one.network.name,
                 "kinds": dict(one.kinds),
-                **{name: getattr(one, name) for name in PLAIN[1:]},
+                **{name: getattr(one, name) for name in SUMS},
                 "remarks": list(one.network.remarks),
             }
             for one in summaries
         ],
     }
-
-
-def table(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) -> Table:
-    """Make the table for a terminal: a row for each network, a column for each kind of layer that one of them has."""
-    kinds = list(dict.fromkeys(kind for summary in summaries for kind in summary.kinds))
-    heads = [Column("network"), *(Column(kind.replace("_", " "), _counted) for kind in kinds)]
-    heads += [Column("with weights", "{:,}".format), Column("GFLOPs", "{:,.2f}".format)]
-    heads += [Column("all passes", "{:,.2f}".format)] if training else []
-    heads += [Column("M parameters", "{:,.2f}".format), Column("MiB", "{:,.1f}".format)]
-    rows = [
-        (
-            summary.network.name,
-            *(summary.kinds.get(kind, 0) for kind in kinds),
-            summary.with_weights,
-            summary.flops / 1e9,
-            *([summary.all_passes_flops / 1e9] if training else []),
-            summary.parameters / 1e6,
-            summary.planned_bytes / (1 << 20),
-        )
-        for summary in summaries
-    ]
-    images = "one image" if per_image else f"batch {summaries[0].batch}"
-    title = f"layers by kind, and what they cost: {'training' if training else 'inference'}, {images}"
-    return Table(heads, rows, "networks", title, notes=[f"GFLOPs: {MEANINGS['flops']}"])
-
-
-def plain_table(summaries: Sequence[NetworkSummary]) -> Table:
-    """Make the table for a pipe, with exact figures."""
-    return Table(columns(*PLAIN), [(one.network.name, *(getattr(one, n) for n in PLAIN[1:])) for one in summaries])
 
 
 def picture(summaries: Sequence[NetworkSummary]) -> Picture:
@@ -119,7 +90,9 @@ def picture(summaries: Sequence[NetworkSummary]) -> Picture:
         axes.invert_yaxis()
 
     rows = [(summary.network.name, summary.with_weights, summary.flops / 1e9) for summary in summaries]
-    described = "; ".join(f"{name}: {count} layers with weights, {gflops:.2f} GFLOPs" for name, count, gflops in rows)
+    described = "; ".join(
+        f"{name}: {count} layers with weights, {FIXED_2(gflops)} GFLOPs" for name, count, gflops in rows
+    )
     size = (9.0, 1.0 + _BAR_INCHES * len(names))
     heads = ("network", "layers with weights", "GFLOPs")
     return Picture(
@@ -132,7 +105,3 @@ def picture(summaries: Sequence[NetworkSummary]) -> Picture:
         size=size,
         framed=True,
     )
-
-
-def _counted(count: int) -> str:
-    return f"{count:,}" if count else ""

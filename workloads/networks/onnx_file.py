@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.formats import PERCENT
 from workloads.networks.described import (
     MAX_INPUT,
     MAX_LAYERS,
@@ -747,4 +748,4 @@ class _GraphReader:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return PERCENT(share)

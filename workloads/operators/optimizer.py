@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.formats import GENERAL
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, Launches, Primitive, ReferenceValue
@@ -125,5 +126,5 @@ class Adam(_Update):
 
 def _check_range(primitive: Primitive, name: str, value: float, least: float, limit: float) -> None:
     if not least <= value < limit:
-        upper = "" if limit == np.inf else f" and less than {limit:g}"
-        raise primitive.refuse(f"{name} is {value}; it must be at least {least:g}{upper}")
+        upper = "" if limit == np.inf else f" and less than {GENERAL(limit)}"
+        raise primitive.refuse(f"{name} is {value}; it must be at least {GENERAL(least)}{upper}")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpusim.base.formats import clock
+from gpusim.base.formats import PERCENT_0, clock
 from gpusim.base.jit import cache_folders
 from gpusim.base.processors import share_left
 from gpusim.base.progress import current_reporter
@@ -52,7 +52,7 @@ class Forecast:
     def line(self, now: float) -> str:
         """Return the progress as text, such as '43 %, 0:21 left'."""
         share, left = self.estimate(now)
-        return f"{100 * share:.0f} %, {clock(left)} left"
+        return f"{PERCENT_0(share)}, {clock(left)} left"
 
 
 @contextmanager

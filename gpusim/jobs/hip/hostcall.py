@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.formats import COUNT
 from gpusim.base.visible import raw
 from gpusim.jobs.hip.formatting import formatted
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
@@ -107,7 +108,7 @@ class HostCalls:
         align = _BLOCK_BYTES if size == _BLOCK_BYTES else 1
         whole = -(-size // _PAGE_BYTES) * _PAGE_BYTES  # launches under way know no ends of new allocations but lines'
         try:
-            allocation = self._memory.allocate(whole + align - 1, f"malloc of {size:,} bytes in a kernel")
+            allocation = self._memory.allocate(whole + align - 1, f"malloc of {COUNT(size)} bytes in a kernel")
         except DeviceMemoryError:
             return 0
         found = -(-allocation.address // align) * align

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import GpusimError, SimulationError, UserError
+from gpusim.base.formats import COUNT, GENERAL
 from gpusim.base.launch_selector import LaunchIdentity, ProgramLine
 from gpusim.base.progress import Progress, Reporter
 from gpusim.base.version import __version__
@@ -183,7 +184,7 @@ class Session:
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
         held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES
-        allocation = self._memory.allocate(held, f"{_KINDS[kind]} of {size:,} bytes")
+        allocation = self._memory.allocate(held, f"{_KINDS[kind]} of {COUNT(size)} bytes")
         self._allocations[allocation.address] = allocation
         return struct.pack("<Q", allocation.address)
 
@@ -209,7 +210,7 @@ class Session:
             within = self._memory.at(address)
             if within is None or region.end > within.end:
                 raise RegionError(
-                    f"sparse region at {address:#x}: {region.end - address:,} bytes reach beyond its allocation"
+                    f"sparse region at {address:#x}: {COUNT(region.end - address)} bytes reach beyond its allocation"
                 )
             if address not in self._regions and len(self._regions) >= MAX_REGIONS:
                 raise RegionError(f"sparse region at {address:#x}: there are {MAX_REGIONS} at most at a time")
@@ -319,9 +320,9 @@ class Session:
     def _limit_reached(self, facts: RunFacts) -> str:
         """Return which limit ended a launch; empty if none did."""
         if facts.partial and self._out_of_time:
-            return f"{self._max_s:g} seconds (--max-seconds)"
+            return f"{GENERAL(self._max_s)} seconds (--max-seconds)"
         if facts.partial and self._max_cycles and facts.cycles >= self._max_cycles:
-            return f"{self._max_cycles:,} cycles (--max-cycles)"
+            return f"{COUNT(self._max_cycles)} cycles (--max-cycles)"
         return ""
 
     def _report_strays(self, kernel: str) -> None:
@@ -347,7 +348,7 @@ class Session:
             time_us = self._gpu.host_link.copy_us(size)
         else:  # each byte is read and written, or only written
             time_us = self._gpu.kernel_launch_us + 2 * size * self._us_of_byte
-        name, direction = f"copy of {size:,} bytes", Copied(way).name.lower().replace("_", " the ")
+        name, direction = f"copy of {COUNT(size)} bytes", Copied(way).name.lower().replace("_", " the ")
         self._queue.copy(stream, time_us, over_link, bool(blocking), name, size, direction=direction)
 
     def _settle(self, _: bytes) -> tuple[HipError, bytes]:

@@ -17,7 +17,7 @@ import numpy as np
 from gpusim.base import progress
 from gpusim.base.children import ProcessPool
 from gpusim.base.follow import overall
-from gpusim.base.formats import clock
+from gpusim.base.formats import DIGITS_4, clock
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
@@ -494,7 +494,7 @@ def allotted_errors(shares: Iterable[tuple[LaunchClass, float]], wanted: float) 
 def rung_below(error: float) -> float:
     """Return the largest error of the ladder that is at most the given one, but for the rounding to four digits."""
     number = floor(RUNGS * log2(error / MOST_ERROR) + 1e-3)
-    return float(f"{MOST_ERROR * 2 ** (number / RUNGS):.4g}")
+    return float(DIGITS_4(MOST_ERROR * 2 ** (number / RUNGS)))
 
 
 class _StepReporter:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusim.base.errors import SimulationError
+from gpusim.base.formats import COUNT
 from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
@@ -281,7 +282,7 @@ def simulate_launch(
     command = LaunchCommand(launch, decisive=False, l1_bypass=timing.l1_bypass)
     processor.run([command], record, replace(timing.launches, sampling=sampling), observer)
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
-        raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
+        raise CycleLimitError(f"'{launch.kernel.short_name}' reached {COUNT(timing.launches.max_cycles)} cycles")
     if record.partial:
         raise LaunchStoppedError
     return record.launches[0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GROUPED_1
 from gpusim.base.host_memory import returnable
 from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
@@ -60,8 +61,8 @@ def check_memory_capacity(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callabl
         most, too_many = (middle, too_many) if with_batch(middle).bytes <= space else (most, middle)
     step = schedule.steps[planned.peak]
     raise UserError(
-        f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {planned.bytes / (1 << 20):,.1f} MiB of memory"
-        f" with batch {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
+        f"{schedule.network.source}: layer '{step.layer}' ({step.what}): {GROUPED_1(planned.bytes / (1 << 20))} MiB"
+        f" of memory with batch {schedule.batch}; {gpu.name} has {gpu.memory_mib} MiB (gpu.memory_mib):"
         f" {f'a batch of {most} fits' if most else 'no batch fits'}"
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.files import write_whole
+from gpusim.base.formats import FIXED_0
 from gpusim.jobs.networks.storage import ROLE_DTYPES, Storage
 from workloads.networks.schedule import Schedule, classes_of
 from workloads.networks.tensor import ScheduleTensor, TensorRole
@@ -117,7 +118,9 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
                 f"{source}: '{name}' is of {array.dtype}; allowed are {'whole' if whole else 'real'} numbers"
             )
         if tensor.dtype == "float16" and not np.abs(array).max() <= LARGEST_HALF:
-            raise UserError(f"{source}: '{name}' has values beyond {LARGEST_HALF:.0f}, which float16 does not hold")
+            raise UserError(
+                f"{source}: '{name}' has values beyond {FIXED_0(LARGEST_HALF)}, which float16 does not hold"
+            )
         below = numbers_below(schedule, tensor) if whole else 0
         if whole and not (array.min() >= 0 and array.max() < below):
             raise UserError(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.formats import GENERAL
 from gpusim.base.sums import plain_sum
 from gpusim.base.view import View, column
 from gpusim.lab.ages.commands import FileRecording
@@ -82,7 +83,7 @@ def draw_figures(
     able = {name: [entry for entry in figures if _can_check(entry, most_s)] for name, figures in aged.items()}
     pending = {name: random.Random(f"{seed} {name}").sample(some, len(some)) for name, some in able.items() if some}
     if not pending:
-        raise UserError(f"no recorded figure takes at most {most_s:g} CPU seconds")
+        raise UserError(f"no recorded figure takes at most {GENERAL(most_s)} CPU seconds")
     drawn = {name: list[AgedFigure]() for name in pending}
     for _ in range(min(count, plain_sum(map(len, pending.values())))):
         name = min((name for name in pending if pending[name]), key=lambda name: len(drawn[name]))
@@ -103,7 +104,9 @@ def describe_undrawn(aged: Mapping[str, Sequence[AgedFigure]], most_s: float) ->
             reasons["files and tables", "a command makes each as a whole"] += 1
         else:
             obstacle = entry.recording.obstacle or entry.figure.obstacle
-            reasons[entry.recording.name, obstacle or f"more than {most_s:g} CPU seconds each, or not known"] += 1
+            reasons[
+                entry.recording.name, obstacle or f"more than {GENERAL(most_s)} CPU seconds each, or not known"
+            ] += 1
     return [f"{count} of {name}: {reason}" for (name, reason), count in reasons.items()]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
+from gpusim.base.formats import GENERAL
 from gpusim.cli.main import invoke
 from gpusim.lab.ages.long_table import RecordedValue, name_versions, numbers_of
 from gpusim.lab.ages.recording import RecordedFigure, Recording, RenewalOptions, spent_seconds
@@ -193,7 +194,7 @@ class SamplingRecording(Recording):
         """Simulate cases in whole and sampled, and put them in the place of those that were there."""
         path = self.files[0]
         sampling = read_json(path)["sampling"]
-        how = [text for name in ("error", "confidence") for text in (f"--{name}", f"{100 * sampling[name]:g}%")]
+        how = [text for name in ("error", "confidence") for text in (f"--{name}", f"{GENERAL(100 * sampling[name])}%")]
         only = [text for key in keys for text in ("--only", key)]
         shared = ["--update", str(path), "--json", str(path), "--jobs", str(options.jobs), "--quiet"]
         run_command("check-sampling", *only, *how, *shared)
@@ -229,8 +230,9 @@ class GeneratedSamplingRecording(SamplingRecording):
             run_command(
                 "check-sampling", "generated", "--seed", str(seed), "--launches", str(last + 1), "--scale", str(scale),
                 *(text for name in only for text in ("--only", name)),
-                *(text for error in errors for text in ("--error", f"{100 * error:g}%")),
-                "--confidence", f"{100 * confidence:g}%", "--json", str(path), "--jobs", str(options.jobs), "--quiet",
+                *(text for error in errors for text in ("--error", f"{GENERAL(100 * error)}%")),
+                "--confidence", f"{GENERAL(100 * confidence)}%", "--json", str(path),
+                "--jobs", str(options.jobs), "--quiet",
             )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from pydantic import model_validator
 
+from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec, param
 from gpusim.model.core.cu.dispatch_spec import DispatchSpec
 from gpusim.model.core.cu.spec import ComputeUnitSpec
@@ -151,7 +152,7 @@ class GpuSpec(Spec):
             if lines % cache.ways or not _power_of_two(lines // cache.ways):
                 raise ValueError(
                     f"{level.section}: {cache.size_kib} KiB in {cache.ways} ways of 64-byte lines gives "
-                    f"{lines / cache.ways:g} sets; allowed is a power of two"
+                    f"{GENERAL(lines / cache.ways)} sets; allowed is a power of two"
                 )
         if not _power_of_two(self.instruction_cache.banks):
             raise ValueError(f"instruction_cache.banks: {self.instruction_cache.banks} is not a power of two")
@@ -164,8 +165,8 @@ class GpuSpec(Spec):
         pages, ways = self.translation.l2_entries, self.translation.l2_ways
         if pages % ways or not _power_of_two(pages // ways):
             raise ValueError(
-                f"translation: {pages} L2 TLB entries in {ways} ways give {pages / ways:g} sets; allowed is a power of "
-                "two"
+                f"translation: {pages} L2 TLB entries in {ways} ways give {GENERAL(pages / ways)} sets; allowed is a "
+                "power of two"
             )
         answers = self.crossbar.answer_credits(self.l2.latency_cycles) + self.l2.mshr_targets_per_channel
         if answers > RESPONSE_DEPTH:
@@ -178,7 +179,7 @@ class GpuSpec(Spec):
         if l2_sets != int(l2_sets) or not _power_of_two(int(l2_sets)) or l2_sets < 2:
             raise ValueError(
                 f"l2: {self.l2.size_kib} KiB over {self.l2.channels} channels of {self.l2.ways} ways of "
-                f"{self.l2.line_bytes}-byte lines gives {l2_sets:g} sets a channel; allowed is a power of two of at "
-                "least 2"
+                f"{self.l2.line_bytes}-byte lines gives {GENERAL(l2_sets)} sets a channel; allowed is a power of two "
+                "of at least 2"
             )
         return self

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusim.base.errors import SimulationError
+from gpusim.base.formats import GENERAL
 from gpusim.base.jit import Machine, address_of
 from gpusim.base.processors import thread_limit, threads_given
 from gpusim.base.progress import Progress, current_reporter
@@ -240,7 +241,7 @@ def simulate(
         assert_laws(m, context.executed_instructions)
         for bound, cycles in facts.roofline.items():
             if cycles > facts.cycles:
-                raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
+                raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {GENERAL(cycles)} cycles")
     if steering is not None and status == FINISHED:
         steering.finish(facts)
     del attached, code, fetched

@@ -19,6 +19,7 @@ from math import ceil
 
 import numpy as np
 
+from gpusim.base.formats import FIXED_0, FIXED_1
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
@@ -175,7 +176,7 @@ class _LaunchSteering:
             )
         elif stretches[0].longest_rounds > 1:
             self.reason = (
-                f"not stationary: its longest workgroups have {stretches[0].unevenness:.1f} times the mean work"
+                f"not stationary: its longest workgroups have {FIXED_1(stretches[0].unevenness)} times the mean work"
             )
         camped = max((stretch.end for stretch in stretches if seen.camps(stretch.start, stretch.end)), default=0)
         if camped:
@@ -406,6 +407,6 @@ def _reason(strata: Sequence[StratumMeasurement]) -> str:
     laps = [len(one.laps) - one.left_out for one in strata]
     jumps = sum(len(one.jumps) for one in strata)
     first = strata[0]
-    said = f"{sum(laps)} lap{'s' * (sum(laps) > 1)} after {1 + first.lap_rounds * first.left_out:.0f} rounds"
+    said = f"{sum(laps)} lap{'s' * (sum(laps) > 1)} after {FIXED_0(1 + first.lap_rounds * first.left_out)} rounds"
     stretches = f" in {len(strata)} stretches" if len(strata) > 1 else ""
     return f"{said}{stretches}, {jumps} jump{'s' * (jumps > 1)}"

@@ -1,5 +1,6 @@
 """What a user asks of sampling, and the numbers that its design rests on."""
 
+from gpusim.base.formats import SHARE_0
 from gpusim.base.spec import Spec, param
 
 _MEASURED = "measured on whole launches of all kinds (docs/explanation/sampling.md)"
@@ -89,7 +90,7 @@ class SamplingSpec(Spec):
     within: bool | None = param(
         None,
         "pass over iterations of loops within workgroups too, where whole ones cannot be; none: if an error of"
-        f" {WITHIN_FROM:.0%} or more is wanted",
+        f" {SHARE_0(WITHIN_FROM)} or more is wanted",
         "custom: what it is off by is not known as well as by how much whole workgroups are",
     )
     within_bias: float = param(

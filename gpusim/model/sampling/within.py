@@ -17,6 +17,7 @@ from math import ceil
 
 import numpy as np
 
+from gpusim.base.formats import FIXED_0
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
@@ -105,7 +106,7 @@ def inside(spec: SamplingSpec, launch: SteeredLaunch) -> "LoopSteering":
     of_loop = loop.length * launch.wavefronts_per_workgroup
     least = loop.iterations - (work.each[0] - work.each.min()) / of_loop
     if least < LEAST_ITERATIONS:
-        raise UnskippableLoopError(f"{max(least, 0):.0f} iterations of its loop are too few to pass over some")
+        raise UnskippableLoopError(f"{FIXED_0(max(least, 0))} iterations of its loop are too few to pass over some")
     if loop.iterations * of_loop < LEAST_OF_WORK * work.each[0]:
         raise UnskippableLoopError("it has much else to do than its longest loop")
     return LoopSteering(spec, launch, loop, work)

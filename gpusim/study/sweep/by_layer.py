@@ -4,12 +4,10 @@ With the core's clock as the axis it answers where a lower clock would cost noth
 keeps its own clock, so that what waits for it hardly takes longer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpusim.base.errors import UserError
-from gpusim.base.sums import plain_sum
-from gpusim.base.table import Column, Table
 from gpusim.config.sweep import SweepSpec
 from gpusim.results.store.reading import StoreReader
 
@@ -80,35 +78,3 @@ def load_layer_passes(results: StoreReader, sweep: int, axis: str) -> list[Layer
     ordered = sorted(values)
     whole = [(key, times) for key, times in times_by_key.items() if len(times) == len(ordered)]
     return [LayerPassTimes(key, {value: times[value] for value in ordered}) for key, times in whole]
-
-
-def table(places: Sequence[LayerPassTimes], axis: str, loss: float) -> Table:
-    """Make a table of layers' passes by an axis.
-
-    Args:
-        places: a row for each.
-        axis: path of the axis.
-        loss: share of the time at the highest value that does not matter.
-
-    Returns:
-        Times at each value, and the lowest value that loses no more.
-    """
-    values = list(places[0].times_us) if places else []
-    variants = any(place.key[0] for place in places)
-    heads = [*([Column("variant")] if variants else []), Column("layer"), Column("pass")]
-    heads += [Column(f"us at {value:g}", "{:,.1f}".format) for value in values]
-    heads.append(Column(f"{axis} within {100 * loss:g} %", "{:g}".format))
-    rows = [(*place.key[0 if variants else 1 :], *place.times_us.values(), place.least(loss)) for place in places]
-    notes = [_note(places, axis, values[-1], loss)] if len(values) > 1 else []
-    return Table(heads, rows, "by-layer", f"time of each layer's pass by {axis}", notes=notes)
-
-
-def _note(places: Sequence[LayerPassTimes], axis: str, highest: float, loss: float) -> str:
-    fastest = plain_sum(place.times_us[highest] for place in places)
-    chosen = [(place.times_us, place.least(loss)) for place in places]
-    taken = plain_sum(times[least] for times, least in chosen)
-    lower = plain_sum(times[highest] for times, least in chosen if least < highest)
-    return (
-        f"rows with {100 * lower / fastest:.1f} % of the time can go below {highest:g}; each at its own {axis}, all "
-        f"kernels take {100 * (taken / fastest - 1):.1f} % longer"
-    )

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from gpusim.base.errors import MissingExtraError, SimulationError, UserError
+from gpusim.base.formats import GENERAL
 from gpusim.base.progress import Reporter
 from gpusim.results.store.keeper import RunClock
 from gpusim.results.store.outcome import failed
@@ -192,11 +193,11 @@ def _connected(address: str) -> Any:
     for name in ("asyncio", "tornado", "distributed", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("asyncio", "tornado", "distributed"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what they would log is said here in one line
-    dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_S:g}s"})
+    dask.config.set({"distributed.comm.timeouts.connect": f"{GENERAL(CONNECT_S)}s"})
     try:
         return Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError):
-        raise UserError(f"--cluster {address}: no scheduler answers there (waited {CONNECT_S:g} s)") from None
+        raise UserError(f"--cluster {address}: no scheduler answers there (waited {GENERAL(CONNECT_S)} s)") from None
     except (ValueError, TypeError, ImportError) as error:
         raise UserError(f"--cluster {address}: is no scheduler's address, as tcp://host:8786 is: {error}") from None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.base.expressions import condition
+from gpusim.base.formats import COUNT
 from gpusim.config.sweep import RangeSpec, SweepSpec
 
 MOST_POINTS = 1_000_000
@@ -71,7 +72,9 @@ def _grid(spec: SweepSpec) -> Iterator[Point]:
     axes = [listed(axis) for path, axis in spec.axes.items()]
     count = math.prod(map(len, axes))
     if count > MOST_POINTS:
-        raise UserError(f"axes: their grid has {count:,} points; allowed are {MOST_POINTS:,}: method random takes some")
+        raise UserError(
+            f"axes: their grid has {COUNT(count)} points; allowed are {COUNT(MOST_POINTS)}: method random takes some"
+        )
     return (dict(zip(spec.axes, values, strict=True)) for values in itertools.product(*axes))
 
 

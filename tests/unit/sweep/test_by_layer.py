@@ -8,7 +8,8 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.results.store.reading import open_store
-from gpusim.study.sweep.by_layer import LayerPassTimes, table
+from gpusim.study.sweep.by_layer import LayerPassTimes
+from gpusim.study.sweep.views import by_layer
 from tests.support.small_networks import SHORT
 
 CLOCKS = (0.5, 1.0, 2.0)
@@ -27,7 +28,7 @@ def test_the_lowest_value_from_which_on_nothing_is_lost() -> None:
 
 
 def test_what_all_rows_come_to_at_their_own_values() -> None:
-    made = table([place("dram", 10.4, 10.2, 10.0), place("alu", 120.0, 60.0, 30.0)], "gpu.clock_ghz", 0.05)
+    made = by_layer([place("dram", 10.4, 10.2, 10.0), place("alu", 120.0, 60.0, 30.0)], "gpu.clock_ghz", 0.05)
     assert [column.head for column in made.columns][2:] == [
         "us at 0.5", "us at 1", "us at 2", "gpu.clock_ghz within 5 %",
     ]  # fmt: skip
