@@ -1,4 +1,4 @@
-"""`python -m docs._site.summary_page`: the sentences at the head of Spartan's page, in `docs/README.md` too.
+"""`python -m docs._site.summary_page`: the paragraphs at the head of Spartan's page, in `docs/README.md` too.
 
 How old their runs are is said by the note at the head of that page.
 """
@@ -13,11 +13,11 @@ NAME = "spartan"
 PAGE = DOCS / "README.md"
 
 
-def sentences() -> str:
-    """The sentences as a list in Markdown, from the recorded results."""
+def paragraphs() -> str:
+    """The paragraphs as a list in Markdown, from the recorded results."""
     publication = Publication(load_reproduction(NAME), load(RESULTS / NAME, NAME))
     return "\n".join(f"- **{one.topic}**: {one.text}" for one in summarize(publication, ages={}))
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), {NAME: sentences}), encoding="utf-8")
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), {NAME: paragraphs}), encoding="utf-8")

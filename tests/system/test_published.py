@@ -13,9 +13,16 @@ import yaml
 
 from docs._site import summary_page
 from docs._site.man_page import FILE, man_page
-from docs._site.pages import section
+from docs._site.pages import RESULTS, section
+from docs._site.stored_pages import PUBLICATIONS
 from gpusim.base.version import __version__
 from gpusim.cli.main import all_sections
+from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.page.markdown import markdown
+from gpusim.lab.papers.page.writing import RenderedPublication
+from gpusim.lab.papers.publication import Publication
+from gpusim.lab.papers.records import load
+from tests.structure.test_docs import long_sentences
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -32,9 +39,17 @@ def test_the_manual_page_has_every_command() -> None:
 
 @pytest.mark.generated
 def test_the_documentation_begins_with_spartan_s_sentences() -> None:
-    assert section(summary_page.PAGE.read_text(encoding="utf-8"), summary_page.NAME) == summary_page.sentences(), (
+    assert section(summary_page.PAGE.read_text(encoding="utf-8"), summary_page.NAME) == summary_page.paragraphs(), (
         "python -m docs._site.summary_page renews them"
     )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PUBLICATIONS)
+def test_the_sentences_of_a_publication_s_page_are_short(name: str) -> None:
+    page = markdown(RenderedPublication(Publication(load_reproduction(name), load(RESULTS / name, name))).page)
+    lists = ("Older than the present model", "Not run")  # of points, by name: no sentences
+    assert [text for text in long_sentences(page) if not text.startswith(lists)] == []
 
 
 def test_classifiers_are_those_of_the_index() -> None:

@@ -1,5 +1,7 @@
 """Formats of publications' numbers, beside those of all tables."""
 
+import re
+
 from gpusim.base.formats import FIXED_2, GROUPED_0, GROUPED_DIGITS_3, GROUPED_DIGITS_4, NumberFormat
 
 BYTES, UM2 = NumberFormat(",.0f", " bytes"), NumberFormat(",.0f", " µm²")
@@ -34,3 +36,8 @@ def plus_minus(share: float) -> str:
 def plus_minus_share(share: float) -> str:
     """Write a half-width such as '±0.12%'."""
     return f"±{FIXED_2(100 * share)}%"
+
+
+def capitalized(text: str) -> str:
+    """Begin a text with a capital letter, unless it begins with a name such as 'relu1' or 'not_selected'."""
+    return text if re.match(r"[a-z]*[\d_]", text) else text[:1].upper() + text[1:]

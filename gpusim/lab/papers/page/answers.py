@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.base.table import MISSING
 from gpusim.lab.papers.claims import FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, UNKNOWN, JudgedClaim
+from gpusim.lab.papers.formats import capitalized
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import AnswerSpec
@@ -57,9 +58,8 @@ def describe_answer(columns: Mapping[str, str], answer: AnswerSpec, judged: Judg
     text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
     of_all = known in ({HOLDS}, {FAILS})  # how many values are as claimed goes without saying
     texts = {title: _COUNT.sub("", verdict.ours) if of_all else verdict.ours for title, verdict in decided.items()}
-    why = _by_column(
-        {title: "; ".join(verdict.reasons) for title, verdict in decided.items() if verdict.reasons}, ": ", ". "
-    )
+    reasons = {title: ". ".join(map(capitalized, one.reasons)) for title, one in decided.items() if one.reasons}
+    why = _by_column(reasons, ": ", ". ")
     where = _by_column({title: ", ".join(verdict.kept) or "none" for title, verdict in decided.items()}, ": ", "; ")
     text = text.replace("{found}", _by_column(texts, " ", "; ")).replace("{why}", why)
     return text.replace("{where}", where)

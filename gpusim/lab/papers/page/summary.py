@@ -1,7 +1,7 @@
-"""The sentences at the head of a publication's page: yes or no, each by the verdicts on claims about recorded points.
+"""The paragraphs at the head of a publication's page: yes or no, each sentence by the verdict on a claim.
 
-A part of a sentence may be of another publication, such as networks' iterations beside products of single layers. Its
-points are those that are recorded in the repository's results.
+A sentence may be of another publication, such as networks' iterations beside products of single layers. Its points are
+those that are recorded in the repository's results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from gpusim.base.picture import Picture
 from gpusim.lab.papers.ages import figure_keys, point_ages
 from gpusim.lab.papers.claims import UNASKABLE, UNKNOWN, JudgedClaim, judge_figures
 from gpusim.lab.papers.figures.reading import load_reproduction
+from gpusim.lab.papers.formats import capitalized
 from gpusim.lab.papers.page.answers import describe_answer
 from gpusim.lab.papers.page.quantities import filled
 from gpusim.lab.papers.publication import Publication
@@ -26,36 +27,36 @@ _BAR, _WIDTH = "█", 40  # a bar of a terminal's chart, and how many the larges
 
 
 @dataclass(frozen=True)
-class SummarySentence:
-    """A sentence of the summary."""
+class SummaryParagraph:
+    """A paragraph of the summary."""
 
     topic: str
     """What it is about."""
     text: str
-    """Its parts, each by its claim's verdict."""
+    """Its sentences, each by its claim's verdict."""
     age: str
     """Which models made the points behind it, where any is old; empty: all are of the present model."""
 
     @property
     def markdown(self) -> str:
-        """The sentence as Markdown."""
+        """The paragraph as Markdown."""
         return f"**{self.topic}**: {self.text}" + (f" *{self.age}*" if self.age else "")
 
 
 def summarize(
     publication: Publication, ages: Mapping[str, FigureAge] | None = None, folder: Path = RESULTS
-) -> list[SummarySentence]:
-    """Return the sentences of a publication's summary, in order; none where it has no summary.
+) -> list[SummaryParagraph]:
+    """Return the paragraphs of a publication's summary, in order; none where it has no summary.
 
     Args:
         publication: The publication with its results.
-        ages: Ages of its points, where they are known already; empty: no sentence says how old its runs are.
+        ages: Ages of its points, where they are known already; empty: no paragraph says how old its runs are.
         folder: Recorded results of the other publications.
 
     Raises:
         UserError: Another publication has no such claim.
     """
-    parts = [part for sentence in publication.spec.summary for part in sentence.parts]
+    parts = [part for paragraph in publication.spec.summary for part in paragraph.parts]
     others = {name: _load(name, folder) for name in dict.fromkeys(part.publication for part in parts) if name}
     sources = {"": publication} | {name: found for name, found in others.items() if found is not None}
     judged = {
@@ -63,7 +64,7 @@ def summarize(
         for name, source in sources.items()
     }
     ages_of = {name: ages if not name and ages is not None else point_ages(source) for name, source in sources.items()}
-    sentences = []
+    paragraphs = []
     for spec in publication.spec.summary:
         texts, behind = [], []
         for part in spec.parts:
@@ -72,14 +73,14 @@ def summarize(
                 texts.append(f"{part.publication}: not recorded here")
                 continue
             claim = judged[part.publication][part.claim]
-            texts.append(_write(source, claim, part))
+            texts += _write(source, claim, part)
             own = ages_of[part.publication]
             behind += [own[key] for key in _list_keys(source, claim) if key in own]
         is_old = any(not age.is_current for age in behind)
         said = describe_ages(behind, "runs behind this", name_model(present_model())) if is_old else ""
-        text = "; ".join(texts)
-        sentences.append(SummarySentence(spec.topic, f"{text[:1].upper()}{text[1:]}.", said.replace("**", "")))
-    return sentences
+        text = " ".join(f"{capitalized(text)}." for text in texts)
+        paragraphs.append(SummaryParagraph(spec.topic, text, said.replace("**", "")))
+    return paragraphs
 
 
 def _load(name: str, folder: Path) -> Publication | None:
@@ -105,14 +106,16 @@ def _list_keys(publication: Publication, judged: JudgedClaim) -> list[str]:
     return figure_keys(publication, publication.figures[judged.figure])
 
 
-def _write(publication: Publication, judged: JudgedClaim, part: SummaryPartSpec) -> str:
-    """Return a part of a sentence by the verdict on its claim."""
+def _write(publication: Publication, judged: JudgedClaim, part: SummaryPartSpec) -> list[str]:
+    """Return the sentences of a part by the verdict on its claim, without full stops."""
     states = {verdict.state for verdict in judged.judging.values()} - {UNASKABLE}
     if not states or UNKNOWN in states:
-        return f"whether {judged.claim.text}: not run"
-    text = describe_answer(publication.reproduction.columns, part, judged).rstrip(".")
-    text = text.replace("Whether", "whether", 1) if text.startswith("Whether") else text
-    return filled(text, publication) if publication.spec.runs is None else text
+        return [f"whether {judged.claim.text}: not run"]
+    texts = [
+        describe_answer(publication.reproduction.columns, part, judged).rstrip("."),
+        *([part.also] * bool(part.also)),
+    ]
+    return [filled(text, publication) if publication.spec.runs is None else text for text in texts]
 
 
 def text_bars(picture: Picture) -> Iterator[str]:

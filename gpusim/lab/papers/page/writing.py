@@ -12,11 +12,12 @@ from gpusim.base.table import Table, columns
 from gpusim.lab.papers.ages import figure_keys, point_ages
 from gpusim.lab.papers.claim_spec import ClaimSpec
 from gpusim.lab.papers.claims import BESIDE, DEFINED, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, JudgedClaim, judge_all
+from gpusim.lab.papers.formats import capitalized
 from gpusim.lab.papers.network_points import NetworkFigure
 from gpusim.lab.papers.page import sections
 from gpusim.lab.papers.page.markdown import TOP, Block, FigureSlot, anchor, bullets, heading, html, markdown, text
 from gpusim.lab.papers.page.quantities import filled
-from gpusim.lab.papers.page.summary import SummarySentence, summarize, text_bars
+from gpusim.lab.papers.page.summary import SummaryParagraph, summarize, text_bars
 from gpusim.lab.papers.publication import Figure, Publication
 from gpusim.lab.papers.records import FILE, as_json
 from gpusim.lab.versions.age import FigureAge
@@ -52,7 +53,7 @@ class RenderedPublication:
         return list(_page(self.publication, self.claims, self.ages, self.summary))
 
     @cached_property
-    def summary(self) -> Sequence[SummarySentence]:
+    def summary(self) -> Sequence[SummaryParagraph]:
         """Sentences at the head of the page."""
         return summarize(self.publication, self.ages)
 
@@ -166,7 +167,7 @@ def _page(
     publication: Publication,
     claims: Sequence[JudgedClaim],
     ages: Mapping[str, FigureAge],
-    summary: Sequence[SummarySentence],
+    summary: Sequence[SummaryParagraph],
 ) -> Iterator[Block]:
     """Yield the blocks of the page of all figures: the summary first, then answers."""
     of_networks = publication.spec.runs is not None
@@ -198,7 +199,7 @@ def _page(
         yield from sections.list_marked_points(publication, figure, ages)
 
 
-def _show_summary(publication: Publication, summary: Sequence[SummarySentence]) -> Iterator[Block]:
+def _show_summary(publication: Publication, summary: Sequence[SummaryParagraph]) -> Iterator[Block]:
     """Yield the sentences of the summary and its picture."""
     if summary:
         yield bullets(one.markdown for one in summary)
@@ -249,19 +250,19 @@ def _why_empty(publication: Publication, name: str) -> str:
 def _claim(judged: JudgedClaim) -> str:
     """Return a claim with its verdicts, as one line."""
     if judged.claim.unaskable:
-        return f"{judged.claim.text} ({_origin(judged.claim)}): *{UNASKABLE}*: {judged.claim.unaskable}."
+        return f"{judged.claim.text}: *{UNASKABLE}*. {_origin(judged.claim)}. {capitalized(judged.claim.unaskable)}."
     verdicts = []
     for column, verdict in judged.judging.items():
         more = f" ({'; '.join(verdict.reasons)})" if verdict.state in (UNASKABLE, DEFINED) else ""
         found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED, DEFINED) else ""
         more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
         verdicts.append(f"{column} **{verdict.state}**{found}{more}")
-    return f"{judged.claim.text} ({_origin(judged.claim)}): {'; '.join(verdicts) or 'no value'}."
+    return f"{judged.claim.text}: {'. '.join(verdicts) or 'no value'}. {_origin(judged.claim)}."
 
 
 def _origin(claim: ClaimSpec) -> str:
     """Return the source's figure and words, or that it is asked here."""
-    return f"source: {claim.said}: {claim.origin}" if claim.quote else f"our own: {claim.origin}"
+    return f"Source: {claim.said}, {claim.origin}" if claim.quote else f"Our own: {claim.origin}"
 
 
 def _figure_page(

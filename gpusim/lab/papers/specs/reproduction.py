@@ -80,16 +80,17 @@ class AnswerSpec(Spec):
 
 
 class SummaryPartSpec(AnswerSpec):
-    """A part of a sentence of the summary."""
+    """One or more sentences of a paragraph of the summary."""
 
+    also: str = param("", "further sentences after it, whatever the verdict", "user")
     publication: str = param("", "another publication whose claim it is, as recorded; none: this one", "user")
 
 
 class SummarySpec(Spec):
-    """A sentence of the summary, at the head of the page: parts that each follow from the verdict on a claim."""
+    """A paragraph of the summary, at the head of the page: sentences that each follow from the verdict on a claim."""
 
     topic: str = param(..., "what it is about", "user")
-    parts: tuple[SummaryPartSpec, ...] = param(..., "its parts in order", "user", min_length=1)
+    parts: tuple[SummaryPartSpec, ...] = param(..., "its sentences in order", "user", min_length=1)
 
 
 class ObjectionSpec(Spec):

@@ -45,10 +45,10 @@ def publication_of(
 @pytest.mark.parametrize(
     ("conv", "relu", "width", "words"),
     [
-        (30, 10, 0.0, ["The convolution (×3.00) in 1 mi6 net plain, 2 mi6 net plain; it is short."]),
-        (300, 10, 0.0, ["The convolution", "; it is long (300"]),
-        (90, 95, 20.0, ["; nobody knows (90"]),
-        (10, 30, 0.0, ["ReLU (×0.33", "; it is short."]),
+        (30, 10, 0.0, ["The convolution (×3.00) in 1 mi6 net plain, 2 mi6 net plain. It is short."]),
+        (300, 10, 0.0, ["The convolution", " It is long (300"]),
+        (90, 95, 20.0, [" Nobody knows (90"]),
+        (10, 30, 0.0, ["ReLU (×0.33", " It is short."]),
     ],
 )
 def test_sentences_follow_verdicts(tmp_path: Path, conv: float, relu: float, width: float, words: list[str]) -> None:
@@ -68,7 +68,7 @@ def test_a_part_may_be_of_another_publication(tmp_path: Path) -> None:
     parts = '      - {claim: most, publication: nets, holds: "there too ({found})"}\n'
     index = WITH_SUMMARY.replace("figures: [time, gain]\n", f"{parts}figures: [time, gain]\n")
     publication = publication_of(tmp_path, 30, 10, index=index)
-    assert summarize(publication, folder=tmp_path / "recorded")[0].text.endswith("; nets: not recorded here.")
+    assert summarize(publication, folder=tmp_path / "recorded")[0].text.endswith(" Nets: not recorded here.")
 
 
 def test_another_publication_s_claim_has_to_be_there(tmp_path: Path) -> None:
