@@ -30,8 +30,7 @@ def kernels_build(
     ] = None,
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
     gpu: Annotated[
-        str,
-        typer.Option("--gpu", metavar="NAME", help="Build for this architecture or card.", show_default=True),
+        str, typer.Option("--gpu", metavar="NAME", help="Build for this architecture or card.", show_default=True)
     ] = "gfx803",
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""

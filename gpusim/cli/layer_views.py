@@ -39,7 +39,7 @@ EXACT_SUMMARIES = View([column("network.name", "network"), *(column(name, name) 
 
 
 def _of_kind(kind: str) -> Column:
-    return column(lambda one: one.kinds.get(kind, 0), kind.replace("_", " "), _counted)
+    return column(lambda row: row.kinds.get(kind, 0), kind.replace("_", " "), _counted)
 
 
 def summary_table(summaries: "Sequence[NetworkSummary]", training: bool, per_image: bool) -> Table:
@@ -50,16 +50,16 @@ def summary_table(summaries: "Sequence[NetworkSummary]", training: bool, per_ima
         training: Work is that of all passes, too.
         per_image: Figures are those of one image.
     """
-    passes = [column(lambda one: one.all_passes_flops / 1e9, "all passes", GROUPED_2)] if training else []
+    passes = [column(lambda row: row.all_passes_flops / 1e9, "all passes", GROUPED_2)] if training else []
     view = View(
         [
             column("network.name", "network"),
             *map(_of_kind, dict.fromkeys(kind for summary in summaries for kind in summary.kinds)),
             column("with_weights", write=COUNT),
-            column(lambda one: one.flops / 1e9, "GFLOPs", GROUPED_2),
+            column(lambda row: row.flops / 1e9, "GFLOPs", GROUPED_2),
             *passes,
-            column(lambda one: one.parameters / 1e6, "M parameters", GROUPED_2),
-            column(lambda one: one.planned_bytes / MIB, "MiB", GROUPED_1),
+            column(lambda row: row.parameters / 1e6, "M parameters", GROUPED_2),
+            column(lambda row: row.planned_bytes / MIB, "MiB", GROUPED_1),
         ],
         "networks",
     )

@@ -30,8 +30,7 @@ ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
 SetOption = Annotated[
-    list[str],
-    several("--set", "PATH=VALUE", "Set any value of the configuration by its path; repeatable."),
+    list[str], several("--set", "PATH=VALUE", "Set any value of the configuration by its path; repeatable.")
 ]
 JsonOption = Annotated[
     Path | None,
@@ -73,9 +72,7 @@ PhaseOption = Annotated[
 TimelineOption = Annotated[
     Path | None,
     typer.Option(
-        "--timeline",
-        metavar="FILE",
-        help="Draw what happens when into a trace for ui.perfetto.dev (.gz: compressed).",
+        "--timeline", metavar="FILE", help="Draw what happens when into a trace for ui.perfetto.dev (.gz: compressed)."
     ),
 ]
 WindowOption = Annotated[
@@ -88,8 +85,7 @@ WindowOption = Annotated[
 
 TimelineChoice = Literal["cycles", "launches"]
 StoreFile = Annotated[
-    str | None,
-    typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+    str | None, typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]")
 ]
 FreshPoints = Annotated[
     bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
@@ -114,8 +110,7 @@ class JobCommandOptions:
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False
     estimate: Annotated[
-        bool,
-        typer.Option("--estimate", help="Say what it would cost, by like runs and by bounds; run nothing."),
+        bool, typer.Option("--estimate", help="Say what it would cost, by like runs and by bounds; run nothing.")
     ] = False
     timeline: TimelineOption = None
     window: WindowOption = None
@@ -175,9 +170,7 @@ class JobCommandOptions:
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write result.json, report.txt and the resolved config.yaml into this folder.",
+            "--out", metavar="DIR", help="Write result.json, report.txt and the resolved config.yaml into this folder."
         ),
     ] = None
 
@@ -270,9 +263,7 @@ class NetworkSource:
     input_shape: Annotated[
         str | None,
         typer.Option(
-            "--input-shape",
-            metavar="C,H,W",
-            help="With --torch: an image's shape, if the function gives none.",
+            "--input-shape", metavar="C,H,W", help="With --torch: an image's shape, if the function gives none."
         ),
     ] = None
 

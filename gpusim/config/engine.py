@@ -87,8 +87,6 @@ def check_share(gpu: GpuSpec, engine: EngineSpec) -> None:
         raise ValueError(f"engine.l2_share: {error}") from None
     if engine.l2_share and engine.sram_kib > taken_kib:
         data = f" + {GENERAL(engine.data_buffer_kib)} of data buffers" if engine.data_buffers_in_l2 else ""
-        raise ValueError(
-            f"engine: sib_kib + prefetch_buffer_kib{data} = {GENERAL(engine.sram_kib)} KiB do not fit the part of L2 "
-            f"that the engine takes ({GENERAL(taken_kib)} KiB: l2_share {GENERAL(engine.l2_share)} of "
-            f"gpu.l2.size_kib = {gpu.l2.size_kib})"
-        )
+        share = f"{GENERAL(taken_kib)} KiB: l2_share {GENERAL(engine.l2_share)} of gpu.l2.size_kib = {gpu.l2.size_kib}"
+        sizes = f"sib_kib + prefetch_buffer_kib{data} = {GENERAL(engine.sram_kib)} KiB"
+        raise ValueError(f"engine: {sizes} do not fit the part of L2 that the engine takes ({share})")

@@ -16,14 +16,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
-from gpusim.cli.options import (
-    ConfidenceOption,
-    JobsOption,
-    JsonOption,
-    MarkdownOption,
-    QuietOption,
-    shares,
-)
+from gpusim.cli.options import ConfidenceOption, JobsOption, JsonOption, MarkdownOption, QuietOption, shares
 
 if TYPE_CHECKING:
     from gpusim.lab.checks.sampling.case import SamplingCase

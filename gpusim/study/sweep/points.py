@@ -73,7 +73,7 @@ def _grid(spec: SweepSpec) -> Iterator[Point]:
     count = math.prod(map(len, axes))
     if count > MOST_POINTS:
         raise UserError(
-            f"axes: their grid has {COUNT(count)} points; allowed are {COUNT(MOST_POINTS)}: method random takes some"
+            f"axes: a grid of {COUNT(count)} points; allowed are {COUNT(MOST_POINTS)}: method random takes some"
         )
     return (dict(zip(spec.axes, values, strict=True)) for values in itertools.product(*axes))
 

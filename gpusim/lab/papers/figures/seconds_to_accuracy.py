@@ -50,12 +50,7 @@ class AccuracyFigure(FastestPassesFigure):
     )
 
     formats: ClassVar = dict(
-        epochs=FIXED_1,
-        seconds=FIXED_2,
-        joules=FIXED_2,
-        compute_joules=FIXED_2,
-        gain=TIMES,
-        epochs_over_first=TIMES,
+        epochs=FIXED_1, seconds=FIXED_2, joules=FIXED_2, compute_joules=FIXED_2, gain=TIMES, epochs_over_first=TIMES
     )
 
     ways_key: ClassVar = ".ways"
