@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusim.base.jit import Machine
 from memory.address_map import L2_CHANNEL
-from memory.cache.l2_state import ALL_NOTE, CODE_BITS, DIRTY, SOME_BYTES
+from memory.cache.l2_state import CODE_BITS, DIRTY, SOME_BYTES
 from memory.sets.rows import FILLING, NO_TAG, stride_of
 
 _DIRTY_CODE = ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)  # of a note
@@ -85,11 +85,6 @@ class L2Contents:
         self.partial = np.flatnonzero(kept["note"] & (SOME_BYTES | SOME_BYTES << CODE_BITS))
         self.masks = l2.mask[self.partial]
         self.shape, self.held = _shape(m), kept
-
-    def write_back(self) -> None:
-        """Have DRAM hold all bytes: lines stay, and none is dirty any more."""
-        if self.shape:
-            self.held["note"] &= self.held["note"].dtype.type(ALL_NOTE ^ _DIRTY_CODE)
 
 
 def _shape(m: Machine) -> tuple[int, ...]:

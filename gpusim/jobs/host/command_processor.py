@@ -194,10 +194,6 @@ class CommandProcessor:
         """Write back and drop L2's lines, as before a copy, whose engine bypasses L2."""
         self._warm.flush_l2()
 
-    def write_back_l2(self) -> None:
-        """Write L2's dirty lines back and keep them, as a barrier that releases to the system does."""
-        self._warm.write_back_l2()
-
     def _copy(self, command: CopyCommand) -> float:
         command.move()
         self.flush_l2()

@@ -41,6 +41,13 @@ MAX_POINTS = 10_000
 CONTRADICTION = 3.0  # of a reading over the median of its neighbours, or of that over the reading
 
 
+class RetunedSpec(Spec):
+    """Sizes that the library's authors measured again later, in another way than the table's others."""
+
+    sizes: str = param(..., "CSV file of their transposes, m, n, k, beside this file or a shipped one", "user")
+    launch_us: float = param(..., "of a call of such a size; never fitted", "user", ge=0, le=1e6)
+
+
 class MeasuredKernelsSpec(Spec):
     """The place where the kernels that were measured are found."""
 
@@ -159,12 +166,13 @@ class MeasuredTable(Spec):
     warm_below_gflop: float = param(
         0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
     )
-    written_back: bool = param(
+    invalidated: bool = param(
         False,
-        "of problems that are run twice: L2's dirty lines go to DRAM between the runs, in no run's time, as where the "
-        "host waits for each",
+        "of problems that are run twice: L2 is written back and emptied between the runs, in no run's time, as where "
+        "the host waits for each",
         "user",
     )
+    retuned: RetunedSpec | None = param(None, "sizes with a launch_us of their own; null: none", "user")
     kernels: MeasuredKernelsSpec = param(..., "the kernels that were measured", "user")
     solver: Literal["gemm", "own"] | None = param(
         None,
@@ -414,14 +422,35 @@ def read_table(
         said = "are convolutions: solver must say which of their times is compared" if table.solver is None else ""
         raise UserError(f"{path}: its points {said or 'are products, which have no solver'} ({document.path})")
     if table.solver is None:
-        return [*read_points(path, table.kernels.like, table.general, library, table.peak_gflops)]
-    chosen = table.kernels.chosen
-    beside = [folder / chosen for folder in (document.path.parent, files.SHIPPED / FOLDER) if chosen]
-    found = next((file for file in beside if file.is_file()), None)
-    if found is None and table.solver == GEMM:
-        raise UserError(f"{document.path}: kernels.chosen: '{chosen}': there is no such file beside it")
-    known = read_chosen(found) if found is not None else []
+        points = read_points(path, table.kernels.like, table.general, library, table.peak_gflops)
+        return [*_with_launch_times(points, table.retuned, document)]
+    known = read_chosen(_beside(document, "kernels.chosen", table.kernels.chosen)) if table.solver == GEMM else []
     return [*read_convolutions(path, table.solver, known, library, table.call_us)]
+
+
+def _with_launch_times(
+    points: list[ProductPoint], retuned: RetunedSpec | None, document: files.Document
+) -> list[ProductPoint]:
+    """Give points of retuned sizes the time of a launch that those were measured with."""
+    if retuned is None:
+        return points
+    path = _beside(document, "retuned.sizes", retuned.sizes)
+    with path.open(newline="", encoding="utf-8") as file:
+        sizes = {tuple(row[name] for name in ("transposes", "m", "n", "k")) for row in csv.DictReader(file)}
+    return [
+        replace(point, own_launch_us=retuned.launch_us)
+        if (point.transposes, str(point.m), str(point.n), str(point.k)) in sizes
+        else point
+        for point in points
+    ]
+
+
+def _beside(document: files.Document, key: str, name: str) -> Path:
+    """Return the file that a table names, beside it or a shipped one. Raise UserError."""
+    for folder in (document.path.parent, files.SHIPPED / FOLDER):
+        if name and (folder / name).is_file():
+            return folder / name
+    raise UserError(f"{document.path}: {key}: '{name}': there is no such file beside it")
 
 
 def _columns(path: Path) -> list[str]:

@@ -102,5 +102,5 @@ def _run(point: ProductPoint, conditions: Conditions, kernels: KernelSource) -> 
     """
     launches = build_launches(*build_problem(point, conditions), kernels)
     machine = conditions.get_gpu(point), conditions.get_sampling(point)
-    found = run_warm(launches, point.kernel, *machine, conditions.calls(point), conditions.written_back)
+    found = run_warm(launches, point.kernel, *machine, conditions.calls(point), conditions.invalidated)
     return [found[at : at + len(launches)] for at in range(0, len(found), len(launches))]

@@ -98,8 +98,8 @@ class Conditions:
     """GPU and clock of general batched products, where they differ."""
     convolution: str = AUTO
     """Algorithm of convolutions."""
-    written_back: bool = False
-    """L2's dirty lines go to DRAM between calls, in no call's time."""
+    invalidated: bool = False
+    """L2 is written back and emptied between calls, in no call's time."""
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
@@ -115,7 +115,7 @@ class Conditions:
             staggered=table.staggered,
             general=table.general,
             convolution=table.convolution,
-            written_back=table.written_back,
+            invalidated=table.invalidated,
         )
 
     def changed(self, path: str, value: Any) -> "Conditions":
@@ -156,7 +156,7 @@ def run_warm(
     gpu: GpuSpec,
     sampling: SamplingSpec | None,
     calls: int = 1,
-    written_back: bool = False,
+    invalidated: bool = False,
 ) -> "list[RunFacts]":
     """Return the facts of launches that run one after another; each finds in caches what those before it left.
 
@@ -166,7 +166,7 @@ def run_warm(
         gpu: GPU on which they run.
         sampling: Sampling of launches; None: simulated whole.
         calls: Number of calls.
-        written_back: L2's dirty lines go to DRAM between calls, in no call's time.
+        invalidated: L2 is written back and emptied between calls, in no call's time.
 
     Returns:
         The facts, call after call.
@@ -179,8 +179,8 @@ def run_warm(
     commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches]
     processor = CommandProcessor(gpu, Reporter(quiet=True))
     for call in range(calls):
-        if call and written_back:
-            processor.write_back_l2()
+        if call and invalidated:
+            processor.flush_l2()
         processor.run(commands, record, RunOptions(sampling=sampling))
     return record.launches
 

@@ -61,11 +61,6 @@ class WarmCaches:
         self._take_out()
         self._l2 = L2Contents()
 
-    def write_back_l2(self) -> None:
-        """Write L2's dirty lines back, in no launch's time; they stay."""
-        self._take_out()
-        self._l2.write_back()
-
     def _take_out(self) -> None:
         if self._machine is not None:
             self._l2.keep(self._machine)

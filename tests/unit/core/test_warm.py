@@ -70,21 +70,6 @@ def test_instructions_are_kept_where_the_gpu_says_so(kept: bool) -> None:
 
 
 @host_code
-def test_lines_written_back_between_launches_stay_and_are_written_back_no_more() -> None:
-    gpu = _gpu(size_kib=16, channels=4, ways=2)  # 256 lines; a launch touches 192
-    _, (first, other, reads_c) = _device()
-    warm = WarmCaches()
-    warm.write_back_l2()  # of nothing
-    simulate(first, gpu, warm=warm)
-    clean = warm.copied()
-    clean.write_back_l2()
-    assert simulate(reads_c, gpu, checked=True, warm=clean.copied()).l2.hits > 0
-    dirty, after = (simulate(other, gpu, checked=True, warm=caches) for caches in (warm, clean))
-    assert after.l2.misses == dirty.l2.misses
-    assert after.l2.write_backs == simulate(other, gpu).l2.write_backs < dirty.l2.write_backs
-
-
-@host_code
 def test_oldest_lines_go_first_and_dirty_ones_are_written_back() -> None:
     gpu = _gpu(size_kib=16, channels=4, ways=2)  # 256 lines; a launch touches 192
     _, (first, other, _) = _device()

@@ -11,7 +11,7 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.lab.cli.correlate import CorrelateOptions, choose_points, correlate
 from gpusim.lab.silicon.kernels import kernel_files
-from gpusim.lab.silicon.measured import FOLDER, ProductPoint, load_measured, read_points
+from gpusim.lab.silicon.measured import FOLDER, ProductPoint, load_measured, read_points, read_table
 from gpusim.lab.silicon.predict import build_problem
 from gpusim.lab.silicon.prediction import Conditions, replaced
 from workloads.vendor.tensile import TensileError, TensileKernel
@@ -110,8 +110,8 @@ def test_events_around_each_kernel_count_for_each(is_each: bool, launch_us: floa
 @pytest.mark.parametrize("name", ["mi200-sgemm", "mi200-dgemm", "mi200-bf16"])
 def test_products_of_mi200_are_of_one_way_to_measure(name: str) -> None:
     table, _ = load_measured(name)
-    assert (table.alpha, table.beta, table.launch_each, table.written_back) == (2.0, 0.0, True, True)
-    assert Conditions.of(table, 1.0, None).written_back
+    assert (table.alpha, table.beta, table.launch_each, table.invalidated) == (2.0, 0.0, True, True)
+    assert Conditions.of(table, 1.0, None).invalidated
 
 
 def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
@@ -166,3 +166,17 @@ def test_a_table_is_no_gpu() -> None:
 def test_a_name_that_is_no_sgemm_is_refused() -> None:
     with pytest.raises(TensileError, match="kernel 'vector_add': not the name of a Tensile GEMM"):
         TensileKernel.named("vector_add")
+
+
+def test_retuned_sizes_have_their_own_launch_time(tmp_path: Path) -> None:
+    table, document = load_measured("mi200-sgemm", {"launch_us": 1.0})
+    points = read_table(table, document, document.path.parent / table.points)
+    launches = {point.label: point.own_launch_us for point in points if isinstance(point, ProductPoint)}
+    assert (launches["TN 1344x512x64"], launches["NT 384x128x128"]) == (19.0, None)
+    own = tmp_path / "points.csv"
+    own.write_text("transposes,m,n,k,us,kernel\nNN,1,1024,1024,30,a\nNN,7,1024,1024,30,a\n")
+    held = [point.own_launch_us for point in read_table(table, document, own) if isinstance(point, ProductPoint)]
+    assert held == [19.0, None]  # in a file of the user's own too
+    broken, document = load_measured("mi200-sgemm", {"retuned": {"sizes": "none.csv", "launch_us": 1.0}})
+    with pytest.raises(UserError, match=r"retuned\.sizes: 'none\.csv': there is no such file"):
+        read_table(broken, document, own)

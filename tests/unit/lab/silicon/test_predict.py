@@ -149,10 +149,10 @@ def test_a_larger_product_is_sampled_and_keeps_its_bar(
     assert asked == [SamplingSpec() if how == SAMPLED else None]
 
 
-@pytest.mark.parametrize("written_back", [False, True])
+@pytest.mark.parametrize("invalidated", [False, True])
 @pytest.mark.parametrize(("k", "sampled", "calls"), [(26 * 500, True, 1), (24 * 500, False, 1), (100, False, 2)])
 def test_launches_are_run_as_asked(
-    k: int, sampled: bool, calls: int, written_back: bool, monkeypatch: pytest.MonkeyPatch
+    k: int, sampled: bool, calls: int, invalidated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Processor:
         def __init__(self, *_: Any) -> None: ...
@@ -161,16 +161,16 @@ def test_launches_are_run_as_asked(
             asked.append((len(commands), options.sampling))
             record.launches += [facts(None)] * len(commands)
 
-        def write_back_l2(self) -> None:
-            asked.append("written back")
+        def flush_l2(self) -> None:
+            asked.append("flushed")
 
     asked: list[Any] = []
     monkeypatch.setattr("gpusim.jobs.host.command_processor.CommandProcessor", Processor)
     monkeypatch.setattr(module, "build_launches", lambda *_: ("beta", "product"))
-    conditions = replace(CONDITIONS, written_back=written_back)
+    conditions = replace(CONDITIONS, invalidated=invalidated)
     found = module._run(ProductPoint("NN", 1000, 1000, k, 1.0, NAME), conditions, KernelSource([], False))
     call = (2, SamplingSpec() if sampled else None)
-    between = ["written back"] if written_back else []
+    between = ["flushed"] if invalidated else []
     assert asked == ([call, *between, call] if calls == 2 else [call])
     assert [len(call) for call in found] == [2] * calls
 
