@@ -49,7 +49,23 @@ def test_an_opencl_program_compiles_and_launches_kernels_and_is_told_what_is_not
     told_ns = int(re.findall(r"kernel (\d+) ns", done.stdout)[0])
     (add,) = (one for one in json.loads(result.read_text())["launches"] if one["kernel"]["name"] == "add")
     assert told_ns == round(1e3 * add["kernel"]["time_us"]) > 1000
-    assert "gpusim: clCreateImage is not supported\n" in done.stderr
+    assert "gpusim: clEnqueueNativeKernel is not supported\n" in done.stderr
+
+
+@pytest.mark.parametrize("gpu", ["mi6", "mi60"])
+def test_an_opencl_program_s_images_are_copied_filled_and_mapped(gpu: str, tmp_path: Path) -> None:
+    done = opencl(("images",), tmp_path, "--timing", "off", "--gpu", gpu)
+    assert done.returncode == 0, done.stderr
+    assert "gpusim: an image on a buffer's memory is not supported\n" in done.stderr
+    assert "an image of channel order 0x10b6 and type 0x10d2: R, RG and RGBA" in done.stderr
+
+
+@pytest.mark.skipif(with_library() is None, reason="no clang with AMD's device library")
+@pytest.mark.parametrize("gpu", ["mi6", "mi60"])
+def test_an_opencl_program_s_kernels_read_and_write_images(gpu: str, tmp_path: Path) -> None:
+    done = opencl(("sampled",), tmp_path, "--timing", "off", "--gpu", gpu)
+    assert done.returncode == 0, done.stderr
+    assert "argument 0 of kernel doubled is of type image1d_array_t: the image given is an image2d_t" in done.stderr
 
 
 @pytest.mark.parametrize("program", ["runtime", "runtime6"])

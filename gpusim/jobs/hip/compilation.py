@@ -119,11 +119,14 @@ def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:
-    """Return the same for OpenCL C 1.2, which the specification has a program compiled as that names no version."""
+    """Return the same for OpenCL C 1.2, which the specification has a program compiled as that names no version.
+
+    Functions of images are AMD's device library's, so the macro that announces them is defined with it alone.
+    """
     tools = with_library() or without_library()
     if tools is None:
         raise KernelBuildError(f"OpenCL {explain_missing_library()}")
-    version = ("-cl-std=CL1.2",) if tools.library else ("-include", str(OPENCL_LIBRARY))
+    version = ("-cl-std=CL1.2", "-D__IMAGE_SUPPORT__=1") if tools.library else ("-include", str(OPENCL_LIBRARY))
     return tools.clang, (*opencl_flags(tools.library), *version, *target_flags(gpu))
 
 

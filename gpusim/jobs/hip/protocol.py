@@ -40,7 +40,9 @@ class ArgumentKind(IntEnum):
     VALUE = 0
     GLOBAL = 1
     LOCAL = 2
-    OTHER = 3  # an image, a sampler, a pipe, a queue
+    OTHER = 3  # a pipe, a queue
+    IMAGE = 4
+    SAMPLER = 5
 
 
 class Source(IntEnum):
@@ -126,6 +128,7 @@ OPS = (
     ProtocolOperation(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
     ProtocolOperation(27, "LINE", "<II", "file, function of a Python program's line: texts"),
     ProtocolOperation(28, "REGION", "<4Q", "", "whether an engine serves it (u32)"),
+    ProtocolOperation(29, "SAMPLER", "<3I", "", "4 words of a sampler"),
 )
 
 

@@ -22,7 +22,7 @@ from gpusim.jobs.hip.hostcall import HostCalls
 from gpusim.jobs.hip.image import shared_memory
 from gpusim.jobs.hip.launching import TIME_LIMIT, Launcher, LaunchOptions, ProgramLaunches
 from gpusim.jobs.hip.protocol import ANSWER, NO_OFFSET, OPS, REQUEST, ArgumentKind, Copied, ProtocolOperation, Source
-from gpusim.jobs.hip.textures import ObjectRequest, object_words
+from gpusim.jobs.hip.textures import ObjectRequest, SamplerRequest, object_words, sampler_words
 from gpusim.jobs.hip.translation import DataObject, TranslationRequest, translate
 from gpusim.jobs.host.queue import SLOTS, StreamQueue
 from gpusim.jobs.running.runner import CYCLE_LIMIT
@@ -51,6 +51,8 @@ _KINDS_OF_ARGUMENTS = {
     "by_value": ArgumentKind.VALUE,
     "global_buffer": ArgumentKind.GLOBAL,
     "dynamic_shared_pointer": ArgumentKind.LOCAL,
+    "image": ArgumentKind.IMAGE,
+    "sampler": ArgumentKind.SAMPLER,
 }
 _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES
@@ -191,6 +193,10 @@ class Session:
     def _image(self, *values: int | bytes) -> bytes:
         *asked, _ = values
         return object_words(ObjectRequest(*asked), ARCHITECTURES[self._gpu.architecture].image_generation)  # type: ignore[arg-type]
+
+    def _sampler(self, *values: int | bytes) -> bytes:
+        *asked, _ = values
+        return sampler_words(SamplerRequest(*asked))  # type: ignore[arg-type]
 
     def _free(self, address: int, _: bytes) -> None:
         allocation = self._allocations.pop(address)

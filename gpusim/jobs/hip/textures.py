@@ -59,6 +59,24 @@ class ObjectRequest:
     """Normalised coordinates, 0 or 1."""
 
 
+@dataclass(frozen=True)
+class SamplerRequest:
+    """A sampler of OpenCL's to be described; the fields are in the order of the request's values."""
+
+    clamp: int
+    """Address mode of all axes: an index into _CLAMPS."""
+    linear: int
+    """Linear filtering, 0 or 1."""
+    normalised: int
+    """Normalised coordinates, 0 or 1."""
+
+
+def sampler_words(request: SamplerRequest) -> bytes:
+    """Return the 16 bytes of a sampler."""
+    clamps = (_CLAMPS[request.clamp],) * 3
+    return struct.pack("<4I", *ImageSampler(clamps, bool(request.linear), bool(request.normalised)).words())
+
+
 def object_words(request: ObjectRequest, generation: int) -> bytes:
     """Return the 64 bytes of a texture or surface object; raises ImageError for an image that cannot be described.
 

@@ -1,6 +1,6 @@
 // An ordinary OpenCL program: `opencl CASE...` tries parts of the interface, and ends with code 0 if it found what it
 // should.
-// `vector`, `local`, `errors` and `binary` compile kernels, and need a compiler.
+// `vector`, `local`, `errors`, `binary` and `sampled` compile kernels, and need a compiler; `sampled` AMD's device library.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -280,10 +280,6 @@ static void copies(void) {
 
 static void errors(void) {
   cl_int error;
-  cl_image_format format = {CL_RGBA, CL_FLOAT};
-  cl_image_desc image = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
-  CHECK(!clCreateImage(context, 0, &format, &image, NULL, &error) && error == CL_INVALID_OPERATION);
-  CHECK(!clCreateSampler(context, CL_TRUE, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, &error) && error == CL_INVALID_OPERATION);
   CHECK(clEnqueueNativeKernel(queue, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) == CL_INVALID_OPERATION);
   CHECK(!clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error) &&
         error == CL_INVALID_QUEUE_PROPERTIES);
@@ -309,6 +305,192 @@ static void errors(void) {
   program = clCreateProgramWithBinary(context, 1, &device, &size, &list, NULL, &error);
   OK(error);
   CHECK(clBuildProgram(program, 0, NULL, "", NULL, NULL) == CL_INVALID_BINARY);
+  OK(clReleaseProgram(program));
+}
+
+static cl_mem image_of(cl_mem_flags flags, cl_channel_order order, cl_channel_type type, cl_image_desc what, void* host) {
+  cl_int error;
+  cl_image_format format = {order, type};
+  cl_mem image = clCreateImage(context, flags, &format, &what, host, &error);
+  OK(error);
+  return image;
+}
+
+// The code with which an image is refused.
+static cl_int refused(cl_channel_order order, cl_channel_type type, cl_image_desc what, cl_mem_flags flags, void* host) {
+  cl_int error;
+  cl_image_format format = {order, type};
+  CHECK(!clCreateImage(context, flags, &format, &what, host, &error));
+  return error;
+}
+
+static void images(void) {
+  cl_uint number;
+  cl_bool there;
+  size_t size, row, slice;
+  cl_int error;
+  const size_t zero[] = {0, 0, 0};
+  OK(clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof there, &there, NULL));
+  OK(clGetDeviceInfo(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof size, &size, NULL));
+  CHECK(there && size >= 8192);
+  OK(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 0, NULL, &number));
+  CHECK(number == 36);
+  cl_image_format formats[36];
+  OK(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE3D, 36, formats, NULL));
+  const cl_image_desc small = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 7, .image_height = 5};
+  for (unsigned i = 0; i < number; i++)
+    OK(clReleaseMemObject(image_of(0, formats[i].image_channel_order, formats[i].image_channel_data_type, small, NULL)));
+
+  // 7 x 5 texels with rows of 40 bytes become an image; a part of it comes back with rows of 12
+  unsigned short host[5 * 20], part[3 * 6], whole[35 * 2];
+  for (int i = 0; i < 100; i++) host[i] = i;
+  cl_image_desc what = small;
+  what.image_row_pitch = 40;
+  cl_mem a = image_of(CL_MEM_COPY_HOST_PTR, CL_RG, CL_UNSIGNED_INT16, what, host);
+  const size_t origin[] = {2, 1, 0}, region[] = {3, 3, 1}, all[] = {7, 5, 1};
+  OK(clEnqueueReadImage(queue, a, CL_TRUE, origin, region, 0, 0, part, 0, NULL, NULL));
+  for (int y = 0; y < 3; y++)
+    for (int x = 0; x < 6; x++) CHECK(part[6 * y + x] == 20 * (y + 1) + 4 + x);
+  OK(clGetImageInfo(a, CL_IMAGE_ELEMENT_SIZE, sizeof size, &size, NULL));
+  OK(clGetImageInfo(a, CL_IMAGE_HEIGHT, sizeof row, &row, NULL));
+  OK(clGetMemObjectInfo(a, CL_MEM_TYPE, sizeof number, &number, NULL));
+  CHECK(size == 4 && row == 5 && number == CL_MEM_OBJECT_IMAGE2D);
+  OK(clEnqueueWriteImage(queue, a, CL_TRUE, zero, region, 0, 0, part, 0, NULL, NULL));
+  // fills: what fits no number is the nearest one; through a buffer, with no gaps
+  const cl_uint color[] = {70000, 3, 0, 0};
+  const size_t corner[] = {6, 4, 0}, one[] = {1, 1, 1};
+  OK(clEnqueueFillImage(queue, a, color, corner, one, 0, NULL, NULL));
+  cl_mem buffer = buffer_of(0, sizeof whole + 4, NULL);
+  OK(clEnqueueCopyImageToBuffer(queue, a, buffer, zero, all, 4, 0, NULL, NULL));
+  CHECK(clEnqueueCopyImageToBuffer(queue, a, buffer, zero, all, 8, 0, NULL, NULL) == CL_INVALID_VALUE);
+  OK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 4, sizeof whole, whole, 0, NULL, NULL));
+  for (int y = 0; y < 5; y++)
+    for (int x = 0; x < 14; x++)
+      CHECK(whole[14 * y + x] == (y < 3 && x < 6 ? 20 * (y + 1) + 4 + x : y < 4 || x < 12 ? 20 * y + x : x == 12 ? 65535 : 3));
+  OK(clEnqueueCopyBufferToImage(queue, buffer, a, 4 + 14 * 2, zero, (size_t[]){7, 1, 1}, 0, NULL, NULL));
+  OK(clEnqueueReadImage(queue, a, CL_TRUE, zero, (size_t[]){7, 1, 1}, 0, 0, part, 0, NULL, NULL));
+  CHECK(!memcmp(part, whole + 14, 28));
+  const float real[] = {1.0f / 3, -2, 1e6f, 6e-8f};
+  const struct { cl_channel_type type; unsigned short texel[4]; } filled[] = {
+      {CL_UNORM_INT16, {21845, 0, 65535, 0}}, {CL_SNORM_INT16, {10922, 0x8001, 32767, 0}}, {CL_HALF_FLOAT, {0x3555, 0xC000, 0x7C00, 1}}};
+  for (int i = 0; i < 3; i++) {
+    cl_mem of = image_of(0, CL_RGBA, filled[i].type, small, NULL);
+    OK(clEnqueueFillImage(queue, of, real, origin, one, 0, NULL, NULL));
+    OK(clEnqueueReadImage(queue, of, CL_TRUE, origin, one, 0, 0, part, 0, NULL, NULL));
+    for (int c = 0; c < 4; c++) CHECK(part[c] == filled[i].texel[c]);
+    CHECK(clEnqueueCopyImage(queue, a, of, zero, zero, one, 0, NULL, NULL) == CL_IMAGE_FORMAT_MISMATCH);
+    OK(clReleaseMemObject(of));
+  }
+
+  // rows of a picture are layers of an array of lines; slices of a volume, with the program's rows and slices
+  unsigned char lines[4 * 16], volume[2 * 3 * 8], back[64];
+  for (int i = 0; i < 64; i++) lines[i] = i;
+  for (int i = 0; i < 48; i++) volume[i] = 100 + i;
+  const cl_image_desc array = {.image_type = CL_MEM_OBJECT_IMAGE1D_ARRAY, .image_width = 9, .image_array_size = 4, .image_row_pitch = 16, .image_slice_pitch = 16};
+  cl_mem layers = image_of(CL_MEM_COPY_HOST_PTR, CL_R, CL_UNSIGNED_INT8, array, lines);
+  cl_mem picture = image_of(0, CL_R, CL_UNSIGNED_INT8, small, NULL);
+  OK(clEnqueueCopyImage(queue, layers, picture, (size_t[]){2, 1, 0}, zero, (size_t[]){7, 3, 1}, 0, NULL, NULL));
+  OK(clEnqueueReadImage(queue, picture, CL_TRUE, zero, (size_t[]){7, 3, 1}, 8, 0, back, 0, NULL, NULL));
+  for (int i = 0; i < 3; i++) CHECK(!memcmp(back + 8 * i, lines + 16 * (i + 1) + 2, 7));
+  const cl_image_desc deep = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 5, .image_height = 3, .image_depth = 2, .image_row_pitch = 8};
+  cl_mem box = image_of(CL_MEM_USE_HOST_PTR, CL_R, CL_SIGNED_INT8, deep, volume);
+  OK(clEnqueueFillImage(queue, box, (cl_int[]){-500, 0, 0, 0}, (size_t[]){1, 1, 1}, (size_t[]){2, 2, 1}, 0, NULL, NULL));
+  unsigned char* mapped = clEnqueueMapImage(queue, box, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, (size_t[]){0, 1, 1}, (size_t[]){5, 2, 1},
+                                            &row, &slice, 0, NULL, NULL, &error);
+  OK(error);
+  CHECK(mapped == volume + 24 + 8 && row == 8 && slice == 24 && mapped[1] == 128 && mapped[10] == 128 && mapped[3] == 135);
+  mapped[9] = 77;
+  OK(clEnqueueUnmapMemObject(queue, box, mapped, 0, NULL, NULL));
+  OK(clEnqueueReadImage(queue, box, CL_TRUE, (size_t[]){1, 2, 1}, one, 0, 0, back, 0, NULL, NULL));
+  CHECK(back[0] == 77);
+  const cl_image_desc sheets = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY, .image_width = 5, .image_height = 3, .image_array_size = 2};
+  cl_mem stack = image_of(0, CL_R, CL_SIGNED_INT8, sheets, NULL);
+  OK(clEnqueueCopyImage(queue, box, stack, zero, zero, (size_t[]){5, 3, 2}, 0, NULL, NULL));
+  mapped = clEnqueueMapImage(queue, stack, CL_TRUE, CL_MAP_READ, (size_t[]){0, 0, 1}, (size_t[]){5, 3, 1}, &row, &slice, 0, NULL, NULL, &error);
+  OK(error);
+  CHECK(row >= 5 && slice >= 3 * row && mapped[2 * row + 1] == 77 && mapped[row + 1] == 128 && mapped[4] == 128);
+  OK(clEnqueueUnmapMemObject(queue, stack, mapped, 0, NULL, NULL));
+
+  // what is refused: other formats and sizes, an image as a buffer, a buffer as an image
+  CHECK(refused(CL_BGRA, CL_UNORM_INT8, small, 0, NULL) == CL_IMAGE_FORMAT_NOT_SUPPORTED);
+  CHECK(refused(CL_R, CL_FLOAT, (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 7}, 0, NULL) == CL_INVALID_IMAGE_SIZE);
+  CHECK(refused(CL_R, CL_FLOAT, what, 0, NULL) == CL_INVALID_IMAGE_DESCRIPTOR);
+  CHECK(refused(CL_R, CL_FLOAT, (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 7, .buffer = buffer}, 0, NULL) ==
+        CL_INVALID_IMAGE_DESCRIPTOR);
+  CHECK(refused(CL_R, CL_FLOAT, small, CL_MEM_COPY_HOST_PTR, NULL) == CL_INVALID_HOST_PTR);
+  CHECK(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, 4, back, 0, NULL, NULL) == CL_INVALID_MEM_OBJECT);
+  CHECK(clEnqueueReadImage(queue, buffer, CL_TRUE, zero, one, 0, 0, back, 0, NULL, NULL) == CL_INVALID_MEM_OBJECT);
+  CHECK(clEnqueueReadImage(queue, a, CL_TRUE, corner, region, 0, 0, back, 0, NULL, NULL) == CL_INVALID_VALUE);
+  CHECK(!clCreateSampler(context, CL_FALSE, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, &error) && error == CL_INVALID_VALUE);
+  cl_sampler sampler = clCreateSampler(context, CL_TRUE, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, &error);
+  OK(error);
+  OK(clGetSamplerInfo(sampler, CL_SAMPLER_ADDRESSING_MODE, sizeof number, &number, NULL));
+  CHECK(number == CL_ADDRESS_REPEAT);
+  OK(clReleaseSampler(sampler));
+  cl_mem made[] = {a, buffer, layers, picture, box, stack};
+  for (int i = 0; i < 6; i++) OK(clReleaseMemObject(made[i]));
+}
+
+static const char SAMPLED[] =
+    "#ifndef __IMAGE_SUPPORT__\n"
+    "#error no images\n"
+    "#endif\n"
+    "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable\n"
+    "constant sampler_t own = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n"
+    "kernel void turned(read_only image2d_t from, write_only image2d_t to, sampler_t between, global float* means) {\n"
+    "  int x = get_global_id(0), y = get_global_id(1);\n"
+    "  write_imagef(to, (int2)(y, x), read_imagef(from, own, (int2)(x, y)));\n"
+    "  float2 at = (float2)((x + 1.0f) / get_image_width(from), (y + 0.5f) / get_image_height(from));\n"
+    "  means[y * get_global_size(0) + x] = read_imagef(from, between, at).x;\n"
+    "}\n"
+    "kernel void doubled(read_only image1d_array_t from, write_only image3d_t to) {\n"
+    "  int x = get_global_id(0), layer = get_global_id(1);\n"
+    "  write_imagei(to, (int4)(x, 0, layer, 0), read_imagei(from, own, (int2)(x - 1, layer)) * 2);\n"
+    "}\n";
+
+static void sampled(void) {
+  cl_int error;
+  cl_program program = built(SAMPLED, NULL);
+  cl_kernel turned = kernel_of(program, "turned"), doubled = kernel_of(program, "doubled");
+  enum { W = 16, H = 4 };
+  float from[H][W], to[W][H], means[H][W];
+  for (int i = 0; i < H * W; i++) from[0][i] = i * i;
+  const cl_image_desc wide = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = W, .image_height = H};
+  const cl_image_desc high = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = H, .image_height = W};
+  cl_mem a = image_of(CL_MEM_COPY_HOST_PTR, CL_R, CL_FLOAT, wide, from), b = image_of(CL_MEM_WRITE_ONLY, CL_R, CL_FLOAT, high, NULL);
+  cl_mem m = buffer_of(0, sizeof means, NULL);
+  cl_sampler sampler = clCreateSampler(context, CL_TRUE, CL_ADDRESS_REPEAT, CL_FILTER_LINEAR, &error);
+  OK(error);
+  OK(clSetKernelArg(turned, 0, sizeof a, &a));
+  OK(clSetKernelArg(turned, 1, sizeof b, &b));
+  OK(clSetKernelArg(turned, 2, sizeof sampler, &sampler));
+  OK(clSetKernelArg(turned, 3, sizeof m, &m));
+  CHECK(clSetKernelArg(turned, 0, sizeof m, &m) == CL_INVALID_MEM_OBJECT);
+  CHECK(clSetKernelArg(turned, 3, sizeof a, &a) == CL_INVALID_MEM_OBJECT);
+  CHECK(clSetKernelArg(turned, 2, sizeof a, &a) == CL_INVALID_SAMPLER);
+  CHECK(clSetKernelArg(doubled, 0, sizeof a, &a) == CL_INVALID_ARG_VALUE);
+  const size_t global[] = {W, H}, zero[] = {0, 0, 0};
+  OK(clEnqueueNDRangeKernel(queue, turned, 2, NULL, global, global, 0, NULL, NULL));
+  OK(clEnqueueReadImage(queue, b, CL_TRUE, zero, (size_t[]){H, W, 1}, 0, 0, to, 0, NULL, NULL));
+  OK(clEnqueueReadBuffer(queue, m, CL_TRUE, 0, sizeof means, means, 0, NULL, NULL));
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < W; x++) CHECK(to[x][y] == from[y][x] && means[y][x] == (from[y][x] + from[y][(x + 1) % W]) / 2);
+  short lines[3][W], volume[3][W];
+  for (int i = 0; i < 3 * W; i++) lines[0][i] = i - 20;
+  const cl_image_desc array = {.image_type = CL_MEM_OBJECT_IMAGE1D_ARRAY, .image_width = W, .image_array_size = 3};
+  const cl_image_desc deep = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = W, .image_height = 1, .image_depth = 3};
+  cl_mem c = image_of(CL_MEM_COPY_HOST_PTR, CL_R, CL_SIGNED_INT16, array, lines), d = image_of(0, CL_R, CL_SIGNED_INT16, deep, NULL);
+  OK(clSetKernelArg(doubled, 0, sizeof c, &c));
+  OK(clSetKernelArg(doubled, 1, sizeof d, &d));
+  OK(clEnqueueNDRangeKernel(queue, doubled, 2, NULL, (size_t[]){W, 3}, NULL, 0, NULL, NULL));
+  OK(clEnqueueReadImage(queue, d, CL_TRUE, zero, (size_t[]){W, 1, 3}, 0, 0, volume, 0, NULL, NULL));
+  for (int layer = 0; layer < 3; layer++)
+    for (int x = 0; x < W; x++) CHECK(volume[layer][x] == (x ? 2 * lines[layer][x - 1] : 0));
+  cl_mem made[] = {a, b, m, c, d};
+  for (int i = 0; i < 5; i++) OK(clReleaseMemObject(made[i]));
+  OK(clReleaseSampler(sampler));
+  OK(clReleaseKernel(turned));
+  OK(clReleaseKernel(doubled));
   OK(clReleaseProgram(program));
 }
 
@@ -357,7 +539,8 @@ int main(int count, char** arguments) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"info", info}, {"vector", vector}, {"local", local_memory}, {"copies", copies}, {"errors", errors}, {"binary", binary}};
+  } cases[] = {{"info", info}, {"vector", vector}, {"local", local_memory}, {"copies", copies}, {"errors", errors}, {"binary", binary},
+               {"images", images}, {"sampled", sampled}};
   open_device();
   for (int argument = 1; argument < count; argument++) {
     size_t i = 0;

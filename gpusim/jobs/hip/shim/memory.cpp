@@ -88,6 +88,12 @@ Copied way_of(const void* to, const void* from) {
   return on_device(to) ? COPIED_TO_DEVICE : COPIED_ON_HOST;
 }
 
+// Fills bytes with a pattern of `width` bytes.
+void repeat(char* to, const char* pattern, size_t width, size_t bytes) {
+  if (width == 1) memset(to, *pattern, bytes);
+  else for (size_t i = 0; i < bytes; i += width) memcpy(to + i, pattern, width);
+}
+
 void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
   tell(Request(OP_COPIED).put(number(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
@@ -103,12 +109,7 @@ hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipSt
     return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill(to, kept.data(), width, count, s, false); });
   }
   if (hipError_t error = settle()) return fail(error);
-  auto at = static_cast<char*>(to);
-  if (width == 1) {
-    memset(at, *static_cast<const char*>(pattern), count);
-  } else {
-    for (size_t i = 0; i < count; i++) memcpy(at + i * width, pattern, width);
-  }
+  repeat(static_cast<char*>(to), static_cast<const char*>(pattern), width, width * count);
   tell_copied(width * count, COPIED_WITHIN_DEVICE, stream, blocking);
   return hipSuccess;
 }
@@ -134,23 +135,26 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
 }
 
 namespace {
-hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
+hipError_t fill_bytes(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
+  return fill_rows(to, std::string(1, char(value)), extent, stream, blocking);
+}
+}  // namespace
+
+hipError_t fill_rows(hipPitchedPtr to, const std::string& pattern, hipExtent extent, hipStream_t stream, bool blocking) {
   CONNECT();
   if (!extent.width || !extent.height || !extent.depth) return hipSuccess;
   if (extent.width > to.pitch) return fail(hipErrorInvalidValue);
   size_t reached = span(to.pitch, to.pitch * to.ysize, extent.width, extent.height, extent.depth);
   if (!to.ptr || !fits("a fill", to.ptr, reached)) return fail(hipErrorInvalidValue);
   if (capturing(stream))
-    return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill_rows(to, value, extent, s, false); });
+    return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill_rows(to, pattern, extent, s, false); });
   if (hipError_t error = settle()) return fail(error);
   for (size_t z = 0; z < extent.depth; z++)
     for (size_t y = 0; y < extent.height; y++)
-      memset(static_cast<char*>(to.ptr) + (z * to.ysize + y) * to.pitch, value, extent.width);
+      repeat(static_cast<char*>(to.ptr) + (z * to.ysize + y) * to.pitch, pattern.data(), pattern.size(), extent.width);
   tell_copied(extent.width * extent.height * extent.depth, COPIED_WITHIN_DEVICE, stream, blocking);
   return hipSuccess;
 }
-
-}  // namespace
 
 hipError_t copy_3d(const hipMemcpy3DParms* p, hipStream_t stream, bool blocking) {
   if (!p) return fail(hipErrorInvalidValue);
@@ -394,15 +398,15 @@ API hipError_t hipMemsetD16Async(hipDeviceptr_t p, unsigned short v, size_t n, h
 API hipError_t hipMemsetD32(hipDeviceptr_t p, int v, size_t n) { return fill(p, &v, 4, n, nullptr, false); }
 API hipError_t hipMemsetD32Async(hipDeviceptr_t p, int v, size_t n, hipStream_t q) { return fill(p, &v, 4, n, q, false); }
 #define FILL_2D(name, parameters, stream) \
-  API hipError_t name parameters { return fill_rows({p, pitch, w, h}, v, {w, h, 1}, stream, false); }
+  API hipError_t name parameters { return fill_bytes({p, pitch, w, h}, v, {w, h, 1}, stream, false); }
 FILL_2D(hipMemset2D, (void* p, size_t pitch, int v, size_t w, size_t h), nullptr)
 FILL_2D(hipMemset2D_spt, (void* p, size_t pitch, int v, size_t w, size_t h), nullptr)
 FILL_2D(hipMemset2DAsync, (void* p, size_t pitch, int v, size_t w, size_t h, hipStream_t q), q)
 FILL_2D(hipMemset2DAsync_spt, (void* p, size_t pitch, int v, size_t w, size_t h, hipStream_t q), q)
-API hipError_t hipMemset3D(hipPitchedPtr p, int v, hipExtent e) { return fill_rows(p, v, e, nullptr, false); }
-API hipError_t hipMemset3D_spt(hipPitchedPtr p, int v, hipExtent e) { return fill_rows(p, v, e, nullptr, false); }
-API hipError_t hipMemset3DAsync(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }
-API hipError_t hipMemset3DAsync_spt(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_rows(p, v, e, q, false); }
+API hipError_t hipMemset3D(hipPitchedPtr p, int v, hipExtent e) { return fill_bytes(p, v, e, nullptr, false); }
+API hipError_t hipMemset3D_spt(hipPitchedPtr p, int v, hipExtent e) { return fill_bytes(p, v, e, nullptr, false); }
+API hipError_t hipMemset3DAsync(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_bytes(p, v, e, q, false); }
+API hipError_t hipMemset3DAsync_spt(hipPitchedPtr p, int v, hipExtent e, hipStream_t q) { return fill_bytes(p, v, e, q, false); }
 
 // Declares a dense FP32 matrix, column by column, whose marked loads the compaction engine serves; rows: 0 ends it.
 // serves: whether there is an engine. Called by gpusim_spartan.py.

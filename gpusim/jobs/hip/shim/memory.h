@@ -20,6 +20,8 @@ hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, boo
 // Rows of `width` bytes in `slices` slices, each side with its own distances of rows and slices.
 hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from, size_t from_row, size_t from_slice,
                      size_t width, size_t rows, size_t slices, hipStream_t stream, bool blocking);
+// Fills rows of `extent.width` bytes with a pattern whose size divides them.
+hipError_t fill_rows(hipPitchedPtr to, const std::string& pattern, hipExtent extent, hipStream_t stream, bool blocking);
 hipError_t copy_3d(const hipMemcpy3DParms* how, hipStream_t stream, bool blocking);
 // `count` times a pattern of `width` bytes.
 hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking);

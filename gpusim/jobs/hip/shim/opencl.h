@@ -1,6 +1,7 @@
 // OpenCL's interface as far as gpusim has it, over the same device memory, modules, launches and streams as HIP's.
 // Declared here and not taken from Khronos's headers, which need not be installed; values are those of CL/cl.h 3.0.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -14,6 +15,8 @@ enum Code : int {
   CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
   CL_OUT_OF_RESOURCES = -5,
   CL_PROFILING_INFO_NOT_AVAILABLE = -7,
+  CL_IMAGE_FORMAT_MISMATCH = -9,
+  CL_IMAGE_FORMAT_NOT_SUPPORTED = -10,
   CL_BUILD_PROGRAM_FAILURE = -11,
   CL_MISALIGNED_SUB_BUFFER_OFFSET = -13,
   CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST = -14,
@@ -28,6 +31,9 @@ enum Code : int {
   CL_INVALID_COMMAND_QUEUE = -36,
   CL_INVALID_HOST_PTR = -37,
   CL_INVALID_MEM_OBJECT = -38,
+  CL_INVALID_IMAGE_FORMAT_DESCRIPTOR = -39,
+  CL_INVALID_IMAGE_SIZE = -40,
+  CL_INVALID_SAMPLER = -41,
   CL_INVALID_BINARY = -42,
   CL_INVALID_PROGRAM = -44,
   CL_INVALID_PROGRAM_EXECUTABLE = -45,
@@ -46,11 +52,12 @@ enum Code : int {
   CL_INVALID_BUFFER_SIZE = -61,
   CL_INVALID_GLOBAL_WORK_SIZE = -63,
   CL_INVALID_PROPERTY = -64,
+  CL_INVALID_IMAGE_DESCRIPTOR = -65,
   CL_PLATFORM_NOT_FOUND = -1001,
 };
 
 // What a handle points to. The ICD's loader calls through the first member; kind tells a wrong handle.
-enum class ClKind { PLATFORM, DEVICE, CONTEXT, QUEUE, BUFFER, PROGRAM, KERNEL, EVENT };
+enum class ClKind { PLATFORM, DEVICE, CONTEXT, QUEUE, BUFFER, PROGRAM, KERNEL, EVENT, SAMPLER };
 struct ClObject {
   const void* const* dispatch;
   ClKind kind;
@@ -77,6 +84,8 @@ struct ClQueue : ClObject {
   uint64_t properties = 0;
   explicit ClQueue(ClContext* of) : ClObject(KIND), context(of) {}
 };
+struct ClImage;
+// A buffer, or the memory of an image.
 struct ClBuffer : ClObject {
   static constexpr Code INVALID = CL_INVALID_MEM_OBJECT;
   static constexpr ClKind KIND = ClKind::BUFFER;
@@ -86,12 +95,42 @@ struct ClBuffer : ClObject {
   size_t size = 0, origin = 0;
   char* address = nullptr;  // on the device, and in this process
   char* host = nullptr;     // the program's memory that the buffer stands for (CL_MEM_USE_HOST_PTR)
+  ClImage* image = nullptr;  // itself, if it is one
   struct Mapping {
     size_t offset, size;
     uint64_t flags;
+    size_t origin[3] = {}, region[3] = {};  // of an image
   };
   std::multimap<void*, Mapping> mapped;
   explicit ClBuffer(ClContext* of) : ClObject(KIND), context(of) {}
+};
+struct ClImageFormat {
+  unsigned order, type;
+};
+// Rows of a linear image, in slices or layers one after another. The layers of a 1D array are its rows.
+struct ClImage : ClBuffer {
+  ClImageFormat format{};
+  unsigned type = 0;                                // CL_MEM_OBJECT_IMAGE...
+  size_t element = 0, row = 0, slice = 0;           // bytes: of a texel, from row to row, from slice to slice
+  size_t width = 0, height = 0, depth = 0, layers = 0;  // as the program gave them; 0: it has none
+  size_t host_row = 0, host_slice = 0;              // of the program's memory that the image stands for
+  void* words = nullptr;                            // what a kernel's argument points to
+  explicit ClImage(ClContext* of) : ClBuffer(of) { image = this; }
+  bool is_line_array() const { return layers && !height; }
+  size_t extent(int axis) const {
+    if (axis == 0) return width;
+    size_t lines = is_line_array() ? layers : height, slices = is_line_array() ? 0 : depth + layers;
+    return std::max<size_t>(axis == 1 ? lines : slices, 1);
+  }
+};
+struct ClSampler : ClObject {
+  static constexpr Code INVALID = CL_INVALID_SAMPLER;
+  static constexpr ClKind KIND = ClKind::SAMPLER;
+  ClContext* context;
+  unsigned normalized, addressing, filter;
+  void* words = nullptr;
+  ClSampler(ClContext* of, unsigned n, unsigned a, unsigned f)
+      : ClObject(KIND), context(of), normalized(n), addressing(a), filter(f) {}
 };
 struct ClProgram : ClObject {
   static constexpr Code INVALID = CL_INVALID_PROGRAM;
@@ -143,6 +182,7 @@ void release(ClBuffer* buffer);
 void release(ClProgram* program);
 void release(ClKernel* kernel);
 void release(ClEvent* event);
+void release(ClSampler* sampler);
 
 template <typename T>
 T* held(T* object) {
@@ -167,6 +207,30 @@ int release_if_valid(T* object) {
 }
 
 int code_of(hipError_t error);  // as OpenCL says it
+
+inline bool is_buffer(const ClBuffer* memory) { return valid(memory) && !memory->image; }
+
+// --- what commands share
+enum : uint64_t { USE_HOST_PTR = 8, ALLOC_HOST_PTR = 16, COPY_HOST_PTR = 32 };  // cl_mem_flags
+constexpr size_t MOST_TEXELS = 1 << 14, MOST_LAYERS = 1 << 13;  // in x and y; in z, and layers: isa/image_resource.py
+enum : uint64_t { MAP_READ = 1, MAP_WRITE = 2, MAP_WRITE_INVALIDATE = 4 };
+enum Command : unsigned {
+  NDRANGE = 0x11F0, TASK, READ = 0x11F3, WRITE, COPY, READ_IMAGE, WRITE_IMAGE, COPY_IMAGE, COPY_IMAGE_TO_BUFFER,
+  COPY_BUFFER_TO_IMAGE, MAP, MAP_IMAGE, UNMAP, MARKER, READ_RECT = 0x1201, WRITE_RECT, COPY_RECT, BARRIER = 0x1205,
+  MIGRATE, FILL, FILL_IMAGE
+};
+const char* image_type(const ClImage* image);  // in OpenCL C
+// What is wrong with the flags of a memory object and the memory that the program gives for it.
+int code_of_flags(uint64_t flags, const void* host);
+bool within(const ClBuffer* buffer, size_t offset, size_t size);
+// What a command waits for beside its queue's earlier ones.
+int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events);
+// The event of the command that the queue was told of last.
+int done(ClQueue* queue, Command what, ClEvent** event);
+// Bytes that the program itself has read or written in a mapped buffer: they have gone over the link.
+void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking);
+// Brings what the program wrote into a mapped image back, where it stands for the program's memory.
+int unmap_image(ClQueue* queue, ClImage* image, const ClBuffer::Mapping& mapping);
 
 // The result of a function that gives an object, and where it puts its code.
 template <typename T>

@@ -20,9 +20,9 @@ constexpr char VERSION[] = "OpenCL 1.2 gpusim " GPUSIM_VERSION;
 constexpr char EXTENSIONS[] =
     "cl_khr_icd cl_khr_byte_addressable_store cl_khr_fp64 cl_khr_fp16 cl_khr_int64_base_atomics "
     "cl_khr_int64_extended_atomics cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics "
-    "cl_khr_local_int32_base_atomics cl_khr_local_int32_extended_atomics";
+    "cl_khr_local_int32_base_atomics cl_khr_local_int32_extended_atomics cl_khr_3d_image_writes";
 constexpr size_t MOST_WORK_ITEMS = 256;  // of a workgroup whose size the kernel does not require, as AMD's compiler assumes
-constexpr unsigned LANES = 64, LINE_BYTES = 64, ALIGNMENT_BITS = 2048;
+constexpr unsigned IMAGE_ARGUMENTS = 128, LANES = 64, LINE_BYTES = 64, ALIGNMENT_BITS = 2048;
 // denormals, infinities and NaNs, the four ways to round, fused multiply-add
 constexpr uint64_t ALL_OF_FLOAT = 0x3F, WITHOUT_DENORMALS = 0x3E;
 
@@ -137,12 +137,13 @@ API int clGetDeviceInfo(ClDevice* wanted_of, unsigned name, size_t place, void* 
     case 0x100A: case 0x103A: case 0x100B: case 0x103B: return wanted.value<unsigned>(1);  // float, double
     case 0x100C: return wanted.value<unsigned>(attribute(CLOCK_KHZ) / 1000);
     case 0x100D: return wanted.value<unsigned>(64);
-    case 0x100E: case 0x100F: return wanted.value<unsigned>(0);  // images
+    case 0x100E: case 0x100F: return wanted.value<unsigned>(IMAGE_ARGUMENTS);
     case 0x1010: return wanted.value<uint64_t>(memory);
-    case 0x1011: case 0x1012: case 0x1013: case 0x1014: case 0x1015: return wanted.value<size_t>(0);
-    case 0x1016: return wanted.value<unsigned>(0);  // CL_DEVICE_IMAGE_SUPPORT
+    case 0x1011: case 0x1012: case 0x1013: case 0x1014: return wanted.value<size_t>(MOST_TEXELS);
+    case 0x1015: case 0x1041: return wanted.value<size_t>(MOST_LAYERS);
+    case 0x1016: return wanted.value<unsigned>(1);  // CL_DEVICE_IMAGE_SUPPORT
     case 0x1017: return wanted.value<size_t>(4096);
-    case 0x1018: return wanted.value<unsigned>(0);  // samplers
+    case 0x1018: return wanted.value<unsigned>(16);  // samplers, as OpenCL asks for at least
     case 0x1019: return wanted.value<unsigned>(ALIGNMENT_BITS);
     case 0x101A: return wanted.value<unsigned>(128);
     case 0x101B: return wanted.value<uint64_t>(device().architecture == "gfx803" ? WITHOUT_DENORMALS : ALL_OF_FLOAT);
@@ -172,7 +173,7 @@ API int clGetDeviceInfo(ClDevice* wanted_of, unsigned name, size_t place, void* 
     case 0x103D: return wanted.text("OpenCL C 1.2 ");
     case 0x103E: return wanted.value<unsigned>(1);  // CL_DEVICE_LINKER_AVAILABLE
     case 0x103F: return wanted.text("");
-    case 0x1040: case 0x1041: return wanted.value<size_t>(0);
+    case 0x1040: return wanted.value<size_t>(0);  // texels of an image that is a buffer: there is none
     case 0x1042: return wanted.value<ClDevice*>(nullptr);
     case 0x1043: return wanted.value<unsigned>(0);
     case 0x1044: return wanted.bytes("", 0);
@@ -213,10 +214,5 @@ API int clGetContextInfo(ClContext* context, unsigned name, size_t place, void* 
 }
 API void* clGetExtensionFunctionAddress(const char* name) { return function_called(name); }
 API void* clGetExtensionFunctionAddressForPlatform(ClPlatform*, const char* name) { return function_called(name); }
-API int clGetSupportedImageFormats(ClContext* context, uint64_t, unsigned, unsigned, void*, unsigned* count) {
-  if (!valid(context)) return CL_INVALID_CONTEXT;
-  if (count) *count = 0;
-  return CL_SUCCESS;
-}
 API int clUnloadCompiler() { return CL_SUCCESS; }
 API int clUnloadPlatformCompiler(ClPlatform* p) { return p == &the_platform ? CL_SUCCESS : CL_INVALID_PLATFORM; }

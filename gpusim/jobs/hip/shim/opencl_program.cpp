@@ -99,6 +99,9 @@ ClKernel* kernel_called(ClProgram* program, const char* name, int* code) {
   return new ClKernel(held(program), reinterpret_cast<Function*>(found));
 }
 
+// An argument's bytes that are an address.
+std::string bytes_of(const void* address) { return std::string(reinterpret_cast<const char*>(&address), sizeof address); }
+
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ";") + name;
@@ -281,9 +284,8 @@ API int clSetKernelArg(ClKernel* kernel, unsigned index, size_t size, const void
     case ARGUMENT_GLOBAL: {
       if (size != sizeof(ClBuffer*)) return CL_INVALID_ARG_SIZE;
       auto buffer = value ? *static_cast<ClBuffer* const*>(value) : nullptr;
-      if (buffer && !valid(buffer)) return CL_INVALID_MEM_OBJECT;
-      auto address = buffer ? reinterpret_cast<uint64_t>(buffer->address) : 0;
-      given.bytes.assign(reinterpret_cast<const char*>(&address), sizeof address);
+      if (buffer && !is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
+      given.bytes = bytes_of(buffer ? buffer->address : nullptr);
       break;
     }
     case ARGUMENT_VALUE:
@@ -291,9 +293,27 @@ API int clSetKernelArg(ClKernel* kernel, unsigned index, size_t size, const void
       if (size != argument.size) return CL_INVALID_ARG_SIZE;
       given.bytes.assign(static_cast<const char*>(value), size);
       break;
+    case ARGUMENT_IMAGE: {
+      if (size != sizeof(ClBuffer*)) return CL_INVALID_ARG_SIZE;
+      auto memory = value ? *static_cast<ClBuffer* const*>(value) : nullptr;
+      if (!valid(memory) || !memory->image) return CL_INVALID_MEM_OBJECT;
+      if (argument.type != image_type(memory->image)) {
+        complain("argument %u of kernel %s is of type %s: the image given is an %s", index,
+                 kernel->function->name.c_str(), argument.type.c_str(), image_type(memory->image));
+        return CL_INVALID_ARG_VALUE;
+      }
+      given.bytes = bytes_of(memory->image->words);
+      break;
+    }
+    case ARGUMENT_SAMPLER: {
+      if (size != sizeof(ClSampler*)) return CL_INVALID_ARG_SIZE;
+      auto sampler = value ? *static_cast<ClSampler* const*>(value) : nullptr;
+      if (!valid(sampler)) return CL_INVALID_SAMPLER;
+      given.bytes = bytes_of(sampler->words);
+      break;
+    }
     default:
-      complain("argument %u of kernel %s is not supported: an image, a sampler, a pipe or a queue", index,
-               kernel->function->name.c_str());
+      complain("argument %u of kernel %s is not supported: a pipe or a queue", index, kernel->function->name.c_str());
       return CL_INVALID_ARG_VALUE;
   }
   kernel->values[index] = given;
@@ -320,9 +340,11 @@ API int clGetKernelArgInfo(ClKernel* kernel, unsigned index, unsigned name, size
   switch (name) {
     case 0x1196:  // which of global and constant memory is not in what the simulator reads of the metadata
       if (argument.kind == ARGUMENT_LOCAL) return wanted.value<unsigned>(0x119C);
-      if (argument.kind == ARGUMENT_VALUE) return wanted.value<unsigned>(0x119E);
+      if (argument.kind == ARGUMENT_IMAGE) return wanted.value<unsigned>(0x119B);
+      if (argument.kind == ARGUMENT_VALUE || argument.kind == ARGUMENT_SAMPLER) return wanted.value<unsigned>(0x119E);
       return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
-    case 0x1197: return argument.kind == ARGUMENT_OTHER ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.value<unsigned>(0x11A3);
+    case 0x1197:  // of an image it is not in what the simulator reads of the metadata
+      return argument.kind == ARGUMENT_OTHER || argument.kind == ARGUMENT_IMAGE ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.value<unsigned>(0x11A3);
     case 0x1198: return argument.type.empty() ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.text(argument.type);
     case 0x1199: return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;  // const, restrict, volatile
     case 0x119A: return argument.name.empty() ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.text(argument.name);

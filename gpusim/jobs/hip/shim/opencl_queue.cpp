@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <tuple>
 
 #include "launch.h"
 #include "memory.h"
@@ -21,21 +22,11 @@ API hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t g
 
 namespace {
 enum : uint64_t { OUT_OF_ORDER = 1, PROFILING = 2 };
-enum : uint64_t { USE_HOST_PTR = 8, ALLOC_HOST_PTR = 16, COPY_HOST_PTR = 32 };  // cl_mem_flags
 enum : uint64_t { ACCESS_OF_KERNELS = 7, ACCESS_OF_HOST = 7 << 7 };
-enum : uint64_t { MAP_READ = 1, MAP_WRITE = 2, MAP_WRITE_INVALIDATE = 4 };
 constexpr unsigned NON_BLOCKING = 1;  // of a stream: HIP's default stream does not wait for it
 constexpr size_t ALIGNMENT = 256, LOCAL_ALIGNMENT = 16, MOST_WORK_ITEMS = 1024, CHOSEN_WORK_ITEMS = 256;
-enum Command : unsigned {
-  NDRANGE = 0x11F0, TASK, READ = 0x11F3, WRITE, COPY, MAP = 0x11FB, UNMAP = 0x11FD, MARKER,
-  READ_RECT = 0x1201, WRITE_RECT, COPY_RECT, BARRIER = 0x1205, MIGRATE, FILL
-};
 
 uint64_t handle(const void* object) { return reinterpret_cast<uint64_t>(object); }
-
-bool within(const ClBuffer* buffer, size_t offset, size_t size) {
-  return offset <= buffer->size && size <= buffer->size - offset;
-}
 
 // The status of user events: a thread of the program waits for what another one sets.
 std::mutex user_events;
@@ -47,7 +38,19 @@ int status_of(ClEvent* event) {
   return event->status;
 }
 
-// What a command waits for beside its queue's earlier ones.
+}  // namespace
+
+bool within(const ClBuffer* buffer, size_t offset, size_t size) {
+  return offset <= buffer->size && size <= buffer->size - offset;
+}
+
+int code_of_flags(uint64_t flags, const void* host) {
+  if (flags & ~(ACCESS_OF_KERNELS | USE_HOST_PTR | ALLOC_HOST_PTR | COPY_HOST_PTR | ACCESS_OF_HOST) ||
+      (flags & USE_HOST_PTR && flags & (ALLOC_HOST_PTR | COPY_HOST_PTR)))
+    return CL_INVALID_VALUE;
+  return !host != !(flags & (USE_HOST_PTR | COPY_HOST_PTR)) ? CL_INVALID_HOST_PTR : CL_SUCCESS;
+}
+
 int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events) {
   if (!valid(queue)) return CL_INVALID_COMMAND_QUEUE;
   if (!count != !events) return CL_INVALID_EVENT_WAIT_LIST;
@@ -66,7 +69,6 @@ int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events) {
   return CL_SUCCESS;
 }
 
-// The event of the command that the queue was told of last.
 int done(ClQueue* queue, Command what, ClEvent** event) {
   if (!event) return CL_SUCCESS;
   *event = new ClEvent(held(queue), what);
@@ -74,6 +76,11 @@ int done(ClQueue* queue, Command what, ClEvent** event) {
   return CL_SUCCESS;
 }
 
+void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking) {
+  tell(Request(OP_COPIED).put(number(queue->stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
+}
+
+namespace {
 // A command that is nothing but a time in its queue.
 int mark(ClQueue* queue, Command what, unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
@@ -94,11 +101,6 @@ int wait_for(ClEvent* event) {
   }
   tell(Request(OP_EVENT_WAITED).put(handle(event)));
   return code_of(settle());
-}
-
-// Bytes that the program itself has read or written in a mapped buffer: they have gone over the link.
-void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking) {
-  tell(Request(OP_COPIED).put(number(queue->stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
 
 struct Rectangle {
@@ -187,8 +189,10 @@ void release(ClBuffer* buffer) {
   if (--buffer->held) return;
   if (buffer->parent) release(buffer->parent);
   else hipFreeAsync(buffer->address, nullptr);
+  if (buffer->image) hipFreeAsync(buffer->image->words, nullptr);
   release(buffer->context);
-  delete buffer;
+  if (buffer->image) delete buffer->image;
+  else delete buffer;
 }
 
 void release(ClEvent* event) {
@@ -230,10 +234,7 @@ API int clFinish(ClQueue* q) { return valid(q) ? finish_of(q) : CL_INVALID_COMMA
 API ClBuffer* clCreateBuffer(ClContext* context, uint64_t flags, size_t size, void* host, int* error) {
   if (!valid(context)) return made<ClBuffer>(nullptr, CL_INVALID_CONTEXT, error);
   if (!size || size > device().capacity) return made<ClBuffer>(nullptr, CL_INVALID_BUFFER_SIZE, error);
-  if (flags & ~(ACCESS_OF_KERNELS | USE_HOST_PTR | ALLOC_HOST_PTR | COPY_HOST_PTR | ACCESS_OF_HOST) ||
-      (flags & USE_HOST_PTR && flags & (ALLOC_HOST_PTR | COPY_HOST_PTR)))
-    return made<ClBuffer>(nullptr, CL_INVALID_VALUE, error);
-  if (!host != !(flags & (USE_HOST_PTR | COPY_HOST_PTR))) return made<ClBuffer>(nullptr, CL_INVALID_HOST_PTR, error);
+  if (int wrong = code_of_flags(flags, host)) return made<ClBuffer>(nullptr, wrong, error);
   void* address;
   if (hipError_t failed = hipMalloc(&address, size)) return made<ClBuffer>(nullptr, code_of(failed), error);
   auto buffer = new ClBuffer(held(context));
@@ -247,7 +248,7 @@ API ClBuffer* clCreateBuffer(ClContext* context, uint64_t flags, size_t size, vo
   return made<ClBuffer>(nullptr, code, error);
 }
 API ClBuffer* clCreateSubBuffer(ClBuffer* parent, uint64_t flags, unsigned kind, const void* region, int* error) {
-  if (!valid(parent) || parent->parent) return made<ClBuffer>(nullptr, CL_INVALID_MEM_OBJECT, error);
+  if (!is_buffer(parent) || parent->parent) return made<ClBuffer>(nullptr, CL_INVALID_MEM_OBJECT, error);
   if (kind != 0x1220 || !region) return made<ClBuffer>(nullptr, CL_INVALID_VALUE, error);  // CL_BUFFER_CREATE_TYPE_REGION
   auto [origin, size] = *static_cast<const std::pair<size_t, size_t>*>(region);
   if (!size) return made<ClBuffer>(nullptr, CL_INVALID_BUFFER_SIZE, error);
@@ -267,7 +268,7 @@ API int clGetMemObjectInfo(ClBuffer* buffer, unsigned name, size_t place, void* 
   if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
   Wanted wanted{place, to, size};
   switch (name) {
-    case 0x1100: return wanted.value<unsigned>(0x10F0);  // CL_MEM_OBJECT_BUFFER
+    case 0x1100: return wanted.value<unsigned>(buffer->image ? buffer->image->type : 0x10F0);  // CL_MEM_OBJECT_BUFFER
     case 0x1101: return wanted.value<uint64_t>(buffer->flags);
     case 0x1102: return wanted.value<size_t>(buffer->size);
     case 0x1103: return wanted.value<void*>(buffer->host);
@@ -284,7 +285,7 @@ API int clGetMemObjectInfo(ClBuffer* buffer, unsigned name, size_t place, void* 
 API int clEnqueueReadBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size, void* to,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!to || !within(buffer, offset, size)) return CL_INVALID_VALUE;
   if (int code = code_of(copy(to, buffer->address + offset, size, queue->stream, blocking))) return code;
   return done(queue, READ, event);
@@ -292,7 +293,7 @@ API int clEnqueueReadBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking,
 API int clEnqueueWriteBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size,
                              const void* from, unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!from || !within(buffer, offset, size)) return CL_INVALID_VALUE;
   if (int code = code_of(copy(buffer->address + offset, from, size, queue->stream, blocking))) return code;
   return done(queue, WRITE, event);
@@ -300,7 +301,7 @@ API int clEnqueueWriteBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking
 API int clEnqueueCopyBuffer(ClQueue* queue, ClBuffer* from, ClBuffer* to, size_t from_offset, size_t to_offset, size_t size,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(from) || !valid(to)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(from) || !is_buffer(to)) return CL_INVALID_MEM_OBJECT;
   if (!within(from, from_offset, size) || !within(to, to_offset, size)) return CL_INVALID_VALUE;
   if (int code = code_of(copy(to->address + to_offset, from->address + from_offset, size, queue->stream, false))) return code;
   return done(queue, COPY, event);
@@ -309,7 +310,7 @@ API int clEnqueueReadBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned block
                                 const size_t* host_origin, const size_t* region, size_t row, size_t slice, size_t host_row,
                                 size_t host_slice, void* to, unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!to || !origin || !host_origin || !region) return CL_INVALID_VALUE;
   if (int code = copy_rectangle(queue, static_cast<char*>(to), nullptr, {host_origin, region, host_row, host_slice},
                                 buffer->address, buffer, {origin, region, row, slice}, blocking))
@@ -321,7 +322,7 @@ API int clEnqueueWriteBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned bloc
                                  size_t host_slice, const void* from, unsigned count, ClEvent* const* events,
                                  ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!from || !origin || !host_origin || !region) return CL_INVALID_VALUE;
   if (int code = copy_rectangle(queue, buffer->address, buffer, {origin, region, row, slice}, static_cast<const char*>(from),
                                 nullptr, {host_origin, region, host_row, host_slice}, blocking))
@@ -332,7 +333,7 @@ API int clEnqueueCopyBufferRect(ClQueue* queue, ClBuffer* from, ClBuffer* to, co
                                 const size_t* to_origin, const size_t* region, size_t from_row, size_t from_slice,
                                 size_t to_row, size_t to_slice, unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(from) || !valid(to)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(from) || !is_buffer(to)) return CL_INVALID_MEM_OBJECT;
   if (!from_origin || !to_origin || !region) return CL_INVALID_VALUE;
   if (int code = copy_rectangle(queue, to->address, to, {to_origin, region, to_row, to_slice}, from->address, from,
                                 {from_origin, region, from_row, from_slice}, false))
@@ -342,7 +343,7 @@ API int clEnqueueCopyBufferRect(ClQueue* queue, ClBuffer* from, ClBuffer* to, co
 API int clEnqueueFillBuffer(ClQueue* queue, ClBuffer* buffer, const void* pattern, size_t width, size_t offset, size_t size,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
   if (int code = wait_for(queue, count, events)) return code;
-  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!pattern || !width || width > 128 || width & (width - 1) || offset % width || size % width || !within(buffer, offset, size))
     return CL_INVALID_VALUE;
   if (int code = code_of(fill(buffer->address + offset, pattern, width, size / width, queue->stream, false))) return code;
@@ -353,7 +354,7 @@ API int clEnqueueFillBuffer(ClQueue* queue, ClBuffer* buffer, const void* patter
 API void* clEnqueueMapBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, uint64_t flags, size_t offset, size_t size,
                              unsigned count, ClEvent* const* events, ClEvent** event, int* error) {
   if (int code = wait_for(queue, count, events)) return made<void>(nullptr, code, error);
-  if (!valid(buffer)) return made<void>(nullptr, CL_INVALID_MEM_OBJECT, error);
+  if (!is_buffer(buffer)) return made<void>(nullptr, CL_INVALID_MEM_OBJECT, error);
   if (!size || !within(buffer, offset, size) || flags & ~(MAP_READ | MAP_WRITE | MAP_WRITE_INVALIDATE))
     return made<void>(nullptr, CL_INVALID_VALUE, error);
   char *device_bytes = buffer->address + offset, *bytes = buffer->host ? buffer->host + offset : device_bytes;
@@ -362,7 +363,7 @@ API void* clEnqueueMapBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking
   else if (buffer->host) code = code_of(copy(bytes, device_bytes, size, queue->stream, blocking));
   else if (!(code = code_of(settle()))) went_over_link(queue, size, COPIED_FROM_DEVICE, blocking);
   if (code) return made<void>(nullptr, code, error);
-  buffer->mapped.insert({bytes, {offset, size, flags}});
+  buffer->mapped.insert({bytes, {offset, size, flags, {}, {}}});
   done(queue, MAP, event);
   return made<void>(bytes, CL_SUCCESS, error);
 }
@@ -372,10 +373,13 @@ API int clEnqueueUnmapMemObject(ClQueue* queue, ClBuffer* buffer, void* bytes, u
   if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
   auto found = buffer->mapped.find(bytes);
   if (found == buffer->mapped.end()) return CL_INVALID_VALUE;
-  auto [offset, size, flags] = found->second;
+  const ClBuffer::Mapping mapping = found->second;
+  auto [offset, size, flags] = std::tie(mapping.offset, mapping.size, mapping.flags);
   buffer->mapped.erase(found);
   if (flags & (MAP_WRITE | MAP_WRITE_INVALIDATE)) {
-    if (!buffer->host) went_over_link(queue, size, COPIED_TO_DEVICE, false);
+    if (buffer->host && buffer->image) {
+      if (int code = unmap_image(queue, buffer->image, mapping)) return code;
+    } else if (!buffer->host) went_over_link(queue, size, COPIED_TO_DEVICE, false);
     else if (int code = code_of(copy(buffer->address + offset, bytes, size, queue->stream, false))) return code;
   }
   return done(queue, UNMAP, event);

@@ -4,17 +4,16 @@
 #include <mutex>
 
 #include "memory.h"
+#include "textures.h"
 
 extern "C" hipError_t hipMalloc(void** p, size_t n);
 extern "C" hipError_t hipFree(void* p);
 
 namespace {
-enum { SIGNED, UNSIGNED, FLOAT };                                   // hipChannelFormatKind
-enum { NUMBER_SNORM = 3, NUMBER_UNORM };                            // beside it: gpusim/jobs/hip/textures.py
 enum { LAYERED = 1, SURFACE = 2, CUBE = 4, GATHER = 8 };            // hipArray...
 enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCH_2D };
 enum { CLAMP_TO_EDGE = 1, BORDER = 3 };                             // hipTextureAddressMode
-constexpr size_t ALIGNMENT = 256, OBJECT_BYTES = 64;
+constexpr size_t ALIGNMENT = 256;
 
 struct hipResourceDesc {
   int resType;
@@ -105,17 +104,23 @@ hipError_t destroy(hipArray* array) {
   return error;
 }
 
-// What the simulator makes of an object's values; the 16 words are written to device memory.
 hipError_t describe(void** made, Request& request, const Object& object) {
+  if (hipError_t error = write_words(request, made)) return error;
+  std::lock_guard<std::mutex> held(mutex);
+  objects[*made] = object;
+  return hipSuccess;
+}
+}  // namespace
+
+hipError_t write_words(const Request& request, void** at) {
+  *at = nullptr;
   Answer answer = ask(request);
   if (answer.status) return fail(answer.status);
-  void* at = nullptr;
-  if (hipError_t error = hipMalloc(&at, OBJECT_BYTES)) return error;
+  void* words = nullptr;
+  if (hipError_t error = hipMalloc(&words, answer.body.size())) return error;
   if (hipError_t error = settle()) return fail(error);  // memory that was freed may still be in use
-  memcpy(at, answer.body.data(), OBJECT_BYTES);
-  std::lock_guard<std::mutex> held(mutex);
-  objects[at] = object;
-  *made = at;
+  memcpy(words, answer.body.data(), answer.body.size());
+  *at = words;
   return hipSuccess;
 }
 
@@ -126,6 +131,7 @@ Request image_request(const void* at, unsigned dimensions, size_t width, size_t 
   return request;
 }
 
+namespace {
 // The part of a request that a resource says: its memory and its format; false where it says nothing that is allowed.
 hipError_t ask_of_resource(const hipResourceDesc& r, Request* request, hipChannelFormatDesc* desc) {
   switch (r.resType) {
