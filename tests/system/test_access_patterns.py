@@ -45,8 +45,10 @@ def test_the_fault_is_named_first_with_its_line(kernel: str) -> None:
     lines = (FOLDER / "patterns.cl").read_text().splitlines()
     (line,) = (number for number, text in enumerate(lines, 1) if text.endswith(f"// {kernel}"))
     assert all(f"patterns.cl line {line}" in one.text for one in found[: len(FAULTS[kernel])])
-    # four workgroups cost more than any access: by what the largest other bound leaves of 36 compute units' cycles
-    assert top_findings(read(result(kernel)))[0].text.startswith("up to 9.00 ×: 4 workgroups on 36 compute units")
+    # four workgroups cost more than any access but that of few sets, whose estimate is all that memory's queues take:
+    # by what the largest other bound leaves of 36 compute units' cycles
+    place = int(kernel == "gemv")
+    assert top_findings(read(result(kernel)))[place].text.startswith("up to 9.00 ×: 4 workgroups on 36 compute units")
     screen = as_text(result(kernel))
     assert found[0].text.split(":")[0] in " ".join(screen.split()) and found[0].advice in " ".join(
         screen.replace("> ", "").split()

@@ -124,7 +124,7 @@ def findings(rules: Iterable[PerformanceRule], column: RunMetrics, kind: str = "
                 saved = 0.0
                 if rule.saved is not None:
                     relieved = rule.relieved(part.measured) if callable(rule.relieved) else rule.relieved
-                    saved = saved_cycles(part.measured, rule.saved(part.measured, share), relieved)
+                    saved = saved_cycles(part.measured, rule.saved(part.measured, share), share, relieved)
                 judged.setdefault("" if rule.of_run else part.kernel, []).append(_Judgement(part, share, saved))
         several = len(parts) > 1
         all_findings += [_finding(rule, kernel, judged[kernel], (column, kind, several)) for kernel in judged]

@@ -186,7 +186,14 @@ RULES: tuple[PerformanceRule, ...] = (
         figures=measures.fetch_figures,
         for_others="a larger batch or more iterations in a launch run the code more often",
     ),
-    _stall("branch_latency", 0.15, "wavefronts wait for taken branches", "unroll loops, select instead of branching"),
+    _stall(
+        "branch_latency",
+        0.15,
+        "wavefronts wait for taken branches",
+        "unroll loops, select instead of branching",
+        saved=gain.in_loops,
+        relieved=("salu", "fetch"),
+    ),
     PerformanceRule(
         "few_vector_instructions",
         "instructions",
@@ -227,7 +234,7 @@ RULES: tuple[PerformanceRule, ...] = (
         text="contention: {lanes} atomics of a wavefront change {words} words, one after another: {at}",
         advice="add within the wavefront first (by shuffles or LDS), one atomic each",
         figures=access.contention_figures,
-        saved=gain.wasted_memory,
+        saved=gain.memory_held_up,
         relieved=("l1", "l2", "dram"),
     ),
     PerformanceRule(
@@ -240,7 +247,7 @@ RULES: tuple[PerformanceRule, ...] = (
         ),
         advice="pad each row by a line of 64 bytes, so that rows begin in different sets, channels and banks",
         figures=access.set_figures,
-        saved=gain.wasted_memory,
+        saved=gain.memory_held_up,
         relieved=("l1", "l2", "dram"),
     ),
     PerformanceRule(
@@ -292,7 +299,7 @@ RULES: tuple[PerformanceRule, ...] = (
         advice="{do}",
         figures=access.lane_figures,
         saved=gain.wasted_lanes,
-        relieved=("valu",),
+        relieved=("valu", "salu", "fetch"),
     ),
     PerformanceRule(
         "l1_misses",

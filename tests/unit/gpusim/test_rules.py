@@ -338,13 +338,13 @@ GAINS: dict[str, tuple[dict[str, object], float]] = {
     "stall_memory_dependency": ({"stalls": {"memory_dependency": 75, "issued": 25}}, 100_000 / 60_000),
     "uncoalesced": (  # 1/2 of 6,800 lines and those of the store; waits of 80 of 1,000, throttled 30, L1 80 % busy
         {"access_patterns.0.lines": 1200, "roofline": {"l1": 80_000.0, "valu": 10_000.0}},
-        1 / (1 - 0.5 * 0.8),
+        1 / (0.5 * 0.8),  # what is left of L1's work; the rest of the cycles, 20 %, beside it
     ),
     "lds_bank_conflicts": (
         {"access_patterns.2.bank_cycles": 800, "roofline": {"lds": 50_000.0, "valu": 10_000.0}},
-        1 / (1 - 0.75 * 0.5),
+        1 / 0.5,  # the rest of the cycles, beside which what is left of LDS's work is less
     ),
-    "idle_lanes": ({"access_patterns.3.lanes": 16_000, "roofline": {"valu": 90_000.0}}, 1 / (1 - 0.5 * 0.9)),
+    "idle_lanes": ({"access_patterns.3.lanes": 16_000, "roofline": {"valu": 90_000.0}}, 1 / (0.5 * 0.9)),
     "low_occupancy": (
         {"profile.achieved_occupancy": 0.2, "roofline.valu": 100.0, "roofline.dram": 100.0, "roofline.l2": 100.0},
         1 / (1 - 0.8 * (100 + 100 + 30 + 10) / 1000),
