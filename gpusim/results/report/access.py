@@ -151,17 +151,30 @@ def stride_bytes(spot: Spot) -> int:
     return abs(spot.get("stride_lines", 0)) * LINE_BYTES if regular else 0
 
 
+# what runs of neighbours that begin and end within lines cost at most: as many lines again, and one
+_OF_SHORT_RUNS = 2.2
+_SPREAD = (
+    "let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or go through"
+    " LDS"
+)
+_SHORT_RUNS = (
+    "neighbours access neighbours, in runs that begin within lines: let rows of the array begin at multiples of 64"
+    " bytes, and rows of a workgroup be longer (64 x 4 in place of 16 x 16)"
+)
+
+
 def line_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return the figures of the instruction that touches most lines in vain."""
     spot = UNCOALESCED.worst(run)
     if spot is None:
         return {}
     verb = "store" if _stored_lines(spot) else "atomic" if "atomic" in spot["instruction"] else "load"
-    stride = stride_bytes(spot)
+    stride, factor = stride_bytes(spot), spot["lines"] / max(spot.get("least_lines", 0), 1)
     return {
+        "do": _SPREAD if stride or factor > _OF_SHORT_RUNS else _SHORT_RUNS,
         "each": f"{_number(_of(spot, 'lines'))} lines per {verb}",
         "least": _number(_of(spot, "least_lines")),
-        "factor": _number(spot["lines"] / max(spot.get("least_lines", 0), 1)),
+        "factor": _number(factor),
         "stride": f", neighbours {COUNT(stride)} bytes apart" if stride else "",
         "at": _at(spot),
     }

@@ -256,9 +256,7 @@ RULES: tuple[PerformanceRule, ...] = (
         measure=access.UNCOALESCED.share,
         above=0.25,
         text="uncoalesced: {each} where {least} would do, up to {factor}x fewer{stride}: {at}",
-        advice="let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or "
-        "go"
-        " through LDS",
+        advice="{do}",
         figures=access.line_figures,
         saved=gain.wasted_memory,
         relieved=("l1", "l2", "dram"),

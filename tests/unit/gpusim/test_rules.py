@@ -257,6 +257,19 @@ def test_cold_code_of_launches_that_flush_l2_is_kept_by_warm_caches(caches: str,
     assert ("--warm" in finding.advice) is bool(named)
 
 
+@pytest.mark.parametrize(
+    ("lines", "strided", "advice"), [(860, 0, "rows of a workgroup be longer"), (860, 9, "transposed"), (900, 0, "LDS")]
+)
+def test_runs_of_neighbours_that_begin_within_lines_are_not_to_be_transposed(
+    lines: int, strided: int, advice: str
+) -> None:
+    changes = {"lines": lines, "strided": strided, "stride_lines": -2}
+    tree = changed(QUIET, {f"access_patterns.0.{name}": value for name, value in changes.items()})
+    (column,) = read(result_of(tree)).columns
+    (finding,) = (one for one in findings(RULES, column) if one.rule.name == "uncoalesced")
+    assert advice in finding.advice
+
+
 def test_a_wrong_result_comes_first_and_names_the_command_that_finds_races() -> None:
     result = read(result_of(changed(QUIET, {"verification.passed": False, "kernel.workgroups_total": 1})))
     first, second = top_findings(result)[:2]
