@@ -145,8 +145,9 @@ def test_the_wheel_s_library_is_taken_where_it_is_of_these_sources(
 def test_a_damaged_library_is_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / name()
-    shutil.copytree(libraries(), folder, symlinks=True)
+    whole, folder = libraries(), tmp_path / name()
+    shutil.copytree(whole, folder, symlinks=True)
+    monkeypatch.setattr(built, "build", lambda _, into: shutil.copytree(whole, into / "built", symlinks=True))
     monkeypatch.setattr(built, "PREBUILT", tmp_path / "none")
     monkeypatch.setattr(built.cache_folders, "readable", lambda: iter((tmp_path,)))
     monkeypatch.setattr(built.cache_folders, "writable", lambda: tmp_path)
