@@ -38,6 +38,8 @@ class JobKind:
     """Makes the tables and lines of a result's rows: a subclass of `gpusim.results.report.rows.ResultViews`."""
     timelines: tuple[str, ...] = ("cycles", "launches")
     """What a timeline of the kind can show, the usual first."""
+    result_kind: str = ""
+    """Kind that its results name, where several kinds have the same; empty: its own name."""
     own_kernels: bool = False
     """Its kernels are gpusim's own, which a user does not change."""
     no_cycles: str = ""
@@ -68,8 +70,8 @@ def job_kind(name: str) -> JobKind:
 
 
 def known_kind(name: str) -> JobKind:
-    """Return the kind of that name; one without anything of its own for others, such as a launch from a script."""
-    return job_kinds().get(name, _OTHER)
+    """Return the kind that a result names; one without anything of its own for others, such as a launch of a script."""
+    return {**{kind.result_kind: kind for kind in job_kinds().values()}, **job_kinds()}.get(name, _OTHER)
 
 
 def extension_sources() -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from gpusim.base.extensions import JobKind
 
 KINDS = {
-    "layer": JobKind(factory="gpusim.jobs.gemm.layer_job", own_kernels=True),
-    "gemm": JobKind(factory="gpusim.jobs.gemm.gemm_job", own_kernels=True),
-    "convolution": JobKind(factory="gpusim.jobs.convolution.ConvolutionJob", own_kernels=True),
+    "layer": JobKind(factory="gpusim.jobs.gemm.layer_job", result_kind="run", own_kernels=True),
+    "gemm": JobKind(factory="gpusim.jobs.gemm.gemm_job", result_kind="run", own_kernels=True),
+    "convolution": JobKind(factory="gpusim.jobs.convolution.ConvolutionJob", result_kind="run", own_kernels=True),
     "exec": JobKind(factory="gpusim.jobs.exec.ExecJob"),
     "net": JobKind(
         own_kernels=True,
