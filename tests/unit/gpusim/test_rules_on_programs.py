@@ -1,7 +1,7 @@
 """Do the rules name the largest cause of programs that nobody here wrote, and none that is not theirs?
 
 Of each program the counters of its launches are recorded (`tests.support.program_counters`): AMD's samples
-(rocm-examples, 7dfb7d4), HeCBench (f27000a51), both built by clang 19 for gfx803 with -O3 -g and run on the R9 Nano with
+(rocm-examples, 7dfb7d4), HeCBench (f27000a51), both built by clang 19 for gfx803 with -O3 -g and run on R9 Nano with
 the arguments given here, and what gpusim ships. What is expected was read off the source and the counters, not off the
 findings.
 """
