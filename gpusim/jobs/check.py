@@ -29,6 +29,7 @@ def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, 
         assert isinstance(task, CommandTask)
         (command,) = task.commands
         assert isinstance(command, LaunchCommand)
+        command.launch.memory.drops_lds = False  # such accesses are findings here
         with reporter.following(command.launch.kernel.short_name) as update:
             facts, check = check_launch(command, config.gpu, lambda progress: update(progress) or True)
     return {

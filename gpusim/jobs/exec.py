@@ -108,6 +108,7 @@ class ExecJob(Job):
         before = MemoryFile.read(resolve_path(recorded.before, self._path))
         after = None if recorded.after is None else MemoryFile.read(resolve_path(recorded.after, self._path))
         allocations = before.place(device.memory)
+        device.memory.drops_lds = recorded.drops_lds
         adopt_image(device.memory, kernel.kernel, before.code)
         command = device.command(
             kernel,

@@ -227,7 +227,7 @@ def _options(entry: SuiteEntry, options: SuiteOptions) -> Iterator[str]:
     if options.gpu is not None:
         yield from ("--set", f"gpu={options.gpu}") if entry.kind == "exec" else ("--gpu", options.gpu)
     for assignment in options.sets:
-        yield from ("--set", prefix + assignment)
+        yield from ("--set", prefix + assignment.removeprefix("gpu."))
     if options.timeout_s is not None:
         yield from ("--timeout", str(options.timeout_s))
     if options.store is not None:

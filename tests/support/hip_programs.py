@@ -24,6 +24,25 @@ pytestmark = [
     ),
 ]
 
+BEYOND = PROGRAMS / "beyond_lds.hsaco"
+BEYOND_LDS = """
+import ctypes, sys
+hip = ctypes.CDLL("libamdhip64.so.5")
+module, kernel, out = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"beyond_lds") == 0
+assert hip.hipMalloc(ctypes.byref(out), 1792) == 0
+values = (ctypes.c_int * 448)()
+for _ in range(2):
+    first = ctypes.c_int(100)
+    of_kernel = (ctypes.c_void_p * 2)(ctypes.addressof(out), ctypes.addressof(first))
+    hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, of_kernel, None)
+    code = hip.hipMemcpy(values, out, 1792, 2)
+    print(code)
+if code == 0:
+    print([*values])
+"""
+
 
 def start(options: list[str], *program: object, **more: object) -> "subprocess.Popen[str]":
     """A `gpusim hip` of its own, to be watched or ended while it runs."""

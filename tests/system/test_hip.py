@@ -15,7 +15,7 @@ import pytest
 
 from gpusim.jobs.hip import session
 from gpusim.jobs.hip.launching import Launcher
-from tests.support.hip_programs import PROGRAMS, ROOT, case, pytestmark, run
+from tests.support.hip_programs import BEYOND, BEYOND_LDS, PROGRAMS, ROOT, case, pytestmark, run
 from workloads.toolchain.compilers import with_library, without_library
 
 __all__ = ["pytestmark"]
@@ -591,26 +591,6 @@ def test_a_program_s_sparse_region_is_served_by_the_engine(tmp_path: Path) -> No
     assert json.loads(written.read_text())["engine"]["requests"] > 0
     done = run(["--engine", "off", "--timing", "off"], sys.executable, "-c", SPARSE, code)
     assert done.stdout.splitlines() == [refused, "False"], done.stderr
-
-
-BEYOND = PROGRAMS / "beyond_lds.hsaco"
-BEYOND_LDS = """
-import ctypes, sys
-hip = ctypes.CDLL("libamdhip64.so.5")
-module, kernel, out = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read()) == 0
-assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"beyond_lds") == 0
-assert hip.hipMalloc(ctypes.byref(out), 1792) == 0
-values = (ctypes.c_int * 448)()
-for _ in range(2):
-    first = ctypes.c_int(100)
-    of_kernel = (ctypes.c_void_p * 2)(ctypes.addressof(out), ctypes.addressof(first))
-    hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, of_kernel, None)
-    code = hip.hipMemcpy(values, out, 1792, 2)
-    print(code)
-if code == 0:
-    print([*values])
-"""
 
 
 @pytest.mark.parametrize("timing", ["on", "off"])

@@ -1,6 +1,7 @@
 """Is a launch of a HIP program that was recorded run again to the same memory, by gpusim and by a second statement?"""
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from isa.memory_file import MemoryFile
-from tests.support.hip_programs import PROGRAMS, pytestmark, run
+from tests.support.hip_programs import BEYOND, BEYOND_LDS, PROGRAMS, pytestmark, run
 from tests.support.oracle_isa.text import tool
 
 __all__ = ["pytestmark"]
@@ -54,6 +55,16 @@ def test_other_memory_than_recorded_is_reported(
     (folder / "launch.yaml").write_text(yaml.safe_dump(document))
     assert invoke(["exec", str(folder / "launch.yaml")]) == 2
     assert "holds no device memory" in capfd.readouterr().err
+
+
+def test_accesses_beyond_lds_are_again_those_of_the_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    options = ["--timing", "off", "--record", str(tmp_path / "launches")]
+    assert run(options, sys.executable, "-c", BEYOND_LDS, BEYOND).returncode == 0
+    file = str(tmp_path / "launches/0001-beyond_lds/launch.yaml")
+    assert invoke(["exec", file]) == 0
+    assert "verified               passed" in capfd.readouterr().out
+    assert invoke(["check", file]) == 1
+    assert "LDS" in capfd.readouterr().out
 
 
 @needs_llvm

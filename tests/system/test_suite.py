@@ -31,13 +31,14 @@ def test_entries_are_run_judged_and_compared(folder: Path, tmp_path: Path) -> No
     found: dict[str, Any] = {}
     done = invoked(
         ["suite", str(folder), "--measured", str(measured), "--json", str(tmp_path / "s.json"), "--gpu", "mi6"]
+        + ["--set", "gpu.l2.size_kib=1024", "--set", "l2.ways=8"]
     )
     assert done.returncode == 1
     for row in json.loads((tmp_path / "s.json").read_text())["rows"]:
         found[row.pop("name")] = row
     assert {name: row["verdict"] for name, row in found.items()} == {
         "vector_add": "verified", "wrong": "WRONG", "absent": "failed",
-    }  # fmt: skip
+    }, "--set takes the GPU's values with and without `gpu.`, as hip does"  # fmt: skip
     assert found["vector_add"]["ratio"] == found["vector_add"]["kernel_us"] / 2.5
     assert "the result is WRONG" in found["wrong"]["problem"] and found["wrong"]["ratio"] is None
     assert "./absent" in found["absent"]["problem"] and found["absent"]["kernel_us"] is None

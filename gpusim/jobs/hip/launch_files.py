@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -82,7 +83,9 @@ class LaunchRecorder:
 
     def _document(self, launch: Launch, code_name: str, ended: bool) -> str:
         """Return the execution's file."""
-        recorded = {"before": "before.npz", **({"after": "after.npz"} if ended else {})}
+        recorded: dict[str, Any] = {"before": "before.npz", **({"after": "after.npz"} if ended else {})}
+        if launch.memory.drops_lds:
+            recorded["drops_lds"] = True
         document = {
             "code_object": f"../{code_name}",
             "kernel": launch.kernel.name,

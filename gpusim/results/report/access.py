@@ -151,14 +151,14 @@ def stride_bytes(spot: Spot) -> int:
     return abs(spot.get("stride_lines", 0)) * LINE_BYTES if regular else 0
 
 
-# what runs of neighbours that begin and end within lines cost at most: as many lines again, and one
+# what every second word, and runs of neighbours that begin and end within lines, cost at most
 _OF_SHORT_RUNS = 2.2
 _SPREAD = (
     "let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or go through"
     " LDS"
 )
 _SHORT_RUNS = (
-    "neighbours access neighbours, in runs that begin within lines: let rows of the array begin at multiples of 64"
+    "leave no gaps between neighbours' words (load pairs at once), let rows of the array begin at multiples of 64"
     " bytes, and rows of a workgroup be longer (64 x 4 in place of 16 x 16)"
 )
 
