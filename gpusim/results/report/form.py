@@ -138,7 +138,7 @@ def _metric_models() -> dict[str, Any]:
     groups: dict[str, dict[str, Any]] = defaultdict(dict)
     for metric in metrics.METRICS:
         group, _, name = metric.path.partition(".")
-        groups[group] |= {name: _metric_field(metric), name + SUFFIX: (NumberOrNone, None)}
+        groups[group] |= {name: _metric_field(metric), name + SUFFIX: (Number | list[Number] | None, None)}
     return {name: (create_model(f"_Group_{name}", **fields) | None, None) for name, fields in groups.items()}
 
 

@@ -101,6 +101,9 @@ def test_commands_say_the_interval_and_refuse_what_would_be_mixed(
     with StoreReader("gpusim.db") as results:
         (row,) = results.table("run_metrics", name="kernel.cycles")
         assert row["half_width"] > 0
+    assert invoke(["exec", "vector_add", *sets, "--set", "gpu.l2.ways=8", "--perturb", "3", "--store"]) == 0
+    assert invoke(["compare", "1", "2"]) == 0, "half-widths of values by compute unit are lists, too"
+    assert "±" in capfd.readouterr().out
     assert invoke(["exec", "vector_add", *sets, "--perturb", "3", "--sample"]) == 2
     assert "run.draws: 3 is not allowed of a sampled run" in capfd.readouterr().err
     assert invoke(["exec", "vector_add", *sets, "--perturb", "3", "--set", "run.timing=false"]) == 2
