@@ -50,7 +50,9 @@ class ElementType(NamedTuple):
     """A scalar type, or a vector of `width` of them."""
 
     scalar: np.dtype
+    """Type of an element."""
     width: int = 1
+    """Elements of the vector; 1: a scalar."""
 
     @property
     def size_bytes(self) -> int:

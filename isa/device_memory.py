@@ -41,9 +41,13 @@ class Allocation:
     """A named range of device memory: `address` and `size_bytes`."""
 
     name: str
+    """Name for messages."""
     address: int
+    """Device address of the first byte."""
     size_bytes: int
+    """Size."""
     writable: bool = True
+    """Kernels may write it."""
 
     @property
     def end(self) -> int:
@@ -77,11 +81,14 @@ class DeviceMemory:
     """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
 
     `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last for a line
-    whose end lies outside its allocation; or SLACK). Pages that were never touched take no host memory. image: zeroed
-    bytes from the start of a page that other processes see too, in place of this process's own; clear: zeroes the bytes
-    of `image` between two offsets. slack_bytes: memory comes in chunks of so many bytes, and an access in one with an
-    allocation, but in none of its allocations, is let through and noted (0: it is a fault). architecture: the
-    device's, as compilers name it: which code its kernels have.
+    whose end lies outside its allocation; or SLACK). Pages that were never touched take no host memory.
+
+    Args:
+        image: Zeroed bytes from the start of a page that other processes see too, in place of this process's own.
+        clear: Zeroes the bytes of `image` between two offsets.
+        slack_bytes: Memory comes in chunks of so many bytes, and an access in one with an allocation, but in none of
+            its allocations, is let through and noted (0: it is a fault).
+        architecture: The device's, as compilers name it: which code its kernels have.
     """
 
     def __init__(

@@ -67,8 +67,11 @@ class TexelFormat:
     """What a texel holds: `channels` numbers of `bits` each, which mean `number` (of NUMBERS)."""
 
     bits: int
+    """Bits of a channel."""
     channels: int
+    """Channels of a texel."""
     number: str
+    """What they mean (NUMBERS)."""
 
     def __post_init__(self) -> None:
         """Refuse what no resource can describe; raises ImageError."""
@@ -104,7 +107,9 @@ class ImageKind(NamedTuple):
     """How an image's axes are meant: `dimensions` of a picture, before them that of an array's layers."""
 
     dimensions: int
+    """Axes of a picture."""
     arrayed: bool
+    """An axis of layers comes before them."""
 
 
 IMAGE_KINDS = {  # OpenCL C's image1d_t, ...
@@ -136,13 +141,21 @@ class ImageResource:
     """A linear image in memory: its sizes in texels, bytes from row to row, layers (0: it is no array)."""
 
     address: int
+    """Device address of the first texel."""
     form: TexelFormat
+    """Format of a texel."""
     dimensions: int
+    """Axes of a picture."""
     width: int
+    """Texels in x."""
     height: int
+    """Texels in y."""
     depth: int
+    """Texels in z."""
     layers: int
+    """Layers; 0: it is no array."""
     pitch_bytes: int
+    """Bytes from row to row."""
 
     def words(self, generation: int) -> tuple[int, ...]:
         """Return the eight words of the resource; raises ImageError."""
@@ -173,11 +186,14 @@ class ImageResource:
 
 @dataclass(frozen=True)
 class ImageSampler:
-    """How an image is sampled: clamps in x, y, z, by a linear filter or the nearest texel, coordinates to 1 or not."""
+    """How an image is sampled."""
 
     clamps: tuple[int, int, int]
+    """Clamps in x, y and z."""
     linear: bool
+    """Linear filter; False: the nearest texel."""
     normalised: bool
+    """Coordinates go from 0 to 1."""
 
     def words(self) -> tuple[int, ...]:
         """Return the four words of the sampler; its border is transparent black."""

@@ -49,6 +49,7 @@ class Local:
     """Dynamic LDS of `size_bytes`, for an argument that points to local memory."""
 
     size_bytes: int
+    """Bytes of LDS."""
 
     def __post_init__(self) -> None:
         if isinstance(self.size_bytes, bool) or not isinstance(self.size_bytes, int | np.integer):
@@ -72,6 +73,7 @@ class SamplerWords:
     """The device address of the words of a sampler."""
 
     address: int
+    """Device address."""
 
 
 class Kernarg(NamedTuple):

@@ -23,7 +23,9 @@ class AllocationContent:
     """An allocation's content: name and bytes (uint8)."""
 
     name: str
+    """Name of the allocation."""
     content: np.ndarray
+    """Bytes, uint8."""
 
 
 @dataclass(frozen=True, eq=False)

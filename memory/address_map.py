@@ -49,13 +49,24 @@ def plain_masks(address_bits: Sequence[int]) -> tuple[int, ...]:
 
 
 def own_channel_bits(channels: int, interleave_bytes: int) -> range:
-    """Return the address bits that a channel's number has to itself: those above what follows one another in one."""
+    """Return the address bits that a channel's number has to itself: those above what follows one another in one.
+
+    Args:
+        channels: Number of channels.
+        interleave_bytes: Bytes that follow one another in one channel.
+    """
     first = interleave_bytes.bit_length() - 1
     return range(first, first + channels.bit_length() - 1)
 
 
 def check_masks(name: str, masks: Sequence[int], bits: int) -> None:
-    """Raise ValueError unless there are as many masks as bits, of the address bits that tell lines apart."""
+    """Raise ValueError unless there are as many masks as bits, of the address bits that tell lines apart.
+
+    Args:
+        name: Name of the value, for the message.
+        masks: A mask of address bits for each bit of the number.
+        bits: Bits of the number.
+    """
     for mask in masks:
         if not 0 < mask < 1 << ADDRESS_BITS or mask % LINE_BYTES:
             raise ValueError(
@@ -69,7 +80,10 @@ def check_masks(name: str, masks: Sequence[int], bits: int) -> None:
 def check_places(name: str, masks: Sequence[int], own_bits: Sequence[int]) -> None:
     """Raise ValueError unless every line has a place of its own.
 
-    own_bits: the address bits, as many as masks, that a line's place within what the masks number lacks.
+    Args:
+        name: Name of the value, for the message.
+        masks: A mask of address bits for each bit of the number.
+        own_bits: The address bits, as many as masks, that a line's place within what the masks number lacks.
     """
     own = sum(plain_masks(own_bits))
     reduced: list[int] = []
@@ -84,7 +98,13 @@ def check_places(name: str, masks: Sequence[int], own_bits: Sequence[int]) -> No
 
 
 def set_matrix(m: Machine, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-untyped-def]
-    """Set one of the map's matrices in the machine record."""
+    """Set one of the map's matrices in the machine record.
+
+    Args:
+        m: Machine record.
+        which: Number of the matrix.
+        masks: A mask of address bits for each bit of the number.
+    """
     diagonals: dict[int, int] = {}
     for row, mask in enumerate(masks):
         for bit in range(ADDRESS_BITS):
@@ -102,7 +122,13 @@ def configure_address_map(  # type: ignore[no-untyped-def]
 ) -> None:
     """Set the channels in the machine record: as many as their masks can number.
 
-    interleave_bytes: so many consecutive bytes go to one channel. The banks' matrix is `configure_dram`'s.
+    The banks' matrix is `configure_dram`'s.
+
+    Args:
+        m: Machine record.
+        interleave_bytes: So many consecutive bytes go to one channel.
+        l2_channel_masks: Masks of L2's channel number.
+        dram_channel_masks: Masks of DRAM's channel number.
     """
     a = m.map
     a.l2_channel_bits, a.dram_channel_bits = len(l2_channel_masks), len(dram_channel_masks)

@@ -19,13 +19,21 @@ class L2Share(NamedTuple):
     """A fraction of L2 that caches nothing, from 0 to less than 1, and which dimension of it is divided."""
 
     fraction: float
+    """From 0 to less than 1."""
     by: str
+    """Dimension that is divided, a name of L2_PARTITIONS."""
 
 
 def sets_and_ways_left(sets: int, ways: int, taken: L2Share | None) -> tuple[int, int]:
     """Return the sets and ways of a channel that cache lines.
 
-    ValueError names a share that leaves no such cache, and shares that are possible.
+    Args:
+        sets: Sets of a channel.
+        ways: Ways of a set.
+        taken: The share that caches nothing; None: none.
+
+    Raises:
+        ValueError: The share leaves no such cache; the message names those that do.
     """
     if taken is None or taken.fraction == 0:
         return sets, ways

@@ -61,7 +61,12 @@ PORTS = State(
 
 
 def limit_sparse_misses(m: Machine, entries: int) -> None:  # type: ignore[no-untyped-def]
-    """Let an L2 channel's queue of sparse misses take at most `entries`."""
+    """Let an L2 channel's queue of sparse misses take at most `entries`.
+
+    Args:
+        m: Machine record.
+        entries: How many.
+    """
     m.ports.sparse_limit = entries
 
 

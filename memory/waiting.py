@@ -252,7 +252,12 @@ def waiting_for_what(m: Machine) -> list[str]:
 
 
 def short_of(m: Machine, resource: int) -> str:
-    """Return what a timed resource is if it is short in this cycle, "" if it is not."""
+    """Return what a timed resource is if it is short in this cycle, "" if it is not.
+
+    Args:
+        m: Machine record.
+        resource: Number of the resource.
+    """
     shortage = m.waiting.shortage[resource - TIMED]
     if not int(shortage["start"]) <= int(m.wheel.now) < int(shortage["end"]):
         return ""

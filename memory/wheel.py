@@ -45,12 +45,22 @@ WHEEL = State(
 
 
 def wake_at_start(m: Machine, unit_class: int) -> None:
-    """Have unit 0 of a class run in the present cycle, before the run begins."""
+    """Have unit 0 of a class run in the present cycle, before the run begins.
+
+    Args:
+        m: Machine record.
+        unit_class: Class of units in the wake-up wheel.
+    """
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] |= 1
 
 
 def let_sleep(m: Machine, unit_class: int) -> None:
-    """Cancel, before the run begins, that unit 0 of a class runs in the present cycle."""
+    """Cancel, before the run begins, that unit 0 of a class runs in the present cycle.
+
+    Args:
+        m: Machine record.
+        unit_class: Class of units in the wake-up wheel.
+    """
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] &= ~np.uint32(1)
 
 
@@ -62,7 +72,12 @@ def wake_at(m: Machine, unit_class, t, unit):
 
 
 def word_of(unit_class: int, unit: int) -> int:
-    """Return the word, of a row, of one of a class's units."""
+    """Return the word, of a row, of one of a class's units.
+
+    Args:
+        unit_class: Class of units in the wake-up wheel.
+        unit: Number of the unit.
+    """
     return unit_class + unit // WORD_BITS * ((_WIDE >> unit_class) & 1)
 
 

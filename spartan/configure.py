@@ -64,10 +64,17 @@ def configure_engine(
 ) -> EngineBuffers:
     """Set `m.engine` up, empty, for a launch with these sparse regions (at least one); returns what to keep alive.
 
-    Where it compacts on writing, the write phase comes first: the engine has to be woken for it. shadows: of each
-    region what `spartan.formats.pack_matrix` gives; every answer is compared with it.
-    memory_image_address: host address of the device memory image's first byte. Raises ValueError for regions that
-    overlap, are too many or exceed the SIB.
+    Where it compacts on writing, the write phase comes first: the engine has to be woken for it.
+
+    Args:
+        m: Machine record.
+        spec: The engine.
+        regions: The launch's sparse regions.
+        shadows: Of each region what `spartan.formats.pack_matrix` gives; every answer is compared with it.
+        memory_image_address: Host address of the device memory image's first byte.
+
+    Raises:
+        ValueError: Regions overlap, are too many or exceed the SIB.
     """
     if not 1 <= len(regions) <= MAX_REGIONS or len(shadows) != len(regions):
         raise ValueError(
@@ -178,5 +185,11 @@ def engine_pending(m: Machine) -> int:
 
 
 def perturb_engine(m: Machine, random: "np.random.Generator", channels: int) -> None:
-    """Draw which L2 channel the engine asks first."""
+    """Draw which L2 channel the engine asks first.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+        channels: Number of channels.
+    """
     m.engine.next_channel = int(random.integers(0, channels))

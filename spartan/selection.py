@@ -86,7 +86,9 @@ def _keep_count(m: Machine, address, location, elements, kept, window):
 def select_words(m: Machine, code, address, location, elements):
     """Convert a sparse line as the format with number `code` does; returns which words of `unit_bundles` go on.
 
-    location: number of the line in its column; elements: of its 16 rows, those that the matrix has.
+    Args:
+        location: Number of the line in its column.
+        elements: Those of its 16 rows that the matrix has.
     """
     kind = code & _KIND
     if kind == NON_ZERO_LINES:

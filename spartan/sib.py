@@ -85,7 +85,12 @@ def _mapping_at(m: Machine, entry, i):
 
 @jit
 def mapping_byte(needed, offset):
-    """Return the byte of a mapping. needed: 0 (last line of carried elements only) to 16; offset: 0 to 15."""
+    """Return the byte of a mapping.
+
+    Args:
+        needed: 0 (last line of carried elements only) to 16.
+        offset: 0 to 15.
+    """
     return 0 if needed == 0 else ((needed & 15) << 4) | offset
 
 

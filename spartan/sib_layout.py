@@ -33,8 +33,13 @@ class SibLayout(NamedTuple):
 def sib_layout(spec: EngineSpec, regions: Sequence[SparseRegion]) -> SibLayout:
     """Divide the SIB for `regions`, all with the entry size that the tallest one needs.
 
-    ValueError if one entry exceeds the SIB, entries are no whole sets, or the 48-bit metadata cannot number every
-    column; where the matrix lies compacted in DRAM, if the SIB cannot hold the line counts of all columns.
+    Args:
+        spec: The engine.
+        regions: The launch's sparse regions.
+
+    Raises:
+        ValueError: One entry exceeds the SIB, entries are no whole sets, the 48-bit metadata cannot number every
+            column, or, where the matrix lies compacted in DRAM, the SIB cannot hold the line counts of all columns.
     """
     rows = max(r.rows for r in regions)
     columns = sum(r.columns for r in regions)

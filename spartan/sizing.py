@@ -19,7 +19,16 @@ def sized_for(spec: EngineSpec, regions: Sequence[SparseRegion], l2_kib: int, l2
 
     With `l2_sizing` fixed it is `spec`. Else its SIB has an entry for every column and its prefetch buffer
     LINES_A_COLUMN lines for each (for each under way, where the write phase alone has any), no more than in `spec`, and
-    it takes as many ways of L2 as that fills. ValueError as for `sib_layout`, and if that is all ways.
+    it takes as many ways of L2 as that fills.
+
+    Args:
+        spec: The engine as configured.
+        regions: The launch's sparse regions.
+        l2_kib: Size of L2.
+        l2_ways: Its ways.
+
+    Raises:
+        ValueError: As for `sib_layout`, or the engine would take all ways.
     """
     if spec.l2_sizing == FIXED:
         return spec

@@ -31,9 +31,13 @@ class CirculantBlocks:
     """
 
     vectors: int
+    """Vectors that are multiplied."""
     inputs: int
+    """Columns of the matrix."""
     outputs: int
+    """Rows of the matrix."""
     block: int
+    """Side of a block."""
 
     @property
     def problem(self) -> str:
@@ -131,6 +135,10 @@ def count_padding_blocks(blocks: CirculantBlocks, flow: str) -> int:
 
     Forward, the fused kernel reads as many rows at a time as a workgroup has. Where they lie an even number of a memory
     channel's 256 bytes apart, they meet in few channels.
+
+    Args:
+        blocks: Blocks of the layer.
+        flow: Pass of the layer.
     """
     if flow != FUSED:
         return 0
@@ -140,7 +148,13 @@ def count_padding_blocks(blocks: CirculantBlocks, flow: str) -> int:
 
 
 def get_frequency_shape(blocks: CirculantBlocks, flow: str, layout: str) -> Shape:
-    """Return the shape of an array's frequencies as passes hand them on: those of the weights with rows apart."""
+    """Return the shape of an array's frequencies as passes hand them on: those of the weights with rows apart.
+
+    Args:
+        blocks: Blocks of the layer.
+        flow: Pass of the layer.
+        layout: Which array.
+    """
     shape = blocks.shape(layout)
     return shape if layout != "ij" else (shape[0], shape[1] + count_padding_blocks(blocks, flow), *shape[2:])
 
@@ -148,7 +162,11 @@ def get_frequency_shape(blocks: CirculantBlocks, flow: str, layout: str) -> Shap
 def left(blocks: CirculantBlocks, flow: str, product: CirculantProduct, windows: bool) -> dict[str, Shape]:
     """Return the shapes of what a pass's launches leave for its later ones, by name.
 
-    windows: the vectors are rows of im2col, which are made of maps and become maps.
+    Args:
+        blocks: Blocks of the layer.
+        flow: Pass of the layer.
+        product: How the products are added up.
+        windows: The vectors are rows of im2col, which are made of maps and become maps.
     """
     baseline = flow == BASELINE
     arrays = {"bj": "x", "ij": "weight", "bi": "dy"}
@@ -192,8 +210,13 @@ def _frequencies(blocks: CirculantBlocks, flow: str) -> dict[CirculantProduct, d
 
 
 def compute_passed_bytes(blocks: CirculantBlocks, flow: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the bytes of each array that goes from stage to stage in an iteration: of frequencies, then of what is
-    transformed back.
+    """Return the bytes of each array that goes from stage to stage in an iteration.
+
+    Those of frequencies come first, then those of what is transformed back.
+
+    Args:
+        blocks: Blocks of the layer.
+        flow: Pass of the layer.
     """
     made = tuple(size for one in _frequencies(blocks, flow).values() for size in one.values())
     back = ["bij" if flow == BASELINE else each.result for each in (FORWARD, WEIGHTS, DATA)]
@@ -204,6 +227,10 @@ def stage_bytes(blocks: CirculantBlocks, flow: str) -> tuple[int, int, int]:
     """Return the bytes that each stage holds: what an iteration keeps, and the most that a pass leaves between kernels.
 
     Arrays that go from one stage to the next one lie in the memory of both.
+
+    Args:
+        blocks: Blocks of the layer.
+        flow: Pass of the layer.
     """
     frequencies, (_, back) = _frequencies(blocks, flow), compute_passed_bytes(blocks, flow)
     vectors = 4 * blocks.vectors * (blocks.inputs + blocks.outputs)

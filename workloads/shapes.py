@@ -9,13 +9,21 @@ class ConvolutionShape:
     """A convolutional layer's forward pass: square filters of `filter_size`, maps of rows by columns."""
 
     name: str
+    """Name of the layer."""
     input_channels: int
+    """Channels of the maps."""
     output_channels: int
+    """Filters."""
     input_height: int
+    """Rows of a map."""
     input_width: int
+    """Columns of a map."""
     filter_size: int = 3
+    """Side of a filter."""
     stride: int = 1
+    """Step of the window."""
     padding: int = 1
+    """Zeros at each border."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,11 @@ class GemmShape:
     """
 
     m: int
+    """Rows of A and C."""
     n: int
+    """Columns of B and C."""
     k: int
+    """Columns of A, rows of B."""
 
     def __post_init__(self) -> None:
         if min(self.m, self.n, self.k) < 1:
@@ -58,7 +69,12 @@ class GemmShape:
 
 
 def round_up(value: int, multiple: int) -> int:
-    """Return the smallest multiple of `multiple` that is at least `value`."""
+    """Return the smallest multiple of `multiple` that is at least `value`.
+
+    Args:
+        value: The value.
+        multiple: The multiple.
+    """
     return -(-value // multiple) * multiple
 
 
@@ -72,7 +88,12 @@ def output_size(layer: ConvolutionShape) -> tuple[int, int]:
 
 
 def gemm_shape(layer: ConvolutionShape, batch: int) -> GemmShape:
-    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel."""
+    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel.
+
+    Args:
+        layer: Shape of the layer.
+        batch: Images in a batch.
+    """
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
 

@@ -46,7 +46,9 @@ def deliver_signals() -> None:
 class ProcessPool:
     """At most `limit` processes at a time; the result of each, or its error, comes back by its key.
 
-    nested: the processes may start others; what: names the thing that keys number, for messages: 'point'.
+    Args:
+        nested: The processes may start others.
+        what: Names the thing that keys number, for messages: 'point'.
     """
 
     def __init__(self, limit: int, nested: bool = False, what: str = "") -> None:

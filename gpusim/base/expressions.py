@@ -32,8 +32,12 @@ _MOST_NAMED = 40  # of known paths, in a message
 class Expression:
     """Arithmetic, comparisons and logic over values by their paths.
 
-    section: of the sweep's file, for messages; what: the purpose, such as 'condition'; known: paths that the expression
-    may name. Raises UserError for other paths, and for texts that are no such expression.
+    Raises UserError for other paths, and for texts that are no such expression.
+
+    Args:
+        section: Section of the sweep's file, for messages.
+        what: The purpose, such as 'condition'.
+        known: Paths that the expression may name.
     """
 
     def __init__(self, text: str, known: Collection[str], section: str, what: str) -> None:

@@ -25,7 +25,15 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
 
 
 def write_together(contents: Mapping[Path, str | bytes], mode: int = 0o666) -> None:
-    """Replace several files, all or none: each is written next to its place, then all move (see `write_whole`)."""
+    """Replace several files, all or none: each is written next to its place, then all move (see `write_whole`).
+
+    Args:
+        contents: Text or bytes by path.
+        mode: Permissions of the files.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
     written: list[tuple[str, Path]] = []
     path = Path()
     try:

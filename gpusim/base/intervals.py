@@ -10,8 +10,8 @@ def differ(left: Estimate, right: Estimate) -> bool:
     """Tell whether two estimates differ: their intervals do not overlap, or exact values are not equal.
 
     Args:
-        a: a value with its half-width.
-        b: another one.
+        left: A value with its half-width.
+        right: Another one.
 
     Returns:
         Whether they differ.

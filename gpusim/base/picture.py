@@ -118,7 +118,15 @@ def check_format(path: Path) -> None:
 
 
 def require_matplotlib(command: str, option: str = " --picture") -> Any:
-    """Import Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raise MissingExtraError."""
+    """Import Matplotlib, drawing into files, for `gpusim COMMAND` with an option.
+
+    Args:
+        command: Name of the command.
+        option: The option that needs it.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+    """
     try:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.use("Agg")
@@ -137,8 +145,12 @@ def rendered(
 ) -> bytes:
     """Draw into a file of `kind` ('.svg', '.png' or '.pdf') what `draw` draws onto a figure of `size` inches.
 
-    ink: colour of text and axes; without a ground, so that it lies on any page. framed: Matplotlib's own style instead;
-    font_size: in points. Raises MissingExtraError.
+    Raises MissingExtraError.
+
+    Args:
+        ink: Colour of text and axes; without a ground, so that it lies on any page.
+        framed: Matplotlib's own style instead.
+        font_size: Size of the font in points.
     """
     plt = require_matplotlib("report", "")
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.edgecolor")

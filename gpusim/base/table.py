@@ -62,7 +62,13 @@ class Column:
 
 
 def columns(*heads: str, write: Callable[[Any], str] | None = None, right: bool | None = None) -> list[Column]:
-    """Make columns for rows that are sequences of cells, all of one format."""
+    """Make columns for rows that are sequences of cells, all of one format.
+
+    Args:
+        heads: Heads of the columns.
+        write: Format of the cells; None: the default format.
+        right: Align cells to the right; None: if the column has numbers.
+    """
     return [Column(head, write, right=right) for head in heads]
 
 

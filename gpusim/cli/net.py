@@ -178,7 +178,13 @@ def net(
 def load_network_settings(
     asked: NetOptions, options: JobCommandOptions, sampling: SamplingOptions
 ) -> "tuple[NetworkSettings, Document]":
-    """Load the settings of a network's run, and the file of its GPU."""
+    """Load the settings of a network's run, and the file of its GPU.
+
+    Args:
+        asked: Options of the network.
+        options: Options of the command.
+        sampling: Options of sampling.
+    """
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
@@ -193,7 +199,14 @@ def load_network_settings(
 def network_request(
     asked: NetOptions, options: JobCommandOptions, storing: StoreOptions, batch: int
 ) -> "NetworkRunRequest":
-    """Return what the options ask of a network's run."""
+    """Return what the options ask of a network's run.
+
+    Args:
+        asked: Options of the network.
+        options: Options of the command.
+        storing: Store, and whether it is used.
+        batch: Images in a batch.
+    """
     from gpusim.base.processors import default_jobs
     from gpusim.cli.outcome import LISTED_HOTSPOTS
     from gpusim.jobs.networks.run import NetworkRunRequest

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 def several(name: str, metavar: str, help: str) -> Any:
-    """Return an option that may be given several times, whose values are a list."""
+    """Return an option that may be given several times, whose values are a list.
+
+    Args:
+        name: The option.
+        metavar: What its value is called.
+        help: Its help text.
+    """
     return typer.Option(name, metavar=metavar, help=help, default_factory=list, show_default=False)
 
 
@@ -355,7 +361,15 @@ class JobSamplingOptions(SamplingOptions):
 
 
 def shares(error: str | None, confidence: str | None) -> dict[str, float]:
-    """Read the two options, by the names that `SamplingSpec` has for them; raises UserError."""
+    """Read the two options, by the names that `SamplingSpec` has for them.
+
+    Args:
+        error: Relative error in per cent.
+        confidence: Confidence in per cent.
+
+    Raises:
+        UserError: One of them is no share.
+    """
     said = {"error": _share("--error", error), "confidence": _share("--confidence", confidence)}
     return {name: value for name, value in said.items() if value is not None}
 

@@ -92,7 +92,14 @@ class JobRequest:
 
 
 def run_job(request: JobRequest, options: JobCommandOptions, storing: StoreOptions, live: LiveOptions) -> int:
-    """Run a job, or find what an equal one left in the store; returns the exit code."""
+    """Run a job, or find what an equal one left in the store; returns the exit code.
+
+    Args:
+        request: The job.
+        options: Options of the command.
+        storing: Store, and whether it is used.
+        live: Options of the live view.
+    """
     _check_options(request, options)
     if options.estimate:
         _estimate(request, storing)

@@ -48,8 +48,10 @@ def lay_engine(
 ) -> None:
     """Lay an engine into the tree: a name of a file, or a mapping over its `base`.
 
-    inside: the engine's path in `source`; beside: the file next to which others are looked for; seen: the files that
-    led here.
+    Args:
+        inside: The engine's path in `source`.
+        beside: The file next to which others are looked for.
+        seen: The files that led here.
     """
     if isinstance(engine, str):
         path = files.find(engine, ENGINE_FOLDER, beside)

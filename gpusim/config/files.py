@@ -41,7 +41,9 @@ class ConfigFolder(NamedTuple):
     """A folder of shipped files: the kind of these files, and their use."""
 
     what: str
+    """Kind of the files."""
     use: str
+    """How a command uses one; braces stand for its name."""
 
 
 FOLDERS = {

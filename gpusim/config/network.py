@@ -52,19 +52,28 @@ class NetworkFile(Spec):
 
 
 def load_network(given: files.Given, skip_unsupported: bool = False) -> Network:
-    """Load a network by its file's path, a shipped one's name, or from a mapping like a YAML file's; raise
-    UserError.
+    """Load a network by its file's path, a shipped one's name, or from a mapping like a YAML file's.
 
-    skip_unsupported: leave out nodes of an ONNX file that no kind of layer has.
+    Args:
+        given: Path of a file, a shipped one's name, or a mapping.
+        skip_unsupported: Leave out nodes of an ONNX file that no kind of layer has.
+
+    Raises:
+        UserError: The network cannot be read.
     """
     return build_network(_described(given, skip_unsupported))
 
 
 def load_torch(text: str, input_shape: str | None, skip_unsupported: bool = False) -> Network:
-    """Load the network that a function of the user's returns as PyTorch's module; raise UserError.
+    """Load the network that a function of the user's returns as PyTorch's module.
 
-    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example;
-    skip_unsupported: leave out what no kind of layer has.
+    Args:
+        text: `module:function`.
+        input_shape: Of an image, such as '3,224,224', where the function gives no example.
+        skip_unsupported: Leave out what no kind of layer has.
+
+    Raises:
+        UserError: It cannot be imported, or has layers of no known kind.
     """
     from workloads.networks.torch_module import read_torch
 

@@ -159,6 +159,11 @@ class NetworkSettings(Spec):
 def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
     """Load the settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
 
-    Raise UserError.
+    Args:
+        gpu: The GPU's file.
+        sets: Changed values as `path=value`, in order.
+
+    Raises:
+        UserError: A path is unknown or a value is not allowed.
     """
     return load_over_gpu(gpu, sets, NetworkSettings, prefixed=False)

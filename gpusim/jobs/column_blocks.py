@@ -44,8 +44,11 @@ def check_code_memory(operator: GemmOperator, memory: DeviceMemory) -> None:
 def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies: int = 0) -> int:
     """Return the columns of each block but the last: for the fewest blocks, about equally wide, that the memory holds.
 
-    unit: the columns of a block are a multiple of it; copies: of B that the host keeps besides device memory. Raises
-    UserError where not even one unit fits.
+    Raises UserError where not even one unit fits.
+
+    Args:
+        unit: The columns of a block are a multiple of it.
+        copies: Copies of B that the host keeps besides device memory.
     """
 
     def fits(columns: int) -> bool:
@@ -75,8 +78,10 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
 class ColumnBlocks(CommandTask):
     """The product in blocks (gpusim.jobs.running.job.Task).
 
-    columns: of each block but the last; check: called with each of a block's launches, refuses what cannot run;
-    compared: whether results are compared with the reference before they leave device memory.
+    Args:
+        columns: Columns of each block but the last.
+        check: Called with each of a block's launches, refuses what cannot run.
+        compared: Whether results are compared with the reference before they leave device memory.
     """
 
     def __init__(

@@ -33,8 +33,11 @@ class LibraryProduct:
     """C = A·B as a library computes it (workloads.operators.operator.Operator)."""
 
     product: VendorProduct
+    """The library's product."""
     buffers: GemmBuffers
+    """Operands in device memory."""
     recording: "ProgramRecording"
+    """The library's launches."""
 
     @property
     def name(self) -> str:

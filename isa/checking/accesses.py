@@ -103,8 +103,10 @@ def watch_read(check: Check, shadow, me, what, touched, synchronises, address, s
 def watch_write(check: Check, shadow, me, what, touched, synchronises, address, space, data, same):
     """Note that `me` writes the bytes `touched` of the word with this shadow, and report accesses that race with it.
 
-    data: address of the row that holds the lanes' values, 0 where a lane's store has been done before the next one's is
-    watched; same: 1 if the word holds the value already.
+    Args:
+        data: Address of the row that holds the lanes' values, 0 where a lane's store has been done before the next
+            one's is watched.
+        same: 1 if the word holds the value already.
     """
     pc = what & PC_MASK
     writer = ld_i64(shadow, S_WRITER)
@@ -152,7 +154,9 @@ def _is_apart(me, epoch, who, what):
 def read_quickly(shadow, known, me, what, epoch, acquires):
     """Note that `me` reads a whole word, all of which was written; returns 0 if a closer look is needed first.
 
-    me: with the word's bytes and PRESENT; acquires: whether its workgroup knows of what others have done.
+    Args:
+        me: Number of the watcher, with the word's bytes and PRESENT.
+        acquires: Whether its workgroup knows of what others have done.
     """
     if known and ld_u32(known, 0) != 0x0101_0101:
         return 0
@@ -225,8 +229,10 @@ def watch_word(
 ):
     """Watch a lane's access to up to four bytes; returns 1 if it loads bytes that were all written, else 0.
 
-    address: in device memory, in LDS, or, private, the byte of all private memory; data: address of the row with the
-    values that are stored; flag: SYNCHRONISES or 0, with bit 0: the values were written.
+    Args:
+        address: Byte address in device memory, in LDS, or, private, the byte of all private memory.
+        data: Address of the row with the values that are stored.
+        flag: SYNCHRONISES or 0, with bit 0: the values were written.
     """
     size = min(row.size, 4)
     kind = row.access

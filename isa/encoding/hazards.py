@@ -35,12 +35,16 @@ _SOURCES = ("src0", "src1", "src2")
 
 
 class Violation(NamedTuple):
-    """Too few wait states between `first` and `instruction`; `instruction` is the one that comes too early."""
+    """Too few wait states between two instructions."""
 
     hazard: Hazard
+    """The rule."""
     first: Instruction
+    """Instruction that the rule begins with."""
     instruction: Instruction
+    """Instruction that comes too early."""
     wait_states: int
+    """Wait states between them."""
 
     @property
     def missing(self) -> int:

@@ -113,7 +113,12 @@ def note_pattern(pattern: Pattern, work: Work, active, first):
 
 @jit
 def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load, apart):
-    """Fill a pattern entry for vector memory; `first` is the first active lane's address; load, apart: 1, or 0."""
+    """Fill a pattern entry for vector memory; `first` is the first active lane's address.
+
+    Args:
+        load: 1 for a load, else 0.
+        apart: 1 where lanes lie apart, else 0.
+    """
     note_pattern(pattern, work, active, first)
     pattern.phase = first & (LINE_BYTES - 1)
     begin_lines(work)

@@ -117,8 +117,10 @@ def needed_instructions(
 ) -> list[bool]:
     """Tell of each instruction whether control flow may depend on it; raises ControlSliceError.
 
-    after: the instructions that may follow each; asked: of each the registers that are to be known where it stands,
-    though it need not be executed; none: those that control flow depends on are.
+    Args:
+        after: The instructions that may follow each.
+        asked: For each instruction, the registers that are to be known where it stands, though it need not be
+            executed; none: those that control flow depends on are.
     """
     return _needed(instructions, after, asked or [0] * len(instructions))[0]
 

@@ -125,23 +125,35 @@ def check_workgroup(launch: "Launch") -> None:
 
 
 class ResidentWavefronts(NamedTuple):
-    """Wavefronts: their slots, the numbers of their workgroups, the instructions that each has executed."""
+    """Wavefronts that are resident."""
 
     slots: np.ndarray
+    """Their slots."""
     workgroups: np.ndarray
+    """Numbers of their workgroups."""
     executed: np.ndarray
+    """Instructions that each has executed."""
 
 
 class FunctionalContext:
     """Everything one launch needs to execute, for `slots` resident wavefronts of `workgroup_slots` workgroups.
 
-    address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
-    trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots;
-    instructions: the static code that segments index; compile_s: seconds this process spent compiling; huge_pages: for
-    a long run (see `zeroed`); program: what to execute in place of the kernel's own; workgroups: how many are resident
-    at most (None: any number that the slots hold), for each wavefront of which there is private memory.
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
     GridError (work-group size), KernargError.
+
+    Args:
+        huge_pages: The run is long (see `zeroed`).
+        program: What to execute in place of the kernel's own.
+        workgroups: How many are resident at most (None: any number that the slots hold), for each wavefront of which
+            there is private memory.
+
+    Attributes:
+        address: The context for the callbacks.
+        start_address: Address of the function that starts a producer (`isa.trace`).
+        produce_address: Address of the function that produces (`isa.trace`).
+        trace_address: Trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots.
+        instructions: The static code that segments index.
+        compile_s: Seconds this process spent compiling.
     """
 
     def __init__(

@@ -96,10 +96,19 @@ _OF_THE_HOST = {"hidden_hostcall_buffer", "hidden_printf_buffer", "hidden_heap_v
 class ExecutionFault(UserError):
     """A kernel did what the machine does not allow; attributes say who, where and what.
 
-    code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
-    wavefront: number within the workgroup; lane: or -1; address: byte address in device memory (LDS: byte offset), or
-    None; source: the instruction's line, or None; resident: where all wavefronts
-    stand, for an endless loop and the grid's barrier alone.
+    Args:
+        code: One of FAULT_...
+        kernel: Name of the kernel.
+        instruction: Text of the instruction.
+        program_counter: Byte address of the instruction as linked.
+        workgroup: Linear number of the workgroup.
+        wavefront: Number within the workgroup.
+        lane: Number of the lane, or -1.
+        address: Byte address in device memory (LDS: byte offset), or None.
+        source: The instruction's line, or None.
+
+    Attributes:
+        resident: Where all wavefronts stand, for an endless loop and the grid's barrier alone.
     """
 
     def __init__(

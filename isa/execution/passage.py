@@ -75,7 +75,13 @@ class LoopFastForward:
 
 
 class _Programs:
-    """The programs of PASSAGE, for one context. exact, fast, plain: their tables."""
+    """The programs of PASSAGE, for one context.
+
+    Attributes:
+        exact: Table of the exact program.
+        fast: Table of the fast program.
+        plain: Table of the plain program.
+    """
 
     def __init__(self, context: FunctionalContext, stop: int, needed: Sequence[bool]) -> None:
         instructions, table = context.instructions, context.table

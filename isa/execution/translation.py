@@ -44,15 +44,25 @@ class Translation(NamedTuple):
     """A kernel's program rows with their constants and operations, under the same names as in `Program`."""
 
     table: np.ndarray
+    """PROGRAM_ROW [instructions]."""
     operations: tuple[Operation, ...]
+    """Operations with their modes, by number from 1."""
     constants: ConstantValues
+    """Constants that rows refer to."""
     index_of: np.ndarray
+    """int32 [dwords]: index of the instruction at each dword; -1: none."""
     indexed_from: int
+    """Bytes of code before the kernel's own part."""
     start_index: int
+    """Index of the first instruction."""
     end_index: int
+    """Index after the last instruction of the kernel's own code."""
     vgprs: int
+    """Number of vector registers."""
     patterns: int
+    """Number of access pattern entries."""
     with_patterns: np.ndarray
+    """int64: indices of the instructions with access patterns."""
 
 
 def initial_mode(kernel: Kernel) -> int:

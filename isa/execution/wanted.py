@@ -39,10 +39,13 @@ class _Effects:
 def mark(
     needed: list[bool], instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int]
 ) -> list[int]:
-    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked; return
-    the scalar registers wanted before each.
+    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked.
 
-    after: the instructions that may follow each; asked: of each the registers that are to be known where it stands.
+    Return the scalar registers wanted before each.
+
+    Args:
+        after: The instructions that may follow each.
+        asked: Of each instruction, the registers that are to be known where it stands.
     """
     effects = [_effects(one) for one in instructions]
     before: list[list[int]] = [[] for _ in needed]

@@ -34,9 +34,11 @@ python_operations: dict[int, Callable[..., int]] = {}
 class LaneLibrary:
     """Addresses and signatures of all operations by mnemonic.
 
-    address: finds the function of a name, 0 if there is none, and is asked for what a kernel uses; guarded: those that
-    check the host's mode have a twin that does not.
-    compile_seconds: what compiling took, 0 when loaded; load_seconds: all of making the library ready.
+    Args:
+        address: Finds the function of a name, 0 if there is none, and is asked for what a kernel uses.
+        guarded: Those that check the host's mode have a twin that does not.
+        compile_seconds: What compiling took, 0 when loaded.
+        load_seconds: All of making the library ready.
     """
 
     def __init__(

@@ -45,7 +45,9 @@ class Signature(NamedTuple):
     """Operands and results of an operation: see the module's docstring for the tokens."""
 
     operands: tuple[str, ...]
+    """Tokens of the operands."""
     results: tuple[str, ...]
+    """Tokens of the results."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -82,11 +84,17 @@ class Operation(NamedTuple):
     """A row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""
 
     name: str
+    """Name of the operation."""
     signature: Signature
+    """Operands and results."""
     function: Callable[..., Any]
+    """Returns the result or a tuple of results."""
     scalar: bool
+    """It is of scalar instructions."""
     host_mode: str
+    """What the host's floating-point state must be while it runs."""
     manual: str | None = None
+    """Expression that the manual gives; None: a reference in the tests."""
 
     def by_the_manual(self) -> Callable[..., Any]:
         """Return `manual` as a function of the operands' bits, in the signature's order; ValueError without one."""

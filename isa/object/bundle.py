@@ -32,11 +32,14 @@ _SIZES = {1: ("<I", 0), 2: ("<II", 1), 3: ("<QQ", 1)}
 
 
 class BundleEntry(NamedTuple):
-    """An entry of a bundle: its target, and where it lies in the bytes that hold the bundle."""
+    """An entry of a bundle."""
 
     target: str
+    """Target of the entry."""
     start: int
+    """Offset in the bytes that hold the bundle."""
     size: int
+    """Bytes."""
 
     @property
     def gpu(self) -> str | None:

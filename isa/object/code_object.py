@@ -161,7 +161,9 @@ class CodeObject(NamedTuple):
     """A loaded code object: `source` (path or description) and its kernels by name."""
 
     source: str
+    """Path or description."""
     kernels: dict[str, Kernel]
+    """Kernels by name."""
 
 
 _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION

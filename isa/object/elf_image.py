@@ -63,10 +63,15 @@ class Symbol(NamedTuple):
     """A symbol of the symbol table; `address` as linked."""
 
     name: str
+    """Name of the symbol."""
     address: int
+    """Address as linked."""
     size: int
+    """Bytes."""
     kind: str
+    """Kind of the symbol."""
     section: int | None
+    """Number of its section; None: none."""
 
 
 class ElfImage(NamedTuple):

@@ -26,17 +26,26 @@ PRELOAD_SKIPS = 256  # bytes of code that load the arguments where the hardware 
 
 
 class Descriptor(NamedTuple):
-    """Decoded descriptor; `entry_offset` is the first instruction's distance from the descriptor, in bytes."""
+    """A decoded kernel descriptor."""
 
     architecture: Architecture
+    """Instruction set of the kernel."""
     entry_offset: int
+    """Bytes from the descriptor to the first instruction."""
     lds_bytes: int
+    """Static LDS."""
     private_segment_bytes: int
+    """Private memory of a work-item."""
     kernarg_bytes: int
+    """Bytes of the arguments."""
     rsrc1: int
+    """Register COMPUTE_PGM_RSRC1."""
     rsrc2: int
+    """Register COMPUTE_PGM_RSRC2."""
     properties: int
+    """Properties of the kernel's code."""
     preload: int = 0
+    """First and number of the preloaded dwords of arguments, packed."""
 
     @property
     def preloaded(self) -> tuple[int, int]:

@@ -40,9 +40,13 @@ class Metadata(NamedTuple):
     """The metadata of one kernel; None for what it does not say."""
 
     arguments: tuple[KernelArgument, ...] = ()
+    """Arguments in order."""
     required_workgroup_size: tuple[int, int, int] | None = None
+    """Work-group size that the kernel requires."""
     max_workgroup_size: int | None = None
+    """Largest number of work-items."""
     kernarg_bytes: int | None = None
+    """Bytes of the arguments."""
 
 
 def read_metadata(image: ElfImage) -> dict[str, Metadata]:

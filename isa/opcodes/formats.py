@@ -7,7 +7,9 @@ class Format(NamedTuple):
     """An encoding of `words` 32-bit words; fields are (name, lowest bit, width), bit 32 begins the second word."""
 
     words: int
+    """32-bit words of the encoding."""
     fields: tuple[tuple[str, int, int], ...]
+    """Name, lowest bit and width of each field."""
 
 
 def layout(words: int, text: str) -> Format:

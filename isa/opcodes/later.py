@@ -23,10 +23,15 @@ class FreeEncoding(NamedTuple):
     """First words that are no instruction of any GPU simulated: word & mask == bits; the opcode's lowest bit, width."""
 
     name: str
+    """Name of the encoding."""
     mask: int
+    """Bits that decide."""
     bits: int
+    """Values of these bits."""
     low: int
+    """Lowest bit of the opcode."""
     width: int
+    """Bits of the opcode."""
 
     def number(self, word: int) -> int:
         """Return the opcode's number."""

@@ -95,7 +95,12 @@ ACCESS = State(
 
 
 def count_access(m: Machine, table: int) -> None:
-    """Have accesses counted into the table at this address."""
+    """Have accesses counted into the table at this address.
+
+    Args:
+        m: Machine record.
+        table: Address of the table.
+    """
     m.access.table = table
 
 

@@ -109,7 +109,14 @@ INSTRUCTION_CACHE = State(
 
 
 def configure_instruction_cache(m: Machine, spec: InstructionCacheSpec, arrays: int, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the instruction caches of `arrays` shader arrays and empty them. seed: of random replacement."""
+    """Size the instruction caches of `arrays` shader arrays and empty them.
+
+    Args:
+        m: Machine record.
+        spec: Its configuration.
+        arrays: Shader arrays.
+        seed: Of random replacement.
+    """
     cache = m.icache
     cache.ideal, cache.banks = int(spec.model == "ideal"), spec.banks
     cache.latency, cache.prefetch = spec.hit_latency_cycles, spec.prefetch_lines
@@ -119,7 +126,12 @@ def configure_instruction_cache(m: Machine, spec: InstructionCacheSpec, arrays: 
 
 
 def set_last_code_line(m: Machine, line: int) -> None:  # type: ignore[no-untyped-def]
-    """Name the last line of the kernel's code: nothing after it is prefetched."""
+    """Name the last line of the kernel's code: nothing after it is prefetched.
+
+    Args:
+        m: Machine record.
+        line: Number of the line.
+    """
     m.icache.last_line = line
 
 
@@ -187,9 +199,11 @@ def bank_can_read(m: Machine, busy, line):
 
 @jit(inline=True)
 def use_bank(m: Machine, busy, line, looked_up):
-    """Return the mask of banks in use once the line's bank has read it. busy: the mask before.
+    """Return the mask of banks in use once the line's bank has read it.
 
-    looked_up: 0 if the look-up stalled, as it will for other requests of the line in this cycle.
+    Args:
+        busy: The mask before.
+        looked_up: 0 if the look-up stalled, as it will for other requests of the line in this cycle.
     """
     bank = line & (m.icache.banks - 1)
     if not (busy >> bank) & 1:

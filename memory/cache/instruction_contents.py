@@ -13,8 +13,11 @@ class InstructionContents:
     """Lines and order of use that were taken out of the instruction caches; empty at first."""
 
     shape: tuple[int, ...] = ()
+    """Caches, sets and ways."""
     rows: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
+    """Lines by row and way."""
     order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Order of use."""
 
     def restore(self, m: Machine, arrays: int) -> None:
         """Fill the instruction caches of a new machine; those of another shape stay empty."""

@@ -205,7 +205,14 @@ L1 = State(
 
 
 def configure_l1(m: Machine, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L1 caches of `cus` CUs in the machine record and empty them; seed: of random replacement."""
+    """Size the L1 caches of `cus` CUs in the machine record and empty them.
+
+    Args:
+        m: Machine record.
+        spec: Configuration of L1.
+        cus: Number of CUs.
+        seed: Of random replacement.
+    """
     l1 = m.l1
     l1.hit_latency, l1.fill_latency = spec.hit_latency_cycles, spec.fill_latency_cycles
     l1.queue_limit, l1.return_limit = spec.queue_instructions, spec.return_entries

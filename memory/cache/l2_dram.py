@@ -66,7 +66,9 @@ def write_through(m: Machine, now, channel, line, mask):
 def pass_write_on(m: Machine, now, channel, line, mask, row, way):
     """Pass a write's bytes on to DRAM; returns 0 if that must wait, or if the line must wait for a way.
 
-    row, way: the line's set, and the way that holds it or -1.
+    Args:
+        row: The line's set.
+        way: The way that holds it, or -1.
     """
     l2 = m.l2
     if way < 0 and l2.allocate and find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel]) < 0:

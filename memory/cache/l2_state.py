@@ -207,7 +207,11 @@ L2 = State(
 def configure_l2(m: Machine, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
     """Size the L2 in the machine record and empty it.
 
-    taken: the share that caches nothing; seed: of random replacement.
+    Args:
+        m: Machine record.
+        spec: Configuration of L2.
+        taken: The share that caches nothing.
+        seed: Of random replacement.
     """
     l2 = m.l2
     l2.channels = spec.channels
@@ -231,7 +235,12 @@ def begin_flush(m: Machine) -> None:  # type: ignore[no-untyped-def]
 
 
 def await_end(m: Machine, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
-    """Have dirty lines written back when the kernel has ended, if the configuration says so."""
+    """Have dirty lines written back when the kernel has ended, if the configuration says so.
+
+    Args:
+        m: Machine record.
+        spec: Configuration of L2.
+    """
     m.l2.flushes = int(spec.flush_at_end)
     m.l2.flush_at[:] = 0
 

@@ -115,7 +115,15 @@ SCALAR_CACHE = State(
 
 
 def configure_scalar_cache(m: Machine, spec: ScalarCacheSpec, arrays: int, cus_per_array: int, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the scalar caches of `arrays` shader arrays and empty them. seed: of random replacement."""
+    """Size the scalar caches of `arrays` shader arrays and empty them.
+
+    Args:
+        m: Machine record.
+        spec: Its configuration.
+        arrays: Shader arrays.
+        cus_per_array: CUs of each shader array.
+        seed: Of random replacement.
+    """
     cache = m.scalar
     cache.arrays, cache.cus_per_array = arrays, cus_per_array
     cache.latency, cache.queue_limit = spec.hit_latency_cycles, spec.queue_instructions
@@ -340,6 +348,11 @@ def scalar_next_done(m: Machine, now, array):
 
 
 def perturb_scalar_cache(m: Machine, random: "np.random.Generator") -> None:
-    """Draw whose queue comes first in each array."""
+    """Draw whose queue comes first in each array.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+    """
     arrays = int(m.scalar.arrays)
     m.scalar.next_cu[:arrays] = random.integers(0, int(m.scalar.cus_per_array), arrays)

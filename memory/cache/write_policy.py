@@ -16,10 +16,12 @@ ALL_BYTES = -1  # of a 64-byte line
 
 
 class WritePolicy(NamedTuple):
-    """A row of the table: number in the machine record, where a store's bytes go."""
+    """A row of the table of policies."""
 
     number: int
+    """Number in the machine record."""
     meaning: str
+    """Where a store's bytes go."""
 
 
 WRITE_POLICIES = {

@@ -55,8 +55,11 @@ EVEN_BYTES = 0x5555_5555_5555_5555  # mask of every other byte
 
 
 class DramPolicy(NamedTuple):
-    """A policy that a configuration names: its number in compiled code, what it does, where it comes from."""
+    """A policy that a configuration names."""
 
     number: int
+    """Number in compiled code."""
     meaning: str
+    """What it does."""
     source: str
+    """Where it comes from."""

@@ -48,11 +48,17 @@ class TimingRule(NamedTuple):
     """A timing constraint between commands, as described in the module's docstring."""
 
     name: str
+    """Name of the rule."""
     level: int
+    """What the commands have in common."""
     preceding: tuple[int, ...]
+    """Commands before."""
     following: tuple[int, ...]
+    """Commands after."""
     latency: str
-    window: int = 0  # 0: no window
+    """Expression of the clocks between them."""
+    window: int = 0
+    """Commands of the window; 0: no window."""
 
     def clocks(self, timing: Any) -> int | None:
         """Return the least distance in command clocks, None where the standard lacks one of the timings."""
@@ -132,14 +138,18 @@ class ActivateWindow(NamedTuple):
     """A compiled window rule: `distance` clocks after the `size`-th last activate of a rank."""
 
     size: int
-    distance: np.ndarray  # by following command; -NEVER: no rule
+    """Activates of the window."""
+    distance: np.ndarray
+    """Clocks by following command; -NEVER: no rule."""
 
 
 class CompiledConstraints(NamedTuple):
     """The arrays and windows that the scheduler needs of a table of rules."""
 
-    least: np.ndarray  # level, preceding command, following command: clocks, 0 where there is no rule
+    least: np.ndarray
+    """Clocks by level, preceding command and following command; 0 where there is no rule."""
     windows: tuple[ActivateWindow, ...]
+    """Windows of activates."""
 
 
 def in_force(timing: Any, rules: tuple[TimingRule, ...] = RULES) -> Iterator[tuple[TimingRule, int]]:

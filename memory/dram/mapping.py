@@ -32,7 +32,12 @@ def _own_bits(spec: "DramSpec", timing: DramTiming, interleave_bytes: int) -> tu
 
 
 def channel_masks(spec: "DramSpec", interleave_bytes: int) -> tuple[int, ...]:
-    """Return the address bits of a channel's number, a mask for each of its bits."""
+    """Return the address bits of a channel's number, a mask for each of its bits.
+
+    Args:
+        spec: Its configuration.
+        interleave_bytes: Bytes that follow one another in one channel.
+    """
     own = own_channel_bits(spec.channels, interleave_bytes)
     return plain_masks(own) if spec.channel_masks is None else spec.channel_masks
 
@@ -51,7 +56,12 @@ def bank_masks(spec: "DramSpec", timing: DramTiming, interleave_bytes: int) -> t
 
 
 def check_mapping(spec: "DramSpec", interleave_bytes: int) -> None:
-    """Raise ValueError unless every line has a place of its own in a channel, bank, row and column."""
+    """Raise ValueError unless every line has a place of its own in a channel, bank, row and column.
+
+    Args:
+        spec: Its configuration.
+        interleave_bytes: Bytes that follow one another in one channel.
+    """
     timing = resolve(spec)
     channel, bank = channel_masks(spec, interleave_bytes), bank_masks(spec, timing, interleave_bytes)
     of_channel = own_channel_bits(spec.channels, interleave_bytes)

@@ -190,7 +190,14 @@ DRAM = State("dram", _TIMING | _SETTINGS | {"channel": Field((CHANNELS,), "the c
 def configure_dram(m: Machine, spec: DramSpec, core_clock_hz: float, rules: tuple[TimingRule, ...] = RULES) -> None:
     """Set up `m.dram` for `spec`, all rows closed and all counters 0; the address map must be configured before.
 
-    core_clock_hz: the clock that the machine's cycles count; rules: the timing constraints, all of them by default.
+    Args:
+        m: Machine record.
+        spec: Its configuration.
+        core_clock_hz: The clock that the machine's cycles count.
+        rules: The timing constraints, all of them by default.
+
+    Raises:
+        ValueError: The standard and the values do not fit together.
     """
     dram, timing = m.dram, resolve(spec)
     if m.map.dram_channels != spec.channels:
@@ -325,7 +332,12 @@ def dram_totals(m: Machine) -> Counts:
 
 
 def perturb_refresh(m: Machine, random: "np.random.Generator") -> None:
-    """Have all channels' refreshes begin earlier by the same part of their interval, at another set of banks."""
+    """Have all channels' refreshes begin earlier by the same part of their interval, at another set of banks.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+    """
     dram = m.dram
     ranks, channel = int(dram.ranks), np.asarray(dram.channel)
     if not ranks:  # an ideal DRAM refreshes nothing

@@ -35,50 +35,95 @@ class DramTiming(NamedTuple):
     """
 
     clock_hz: float
+    """Command clock."""
     burst_clocks: int
+    """Clocks of a burst on the data bus."""
     bursts_per_line: int
-    bank_groups: int  # of a rank or pseudo-channel
+    """Bursts of a cache line."""
+    bank_groups: int
+    """Bank groups of a rank or pseudo-channel."""
     banks_per_group: int
+    """Banks of a group."""
     lines_per_row: int
+    """Cache lines of a row."""
     separate_row_bus: bool
+    """Row and column commands have a bus each."""
     trcd_read: int
+    """Activate to read."""
     trcd_write: int
+    """Activate to write."""
     trp: int
+    """Precharge to activate."""
     tras: int
+    """Activate to precharge."""
     trc: int
+    """Activate to activate of a bank."""
     tcl: int
+    """Read to its data."""
     tcwl: int
+    """Write to its data."""
     trrd_short: int
+    """Activate to activate of another group."""
     trrd_long: int
+    """Activate to activate of the same group."""
     tfaw: int
+    """Window of four activates."""
     twr: int
+    """End of write data to precharge."""
     twtr_short: int
+    """End of write data to read in another group."""
     twtr_long: int
+    """End of write data to read in the same group."""
     trtp: int
+    """Read to precharge."""
     tppd: int
+    """Precharge to precharge."""
     tccd_short: int
+    """Column command to one of another group."""
     tccd_long: int
+    """Column command to one of the same group."""
     turnaround: int
+    """Idle clocks between reads and writes on the bus."""
     trfc: int
+    """Refresh of all banks."""
     trefi: int
+    """Interval between refreshes."""
     trp_all: int
+    """Precharge of all banks to activate."""
     t32aw: int | None = None
+    """Window of 32 activates."""
     tccd_long_write: int | None = None
+    """`tccd_long` of writes."""
     trtrs: int | None = None
+    """Idle clocks between ranks on the bus."""
     trfc_bank: int | None = None
+    """Refresh of one bank."""
     trrefd: int | None = None
+    """Refresh of a bank to activate or refresh of another one."""
     trefb_to_refb: int | None = None
+    """Refresh of a bank to that of the next one."""
     act: int | None = None
+    """Clocks of an activate on its bus."""
     column: int | None = None
-    act_shared: int | None = None  # where row and column commands share a bus
+    """Clocks of a column command on its bus."""
+    act_shared: int | None = None
+    """`act` where row and column commands share a bus."""
     column_shared: int | None = None
+    """`column` where they share a bus."""
     wdm: int | None = None
+    """Clocks of a write with a mask of byte pairs."""
     wsm: int | None = None
+    """Clocks of a write with a mask of bytes."""
     ranks: int = 1
+    """Ranks of a channel."""
     pseudo_channels: int = 1
-    refresh_covers: str = "all"  # "all" banks of a rank, or a name of PER_BANK_REFRESH
+    """Pseudo-channels of a channel."""
+    refresh_covers: str = "all"
+    """Covers "all" banks of a rank, or a name of PER_BANK_REFRESH."""
     rows: int = 0
+    """Rows of a bank."""
     row_bytes: int = 0
+    """Bytes of a row."""
 
     @property
     def rank_banks(self) -> int:

@@ -237,7 +237,16 @@ CROSSBAR = State(
 def configure_crossbar(  # type: ignore[no-untyped-def]
     m: Machine, spec: CrossbarSpec, l2_channels: int, l2_latency_cycles: int, l2_targets: int, l2_port_bytes: int
 ) -> None:
-    """Set up the crossbar of the machine record, empty; l2_targets: answers that one fill of L2 may give at most."""
+    """Set up the crossbar of the machine record, empty.
+
+    Args:
+        m: Machine record.
+        spec: Its configuration.
+        l2_channels: Channels of L2.
+        l2_latency_cycles: Latency of L2.
+        l2_targets: Answers that one fill of L2 may give at most.
+        l2_port_bytes: Bytes of a port in a cycle.
+    """
     x = m.xbar
     x.joins = int(l2_port_bytes > LINE_BYTES and spec.model != "ideal")
     x.request_latency[:], x.response_latency[:] = spec.request_cycles, spec.response_cycles
@@ -331,7 +340,15 @@ def wake_taker(m: Machine, t, destination):
 
 
 def perturb_crossbar(m: Machine, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:
-    """Draw which port each channel, and which channel each port, looks at first."""
+    """Draw which port each channel, and which channel each port, looks at first.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+        cus: Number of CUs.
+        arrays: Shader arrays.
+        channels: Number of channels.
+    """
     ports = np.array([*range(cus), *range(FIRST_SCALAR_PORT, FIRST_SCALAR_PORT + arrays)])
     m.xbar.next_port[:channels] = random.choice(ports, channels)
     m.xbar.next_channel[ports] = random.integers(0, channels, len(ports))

@@ -19,11 +19,14 @@ LRU, FIFO, PLRU, RANDOM = range(4)
 
 
 class ReplacementPolicy(NamedTuple):
-    """A row of the table: number in the machine record, which way goes, whether the ways must be a power of two."""
+    """A row of the table of policies."""
 
     number: int
+    """Number in the machine record."""
     victim: str
+    """Which way goes."""
     power_of_two: bool = False
+    """The ways must be a power of two."""
 
 
 POLICIES = {
@@ -47,7 +50,12 @@ def replacement_param(source: str) -> Any:
 
 
 def check_replacement(name: str, ways: int) -> None:
-    """Raise ValueError if the policy of that name cannot order so many ways."""
+    """Raise ValueError if the policy of that name cannot order so many ways.
+
+    Args:
+        name: Name of the policy.
+        ways: Ways of a set.
+    """
     if POLICIES[name].power_of_two and ways & (ways - 1):
         can = ", ".join(other for other, policy in POLICIES.items() if not policy.power_of_two)
         raise ValueError(
@@ -61,7 +69,13 @@ def policy_number(name: str) -> int:
 
 
 def first_order(name: str, seed: int, cache: int) -> int:
-    """Return a cache's first running number, which differs from cache to cache as random replacement draws from it."""
+    """Return a cache's first running number, which differs from cache to cache as random replacement draws from it.
+
+    Args:
+        name: Name of the policy.
+        seed: Seed of what is drawn.
+        cache: Number of the cache.
+    """
     return (seed * 0x9E37_79B1 + cache * 0x85EB_CA6B) % OLD if POLICIES[name].number == RANDOM else 0
 
 

@@ -48,7 +48,13 @@ def stride_of(ways: int) -> int:
 
 
 def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
-    """Empty the first `count` rows of a record's field."""
+    """Empty the first `count` rows of a record's field.
+
+    Args:
+        rows: Array [rows, ways].
+        count: How many.
+        ways: Ways of a row.
+    """
     stride = stride_of(ways)
     table = rows[: count * 2 * stride].reshape(count, 2, stride)
     table[:, 0] = NO_TAG

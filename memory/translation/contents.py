@@ -13,8 +13,11 @@ class TlbContents:
     """Pages and order of use that were taken out of the L1 TLBs and the L2 TLB; empty at first."""
 
     shape: tuple[int, ...] = ()
+    """What decides where a page lies: page bits, entries, ways and policies."""
     held: dict[str, np.ndarray] = field(default_factory=dict)
+    """Rows and order words by array."""
     l2_order: int = 0
+    """Running number of the L2 TLB's look-ups and walks."""
 
     def restore(self, m: Machine) -> None:
         """Fill the TLBs of a new machine; those of another shape stay empty."""

@@ -84,7 +84,13 @@ TRANSLATION_STATE = State(
 
 
 def configure_translation(m: Machine, spec: TranslationSpec, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the TLBs in the machine record and empty them. seed: of random replacement."""
+    """Size the TLBs in the machine record and empty them.
+
+    Args:
+        m: Machine record.
+        spec: Configuration of the TLBs.
+        seed: Of random replacement.
+    """
     t = m.translation
     off = spec.model == "off"
     t.page_bits = NO_PAGE_BITS if off else (spec.page_kib * 1024 // LINE_BYTES).bit_length() - 1
@@ -106,5 +112,11 @@ def configure_translation(m: Machine, spec: TranslationSpec, seed: int) -> None:
 
 
 def perturb_translation(m: Machine, random: "np.random.Generator", cus: int) -> None:
-    """Draw which L1 TLB, of a CU's vector L1, the L2 TLB looks at first."""
+    """Draw which L1 TLB, of a CU's vector L1, the L2 TLB looks at first.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+        cus: Number of CUs.
+    """
     m.translation.next_tlb = int(random.integers(0, cus))

@@ -246,16 +246,16 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_380,
-    "gpusim.model": 8_870,
-    "gpusim.config": 2_670,
-    "gpusim.results": 13_490,
-    "gpusim.jobs": 13_800,
-    "gpusim.study": 3_530,
-    "gpusim.cli": 3_960,
-    "gpusim.lab": 23_870,
-    "isa": 21_500,
-    "memory": 9_300,
-    "spartan": 3_280,
-    "workloads": 21_630,
+    "gpusim.base": 5_430,
+    "gpusim.model": 9_000,
+    "gpusim.config": 2_690,
+    "gpusim.results": 13_790,
+    "gpusim.jobs": 14_090,
+    "gpusim.study": 3_570,
+    "gpusim.cli": 3_990,
+    "gpusim.lab": 24_370,
+    "isa": 21_630,
+    "memory": 9_560,
+    "spartan": 3_310,
+    "workloads": 22_180,
 }

@@ -5,6 +5,7 @@ a verb (properties, like classes and modules, may name what they are), and every
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -239,6 +240,35 @@ def test_functions_for_scripts_document_arguments_results_and_errors() -> None:
     functions = list(public_functions())
     assert len(functions) > 40
     assert {name: lacks for name, function, text in functions if (lacks := undocumented(function, text))} == {}
+
+
+def faces() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Yield each package's public face: functions that other packages import. Compiled ones, inlined, have none."""
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in sources()}
+    imported = {
+        (node.module, alias.name)
+        for module, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in trees
+        if package_of(node.module) != package_of(module)
+        for alias in node.names
+    }
+    for module, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and (module, node.name) in imported:
+                if not any(re.search("jit|intrinsic", ast.unparse(each)) for each in node.decorator_list):
+                    yield f"{module}:{node.name}", node
+
+
+def test_functions_that_other_packages_import_document_arguments_and_errors() -> None:
+    """As Google's guide has it, `Returns:` may be left out where the first sentence says what is returned."""
+    lacking = {}
+    for name, function in faces():
+        text = ast.get_docstring(function) or ""
+        lacks = set(undocumented(function, text)) - {"Returns:"}
+        if lacks - ({"Raises:"} if re.search(r"\b[Rr]aises? ", text) else set()):
+            lacking[name] = lacks
+    assert lacking == {}
 
 
 def test_what_a_docstring_lacks_is_named() -> None:

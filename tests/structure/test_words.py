@@ -157,7 +157,7 @@ def test_no_literal_is_unpacked(top: str) -> None:
 
 @pytest.mark.parametrize("top", TOPS)
 def test_fields_are_documented_at_the_field(top: str) -> None:
-    """A class that documents one of its fields documents all of them, and none lists them in a paragraph."""
+    """A public record documents each of its fields, a private one all or none; none lists them in a paragraph."""
     wrong = []
     for path, tree in files_of(top):
         for node in filter(is_record, classes(tree)):
@@ -166,10 +166,47 @@ def test_fields_are_documented_at_the_field(top: str) -> None:
             listed = [text for text in listed if set(re.findall(r"\w+", text)) <= named]
             if any("typer.Option" in ast.unparse(field.annotation) for field, _ in fields(node)):
                 continue  # options of a command, which their help documents
-            documented = [known for _, known in fields(node)]
-            if len(listed) >= FIELD_LISTS or (any(documented) and not all(documented)):
+            documented = [known for field, known in fields(node) if "ClassVar" not in ast.unparse(field.annotation)]
+            needed = not node.name.startswith("_") or any(documented)
+            if len(listed) >= FIELD_LISTS or (needed and not all(documented)):
                 wrong.append(f"{path}:{node.lineno} {node.name}")
     assert wrong == []
+
+
+def listed_arguments(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
+    """Return the arguments, of a class those of its constructor, that a docstring lists in a paragraph."""
+    constructors = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    function = node if isinstance(node, ast.FunctionDef) else next(constructors, None)
+    if function is None:
+        return []
+    names = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    text = re.sub(r"(?m)^(Args|Attributes|Raises|Returns|Yields):\n(    .*\n?|\n)*", "", ast.get_docstring(node) or "")
+    return [
+        name
+        for listed in _LISTED.findall(" ".join(text.split()))
+        for name in re.findall(r"\w+", listed)
+        if name in names
+    ]
+
+
+def test_arguments_are_documented_in_a_section_of_their_own() -> None:
+    nodes = (
+        (f"{path}:{node.lineno} {node.name}", listed_arguments(node))
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    )
+    assert {name: listed for name, listed in nodes if len(listed) > 1} == {}
+
+
+def test_listed_arguments_are_recognised() -> None:
+    source = 'def f(a, b):\n    """Add.\n\n    a: one; b: other.\n    """\n'
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef) and listed_arguments(function) == ["a", "b"]
+    (function,) = ast.parse(
+        source.replace("    a: one; b: other.", "    Args:\n        a: one.\n        b: other.")
+    ).body
+    assert isinstance(function, ast.FunctionDef) and listed_arguments(function) == []
 
 
 @pytest.mark.parametrize(

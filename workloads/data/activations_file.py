@@ -72,7 +72,15 @@ def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any])
 
     Values are rounded to the nearest FP16. A non-zero too small for FP16 becomes the smallest FP16 of its sign, so that
     the zero pattern stays that of the FP32 maps. A file at `path` is replaced only when the whole new one was written.
-    Raise ActivationFileError for what the format cannot hold and UserError for output that cannot be written.
+
+    Args:
+        path: Path of the file.
+        array: FP32 maps [images, channels, height, width].
+        metadata: What the file says of them.
+
+    Raises:
+        ActivationFileError: The format cannot hold them.
+        UserError: The output cannot be written.
     """
     if array.ndim != 4 or array.size == 0:
         raise ActivationFileError(f"{path}: expected maps of {_AXES}, found shape {list(array.shape)}")

@@ -56,8 +56,11 @@ class SyntheticOperands(Operands):
     """Random weights, and activations of which `sparsity` are zero, at random in the matrix, in blocks of `block`."""
 
     sparsity: float
+    """Share of zeros."""
     seed: int
+    """Seed of the draw."""
     block: tuple[int, int] = ELEMENTS
+    """Rows and columns of a block of zeros."""
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
         columns = synthetic_columns(shape, self.sparsity, self.seed, self.block)
@@ -107,7 +110,18 @@ class MapOperands(Operands):
 def captured_operands(
     layer: ConvolutionShape, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST
 ) -> MapOperands:
-    """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name."""
+    """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name.
+
+    Args:
+        layer: Shape of the layer.
+        batch: Images in a batch.
+        file: Path or shipped name.
+        seed: Seed of the weights.
+        order: Order of the values in memory.
+
+    Raises:
+        ActivationFileError: The file has too few images, or other sizes.
+    """
 
     def maps() -> Iterator[np.ndarray]:
         captured = load_activations(activations_path(file))
@@ -127,6 +141,16 @@ def transposed_operands(
     """Return operands with the first `batch` channels of an activation file, whose maps have one pixel, as images.
 
     Their channels are the file's images: of tokens' activations, what the gradients of a weight matrix are made from.
+
+    Args:
+        layer: Shape of the layer.
+        batch: Images in a batch.
+        file: Path or shipped name.
+        seed: Seed of the weights.
+        order: Order of the values in memory.
+
+    Raises:
+        ActivationFileError: The file has too few channels, or other sizes.
     """
 
     def maps() -> Iterator[np.ndarray]:
@@ -150,7 +174,15 @@ def transposed_operands(
 def resampled_operands(
     layer: ConvolutionShape, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST
 ) -> MapOperands:
-    """Return operands with `batch` images drawn channel by channel from those of an activation file."""
+    """Return operands with `batch` images drawn channel by channel from those of an activation file.
+
+    Args:
+        layer: Shape of the layer.
+        batch: Images in a batch.
+        file: Path or shipped name.
+        seed: Seed of the weights and the draw.
+        order: Order of the values in memory.
+    """
 
     def maps() -> Iterator[np.ndarray]:
         held = load_activations(activations_path(file))
@@ -167,7 +199,16 @@ def synthetic_map_operands(
     order: str = CHANNEL_FIRST,
     block: tuple[int, int] = ELEMENTS,
 ) -> MapOperands:
-    """Return operands with zeros at random in the maps, in blocks of `block`."""
+    """Return operands with zeros at random in the maps, in blocks of `block`.
+
+    Args:
+        layer: Shape of the layer.
+        batch: Images in a batch.
+        sparsity: Share of zeros.
+        seed: Seed of weights and maps.
+        order: Order of the values in memory.
+        block: Rows and columns of a block of zeros.
+    """
     return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed, block), seed, order)
 
 

@@ -129,7 +129,12 @@ def _checked_images(activations: np.ndarray, layer: ConvolutionShape) -> int:
 
 
 def zero_lines_of(storage: np.ndarray, rows: int) -> float:
-    """Return the share of all-zero lines of 16 elements among those that cover the first `rows` rows."""
+    """Return the share of all-zero lines of 16 elements among those that cover the first `rows` rows.
+
+    Args:
+        storage: Stored matrix, a row for each of its rows.
+        rows: Rows that count.
+    """
     covered = -(-rows // 16) * 16
     held = 0
     for part in _parts(storage):
@@ -138,7 +143,12 @@ def zero_lines_of(storage: np.ndarray, rows: int) -> float:
 
 
 def sparsity_of(storage: np.ndarray, rows: int) -> float:
-    """Return the share of zeros in the first `rows` rows of a stored matrix; -0 counts as zero."""
+    """Return the share of zeros in the first `rows` rows of a stored matrix; -0 counts as zero.
+
+    Args:
+        storage: Stored matrix, a row for each of its rows.
+        rows: Rows that count.
+    """
     held = sum(int(np.count_nonzero(part[:, :rows])) for part in _parts(storage))
     return float(1.0 - held / (storage.shape[0] * rows))
 

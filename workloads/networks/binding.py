@@ -37,7 +37,16 @@ class StepPrimitive:
 def bind_primitives(
     schedule: Schedule, step: Step, iteration: IterationSettings = IterationSettings()
 ) -> tuple[StepPrimitive, ...]:
-    """Return the primitives of a step, in order; raises UserError that names the layer if it cannot be computed."""
+    """Return the primitives of a step, in order.
+
+    Args:
+        schedule: Steps of the iteration.
+        step: One of its steps.
+        iteration: Ways of the iteration.
+
+    Raises:
+        UserError: It cannot be computed; the message names the layer.
+    """
     common = COMMON.get(step.what)
     try:
         if common is not None:
@@ -86,6 +95,11 @@ def explain_dense_step(schedule: Schedule, step: Step, iteration: IterationSetti
     """Say why a convolution's step skips no zeros although the iteration should.
 
     The text is empty if the step does skip them, or is not such a step.
+
+    Args:
+        schedule: Steps of the iteration.
+        step: One of its steps.
+        iteration: Ways of the iteration.
     """
     if step.what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS):
         return ""
@@ -93,7 +107,13 @@ def explain_dense_step(schedule: Schedule, step: Step, iteration: IterationSetti
 
 
 def explain_separate_launches(schedule: Schedule, step: Step, iteration: IterationSettings) -> dict[str, str]:
-    """Say why layers that are joined to a step take launches of their own, by their names."""
+    """Say why layers that are joined to a step take launches of their own, by their names.
+
+    Args:
+        schedule: Steps of the iteration.
+        step: One of its steps.
+        iteration: Ways of the iteration.
+    """
     if not step.joined:
         return {}
     return dict(part.apart for part in bind_primitives(schedule, step, iteration) if part.apart is not None)

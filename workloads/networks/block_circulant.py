@@ -154,7 +154,12 @@ class BlockCirculantConvolution(_CirculantLayer, ConvolutionLayer):
 
 
 def circulant(kind: LayerKind, block: int) -> LayerKind | None:
-    """Return the kind of a dense layer with circulant blocks; None for layers without weights."""
+    """Return the kind of a dense layer with circulant blocks; None for layers without weights.
+
+    Args:
+        kind: Kind of layer.
+        block: Side of a block.
+    """
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
     if isinstance(kind, FullyConnectedLayer) and kind.is_plain:
         return BlockCirculantLayer(block=block, **values)

@@ -29,13 +29,21 @@ class NetworkSummary:
     """A network in numbers; work and bytes are those of the plan's batch."""
 
     network: Network
+    """The network."""
     batch: int
+    """Images in a batch."""
     kinds: Mapping[str, int]
+    """Layers by kind."""
     with_weights: int
+    """Layers that multiply by weights."""
     flops: int
+    """Floating-point operations of the forward pass's products."""
     all_passes_flops: int
+    """The same of all passes."""
     parameters: int
+    """Trained values, with biases."""
     planned_bytes: int
+    """Device memory in use."""
 
     @property
     def layers(self) -> int:
@@ -44,7 +52,12 @@ class NetworkSummary:
 
 
 def summarize_network(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> NetworkSummary:
-    """Sum up the figures of a network's layers."""
+    """Sum up the figures of a network's layers.
+
+    Args:
+        planned: Memory plan of the iteration.
+        figures: Figures of each layer.
+    """
     return NetworkSummary(
         network=planned.schedule.network,
         batch=planned.schedule.batch,
@@ -58,7 +71,13 @@ def summarize_network(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> N
 
 
 def document(summaries: Sequence[NetworkSummary], training: bool, per_image: bool) -> dict[str, Any]:
-    """Build the JSON object of several networks."""
+    """Build the JSON object of several networks.
+
+    Args:
+        summaries: The networks.
+        training: Work is that of all passes.
+        per_image: Figures are those of one image.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "phase": "train" if training else "inference",

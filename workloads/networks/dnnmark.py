@@ -31,11 +31,14 @@ CHOICES_OF_CUDNN = {
 
 @dataclass
 class DnnmarkSection:
-    """A section of the file: its name, its line, and its keywords' values."""
+    """A section of the file."""
 
     name: str
+    """Name of the section."""
     line: int
+    """Its line in the file."""
     words: dict[str, str] = field(default_factory=dict)
+    """Values by keyword."""
 
 
 class SectionReader:
@@ -168,7 +171,15 @@ SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {
 
 
 def read_dnnmark(text: str, source: str) -> NetworkDescription:
-    """Read the network of a configuration file; raise UserError with the line, or the layer and the keyword."""
+    """Read the network of a configuration file.
+
+    Args:
+        text: The file's text.
+        source: Where it comes from, for errors.
+
+    Raises:
+        UserError: A line, layer or keyword is wrong; the message names it.
+    """
     sections = _sections(text, source)
     general = [section for section in sections if section.name == GENERAL]
     drawn = [section for section in sections if section.name != GENERAL]

@@ -61,18 +61,31 @@ class LayerFigures:
     """Figures of a layer in an iteration; bytes and work are those of the whole batch."""
 
     name: str
+    """Name of the layer."""
     kind: str
+    """Its kind."""
     inputs: tuple[str, ...]
+    """Names of its inputs."""
     input_shapes: tuple[Shape, ...]
+    """Shapes of the inputs, of one image."""
     shape: Shape
+    """Shape of the output, of one image."""
     gemm: Gemm | None
+    """Product of an image; None: none."""
     operations: int
+    """Operations of the forward pass that are no products."""
     parameters: int
+    """Weights."""
     biases: int
+    """Biases."""
     output_bytes: int
+    """Bytes of the output."""
     memory_bytes: int
+    """Bytes of all its tensors."""
     live_bytes: int
+    """Bytes in use when it runs."""
     passes: tuple[PassFigures, ...]
+    """Figures of each pass."""
 
     @property
     def macs(self) -> int:
@@ -86,7 +99,12 @@ class LayerFigures:
 
 
 def layer_figures(plan: MemoryPlan, launches: Launches | None = None) -> tuple[LayerFigures, ...]:
-    """Return the figures of every layer, in order. launches: returns the kernel launches of a step, where known."""
+    """Return the figures of every layer, in order.
+
+    Args:
+        plan: Memory plan of the iteration.
+        launches: Returns the kernel launches of a step, where known.
+    """
     steps: dict[str, list[int]] = {layer.name: [] for layer in plan.schedule.network.layers}
     for number, step in enumerate(plan.schedule.steps):
         steps[step.layer].append(number)
@@ -146,7 +164,13 @@ def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: Launch
 
 
 def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool) -> dict[str, Any]:
-    """Build the JSON object of `gpusim layers`."""
+    """Build the JSON object of `gpusim layers`.
+
+    Args:
+        plan: Memory plan of the iteration.
+        layers: Figures of each layer.
+        per_image: Figures are those of one image.
+    """
     schedule = plan.schedule
     network = schedule.network
     summed = ("macs", "operations", "parameters", "biases")

@@ -18,7 +18,15 @@ SIZES = ("M", "N", "K")
 
 
 def read_gemm_list(text: str, source: str) -> NetworkDescription:
-    """Read the products of a file; raise UserError with the line for what is none."""
+    """Read the products of a file.
+
+    Args:
+        text: The file's text.
+        source: Where it comes from, for errors.
+
+    Raises:
+        UserError: A line is no product; the message names it.
+    """
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     rows = [(number, _cells(row)) for number, row in enumerate(lines, 1)]
     rows = [(number, row) for number, row in rows if any(row)]

@@ -23,10 +23,15 @@ class Layer:
     """A layer in its network; shapes are those of one image."""
 
     name: str
+    """Name of the layer."""
     kind: LayerKind
+    """Kind with its parameters."""
     inputs: tuple[str, ...]
+    """Names of its inputs."""
     input_shapes: tuple[Shape, ...]
+    """Their shapes."""
     shape: Shape
+    """Shape of the output."""
 
     @property
     def kind_name(self) -> str:
@@ -127,7 +132,15 @@ class Network:
 
 
 def build(described: NetworkDescription, kinds: Sequence[LayerKind]) -> Network:
-    """Build the network of a description whose layers are of these kinds; raise UserError that names the layer."""
+    """Build the network of a description whose layers are of these kinds.
+
+    Args:
+        described: The description.
+        kinds: Kinds of layers that it may have.
+
+    Raises:
+        UserError: A layer is wrong; the message names it.
+    """
     where = described.source
     if not described.layers:
         raise UserError(f"{where}: layers: a network has at least one")

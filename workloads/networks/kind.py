@@ -44,10 +44,15 @@ class Gemm:
     """Products C (M × N) = A (M × K) · B (K × N), `count` of them; a batch makes either more of them, or wider ones."""
 
     m: int
+    """Rows of A and C."""
     k: int
+    """Columns of A, rows of B."""
     n: int
+    """Columns of B and C."""
     count: int = 1
-    wider: bool = False  # a batch widens N; otherwise it multiplies `count`
+    """Number of products."""
+    wider: bool = False
+    """A batch makes them wider; False: more of them."""
 
     @property
     def macs(self) -> int:
@@ -183,8 +188,11 @@ class LayerTensors:
     """The tensors that a layer holds besides its inputs and its output, by role."""
 
     parameters: Mapping[str, Shape] = field(default_factory=dict)
+    """Shapes of trained tensors by role."""
     state: Mapping[str, Shape] = field(default_factory=dict)
+    """Shapes of tensors that are updated but not trained."""
     saved: Mapping[str, SavedTensor] = field(default_factory=dict)
+    """Tensors that the forward pass leaves for the backward pass."""
 
 
 class LayerKind(Spec):

@@ -85,14 +85,24 @@ def im2col_per_image(schedule: Schedule, step: Step) -> int:
 
 
 def no_workspace(schedule: Schedule, step: Step) -> int:
-    """Return 0, for algorithms that need no workspace, such as implicit GEMM."""
+    """Return 0, for algorithms that need no workspace, such as implicit GEMM.
+
+    Args:
+        schedule: Steps of the iteration.
+        step: One of its steps.
+    """
     return 0
 
 
 def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryPlan:
     """Place the buffers of an iteration: the largest first, each into the smallest gap that holds it.
 
-    Raise UserError for a tensor larger than the limit `MOST_BYTES`.
+    Args:
+        schedule: Steps of the iteration.
+        workspace: Returns the workspace of a step in bytes.
+
+    Raises:
+        UserError: A tensor is larger than the limit `MOST_BYTES`.
     """
     buffers = [*_of_tensors(schedule), *_of_workspace(schedule, workspace)]
     for buffer in buffers:

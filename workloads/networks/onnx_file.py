@@ -81,9 +81,17 @@ def require_onnx() -> Any:
 def read_onnx(
     contents: bytes, source: str, skip_unsupported: bool = False, values: Mapping[str, np.ndarray] | None = None
 ) -> NetworkDescription:
-    """Read the network of a file; raise UserError that names all nodes which are not supported, or MissingExtraError.
+    """Read the network of a file.
 
-    skip_unsupported: leave these nodes out; values: of inputs of the graph that are stored tensors, by name.
+    Args:
+        contents: The file's bytes.
+        source: Where it comes from, for errors.
+        skip_unsupported: Leave these nodes out.
+        values: Values of inputs of the graph that are stored tensors, by name.
+
+    Raises:
+        UserError: Nodes are not supported; the message names all of them.
+        MissingExtraError: The package `onnx` is not installed.
     """
     onnx = require_onnx()
     try:
@@ -146,11 +154,15 @@ class _UnsupportedNode:
 class _GraphReader:
     """Reads the layers of a graph. Shapes are those of the file with a batch of one.
 
-    batch_axis: the axis of the inputs to take for the batch; BatchAxisError is raised where that is not one. None: no
-    axis is the batch, for the reason `why_whole`, and shapes are the file's.
+    None: no axis is the batch, for the reason `why_whole`, and shapes are the file's.
 
-    at: for each computed tensor, the layer or the input that it is the output of; images: their number in the file, 0
-    where no axis is followed; axes: for each computed tensor the axis of the images.
+    Args:
+        batch_axis: The axis of the inputs to take for the batch; BatchAxisError is raised where that is not one.
+
+    Attributes:
+        at: The layer or input of each computed tensor, of which it is the output.
+        images: Their number in the file, 0 where no axis is followed.
+        axes: Axis of the images of each computed tensor.
     """
 
     def __init__(

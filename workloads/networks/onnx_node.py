@@ -58,7 +58,9 @@ class ReshapedTensor:
     """A tensor of the file under another shape of an image."""
 
     name: str
+    """Name of the tensor."""
     shape: Shape
+    """Shape of an image."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class StoredValues:
     """A stored tensor as a layer of its own, which gives it to every image."""
 
     name: str
+    """Name of the tensor."""
     shape: Shape
+    """Its shape."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class LayerOutput:
     """The output of a layer, by the layer's name."""
 
     layer: str
+    """Name of the layer."""
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,13 @@ def attributes_of(onnx: Any, node: Any) -> dict[str, Any]:
 class StoredTensors:
     """The stored tensors of a file, by name.
 
-    values: of inputs of the graph that are stored; same: a stored tensor under another name, with whether it is
-    transposed; dependent: values with all images of those that depend on the number of images; absent: shapes of those
-    whose values are not there.
+    Args:
+        values: Values of inputs of the graph that are stored.
+
+    Attributes:
+        same: A stored tensor under another name, with whether it is transposed.
+        dependent: Values with all images of those that depend on the number of images.
+        absent: Shapes of those whose values are not there.
     """
 
     def __init__(self, model: Any, source: str, onnx: Any, values: Mapping[str, np.ndarray]) -> None:

@@ -54,7 +54,12 @@ class PermutedDiagonalLayer(FullyConnectedLayer):
 
 
 def permuted_diagonal(kind: LayerKind, block: int) -> LayerKind | None:
-    """Return the kind of a dense layer with permuted diagonal blocks; None for others than fully connected ones."""
+    """Return the kind of a dense layer with permuted diagonal blocks; None for others than fully connected ones.
+
+    Args:
+        kind: Kind of layer.
+        block: Side of a block.
+    """
     values = {name: getattr(kind, name) for name in kind.model_fields_set}
     plain = isinstance(kind, FullyConnectedLayer) and kind.is_plain
     return PermutedDiagonalLayer(block=block, **values) if plain else None

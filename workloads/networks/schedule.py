@@ -99,9 +99,15 @@ def classes_of(shape: Shape) -> int | None:
 
 
 def inference(network: Network, batch: int, fusion: bool = False) -> Schedule:
-    """List the steps of one forward pass over a batch; raise UserError for a batch that is not allowed.
+    """List the steps of one forward pass over a batch.
 
-    fusion: a ReLU is part of the step of the layer before it, where no other layer reads that one's output.
+    Args:
+        network: The network.
+        batch: Images in a batch.
+        fusion: A ReLU is part of the step of the layer before it, where no other layer reads that one's output.
+
+    Raises:
+        UserError: The batch is not allowed.
     """
     drawn = _ScheduleBuilder(network, batch, training=False, fusion=fusion)
     drawn.forward()
@@ -111,10 +117,18 @@ def inference(network: Network, batch: int, fusion: bool = False) -> Schedule:
 def training(
     network: Network, batch: int, loss: Loss | None = None, update: Update = Update.SGD, fusion: bool = False
 ) -> Schedule:
-    """List the steps of one training iteration; raise UserError for a batch or a network that cannot be trained.
+    """List the steps of one training iteration.
 
-    loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone; fusion: as for
-    `inference`, in the forward pass: in the backward pass the ReLU's step reads from its output where it passes on.
+    Args:
+        network: The network.
+        batch: Images in a batch.
+        loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone.
+        update: How parameters are updated.
+        fusion: As for `inference`, in the forward pass: in the backward pass the ReLU's step reads from its output
+            where it passes on.
+
+    Raises:
+        UserError: The batch is not allowed, or the network cannot be trained.
     """
     if network.forward_alone:
         raise UserError(f"{network.source}: {network.forward_alone}: it runs forward alone (--phase inference)")

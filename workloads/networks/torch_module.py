@@ -20,10 +20,17 @@ OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads
 
 
 def read_torch(text: str, shape: Shape | None, skip_unsupported: bool = False) -> NetworkDescription:
-    """Read the network that `module:function` returns: an `nn.Module`, or one and an example input; raise UserError.
+    """Read the network that `module:function` returns: an `nn.Module`, or one and an example input.
 
-    shape: of an image, needed where the function returns the module alone; skip_unsupported: leave out what no kind of
-    layer has. The working folder is searched first.
+    The working folder is searched first.
+
+    Args:
+        text: `module:function`.
+        shape: Of an image, needed where the function returns the module alone.
+        skip_unsupported: Leave out what no kind of layer has.
+
+    Raises:
+        UserError: It cannot be imported, or has layers of no known kind.
     """
     where = f"--torch {text}"
     torch = _require_torch()
@@ -44,7 +51,9 @@ def read_torch_module(
 ) -> NetworkDescription:
     """Read the network of an `nn.Module`, whose parameters stay where they are; raise UserError.
 
-    example: an input with a batch of one; where: for errors.
+    Args:
+        example: An input with a batch of one.
+        where: Where it comes from, for errors.
     """
     contents = exported(torch, module, example, where)
     held = dict([*module.named_parameters(), *module.named_buffers()])

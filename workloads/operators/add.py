@@ -20,7 +20,9 @@ class Add(ArrayPrimitive):
     """y = x0 + x1 + ..., from the left; y may take x0's place. A tensor's gradients by several users are added so."""
 
     shape: Shape
+    """Shape of y."""
     count: int = 2
+    """Number of terms."""
     in_place: ClassVar = {"y": "x0"}
     name = "add"
 

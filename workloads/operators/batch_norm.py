@@ -85,6 +85,7 @@ class BatchNormTraining(_BatchNorm):
     """
 
     factor: float = 0.1
+    """Weight of the new statistics in the running ones."""
     divisible = DivisionAxis.CHANNELS
     macs_each, operations_each = 2, 3
     name = "batch normalisation training"

@@ -226,6 +226,7 @@ class BlockCirculantForward(BlockCirculant):
     """y = the matrix times x, and bias if there is one (7.1); unless the flow is the baseline, with the frequencies."""
 
     bias: bool = False
+    """A bias is added."""
     product, purpose = FORWARD, "forward"
 
     @property

@@ -24,6 +24,7 @@ class Bypass(ArrayPrimitive):
     """A copy, y = x."""
 
     shape: Shape
+    """Shape of x and y."""
     same_gradient = ("x",)
     name = "bypass"
 
@@ -36,6 +37,13 @@ class Bypass(ArrayPrimitive):
 
 
 def copy_launch(memory: DeviceMemory, source: int, target: int, size_bytes: int) -> Launch:
-    """Return the launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
+    """Return the launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16.
+
+    Args:
+        memory: Device memory.
+        source: Device address, a multiple of 16.
+        target: Device address, a multiple of 16.
+        size_bytes: Bytes, a multiple of 16.
+    """
     values = {"from": Pointer(source), "to": Pointer(target), "bytes": size_bytes}
     return launch("device_copy", "device_copy", memory, (-(-size_bytes // (BYTES_PER_ITEM * GROUP)),), values)

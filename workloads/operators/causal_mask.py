@@ -23,7 +23,9 @@ class CausalMask(MappingPrimitive):
     """
 
     shape: Shape
+    """Shape of x and y."""
     gradient: bool = False
+    """It is the backward pass."""
     in_place: ClassVar = {"y": "x", "dx": "dy"}
 
     def __post_init__(self) -> None:

@@ -33,7 +33,9 @@ WAVEFRONT, WORKGROUP = 64, 1024  # lanes; most work-items
 def strides(blocks: CirculantBlocks, layout: str, order: str, of_block: int | None = None, more: int = 0) -> np.ndarray:
     """Return the steps along the indices in `order`, in elements; 0 for those that the array has not.
 
-    of_block: elements of a block, None: its frequencies; more: blocks that follow those of the last index.
+    Args:
+        of_block: Elements of a block, None: its frequencies.
+        more: Blocks that follow those of the last index.
     """
     elements, steps = blocks.bins if of_block is None else of_block, []
     sizes = {**blocks.sizes, layout[-1]: blocks.sizes[layout[-1]] + more}
@@ -113,7 +115,12 @@ def multiply(
     blocks: CirculantBlocks, product: CirculantProduct, layouts: tuple[str, str, str], tensors: tuple[Tensor, Tensor,
     Tensor], flow: str, lanes: str,
 ) -> Launch:  # fmt: skip
-    """Return the launch that stores the products. layouts, tensors: of shared, other and result."""
+    """Return the launch that stores the products.
+
+    Args:
+        layouts: Layouts of shared, other and result.
+        tensors: Tensors: shared, other and result.
+    """
     way, order = mapping_of(flow), product.mapping
     # table 7.2: a workgroup for each pair of blocks, in the order q, p, n
     order = order if way else "jib"

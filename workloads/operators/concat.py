@@ -114,8 +114,11 @@ class Append(ArrayPrimitive):
     """y, where it lies, with x [N, channels, ...] in place of its channels from `start` on; the others stay."""
 
     shape: Shape
+    """Shape of y."""
     channels: int
+    """Channels of x."""
     start: int
+    """First channel of y that is written."""
     writes = ("y",)
     name = "append"
 

@@ -138,7 +138,15 @@ SPARSE_ALGORITHMS = tuple(row.name for row in _TABLE if row.sparse)
 
 
 def algorithm(name: str, convolution: Convolution) -> ConvolutionAlgorithm:
-    """Return the row of that name; raise OperatorError where there is none, or it cannot compute this convolution."""
+    """Return the row of that name.
+
+    Args:
+        name: Name of the algorithm.
+        convolution: The convolution.
+
+    Raises:
+        OperatorError: There is none, or it cannot compute this convolution.
+    """
     if name not in ALGORITHMS:
         raise convolution.refuse(unknown_name("algorithm", name, ALGORITHMS))
     row = ALGORITHMS[name]

@@ -13,10 +13,11 @@ MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it 
 
 
 def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:
-    """Return the images of a chunk: as many as the buffer holds, at least one, and fewer where that takes no more
-    chunks.
+    """Return the images of a chunk: as many as the buffer holds, at least one, fewer where that takes no more chunks.
 
-    image_bytes: of the buffer for an image; largest_bytes: of an image's part of the largest array.
+    Args:
+        image_bytes: Bytes of the buffer for an image.
+        largest_bytes: Bytes of an image's part of the largest array.
     """
     most = max(1, min(images, buffer_bytes // image_bytes, MAX_BYTES // largest_bytes))
     return -(-images // -(-images // most))

@@ -42,7 +42,12 @@ def is_matrix(c: Convolution) -> bool:
 
 
 def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
-    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes that count work-items."""
+    """Return the words of Image (workloads/kernels/conv_im2col.cl).
+
+    Args:
+        plane: Sizes that count work-items.
+        width: Sizes that count work-items.
+    """
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
     return np.concatenate([np.array(sizes, np.uint32), *divisors])

@@ -40,14 +40,23 @@ class Axis:
     """
 
     count: int
+    """Outputs."""
     first_output: int
+    """Place of the first output."""
     output_step: int
+    """Places from output to output."""
     taps: int
+    """Taps of an output."""
     step: int
+    """Inputs from output to output."""
     first: int
+    """Input of the first tap of the first output."""
     tap_step: int
+    """Inputs from tap to tap."""
     first_weight: int
+    """Weight of the first tap."""
     weight_step: int
+    """Weights from tap to tap."""
 
 
 def forward_axis(c: Convolution, axis: int) -> Axis:

@@ -399,8 +399,11 @@ def transpose(
 ) -> Launch:  # fmt: skip
     """Return the launch that transposes `count` matrices, the first of `matrices` into the second.
 
-    sizes: rows and columns of the source; leading, steps: elements between rows and between matrices of both; bias:
-    added to each row of the target.
+    Args:
+        sizes: Rows and columns of the source.
+        leading: Elements between rows of both.
+        steps: Elements between matrices of both.
+        bias: Added to each row of the target.
     """
     names = {"from": matrices[0], "to": matrices[1], "bias": bias or Pointer(0, FLOAT)}
     values = {**names, "rows": sizes[0], "columns": sizes[1], "from_ld": leading[0], "to_ld": leading[1]}

@@ -23,7 +23,9 @@ class CountZeros(ArrayPrimitive):
     """zeros[0], uint32, of x: elements that are 0 or -0, as the compaction engine's test has it."""
 
     shape: Shape
+    """Shape of x."""
     data: Sample = rectified
+    """Draws x where it is not given."""
     divisible = DivisionAxis.NOTHING
     name = "count zeros"
 

@@ -34,10 +34,16 @@ def product_of_few_rows(
     operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], bias: Tensor | None,
     memory: DeviceMemory, sizes: tuple[int, int, int], leading: tuple[int, int], relu: bool = False,
 ) -> Launch:  # fmt: skip
-    """Return the launch of C = A·B + bias, in layout "tn" of workloads.operators.tiles.product; relu: less than 0 is 0.
+    """Return the launch of C = A·B + bias, in layout "tn" of workloads.operators.tiles.product.
 
-    operands: A, B, C, of which A may be FP16; sizes: m, n, k; leading: elements between stored rows of A and of B, with
-    FP16 multiples of 8, as k; bias: m. Raise ValueError for more rows n than the kernels have.
+    Raise ValueError for more rows n than the kernels have.
+
+    Args:
+        relu: Values below 0 become 0.
+        operands: A, B, C, of which A may be FP16.
+        sizes: Sizes m, n, k.
+        leading: Elements between stored rows of A and of B, with FP16 multiples of 8, as k.
+        bias: Vector [m].
     """
     columns, rows, depth = sizes
     if rows > MOST_ROWS:

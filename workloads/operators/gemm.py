@@ -41,10 +41,15 @@ class GemmBuffers:
     """The operands in device memory, and views of them as stored: [columns, leading dimension] float32."""
 
     shape: GemmShape
+    """Shape of the product."""
     memory: DeviceMemory
+    """Device memory."""
     a: Allocation
+    """Matrix A."""
     b: Allocation
+    """Matrix B."""
     c: Allocation
+    """Matrix C."""
 
     @staticmethod
     def bytes_of(shape: GemmShape) -> int:
@@ -186,6 +191,18 @@ def build_gemm(kernel: str, shape: GemmShape, data: "Operands", memory: DeviceMe
     """Build the operator with operands of its own in `memory`, filled with `data` and sealed.
 
     Raise DeviceMemoryError, CodeObjectError, GemmError, and the errors of `data`.
+
+    Args:
+        kernel: Name of the kernel.
+        shape: Shape of the product.
+        data: Its operands.
+        memory: Device memory.
+        gpu: The GPU.
+
+    Raises:
+        DeviceMemoryError: The memory does not hold them.
+        CodeObjectError: The kernel cannot be read.
+        GemmError: The kernel cannot compute the shape.
     """
     buffers = GemmBuffers.allocate(shape, memory)
     operator = gemm(kernel, buffers, gpu)  # before the data: its workspace may not fit
@@ -205,10 +222,19 @@ def gemm(
 ) -> GemmOperator:
     """Build the operator over operands that lie in device memory already.
 
-    kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: memory for B of a kernel that first converts it, or B that is there so; partial: memory for the parts of
-    a split sum, [parts, columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a
-    launch takes, at most what the kernel can: a longer sum is that of several launches, each over a block of rows.
+    Args:
+        kernel: A name of GEMM_KERNELS.
+        buffers: Operands in device memory.
+        gpu: Decides the work split of kernels with a shared tile, unless `tiling` does.
+        tiling: Work split; None: that of the GPU.
+        converted: Memory for B of a kernel that first converts it, or B that is there so.
+        partial: Memory for the parts of a split sum, [parts, columns that come in parts, ldc]; None: memory is
+            allocated for it.
+        most_rows: Of B that a launch takes, at most what the kernel can: a longer sum is that of several launches, each
+            over a block of rows.
+
+    Raises:
+        GemmError: The kernel cannot compute the shape.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -285,7 +311,13 @@ def row_blocks(k: int, most: int) -> tuple[range, ...]:
 
 
 def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[ReferencePart]:
-    """Yield parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32."""
+    """Yield parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32.
+
+    Args:
+        a: A [K, M], float32.
+        b: B [N, K], float32.
+        half_precision_b: B is rounded to FP16.
+    """
     a64, a_magnitude = a.astype(np.float64), np.abs(a)
     for start in range(0, len(b), CHUNK_COLUMNS):
         operand = b[start : start + CHUNK_COLUMNS]

@@ -22,10 +22,15 @@ class CscMatrix:
     """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of columns uint32 [N + 1]."""
 
     shape: GemmShape
+    """Shape of the product."""
     values: Allocation
+    """Values [non-zeros], float32."""
     rows: Allocation
+    """Row indices [non-zeros], uint32."""
     counts: Allocation
+    """Non-zeros of each column [N], uint32."""
     first: Allocation
+    """First element of each column [N], uint32."""
 
     @classmethod
     def allocate(cls, shape: GemmShape, memory: DeviceMemory) -> "CscMatrix":

@@ -25,12 +25,20 @@ class KernelEstimate:
     """A range of cycles that a kernel takes for a shape; `most` is infinite where it is unknown."""
 
     kernel: str
+    """Name of the kernel."""
     least: float
+    """Lower end in cycles."""
     most: float = inf
+    """Upper end in cycles; infinite: unknown."""
 
 
 def estimates(shape: GemmShape, gpu: GpuFacts) -> list[KernelEstimate]:
-    """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
+    """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first.
+
+    Args:
+        shape: Shape of the product.
+        gpu: The GPU.
+    """
     rows = []
     for row in (GEMM_KERNELS[name] for name in DENSE_KERNELS):
         try:

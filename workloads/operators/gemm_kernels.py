@@ -147,6 +147,13 @@ SOFTWARE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and
 def sparse_estimates(
     shape: GemmShape, zeros: float, gpu: GpuFacts, kernels: tuple[str, ...] = SPARSE_CHOICES
 ) -> dict[str, float]:
-    """Return the cycles of a product with the share `zeros` of B zero, for each of `kernels` that has an estimate."""
+    """Return the cycles of a product with the share `zeros` of B zero, for each of `kernels` that has an estimate.
+
+    Args:
+        shape: Shape of the product.
+        zeros: Share of B that is zero.
+        gpu: The GPU.
+        kernels: Names of kernels.
+    """
     rows = (GEMM_KERNELS[kernel] for kernel in kernels)
     return {row.name: row.estimate(shape, zeros, gpu) for row in rows if row.estimate}

@@ -36,8 +36,10 @@ def launch(
 ) -> Launch:
     """Return a launch of `groups` workgroups (x, and y, z where given) of kernel `kernel` of code object `source`.
 
-    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup, in x or in x, y and z;
-    directory: folder of the source.
+    Args:
+        values: Arguments by name; tensors stand for their addresses.
+        work_items: Work-items of a workgroup, in x or in x, y and z.
+        directory: Folder of the source.
     """
     from isa.launch import Launch
 
@@ -65,7 +67,12 @@ def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> Launch:
 
 
 def count_code(source: str, kernel: str) -> int:
-    """Count the instructions in the code of kernel `kernel` of the project's source `source`; 0 where it has none."""
+    """Count the instructions in the code of kernel `kernel` of the project's source `source`; 0 where it has none.
+
+    Args:
+        source: Name of the source.
+        kernel: Name of the kernel.
+    """
     from isa.encoding.control_flow import decode_kernel
 
     kernels = _kernels(source, KERNELS_DIR, DEFAULT_GPU)
@@ -96,7 +103,17 @@ def _kernels(source: str, directory: Path, gpu: str) -> "Mapping[str, Kernel]":
 
 
 def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR, gpu: str = DEFAULT_GPU) -> "Kernel":
-    """Return the kernel `name` of the project's source `source`, as code for a GPU of this name."""
+    """Return the kernel `name` of the project's source `source`, as code for a GPU of this name.
+
+    Args:
+        source: Name of the source.
+        name: Name of the kernel.
+        directory: Folder of the source.
+        gpu: Name of the GPU.
+
+    Raises:
+        OperatorError: The source has no such kernel.
+    """
     kernels = _kernels(source, directory, gpu)
     if name not in kernels:
         raise OperatorError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")

@@ -23,11 +23,17 @@ class AxisMapping:
     """
 
     size: int
+    """Coordinates of the result."""
     step: int
+    """Steps of the source for each."""
     start: int
+    """Where they begin."""
     extent: int
+    """Coordinates of the source."""
     distance: int
+    """Elements from coordinate to coordinate of the source."""
     every: int = 1
+    """Divisor of the steps."""
 
     @property
     def whole(self) -> bool:
@@ -145,8 +151,11 @@ class Permute(Move):
     """Axis k of the result is the source's axis order[k]."""
 
     source: Shape
+    """Shape of the source."""
     order: tuple[int, ...]
+    """Axes of the source by axis of the result."""
     gradient: bool = False
+    """It is the backward pass."""
 
     def __post_init__(self) -> None:
         if sorted(self.order) != list(range(len(self.source))) or self.order[0] != 0:
@@ -175,10 +184,15 @@ class StridedSlice(Move):
     """y[i] = x[start + i · step] along each axis, for `sizes` elements; `fill` beyond x: a slice, or padding."""
 
     source: Shape
+    """Shape of x."""
     starts: tuple[int, ...]
+    """First coordinate along each axis."""
     steps: tuple[int, ...]
+    """Step along each axis."""
     sizes: Shape
+    """Shape of y."""
     fill: float = 0.0
+    """Value beyond x."""
 
     def __post_init__(self) -> None:
         if not all(self.steps) or (self.starts[0], self.steps[0], self.sizes[0]) != (0, 1, self.source[0]):
@@ -207,6 +221,7 @@ class StridedSliceBackward(Move):
     """dx: dy where an element was taken, else 0."""
 
     cut: StridedSlice
+    """The forward pass."""
     gradient = True
     name = "cut backward"
 
@@ -228,6 +243,7 @@ class StoredParameter(Move):
     """The same values for every image of `sizes` [N, ...]. They are called a bias, as what is added to nothing."""
 
     sizes: Shape
+    """Shape [N, ...]."""
     divisible = DivisionAxis.NOTHING
     name = "stored values forward"
 

@@ -24,6 +24,7 @@ class MultiplyForward(ArrayPrimitive):
     """y = x0 · x1, element by element; y may take x0's place."""
 
     shape: Shape
+    """Shape of the operands."""
     in_place: ClassVar = {"y": "x0"}
     reads = ("x0", "x1")
     name = "product of elements forward"
@@ -47,6 +48,7 @@ class MultiplyBackward(ArrayPrimitive):
     """dx0 = dy · x1, dx1 = dy · x0; dx0 may take dy's place."""
 
     shape: Shape
+    """Shape of the operands."""
     in_place: ClassVar = {"dx0": "dy"}
     reads, writes = ("x0", "x1", "dy"), ("dx0", "dx1")
     name = "product of elements backward"

@@ -28,9 +28,13 @@ class Sgd(_Update):
     """w -= rate * velocity, velocity = momentum * velocity + dw + decay * w; without momentum there is no velocity."""
 
     shape: Shape
+    """Shape of the parameter."""
     rate: float = 0.01
+    """Learning rate."""
     momentum: float = 0.9
+    """Momentum; 0: none."""
     decay: float = 0.0
+    """Weight decay."""
     name = "SGD"
 
     def __post_init__(self) -> None:
@@ -68,12 +72,19 @@ class Adam(_Update):
     """w -= rate * (mean corrected) / (sqrt(square corrected) + epsilon), for step 1, 2, ..."""
 
     shape: Shape
+    """Shape of the parameter."""
     step: int = 1
+    """Number of the update, from 1."""
     rate: float = 0.001
+    """Learning rate."""
     beta1: float = 0.9
+    """Decay of the mean."""
     beta2: float = 0.999
+    """Decay of the mean square."""
     epsilon: float = 1e-8
+    """Added to the root."""
     decay: float = 0.0
+    """Weight decay."""
     macs_each, operations_each = 4, 7
     name = "Adam"
 

@@ -30,8 +30,11 @@ class PermutedDiagonal(Primitive):
     """A pass over x [N, ...] with `outputs` results for each vector."""
 
     shape: Shape
+    """Shape of x, [N, ...]."""
     outputs: int
+    """Results of a vector."""
     block: int
+    """Side of a block."""
 
     def __post_init__(self) -> None:
         if problem := self.blocks.problem:
@@ -106,6 +109,7 @@ class PermutedDiagonalForward(PermutedDiagonal):
     """y = the matrix times x, and bias if there is one."""
 
     bias: bool = False
+    """A bias is added."""
     name = "permuted diagonal fully connected forward"
 
     @property

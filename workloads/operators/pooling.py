@@ -177,6 +177,7 @@ class PoolingForward(_Pooling):
     """The result y, and each maximum's place in the window where a backward pass will follow."""
 
     keep_places: bool = True
+    """Write each maximum's place in its window."""
 
     @property
     def name(self) -> str:

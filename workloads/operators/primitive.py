@@ -47,7 +47,9 @@ class ReferenceValue(NamedTuple):
     """An output's expected values in FP64, and the largest error that FP32 arithmetic may leave in each element."""
 
     value: np.ndarray
+    """Expected values, FP64."""
     bound: np.ndarray | float = 0.0
+    """Largest error of each element, or of all."""
 
 
 class Primitive(ABC):
@@ -244,9 +246,13 @@ class TensorOperator:
     """A primitive over tensors (workloads.operators.operator.Operator)."""
 
     primitive: Primitive
+    """The primitive."""
     tensors: Mapping[str, Tensor]
+    """Tensors by name."""
     launches: tuple[Launch, ...]
+    """Launches in order."""
     gpu: GpuFacts
+    """Facts of the GPU."""
 
     @property
     def name(self) -> str:
@@ -319,7 +325,15 @@ class TensorOperator:
 def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> TensorOperator:
     """Make the operator over existing tensors: operands and results by name, workspace where the caller has it.
 
-    Workspace that is not given is allocated. Raise OperatorError for tensors that do not fit.
+    Workspace that is not given is allocated.
+
+    Args:
+        primitive: The primitive.
+        tensors: Operands, results and workspace by name.
+        gpu: The GPU.
+
+    Raises:
+        OperatorError: Tensors do not fit.
     """
     wanted = {**primitive.takes, **primitive.gives}
     spare = primitive.workspace
@@ -351,8 +365,17 @@ def build(
 ) -> TensorOperator:
     """Make the operator with operands of its own in `memory`, protected from stores unless they are results.
 
-    data: operands by name; others are random, from `seed` and the operand's number. in_place: results take the memory
-    of operands where they may. Raise DeviceMemoryError and OperatorError.
+    Args:
+        primitive: The primitive.
+        memory: Device memory.
+        gpu: The GPU.
+        data: Operands by name; others are random, from `seed` and the operand's number.
+        seed: Seed of what is drawn.
+        in_place: Results take the memory of operands where they may.
+
+    Raises:
+        DeviceMemoryError: The memory does not hold the operands.
+        OperatorError: The primitive cannot be computed.
     """
     _check_sizes(primitive)
     given, tensors = data or {}, {}

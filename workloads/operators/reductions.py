@@ -25,8 +25,11 @@ class ReductionStep:
     """A sum over the middle axis of [outer, count, inner], in parts of `length`."""
 
     outer: int
+    """Size of the axes before."""
     count: int
+    """Size of the axis that is summed."""
     inner: int
+    """Size of the axes after."""
 
     @property
     def length(self) -> int:
@@ -172,9 +175,13 @@ class Repeat(Move):
     """Axes of size 1 repeated until the result has `sizes`, times `scale`."""
 
     source: Shape
+    """Shape of the source."""
     sizes: Shape
+    """Shape of the result."""
     scale: float = 1.0
+    """Factor."""
     gradient: bool = False
+    """It is the backward pass."""
 
     def __post_init__(self) -> None:
         fits = all(here == there or here == 1 for here, there in zip(self.source, self.sizes, strict=True))

@@ -132,6 +132,7 @@ class RowNormForward(_RowNorm):
     """y, and where `keep` mean and inverse deviation of each row for the backward pass."""
 
     keep: bool = False
+    """Write mean and inverse deviation of each row."""
 
     @property
     def name(self) -> str:

@@ -47,11 +47,14 @@ BATCH, BATCH_CYCLES = 64, 900  # bundles that a wavefront loads at once, and fro
 
 @dataclass(frozen=True)
 class SparseTiling:
-    """A workgroup of `wavefronts`, each with its own columns of C, for `rows` of C; parts: of the sum over k."""
+    """A workgroup whose wavefronts have columns of C each."""
 
     rows: int
+    """Rows of C that it has."""
     tiling: Tiling
+    """Its wavefronts and their columns."""
     split: DepthSplit
+    """Parts of the sum over k."""
 
     @property
     def lds_bytes(self) -> int:
@@ -130,7 +133,12 @@ def sparse_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
 
 
 def dense_cycles(shape: GemmShape, gpu: GpuFacts) -> float:
-    """Estimate the cycles of `sgemm`."""
+    """Estimate the cycles of `sgemm`.
+
+    Args:
+        shape: Shape of the product.
+        gpu: The GPU.
+    """
     return estimated_cycles(shape.m, shape.n, split_product(shape.m, shape.n, shape.k), gpu)
 
 

@@ -61,9 +61,13 @@ class Tensor:
     """A contiguous array in device memory, the last axis fastest: images are [N, C, H, W]."""
 
     memory: DeviceMemory
+    """Device memory."""
     address: int
+    """Device address of the first element."""
     shape: Shape
+    """Shape."""
     dtype: np.dtype = FLOAT
+    """Element type."""
 
     @classmethod
     def allocate(cls, memory: DeviceMemory, operand: Operand, name: str) -> "Tensor":

@@ -48,11 +48,14 @@ LINE_BYTES_PER_CYCLE = 150  # of operands that a sparse product, the engine or a
 
 @dataclass(frozen=True)
 class Tile:
-    """Swaths along x, in which the result is contiguous, and along y; rows of y that a work-item has, 8 or 4."""
+    """A tile of the result for a workgroup."""
 
     x: int
+    """Swaths along x, in which the result is contiguous."""
     y: int
+    """Swaths along y."""
     rows: int
+    """Rows of y that a work-item has, 8 or 4."""
 
     @property
     def wavefronts(self) -> int:
@@ -112,7 +115,9 @@ class DepthSplit:
     """A sum of `depth` steps in parts of `part_depth`, a multiple of DEPTH; the last may be shorter."""
 
     depth: int
+    """Steps of the sum."""
     part_depth: int
+    """Steps of a part."""
 
     @property
     def parts(self) -> int:
@@ -166,8 +171,13 @@ def product(
     """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
     "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it; where A is FP16, of
-    sgemm_lines_half.cl. operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and B, C has m;
-    split: of k, each part's sums into a C of their own, one after another.
+    sgemm_lines_half.cl.
+
+    Args:
+        operands: A, B, C.
+        sizes: Sizes m, n, k.
+        leading: Elements between stored rows of A and B, C has m.
+        split: Split of k: each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes
     split = split or DepthSplit(depth, round_up(depth, DEPTH)).by_lines
@@ -242,7 +252,10 @@ def products(
 ) -> Launch:  # fmt: skip
     """Return the launch of several products, like `product`, by a kernel of workloads/kernels/sgemm_batched.cl.
 
-    layout: "nn", "nt" or "tn"; leading: of A, B and C; split: of k, each part's sums into C of their own.
+    Args:
+        layout: "nn", "nt" or "tn".
+        leading: Elements between stored rows of A, B and C.
+        split: Split of k: each part's sums into C of their own.
     """
     columns, rows, depth = sizes
     split = split or DepthSplit(depth, round_up(depth, DEPTH))

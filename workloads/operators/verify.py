@@ -31,11 +31,17 @@ class Mismatch:
     """Elements of one output that are off by more than allowed: their number, that of all, and the first of them."""
 
     output: str
+    """Name of the output."""
     wrong: int
+    """Elements beyond their bounds."""
     size: int
+    """Elements in all."""
     index: tuple[int, ...]
+    """Place of the first wrong element."""
     found: object
+    """What stands there."""
     wanted: object
+    """What should stand there."""
 
     def __str__(self) -> str:
         return (
@@ -65,8 +71,12 @@ class Verification:
 def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -> Verification:
     """Compare an operator's outputs in device memory with its reference.
 
-    inputs: as they were before the launches (workloads.operators.operator.before). Raise ValueError where results took
-    their memory and they are not given.
+    Args:
+        operator: The operator, after its launches.
+        inputs: As they were before the launches (workloads.operators.operator.before).
+
+    Raises:
+        ValueError: Results took the memory of inputs, which are not given.
     """
     if inputs is None:
         inputs = operator.inputs
@@ -99,6 +109,10 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[ReferencePart]
 
     NaN equals NaN, an infinity itself and what FP32 cannot hold within the bound; where one side alone is not finite
     otherwise, the error is infinite.
+
+    Args:
+        outputs: Arrays by name.
+        expected: Expected parts with their bounds.
     """
     worst, worst_ratio = Verification(True, 0.0, 0.0), -1.0
     mismatches: dict[str, Mismatch] = {}
@@ -157,9 +171,12 @@ def joined(parts: Sequence[tuple[int, Verification]]) -> Verification:
 def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longest: int) -> np.ndarray:
     """Bound the error of inner products in FP32, each product and each sum rounded, added in any order.
 
-    terms: non-zero terms of each, or of all; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest`
-    terms. An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and
-    by 2t flushed results. Products with a zero are exact, so t counts the non-zeros alone.
+    An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and by 2t
+    flushed results. Products with a zero are exact, so t counts the non-zeros alone.
+
+    Args:
+        terms: Non-zero terms of each, or of all.
+        magnitude: Sums of |a|·|b|, themselves added up in FP32 over `longest` terms.
     """
     growth = terms * UNIT_ROUNDOFF / (1.0 - terms * UNIT_ROUNDOFF)
     bound = growth * (1.0 + 2.0 * longest * UNIT_ROUNDOFF) * magnitude

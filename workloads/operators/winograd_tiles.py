@@ -62,8 +62,11 @@ class WinogradTiling:
     """
 
     convolution: Convolution
+    """The convolution."""
     size: int
+    """Side of a tile of results."""
     buffer_bytes: int = BUFFER_BYTES
+    """Largest size of a buffer."""
 
     @property
     def filtering(self) -> Filtering:
@@ -129,7 +132,11 @@ class WinogradTiling:
     def words(self, images: int, planes: int, plane: Pair, of: TransformedArray, padding: Pair) -> np.ndarray:
         """Return the words of Tiles (workloads/kernels/winograd.cl).
 
-        planes, plane: number and size of an image's planes; of: the transformed values; padding: top and left.
+        Args:
+            planes: Number of an image's planes.
+            plane: Size of a plane.
+            of: The transformed values.
+            padding: Top and left.
         """
         tiles, columns = prod(self.tiles), self.tiles[1]
         size_bytes = 4 * images * planes * prod(plane)

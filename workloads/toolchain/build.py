@@ -63,7 +63,13 @@ def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
 
 
 def code_object_path(name: str, directory: Path = KERNELS_DIR, gpu: str = DEFAULT_GPU) -> Path:
-    """Return the path of the code object of source `name` (without suffix), with the GPU where it is not gfx803."""
+    """Return the path of the code object of source `name` (without suffix), with the GPU where it is not gfx803.
+
+    Args:
+        name: Name of the source.
+        directory: Folder of the source.
+        gpu: Name of the GPU.
+    """
     return directory / (f"{name}.hsaco" if gpu == DEFAULT_GPU else f"{name}.{gpu}.hsaco")
 
 
@@ -73,8 +79,11 @@ def build(source: Path, target: Path, debug: bool = False, gpu: str = DEFAULT_GP
     OpenCL C is linked with AMD's device library where the machine has it and a compiler that reads it, else it gets the
     header with OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not
     depend on the machine: the workloads without any built-in function, the bench kernels with the header. Other sources
-    also get the compiler's own code-object version. debug: keep line tables, which change no instruction; gpu: that the
-    code is for.
+    also get the compiler's own code-object version.
+
+    Args:
+        debug: Keep line tables, which change no instruction.
+        gpu: GPU that the code is for.
     """
     more = ("-g",) if debug else ()
     if source.suffix not in LANGUAGE_FLAGS:

@@ -41,8 +41,11 @@ class Toolchain:
     """A compiler with its linker, and the device library that it can read; None if it is used without one."""
 
     clang: str
+    """Path of the compiler."""
     linker: str
+    """Path of the linker."""
     library: Path | None
+    """Folder of the device library; None: it is used without one."""
 
     @property
     def text(self) -> str:

@@ -8,7 +8,12 @@ class KernelBuildError(UserError):
 
 
 class OtherGpusInstructionError(KernelBuildError):
-    """An instruction in assembly that its GPU has not. where: file and line; text: the instruction, as it stands."""
+    """An instruction in assembly that its GPU has not.
+
+    Args:
+        where: File and line.
+        text: The instruction, as it stands.
+    """
 
     def __init__(self, where: str, text: str, message: str) -> None:
         super().__init__(message)

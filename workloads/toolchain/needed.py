@@ -17,8 +17,16 @@ from workloads.toolchain.errors import KernelBuildError
 
 
 def code_object(name: str, directory: Path, gpu: str) -> Path:
-    """Return the code object of a folder's source `name` for a GPU; raise KernelBuildError where it has to be built
-    and cannot be."""
+    """Return the code object of a folder's source `name` for a GPU.
+
+    Args:
+        name: Name of the source.
+        directory: Folder of the source.
+        gpu: Name of the GPU.
+
+    Raises:
+        KernelBuildError: It has to be built and cannot be.
+    """
     shipped = code_object_path(name, directory, gpu)
     if gpu == DEFAULT_GPU or shipped.is_file():
         return shipped

@@ -24,10 +24,15 @@ class ColumnLanesKernel:
     """The kernel as a measured table names it, with what the kernels of rocBLAS say in their names."""
 
     name: str = NAME
+    """Name of the kernel."""
     transposes: str = "NN"
+    """Transposes of A and B, such as 'TN'."""
     tile: tuple[int, int] = (TILE, TILE)
+    """Rows and columns of a tile."""
     split_k: int = 1
+    """Parts of the sum."""
     element_bytes: int = 4
+    """Bytes of an element."""
 
     def workgroups(self, problem: TensileProblem) -> tuple[int, int, int]:
         """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""

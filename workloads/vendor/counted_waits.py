@@ -82,7 +82,9 @@ def counted_waits(name: str, instructions: "Sequence[Instruction]") -> dict[int,
 class _Flow:
     """Loads on their way before each instruction, on any path.
 
-    instructions: in the order of their addresses; counted: waits before writes to LDS are counted, not as they are.
+    Args:
+        instructions: The instructions in the order of their addresses.
+        counted: Waits before writes to LDS are counted, not as they are.
     """
 
     def __init__(self, instructions: "Sequence[Instruction]", counted: bool = True) -> None:

@@ -23,10 +23,16 @@ _VGPR = 256
 
 
 def with_multiply_accumulate(image: bytes, kernels: "Iterable[Kernel]") -> bytes:
-    """Return the code object with each `v_fma_f32 d, a, b, d` of these kernels as `v_mac_f32 d, a, b`, of the same
-    length.
+    """Return the code object with each `v_fma_f32 d, a, b, d` of these kernels as `v_mac_f32 d, a, b`.
 
-    Raise UserError for a `v_fma_f32` of another form, which would keep the slow rate.
+    Both have the same length.
+
+    Args:
+        image: The code object.
+        kernels: Kernels to change.
+
+    Raises:
+        UserError: A `v_fma_f32` has another form, which would keep the slow rate.
     """
     from elftools.elf.elffile import ELFFile
 

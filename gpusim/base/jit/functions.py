@@ -119,9 +119,12 @@ def jit(
 ) -> Any:
     """Make a function part of the compiled core: cached, without the GIL, with C's division.
 
-    inline: the function is on a busy path, and its code becomes part of its callers'; outline: its code stays apart, so
-    that its callers stay small; cold: it is seldom called, and its code and that of its calls are kept out of the way.
     None of them changes a result.
+
+    Args:
+        inline: The function is on a busy path, and its code becomes part of its callers'.
+        outline: Its code stays apart, so that its callers stay small.
+        cold: It is seldom called, and its code and that of its calls are kept out of the way.
     """
     if function is None:
         return partial(jit, inline=inline, outline=outline, cold=cold)

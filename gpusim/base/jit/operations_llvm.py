@@ -90,7 +90,12 @@ def quotient(typing_context, a, b):
 
 
 def call_by_address(builder: Any, arguments: Any) -> Any:
-    """Call the int64 function at the first argument, an int64, with the others, int64 too."""
+    """Call the int64 function at the first argument, an int64, with the others, int64 too.
+
+    Args:
+        builder: LLVM's builder.
+        arguments: The address and its arguments.
+    """
     kind = ir.FunctionType(_I64, [_I64] * (len(arguments) - 1))
     function = builder.inttoptr(arguments[0], ir.PointerType(kind))
     if not hasattr(function, "function_type"):

@@ -28,8 +28,11 @@ class Field(NamedTuple):
     """A field of a state: element type, shape (`()` = scalar) and what it holds, with its unit."""
 
     shape: tuple[int, ...]
+    """Shape; () is a scalar."""
     meaning: str
+    """What it holds, with its unit."""
     kind: Any = i64
+    """Element type."""
 
 
 def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
@@ -51,7 +54,9 @@ class State:
     """A component's state, a constant of its module: `name` in the machine record and its fields."""
 
     name: str
+    """Name in the machine record."""
     fields: dict[str, Field]
+    """Fields by name."""
 
     def dtype(self) -> np.dtype:
         """Return the structured dtype of the component."""

@@ -17,8 +17,13 @@ from isa.execution.resident import WavefrontGroup
 class LaunchResult(MetricResult):
     """Metrics of one launch (`gpusim metrics` lists them) by section: `result.l2.hit_rate`, `result["l2"]["hit_rate"]`.
 
-    A section is None where it does not apply. record: the counts themselves; partial: the observer stopped the launch
-    before its end.
+    A section is None where it does not apply.
+
+    Args:
+        record: The counts themselves.
+
+    Attributes:
+        partial: The observer stopped the launch before its end.
     """
 
     def __init__(self, config: dict[str, Any], record: RunRecord) -> None:

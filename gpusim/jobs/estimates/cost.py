@@ -93,8 +93,12 @@ class LaunchCost:
 
 
 def fit_rates(spent: Sequence[LaunchCost], executed: float, sampled_rounds: float) -> Rates:
-    """Fit rates that are not negative to what launches took. executed: instructions a second of this host, without
-    timing; sampled_rounds: where none was sampled.
+    """Fit rates that are not negative to what launches took.
+
+    Args:
+        spent: Work and time of launches.
+        executed: Instructions a second of this host, without timing.
+        sampled_rounds: Rounds that are simulated where none was sampled.
     """
     rows = np.array([[1.0, *(one.share * amount for amount in amounts(one.asked))] for one in spent])
     taken = np.array([one.cpu_s for one in spent])

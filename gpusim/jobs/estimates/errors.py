@@ -38,18 +38,22 @@ class ErrorSummary:
 
 @dataclass(frozen=True)
 class ErrorBreakdown:
-    """Errors by leaving one network out: of launches, each class of them once, in all, by GPU, operator and network; of
-    iterations, in all and by network. products: of matrix products' launches, leaving a table of them out, in all
-    ('all') and by table; empty: none was fitted.
-    """
+    """Errors by leaving one network out, of products by leaving a table out."""
 
     launches: ErrorSummary
+    """Of launches, each class of them once."""
     by_gpu: Mapping[str, ErrorSummary]
+    """The same by GPU."""
     by_operator: Mapping[str, ErrorSummary]
+    """The same by operator."""
     by_network: Mapping[str, ErrorSummary]
+    """The same by network."""
     iterations: ErrorSummary
+    """Of iterations."""
     iterations_by_network: Mapping[str, ErrorSummary]
+    """The same by network."""
     products: Mapping[str, ErrorSummary] = field(default_factory=dict)
+    """Of matrix products' launches, in all ('all') and by table; empty: none was fitted."""
 
 
 def grouped_errors(rows: Iterable[tuple[str, float, float]]) -> dict[str, ErrorSummary]:

@@ -49,9 +49,13 @@ class EstimateFit:
     """A correction, its errors by leaving one network out, the rates of simulating, and what all that was fitted to."""
 
     correction: Correction
+    """Correction of the bounds."""
     errors: ErrorBreakdown
+    """Errors by leaving one network out."""
     rates: Rates
+    """Rates of simulating."""
     origin: FitOrigin
+    """What it was fitted to."""
 
     def document(self) -> dict[str, Any]:
         """Return it as plain data."""

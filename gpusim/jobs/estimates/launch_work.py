@@ -140,7 +140,13 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
 
 
 def may_be_sampled(kernel: str, shape: GemmShape, gpu: GpuFacts) -> bool:
-    """Tell whether a kernel's work for a shape is known before it runs; where it is not, sampled launches run whole."""
+    """Tell whether a kernel's work for a shape is known before it runs; where it is not, sampled launches run whole.
+
+    Args:
+        kernel: Name of the kernel.
+        shape: Shape of the product.
+        gpu: The GPU.
+    """
     row = GEMM_KERNELS[kernel]
     variant = row.splitting.split(shape, gpu, None).variant
     return _is_sliced(
@@ -239,9 +245,11 @@ class _Access(NamedTuple):
 def _of_an_access(launch: Launch, workgroup: int, counts: np.ndarray, l1_lines: int) -> _Access:
     """Return what accesses take in a workgroup's first instructions.
 
-    counts: what all of the workgroup executes, as `_kinds` has it; l1_lines: that L1 holds, as if
-    no other workgroup were there. What none
-    of these instructions does is taken to be as even as it can be: 64 lanes with four bytes each.
+    What none of these instructions does is taken to be as even as it can be: 64 lanes with four bytes each.
+
+    Args:
+        counts: What all of the workgroup executes, as `_kinds` has it.
+        l1_lines: Lines that L1 holds, as if no other workgroup were there.
     """
     if launch.regions:  # whose lines are the engine's
         return _Access()

@@ -66,7 +66,9 @@ class LaunchWorkCache:
     """Launches that were looked at before, by class: launches of one class ask for the same."""
 
     gpu: GpuSpec
+    """GPU of the launches."""
     found: dict[LaunchClass, LaunchWork] = field(default_factory=dict)
+    """Work by class."""
 
     def works(self, operator: TensorOperator, classes: Sequence[LaunchClass]) -> Iterator[LaunchWork]:
         """Yield what each launch of an operator asks for; tables that later ones read are made before."""
@@ -91,9 +93,19 @@ def placed_launches(
     chosen: Mapping[tuple[str, Pass], str] | None = None,
     looked: LaunchWorkCache | None = None,
 ) -> tuple[MemoryPlan, list[NetworkLaunch]]:
-    """Return the memory plan of an iteration without engine, and its launches in order. Raises UserError.
+    """Return the memory plan of an iteration without engine, and its launches in order.
 
-    layers: as of gpusim.jobs.networks.run.NetworkRunRequest; chosen: algorithms by layer and pass.
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        batch: Images in a batch.
+        train: Train; False: forward alone.
+        layers: As in `gpusim.jobs.networks.run.NetworkRunRequest`.
+        chosen: Algorithms by layer and pass.
+        looked: Estimates of launches that are known already.
+
+    Raises:
+        UserError: The memory does not hold the iteration.
     """
     planned, iteration = planned_iteration(network, settings, batch, train, chosen)
     storage, selected = Storage.allocate(planned, settings.gpu, CODE_BYTES), selected_layers(network, layers)

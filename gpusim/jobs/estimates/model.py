@@ -26,13 +26,18 @@ LEAST_RESIDENT = 0.1  # wavefronts of a SIMD in the mean: below, launches are al
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature in the fit: its mean and deviation there, the least and the most that were seen, its weight."""
+    """A feature of the fit."""
 
     mean: float
+    """Mean in the fit."""
     deviation: float
+    """Standard deviation in the fit."""
     least: float
+    """Least value in the fit."""
     most: float
+    """Largest value in the fit."""
     weight: float
+    """Weight of the feature."""
 
     def part(self, value: float) -> float:
         """Return its part of the correction's logarithm."""
@@ -150,7 +155,16 @@ def features(limits: Bounds, asked: LaunchDemand) -> dict[str, float]:
 
 
 def fit(examples: Sequence[FitExample], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> Correction:
-    """Fit a correction to the examples' cycles, all of them alike. Raises ValueError where there are none."""
+    """Fit a correction to the examples' cycles, all of them alike.
+
+    Args:
+        examples: Simulated and estimated cycles of kernels.
+        shrunk: Examples that count for the mean of all.
+        kernel_shrunk: The same for a kernel of its kind.
+
+    Raises:
+        ValueError: There are no examples.
+    """
     if not examples:
         raise ValueError("a correction cannot be fitted to no examples")
     names = list(examples[0].values)

@@ -133,8 +133,11 @@ class NetworkEstimate:
     def cost(
         self, is_known: Callable[[LaunchClass], bool] = lambda _: False, rates: Rates | None = None
     ) -> SimulationCost:
-        """Return what simulating it would cost on this host. is_known: launches that need not be simulated; rates: of
-        another host.
+        """Return what simulating it would cost on this host.
+
+        Args:
+            is_known: Launches that need not be simulated.
+            rates: Rates of another host.
         """
         rates = rates or self.fitted.rates.here()
         once = {placed.one: placed for placed in self.placed}
@@ -167,10 +170,21 @@ def estimate(
     layers: str | frozenset[str] | None = None,
     fitted: EstimateFit | None = None,
 ) -> NetworkEstimate:
-    """Estimate an iteration without engine, over made-up values or real ones alike. Raises UserError.
+    """Estimate an iteration without engine, over made-up values or real ones alike.
 
-    layers: as of gpusim.jobs.networks.run.NetworkRunRequest; fitted: None: the shipped one. Where `convolution` or
-    `attention` is `auto`, each layer's pass is by the algorithm with the lowest estimate; a run measures.
+    Where `convolution` or `attention` is `auto`, each layer's pass is by the algorithm with the lowest estimate; a run
+    measures.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        batch: Images in a batch.
+        train: Train; False: forward alone.
+        layers: As in `gpusim.jobs.networks.run.NetworkRunRequest`.
+        fitted: None: the shipped one.
+
+    Raises:
+        UserError: The memory does not hold the iteration.
     """
     fitted, looked = fitted or load_fitted(), LaunchWorkCache(settings.gpu)
     chosen: Mapping[tuple[str, Pass], str] = {}

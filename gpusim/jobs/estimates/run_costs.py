@@ -159,7 +159,16 @@ def estimate_job(job: Job) -> RunEstimate:
 
 
 def estimate_network_run(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> RunEstimate:
-    """Estimate a network's run; with the engine each variant as the dense one (ENGINE_NOTE). Raises UserError."""
+    """Estimate a network's run; with the engine each variant as the dense one (ENGINE_NOTE).
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+
+    Raises:
+        UserError: The memory does not hold the iteration.
+    """
     variants = 2 if wanted.engine == "both" or wanted.gains else 1
     iteration, cost = estimated_cost(network, settings, replace(wanted, engine="off"))
     # of made-up values no more memory is touched than launches do, one after another

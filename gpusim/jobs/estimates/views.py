@@ -201,7 +201,12 @@ def checked_table(record: EstimateValidation) -> Table:
 
 
 def cost_table(rows: Sequence[tuple[str, RunCost]], notes: Sequence[str]) -> Table:
-    """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
+    """Make the table of estimates by what they are of, with what they rest on and how far off they are below.
+
+    Args:
+        rows: Estimates with what they are of.
+        notes: Lines below the table.
+    """
     return COSTS.table([{"what": what, **vars(cost)} for what, cost in rows], notes=notes)
 
 

@@ -36,11 +36,17 @@ class CodeStore:
     """The modules of one process and their kernels, by the numbers by which the process refers to them."""
 
     memory: DeviceMemory
+    """Device memory."""
     gpu: GpuSpec
+    """GPU that runs the code."""
     gpus_that_run: GpusThatRun | None = None
+    """Names the GPUs that run other code, for messages."""
     _modules: dict[int, _Module] = field(default_factory=dict)
+    """Modules by number."""
     _kernels: dict[int, Kernel] = field(default_factory=dict)
+    """Kernels by number."""
     _last: int = 0
+    """Last number that was given."""
 
     def load(self, data: bytes) -> int:
         """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""

@@ -32,16 +32,20 @@ OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch", "-march=", "-m
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What a program wants compiled: source, files by their names (headers for #include, or the bitcode that is
-    linked), expressions whose symbols it asks for.
-    """
+    """What a program wants compiled."""
 
     source: str
+    """Source text."""
     name: str
+    """Name of the source."""
     files: dict[str, bytes] = field(default_factory=dict)
+    """Contents by name: headers for #include, or the bitcode that is linked."""
     options: tuple[str, ...] = ()
+    """Options of the compiler."""
     expressions: tuple[str, ...] = ()
+    """Expressions whose symbols it asks for."""
     language: Source = Source.HIP
+    """Language of the source."""
 
 
 @dataclass(frozen=True)

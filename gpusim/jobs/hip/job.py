@@ -37,13 +37,19 @@ PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons th
 class HipJob(Job):
     """A program on the simulated GPU (gpusim.jobs.running.job.Job).
 
-    timing: False executes kernels for their results alone; launches: how each is run; selector: which of them are
-    timed, checked or recorded, the others are executed alone; bounds: where an allocation ends; keep: each launch's
-    metrics are part of the record; check: launches are executed under watch, and what is found is part of the record;
-    max_seconds: wall time after which a launch is ended, without compilation; max_instructions: of one wavefront, after
-    which it counts as an endless loop; record: a folder that the first `record_launches` launches of
-    each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
-    message about a program without code for this one; engine_spec: serves the program's sparse regions.
+    Args:
+        timing: False executes kernels for their results alone.
+        launches: How each is run.
+        selector: Which of them are timed, checked or recorded, the others are executed alone.
+        bounds: Where an allocation ends.
+        keep: Each launch's metrics are part of the record.
+        check: Launches are executed under watch, and what is found is part of the record.
+        max_seconds: Wall time after which a launch is ended, without compilation.
+        max_instructions: Instructions of one wavefront, after which it counts as an endless loop.
+        record: A folder that the first `record_launches` launches of each kernel are written to.
+        gpus_that_run: Lists the names of GPUs that execute code of some architectures, for the message about a program
+            without code for this one.
+        engine_spec: Serves the program's sparse regions.
     """
 
     kind = "hip"

@@ -62,16 +62,27 @@ class KernelSums:
     """
 
     launches: int = 0
+    """Launches of the kernel."""
     timed: int = 0
-    faulted: int = 0  # of the launches: ended by a fault, and without facts
+    """Launches with timing."""
+    faulted: int = 0
+    """Launches that ended with a fault, and are without facts."""
     cycles: int = 0
+    """Cycles of the timed launches."""
     instructions: int = 0
+    """Wavefront instructions of all launches."""
     workgroups: int = 0
-    strays: Counter[str] = field(default_factory=Counter)  # lanes' accesses that a GPU does not stop, by kind
-    serial_reason: str = ""  # of the first launch that has one (see RunFacts)
+    """Workgroups of all launches."""
+    strays: Counter[str] = field(default_factory=Counter)
+    """Lanes' accesses that a GPU does not stop, by kind."""
+    serial_reason: str = ""
+    """Why the first launch that has a reason ran its workgroups one after another (see RunFacts)."""
     _timed: dict[int, list[RunFacts]] = field(default_factory=dict)
+    """Facts of timed launches."""
     _timed_counts: Counter[int] = field(default_factory=Counter)
+    """How often each of them counts."""
     _executed: list[RunFacts] = field(default_factory=list)
+    """Facts of launches without timing."""
 
     def add(self, facts: RunFacts) -> None:
         """Add the facts of a launch."""
@@ -164,8 +175,9 @@ class Launcher:
     ) -> RunFacts:
         """Run a launch to its end, or until the observer ends it; raises what `simulate` raises.
 
-        selected: it is timed or checked, if any are, and else executed alone; serve: carries out the kernel's calls to
-        the host, if it can make any.
+        Args:
+            selected: It is timed or checked, if any are, and else executed alone.
+            serve: Carries out the kernel's calls to the host, if it can make any.
         """
         command = LaunchCommand(launch, serve=serve, max_instructions=self._options.max_instructions)
         if self._options.check and selected:

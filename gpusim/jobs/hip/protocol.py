@@ -60,15 +60,18 @@ NO_OFFSET = 0xFFFFFFFF  # of a hidden argument that a kernel does not have
 
 @dataclass(frozen=True)
 class ProtocolOperation:
-    """One operation: its values as `struct` lays them out, what follows them, and what the answer contains (None: no
-    answer).
-    """
+    """An operation of the protocol."""
 
     number: int
+    """Number on the wire."""
     name: str
+    """Name of the operation."""
     layout: str
+    """Values as `struct` lays them out."""
     tail: str = ""
+    """What follows the values; empty: nothing."""
     answer: str | None = None
+    """What the answer contains; None: no answer."""
 
 
 OPS = (

@@ -144,8 +144,12 @@ def run_program(
 ) -> int:
     """Run a program to its end and serve its processes; returns its exit code, 128 + N if signal N ended it.
 
-    new_session: called once, when the program runs; returns the function that makes what serves a process, given a
-    connection and a memory file; stopped: tells whether the user has asked for the end. Raises HostProgramError.
+    Raises HostProgramError.
+
+    Args:
+        new_session: Called once, when the program runs; returns the function that makes what serves a process, given a
+            connection and a memory file.
+        stopped: Tells whether the user has asked for the end.
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise HostProgramError("HIP programs run on x86-64 Linux alone")

@@ -46,11 +46,14 @@ class Language(IntEnum):
 
 @dataclass(frozen=True)
 class DataObject:
-    """A data object: its kind (one of `DataKind`, or another number that is left alone), name, contents."""
+    """A data object of comgr."""
 
     kind: int
+    """One of `DataKind`, or another number, which is left alone."""
     name: str
+    """Name."""
     contents: bytes
+    """Contents."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +127,14 @@ class TranslationRequest:
 
 @dataclass(frozen=True)
 class TranslationResult:
-    """What came of it: results, what was said, whether it went well."""
+    """Result of a translation."""
 
     results: tuple[DataObject, ...]
+    """Objects that were made."""
     log: str
+    """Messages of the compiler."""
     done: bool
+    """It succeeded."""
 
 
 def translate(request: TranslationRequest, gpu: str) -> TranslationResult:

@@ -125,8 +125,9 @@ class RunOptions:
 class CommandProcessor:
     """Runs commands on one GPU, queue after queue; L2 keeps its contents between them.
 
-    timing: False executes kernels without the timing model, for results alone; engine_spec: the compaction engine that
-    serves launches with sparse regions, if there is one.
+    Args:
+        timing: False executes kernels without the timing model, for results alone.
+        engine_spec: The compaction engine that serves launches with sparse regions, if there is one.
     """
 
     def __init__(

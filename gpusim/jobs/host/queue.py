@@ -81,8 +81,13 @@ class _Stream:
 class StreamQueue:
     """The streams and events of one process on one GPU.
 
-    launch_us: from a kernel's packet to its first workgroup; host_us: when the host has waited last; times: of the
-    kernels and copies that have ended, in the order of their ends; launches: how many kernels were added.
+    Args:
+        launch_us: Microseconds from a kernel's packet to its first workgroup.
+
+    Attributes:
+        host_us: When the host has waited last.
+        times: Times of the kernels and copies that have ended, in the order of their ends.
+        launches: How many kernels were added.
     """
 
     def __init__(self, launch_us: float) -> None:
@@ -119,8 +124,11 @@ class StreamQueue:
     ) -> None:
         """Add a kernel that alone runs for `time_us`; its launch hides behind other streams' kernels.
 
-        demands: shares of the GPU's units and slots that it needs then; ended: called with its start and end when they
-        are known; name, place: what it is and what it belongs to, such as a layer's pass, for people.
+        Args:
+            demands: Shares of the GPU's units and slots that it needs then.
+            ended: Called with its start and end when they are known.
+            name: What it is, for people.
+            place: What it belongs to, such as a layer's pass.
         """
         self.launches += 1
         self.stream_number(stream)
@@ -151,7 +159,9 @@ class StreamQueue:
     ) -> None:
         """Move bytes for `time_us`, over the link or, with all that DRAM can do, within the device.
 
-        blocking: the host waits for it; direction: for people, such as 'to the device', where it is known.
+        Args:
+            blocking: The host waits for it.
+            direction: Direction for people, such as 'to the device', where it is known.
         """
         self.stream_number(stream)
         unit, demands = (self._link, {}) if over_link else (self._gpu, {"dram": 1.0})

@@ -80,6 +80,16 @@ def choose(
     """Choose the algorithms that no setting names, and those that sparse ones are compared with.
 
     Raises UserError, and what a launch raises. Nothing is chosen after an interrupt.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+        reporter: Where progress goes.
+        interrupt: Tells that the run is to end.
+
+    Raises:
+        UserError: The network cannot be run so.
     """
     schedule = build_schedule(network, settings, wanted.batch, wanted.train)
     steps = _steps(schedule, settings, wanted) if wanted.timing else []

@@ -65,9 +65,13 @@ GAINS: Mapping[str, Callable[[NetworkSettings, bool], NetworkSettings]] = {
 class NetworkJob(Job):
     """An iteration of a network (gpusim.jobs.running.job.Job).
 
-    wanted: what of the network is run, and whether twice; inputs: arrays by tensor; keep_outputs: `outputs` has outputs
-    and gradients by tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is
-    not possible.
+    Raises UserError for what is not possible.
+
+    Args:
+        wanted: What of the network is run, and whether twice.
+        inputs: Arrays by tensor.
+        keep_outputs: `outputs` has outputs and gradients by tensor after the run.
+        source: Where the inputs come from, for errors.
     """
 
     kind = "net"
@@ -172,6 +176,11 @@ def fill(record: RunRecord, iteration: NetworkRecord, job: NetworkJob | None = N
     """Add an iteration to the record of a run: its rows, the launches with their times, the comparison with NumPy.
 
     `spent_s` is the processor time of what was simulated, equal launches once.
+
+    Args:
+        record: Record to add to.
+        iteration: The iteration that was run.
+        job: The job; None: no engine and no comparison.
     """
     queue = StreamQueue(iteration.settings.gpu.kernel_launch_us)
     for row in iteration.rows:
@@ -301,7 +310,13 @@ def _phase(wanted: NetworkRunRequest) -> str:
 
 
 def resolved(network: Network, settings: NetworkSettings, wanted: NetworkRunRequest) -> dict[str, Any]:
-    """Return every value of the settings, and under `network` what of it is run."""
+    """Return every value of the settings, and under `network` what of it is run.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+    """
     asked = {
         "name": network.name,
         "phase": _phase(wanted),
@@ -328,8 +343,14 @@ def describe_network_run(
     inputs: Path | None = None,
     writes: bool = False,
 ) -> RunDescription:
-    """Return the work that `gpusim net` does. inputs: file of arrays; writes: it writes arrays, and so is
-    always run.
+    """Return the work that `gpusim net` does.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+        inputs: File of arrays; None: they are generated.
+        writes: It writes arrays, and so is always run.
     """
     network = apply_layer_settings(network, settings)
     read = [inputs] if inputs is not None else []

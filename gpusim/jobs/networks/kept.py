@@ -24,11 +24,14 @@ SOURCES = (*SIMULATOR, *PLACING, "workloads/operators")
 
 
 class LaunchCache:
-    """Facts of launches on one GPU in a store, which is created if need be. Raises StoreError where it cannot be
-    written.
+    """Facts of launches on one GPU in a store, which is created if need be.
 
-    fresh: look up nothing; engine_spec: of the engine for launches with sparse regions; perturbation: the draw of the
-    machine.
+    Raises StoreError where it cannot be written.
+
+    Args:
+        fresh: Look up nothing.
+        engine_spec: The engine for launches with sparse regions.
+        perturbation: The draw of the machine.
     """
 
     def __init__(

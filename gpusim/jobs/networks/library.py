@@ -47,7 +47,13 @@ def is_there(product: VendorProduct) -> bool:
 def recorded(product: VendorProduct, words: Sequence[str | Path | int], gpu: GpuSpec) -> "ProgramRecording":
     """Return the launches of a product by a library, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
-    words: of the program, after the call's name. Raises UserError where the library is missing.
+    Args:
+        product: The product.
+        words: Words of the program, after the call's name.
+        gpu: The GPU.
+
+    Raises:
+        UserError: The library is missing.
     """
     from gpusim.jobs.hip.built import libraries
     from gpusim.jobs.hip.recording import record
@@ -78,7 +84,9 @@ class LibraryMultiplier:
     """A library's dense product for layers' tensors (workloads.operators.tiles.Multiplier)."""
 
     product: VendorProduct
+    """The library's product."""
     gpu: GpuSpec
+    """GPU that runs it."""
 
     def launches(
         self, layout: str, operands: "tuple[Pointer, Pointer, Pointer]", memory: "DeviceMemory",

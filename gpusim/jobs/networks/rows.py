@@ -15,8 +15,11 @@ class LayerPassRow:
     """A layer's steps of one pass: several where it has several parameters to update."""
 
     layer: str
+    """Name of the layer."""
     what: Pass
+    """The pass."""
     steps: Sequence[StepResult]
+    """Steps of the pass."""
 
     @property
     def operators(self) -> str:

@@ -109,7 +109,17 @@ class NetworkRecord:
 
 
 def build_schedule(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
-    """Return the steps of an iteration, with layers as the settings say; raises UserError."""
+    """Return the steps of an iteration, with layers as the settings say.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        batch: Images in a batch.
+        train: Train; False: forward alone.
+
+    Raises:
+        UserError: A layer cannot be as the settings say.
+    """
     network = apply_layer_settings(network, settings)
     if not train:
         return inference(network, batch, settings.fusion)
@@ -124,9 +134,17 @@ def planned_iteration(
     train: bool,
     chosen: Mapping[tuple[str, Pass], str] | None = None,
 ) -> tuple[MemoryPlan, IterationSettings]:
-    """Return the memory plan of an iteration without engine, and its ways; raises UserError where no memory holds it.
+    """Return the memory plan of an iteration without engine, and its ways.
 
-    chosen: convolution algorithms by layer and pass.
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        batch: Images in a batch.
+        train: Train; False: forward alone.
+        chosen: Convolution algorithms by layer and pass.
+
+    Raises:
+        UserError: No memory holds it.
     """
     iteration = iteration_settings(settings, chosen=chosen)
     planned = network_plan(build_schedule(network, settings, batch, train), iteration)
@@ -137,7 +155,14 @@ def planned_iteration(
 def check_planned(
     network: Network, settings: NetworkSettings, planned: MemoryPlan, iteration: IterationSettings
 ) -> None:
-    """Raise UserError where the GPU's memory does not hold the plan; it says which batch would fit."""
+    """Raise UserError where the GPU's memory does not hold the plan; it says which batch would fit.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        planned: Memory plan of the iteration.
+        iteration: Ways of the iteration.
+    """
 
     def with_batch(batch: int) -> MemoryPlan:
         return network_plan(build_schedule(network, settings, batch, planned.schedule.training), iteration)
@@ -157,11 +182,22 @@ def run_iteration(
     known: Mapping[LaunchClass, RunFacts] | None = None,
     chosen: Mapping[tuple[str, Pass], str] | None = None,
 ) -> NetworkRecord:
-    """Run one iteration with the engine on or off; raises UserError, and what a launch raises.
+    """Run one iteration with the engine on or off.
 
-    inputs: arrays by tensor: inputs by the graph's names, `labels`, parameters as 'conv1.weight'; source: where they
-    come from, for errors; keep_outputs: needs real data; known: what an earlier iteration's launches cost; chosen:
-    convolution algorithms by layer and pass.
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+        reporter: Where progress goes.
+        interrupt: Tells that the run is to end.
+        inputs: Arrays by tensor: inputs by the graph's names, `labels`, parameters as 'conv1.weight'.
+        keep_outputs: Keep outputs and gradients, which needs real data.
+        source: Where arrays come from, for errors.
+        known: What an earlier iteration's launches cost.
+        chosen: Convolution algorithms by layer and pass.
+
+    Raises:
+        UserError: The network cannot be run so.
     """
     sparse = wanted.engine == "on"
     schedule = build_schedule(network, settings, wanted.batch, wanted.train)
@@ -285,7 +321,12 @@ def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> Non
 
 
 def is_real(wanted: NetworkRunRequest, planned: MemoryPlan) -> bool:
-    """Tell whether an iteration with this memory plan is run on real data."""
+    """Tell whether an iteration with this memory plan is run on real data.
+
+    Args:
+        wanted: What of the network is run, and how.
+        planned: Memory plan of the iteration.
+    """
     return wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
 
 
@@ -314,7 +355,15 @@ def _check_l1_bypass(network: Network, settings: NetworkSettings) -> None:
 
 
 def selected_layers(network: Network, text: str | frozenset[str] | None) -> frozenset[str] | None:
-    """Return the names of the layers that 'first:last' selects, in the network's order; None: all. Raises UserError."""
+    """Return the names of the layers that 'first:last' selects, in the network's order; None: all.
+
+    Args:
+        network: The network.
+        text: 'first:last', or names.
+
+    Raises:
+        UserError: There is no such layer.
+    """
     if text is None or isinstance(text, frozenset):
         return text
     names = [layer.name for layer in network.layers]

@@ -59,9 +59,16 @@ def iteration_settings(
 
 
 def apply_layer_settings(network: Network, settings: NetworkSettings) -> Network:
-    """Return the network with layers as the settings of a run have them; raise UserError where that cannot be.
+    """Return the network with layers as the settings of a run have them.
 
     The same network comes back where nothing is asked, and where it has been done already.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+
+    Raises:
+        UserError: A layer cannot be as the settings say.
     """
     network = make_layers_circulant(network, settings.block_circulant)
     if settings.weights is None:
@@ -77,10 +84,17 @@ def apply_layer_settings(network: Network, settings: NetworkSettings) -> Network
 
 
 def make_layers_circulant(network: Network, asked: BlockCirculantSpec) -> Network:
-    """Return the network with circulant layers as asked; raise UserError for a layer that cannot be one.
+    """Return the network with circulant layers as asked.
 
     A layer that is not named and whose matrix has no such block stays dense, and the network's remarks say so. The same
     network comes back where nothing is asked, and where it has been done already.
+
+    Args:
+        network: The network.
+        asked: Blocks, and which layers have them.
+
+    Raises:
+        UserError: A named layer cannot be circulant.
     """
     if asked == BlockCirculantSpec():
         return network

@@ -11,7 +11,13 @@ MOST_MADE_UP_BYTES = 1 << 31  # of maps whose zeros are skipped: a process stays
 
 
 def check_operators(operators: Sequence[TensorOperator], engine_spec: EngineSpec | None, where: str) -> None:
-    """Raise UserError that begins with `where` for a sparse region that the engine cannot serve."""
+    """Raise UserError that begins with `where` for a sparse region that the engine cannot serve.
+
+    Args:
+        operators: Operators of a step.
+        engine_spec: The compaction engine; None: none.
+        where: What the message begins with.
+    """
     for launch in (launch for operator in operators for launch in operator.launches if launch.regions):
         if engine_spec is None:
             raise UserError(f"{where}: '{launch.kernel.name}' needs the compaction engine")

@@ -33,7 +33,15 @@ ROLE_DTYPES: dict[str, np.dtype] = {
 
 
 def network_plan(schedule: Schedule, iteration: IterationSettings = IterationSettings()) -> MemoryPlan:
-    """Return the memory plan with the workspace that the operators need; raises UserError."""
+    """Return the memory plan with the workspace that the operators need.
+
+    Args:
+        schedule: Steps of the iteration.
+        iteration: Ways of the iteration.
+
+    Raises:
+        UserError: An operator cannot be computed.
+    """
 
     def workspace(schedule: Schedule, step: Step) -> int:
         return max(_scratch_bytes(part) for part in bind_primitives(schedule, step, iteration))
@@ -49,7 +57,10 @@ def fits(planned: MemoryPlan, gpu: GpuSpec) -> bool:
 def check_memory_capacity(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
     """Raise UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
 
-    with_batch: makes the plan for another batch.
+    Args:
+        planned: Memory plan of the iteration.
+        gpu: The GPU.
+        with_batch: Makes the plan for another batch.
     """
     if fits(planned, gpu):
         return
@@ -137,7 +148,12 @@ class Storage:
 
 
 def launch_counts(planned: MemoryPlan, gpu: GpuFacts) -> Callable[[Step], int | None]:
-    """Return a function that counts the kernels that a step launches; None for a step that no operator computes."""
+    """Return a function that counts the kernels that a step launches; None for a step that no operator computes.
+
+    Args:
+        planned: Memory plan of the iteration.
+        gpu: Facts of the GPU.
+    """
     storage = Storage.allocate_addresses(planned)
 
     def count(step: Step) -> int | None:

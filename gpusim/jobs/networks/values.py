@@ -20,8 +20,13 @@ GIVEN_ROLES = (TensorRole.INPUT, TensorRole.PARAMETER, TensorRole.STATE)
 def fill(storage: Storage, seed: int, given: Mapping[str, np.ndarray]) -> None:
     """Put inputs, parameters and state into device memory.
 
-    given: the user's arrays by tensor, checked (`checked_arrays`). Parameters that are not given are normally
-    distributed with variance 2 / fan-in (He 2015), shifts 0, scales 1; inputs normally distributed; labels any class.
+    Parameters that are not given are normally distributed with variance 2 / fan-in (He 2015), shifts 0, scales 1;
+    inputs normally distributed; labels any class.
+
+    Args:
+        storage: Places of the tensors.
+        seed: Seed of what is drawn.
+        given: The user's arrays by tensor, checked (`checked_arrays`).
     """
     schedule = storage.plan.schedule
     for number, (name, tensor) in enumerate(schedule.tensors.items()):
@@ -95,7 +100,13 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
 def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source: str) -> dict[str, np.ndarray]:
     """Return the user's arrays after checking that each fits an input, a parameter or a state of the schedule.
 
-    Raises UserError. source: where the arrays come from, for errors.
+    Args:
+        schedule: Steps of the iteration.
+        arrays: Arrays by tensor.
+        source: Where the arrays come from, for errors.
+
+    Raises:
+        UserError: One does not fit, or there is no such tensor.
     """
     known = {name: tensor for name, tensor in schedule.tensors.items() if tensor.role in GIVEN_ROLES}
     checked = {}
@@ -131,7 +142,12 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an .npz file, whole or not at all."""
+    """Write an .npz file, whole or not at all.
+
+    Args:
+        path: Path of the file.
+        arrays: Arrays by name.
+    """
     contents = io.BytesIO()
     np.savez(contents, **dict(arrays))  # type: ignore[arg-type]  # of its own keywords, too
     write_whole(path, contents.getvalue())

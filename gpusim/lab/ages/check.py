@@ -79,6 +79,9 @@ def draw_figures(
 
     Returns:
         The drawn figures by recording.
+
+    Raises:
+        UserError: No figure takes so little.
     """
     able = {name: [entry for entry in figures if _can_check(entry, most_s)] for name, figures in aged.items()}
     pending = {name: random.Random(f"{seed} {name}").sample(some, len(some)) for name, some in able.items() if some}

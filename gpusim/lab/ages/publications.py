@@ -34,7 +34,13 @@ STARTED_S = 1.0  # of a process that runs a point
 
 
 class PublicationRecording(Recording):
-    """The points of a publication. publication: its name; gpus, batches: what takes the place of its own."""
+    """The points of a publication.
+
+    Args:
+        publication: Its name.
+        gpus: What takes the place of its own.
+        batches: What takes the place of its own.
+    """
 
     def __init__(
         self, name: str, folder: Path, publication: str, gpus: Sequence[str] = (), batches: Sequence[int] = ()

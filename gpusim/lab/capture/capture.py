@@ -214,13 +214,25 @@ def capture(
 ) -> list[CapturedLayer]:
     """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
 
-    circulant: weights of a network on CIFAR-10, None: dense ones; its curves are then called `MODEL-bcmBLOCK.csv`, with
-    channels side by side `MODEL-bcmBLOCK-channels.csv`, in fully connected layers alone `MODEL-bcmBLOCK-fc.csv`. No
-    maps are stored then.
+    No maps are stored then.
 
     The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
-    step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
-    missing extra, for images or output that cannot be used, and for a training that diverges.
+    step.
+
+    Args:
+        model: Name of the network.
+        images: Folder or file of the images.
+        output: Folder to write to.
+        recipe: How it is trained; None: as the model is by default.
+        device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
+        captured_images: Images whose maps are stored.
+        report: Called with each epoch.
+        circulant: Weights of a network on CIFAR-10, None: dense ones; its curves are then called `MODEL-bcmBLOCK.csv`,
+            with channels side by side `MODEL-bcmBLOCK-channels.csv`, in fully connected layers alone
+            `MODEL-bcmBLOCK-fc.csv`.
+
+    Raises:
+        UserError: An extra is missing, images or output cannot be used, or the training diverges.
     """
     if model not in ALL_POINTS:
         raise CaptureError(unknown_name("model", model, ALL_POINTS))
@@ -265,7 +277,15 @@ def require_torch(command: str = "capture") -> Any:
 
 
 def training_device(torch: Any, name: str) -> Any:
-    """Return PyTorch's device called `name`, for 'auto' an accelerator if there is one; raise CaptureError."""
+    """Return PyTorch's device called `name`, for 'auto' an accelerator if there is one.
+
+    Args:
+        torch: The module `torch`.
+        name: PyTorch's name, or 'auto'.
+
+    Raises:
+        CaptureError: There is no such device.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:

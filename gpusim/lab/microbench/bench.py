@@ -73,7 +73,13 @@ class Bench:
         dynamic_lds_bytes: int = 0,
         warm: WarmCaches | None = None,
     ) -> RunFacts:
-        """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
+        """Simulate one launch.
+
+        Args:
+            kernel: Source and name.
+            waves: Wavefronts of a workgroup.
+            gpu: Another machine than the whole.
+        """
         local = LANES * waves
         launch = Launch(
             kernel_of(*kernel, MICROBENCH_DIR, memory.architecture),
@@ -128,7 +134,9 @@ class MicrobenchResults:
     """Figures and curves in the order in which they were measured."""
 
     figures: list[MicrobenchReading] = field(default_factory=list)
+    """Single figures."""
     curves: list[Curve] = field(default_factory=list)
+    """Curves."""
 
     def add(self, name: str, what: str, value: float, unit: str) -> None:
         """Note a figure."""

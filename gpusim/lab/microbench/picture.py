@@ -19,7 +19,15 @@ SHOWN_FROM = 5  # percent
 
 
 def picture(results: MicrobenchResults, gpu: GpuSpec) -> Picture:
-    """Make a picture with a panel for each group; raises UserError if nothing that was measured is a curve."""
+    """Make a picture with a panel for each group.
+
+    Args:
+        results: The results.
+        gpu: The GPU.
+
+    Raises:
+        UserError: Nothing that was measured is a curve.
+    """
     groups = list(dict.fromkeys(curve.group for curve in results.curves))
     off = _deviations(results, gpu.architecture)
     count = len(groups) + bool(off)

@@ -48,7 +48,14 @@ def deviation_text(share: float) -> str:
 
 
 def show(results: MicrobenchResults, gpu: str, architecture: str, out: TextIO | None = None) -> None:
-    """Print tables of a GPU, by its name, on a terminal, lines with tabs and without heads on a pipe."""
+    """Print tables of a GPU, by its name, on a terminal, lines with tabs and without heads on a pipe.
+
+    Args:
+        results: The results.
+        gpu: Name of the GPU.
+        architecture: Its instruction set.
+        out: Stream; None: standard output.
+    """
     out = out or sys.stdout
     if not out.isatty():
         curves = [[c.group, c.name, number(x), number(y)] for c in results.curves for x, y in c.points]
@@ -84,7 +91,12 @@ def _curves(results: MicrobenchResults) -> Iterator[tuple[Curve, Table]]:
 
 
 def markdown(results: MicrobenchResults, gpu: GpuSpec) -> str:
-    """Return a page of tables, as in results/microbenchmarks."""
+    """Return a page of tables, as in results/microbenchmarks.
+
+    Args:
+        results: The results.
+        gpu: The GPU.
+    """
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
     text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures, gpu.architecture)]).markdown()

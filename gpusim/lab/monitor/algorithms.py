@@ -29,15 +29,20 @@ class PeriodAdjustment(NamedTuple):
     """A map's period and history after Algorithm 1."""
 
     period: int
+    """New period in iterations."""
     history: History
+    """New history."""
 
 
 class Stability(NamedTuple):
-    """Result of Algorithm 2: the monitor's state, the map's history, whether every map has its first period again."""
+    """Result of Algorithm 2."""
 
     state: MonitorState
+    """State of the monitor."""
     history: History
+    """History of the map."""
     reset: bool
+    """Every map has its first period again."""
 
 
 def dpaa(
@@ -65,8 +70,13 @@ def ssda(
 ) -> Stability:
     """Detect stable sparsity (Algorithm 2) after a process that ended.
 
-    state: the monitor's when the process ended; periods: of all maps; sparsity, history: of the process's map. In the
-    active state Algorithm 1 comes first, and has updated period and history.
+    In the active state Algorithm 1 comes first, and has updated period and history.
+
+    Args:
+        state: The monitor's when the process ended.
+        periods: Periods of all maps.
+        sparsity: Zeros of the process's map.
+        history: Results of the process's map.
     """
     if state is MonitorState.ACTIVE:
         ready = all(period == hibernation_period for period in periods)

@@ -32,7 +32,9 @@ class Decision:
     """The iteration from which on a layer runs dense or sparse."""
 
     iteration: int
+    """First iteration."""
     sparse: bool
+    """It runs sparse from there on."""
 
 
 @dataclass
@@ -50,11 +52,16 @@ class LayerLog:
 class AttachedMonitor:
     """Monitors convolutions of a module while it is trained; `step` ends an iteration.
 
-    scheduler: with state and sparsity list; iteration: the present one, from 0; layers: a log for each, by name.
-
     The `forward` of each convolution is wrapped until `close`, or for the time of a `with`. A layer that is called
     several times in an iteration is measured in its first call; in evaluation nothing is measured, and all layers run
     dense.
+
+    Args:
+        layers: A log for each, by name.
+
+    Attributes:
+        scheduler: Scheduler with state and sparsity list.
+        iteration: The present one, from 0.
     """
 
     def __init__(
@@ -68,9 +75,13 @@ class AttachedMonitor:
     ) -> None:
         """Take an nn.Module as `network`, and wrap its convolutions.
 
-        layers: names of convolutions, by default all but those that read images; exhaustive: measure each in every
-        iteration, due or not; sparse_forward: what a layer that runs sparse computes, a function of the layer and its
-        input, by default `bundled_forward`. Raise MonitorError.
+        Raise MonitorError.
+
+        Args:
+            layers: Names of convolutions, by default all but those that read images.
+            exhaustive: Measure each in every iteration, due or not.
+            sparse_forward: What a layer that runs sparse computes, a function of the layer and its input, by default
+                `bundled_forward`.
         """
         convolutions = {name: m for name, m in network.named_modules() if type(m).__name__ == "Conv2d"}
         names = (

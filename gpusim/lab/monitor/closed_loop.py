@@ -121,8 +121,15 @@ class PolicyOutcome:
 def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | None = None) -> tuple[PolicyOutcome, ...]:
     """Return the training under each of POLICIES, in that order.
 
-    Layers whose passes have no break-even are not measured by the closed loop. Raise MonitorError for a layer that the
-    curves do not have, and for zeros beyond those whose times are known.
+    Layers whose passes have no break-even are not measured by the closed loop.
+
+    Args:
+        timed: Times by layer, pass and zeros.
+        curves: Zeros of each map by iteration.
+        settings: Settings of the monitor; None: the default ones.
+
+    Raises:
+        MonitorError: The curves lack a layer, or have zeros beyond those whose times are known.
     """
     settings = settings or MonitorSpec()
     truth = {item.layer: curves.line(item.layer) for item in timed.passes if _has(curves, item.layer)}

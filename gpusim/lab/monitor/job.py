@@ -172,7 +172,15 @@ class MonitoredJob(Job):
 def describe_monitored_run(
     network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, curves: Curves, read: Sequence[Path]
 ) -> RunDescription:
-    """Return the work that `gpusim net --monitor` does. read: the curves' file, if they are of one."""
+    """Return the work that `gpusim net --monitor` does.
+
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: What of the network is run, and how.
+        curves: Zeros of each map by iteration.
+        read: The curves' file, if they are of one.
+    """
     plain = describe_network_run(network, settings, wanted)
     configuration = {**plain.configuration, "network": {**plain.configuration["network"], "monitor": curves.name}}
     return replace(plain, title=f"{plain.title}, monitored: {curves.name}", configuration=configuration, inputs=read)

@@ -74,11 +74,21 @@ def expected_processes(iterations: int, settings: MonitorSpec | None = None) -> 
 
 
 def expected_share(iterations: int, settings: MonitorSpec | None = None) -> float:
-    """Return the share of iterations measured, for a map of stable sparsity none of whose processes ends early."""
+    """Return the share of iterations measured, for a map of stable sparsity none of whose processes ends early.
+
+    Args:
+        iterations: Number of iterations.
+        settings: Settings of the monitor; None: the default ones.
+    """
     s = settings or MonitorSpec()
     return s.duration * expected_processes(iterations, s) / iterations
 
 
 def monitored_overhead(cost: float, share_measured: float) -> float:
-    """Return the overhead of a training whose measurements each take the share `cost` of an iteration."""
+    """Return the overhead of a training whose measurements each take the share `cost` of an iteration.
+
+    Args:
+        cost: Share of an iteration that a measurement takes.
+        share_measured: Share of iterations that are measured.
+    """
     return cost * share_measured

@@ -101,7 +101,12 @@ class Replay:
 
 
 def replay(curves: Curves, settings: MonitorSpec | None = None) -> Replay:
-    """Run the monitor over the curves' iterations."""
+    """Run the monitor over the curves' iterations.
+
+    Args:
+        curves: Zeros of each map by iteration.
+        settings: Settings of the monitor; None: the default ones.
+    """
     settings = settings or MonitorSpec()
     scheduler = Scheduler(curves.maps, settings)
     lines = {name: curves.line(name) for name in curves.maps}

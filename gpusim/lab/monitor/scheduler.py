@@ -36,8 +36,11 @@ class Transition:
     """The monitor's state changed in an iteration, by a process of a map."""
 
     iteration: int
+    """Iteration of the change."""
     state: MonitorState
+    """New state."""
     by: str
+    """Map whose process caused it."""
 
 
 @dataclass
@@ -65,8 +68,12 @@ class MonitoredMap:
 class Scheduler:
     """Manages the monitored maps: `due` says which to measure in an iteration, `record` takes the measurements.
 
-    state: of the monitor; sparsity_list: the maps by name; transitions: every change of the state. Raises MonitorError
-    if there is no map at all, and for names that are not unique.
+    Raises MonitorError if there is no map at all, and for names that are not unique.
+
+    Attributes:
+        state: State of the monitor.
+        sparsity_list: The maps by name.
+        transitions: Every change of the state.
     """
 
     def __init__(self, maps: Iterable[str], settings: MonitorSpec | None = None) -> None:

@@ -141,9 +141,15 @@ class _Training:
 def measure_overhead(
     plan: OverheadPlan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
 ) -> TrainingOverhead:
-    """Run the three trainings and time them. report: called with a line after each part.
+    """Run the three trainings and time them.
 
-    Raise UserError for a missing extra, and for a device that cannot be used.
+    Args:
+        plan: Network, data and iterations.
+        settings: Settings of the monitor; None: the default ones.
+        report: Called with a line after each part.
+
+    Raises:
+        UserError: An extra is missing, or a device cannot be used.
     """
     torch = require_torch("monitor --train")
     device = training_device(torch, plan.device)

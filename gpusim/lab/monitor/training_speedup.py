@@ -50,10 +50,14 @@ def training_speedup(
 ) -> float:
     """Compute equation 6.1: 1 / (O + sum over layers i and levels j of P C_i R_ij / S_ij), with O = 1 - P.
 
-    conv_share: P, share of the training's time in convolutional layers; layer_shares: C_i, shares of that time, adding
-    up to 1; level_shares: R_ij, shares of layer i's iterations at sparsity level j, adding up to 1 for each layer;
-    speedups: S_ij. Raise ValueError for shares that do not add up, for lists of different lengths and for speed-ups
-    that are not above 0.
+    Args:
+        conv_share: P, share of the training's time in convolutional layers.
+        layer_shares: C_i, shares of that time, adding up to 1.
+        level_shares: R_ij, shares of layer i's iterations at sparsity level j, adding up to 1 for each layer.
+        speedups: S_ij.
+
+    Raises:
+        ValueError: Shares do not add up, lists differ in length, or a speed-up is not above 0.
     """
     _check_share("conv_share", conv_share)
     _check_shares("layer_shares", layer_shares)

@@ -14,7 +14,12 @@ from gpusim.lab.versions.model import RESULTS, present_model
 
 
 def list_kernels(results: ReproductionResults, key: str) -> set[str]:
-    """Return the kernels that a point launched."""
+    """Return the kernels that a point launched.
+
+    Args:
+        results: The results.
+        key: Key of the point.
+    """
     record = results.runs[key]
     if isinstance(record, PointRecord):
         return {kernel for kernel, _ in record.launches}
@@ -22,7 +27,12 @@ def list_kernels(results: ReproductionResults, key: str) -> set[str]:
 
 
 def kind_of_point(results: ReproductionResults, key: str) -> str:
-    """Return the kind of a point: the kernels of a product, or that it is a network."""
+    """Return the kind of a point: the kernels of a product, or that it is a network.
+
+    Args:
+        results: The results.
+        key: Key of the point.
+    """
     is_product = isinstance(results.runs[key], PointRecord)
     return ", ".join(sorted(list_kernels(results, key))) if is_product else "network"
 
@@ -55,7 +65,12 @@ def point_ages(
 
 
 def figure_keys(publication: Publication, figure: Figure) -> list[str]:
-    """Return the keys of the known points of a figure, in order."""
+    """Return the keys of the known points of a figure, in order.
+
+    Args:
+        publication: The publication with its results.
+        figure: One of its figures.
+    """
     keys: list[str] = []
     if isinstance(figure, RunsFigure):
         keys = [point.key for point in figure.points(publication.spec)]

@@ -101,7 +101,12 @@ def _fits(publication: Publication, figure: Figure) -> str:
 def judge(
     claim: ClaimSpec, values: Sequence[FigureValue], shown: Callable[[float], str], missing: Sequence[str] = ()
 ) -> ClaimVerdict:
-    """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
+    """Judge a claim by the values of one comparison.
+
+    Args:
+        shown: Formats one.
+        missing: Its points that were not run.
+    """
     if claim.unaskable:
         return ClaimVerdict(UNASKABLE, reasons=(claim.unaskable,))
     result, chosen = claim.apply(values, shown), claim.chosen(values)

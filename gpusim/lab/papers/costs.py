@@ -38,7 +38,15 @@ class PlanCosts:
 
 
 def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
-    """Estimate the points of a plan that a store lacks. Raises StoreError."""
+    """Estimate the points of a plan that a store lacks.
+
+    Args:
+        plan: The plan.
+        store: File of the store.
+
+    Raises:
+        StoreError: The store cannot be read.
+    """
     missing, parts = dict[str, RunCost](), dict[str, Mapping[Hashable, float]]()
     estimator, notes = CostEstimator(store, "run", "net"), dict[str, list[str]]()
     with StoreWriter(store) if store.exists() else nullcontext() as keeper:

@@ -93,8 +93,11 @@ def benchmark(name: str, batch: int, size: int) -> Network:
 
 
 class BenchmarksJob(Job):
-    """The six benchmarks, each alone, forward and backward, as a job (gpusim.jobs.running.job.Job). batch, size: of
-    every benchmark.
+    """The six benchmarks, each alone, forward and backward, as a job (gpusim.jobs.running.job.Job).
+
+    Args:
+        batch: Batch of every benchmark.
+        size: Size of every benchmark.
     """
 
     kind = "net"

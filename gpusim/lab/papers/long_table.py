@@ -15,9 +15,13 @@ class RatioParts(NamedTuple):
     """The two numbers of a value that is a ratio, with the half-widths of their confidence intervals."""
 
     above: float
+    """Dividend."""
     below: float
+    """Divisor."""
     above_half_width: float = 0.0
+    """Half-width of the dividend."""
     below_half_width: float = 0.0
+    """Half-width of the divisor."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,12 @@ class FigureRecord:
 
 
 def repeat_on(gpus: Iterable[str], records: Iterable[FigureRecord]) -> Iterator[FigureRecord]:
-    """Yield each record for each GPU, as what is the same on all of them."""
+    """Yield each record for each GPU, as what is the same on all of them.
+
+    Args:
+        gpus: Names of GPUs.
+        records: Rows of the long table.
+    """
     for record in records:
         for gpu in gpus:
             yield FigureRecord({**record.labels, "gpu": gpu}, record.values, record.half_widths, gpu)
@@ -80,7 +89,15 @@ def list_values(records: Iterable[FigureRecord]) -> Iterator[FigureValue]:
 
 
 def matches(labels: Mapping[str, str], where: Where) -> bool:
-    """Tell whether labels have the wanted values; raise UserError for an unknown label."""
+    """Tell whether labels have the wanted values.
+
+    Args:
+        labels: Labels of a row.
+        where: Wanted values by label.
+
+    Raises:
+        UserError: A label is unknown.
+    """
     for label, wanted in where.items():
         if label not in labels:
             raise UserError(f"where: {unknown_name('label', label, labels)}")

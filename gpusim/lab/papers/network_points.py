@@ -49,8 +49,11 @@ class PointSelection:
     """Which of a publication's network runs are to be run now: none of a kind stands for all."""
 
     networks: frozenset[str] = field(default_factory=frozenset)
+    """Networks; empty: all."""
     gpus: frozenset[str] = field(default_factory=frozenset)
+    """GPUs; empty: all."""
     batches: frozenset[int] = field(default_factory=frozenset)
+    """Batches; empty: all."""
 
     def has(self, point: NetworkPoint) -> bool:
         """Tell whether a point is asked for."""
@@ -144,7 +147,16 @@ class NetworkFigure(Figure):
 
 
 def settings_of(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> NetworkSettings:
-    """Load the settings of a point's run; raise UserError. exact: simulated in whole."""
+    """Load the settings of a point's run.
+
+    Args:
+        reproduction: The publication.
+        point: The point.
+        exact: Simulated in whole.
+
+    Raises:
+        UserError: A setting is not allowed.
+    """
     runs = reproduction.runs
     sets = {**runs.sets, **runs.networks[point.network].sets, **runs.ways[point.way].sets}
     sets["sampling"] = None if exact else runs.sampling.model_dump(mode="json")

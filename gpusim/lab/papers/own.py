@@ -23,7 +23,16 @@ def select_publication(
 
     What the publication has itself is chosen among its points. With a network, a GPU or a batch that it has not, all of
     them take the place of its own: a figure of one GPU is made of the one at the same place, a figure of one batch of
-    the largest. Raise UserError.
+    the largest.
+
+    Args:
+        reproduction: The publication.
+        network: A network of one's own; None: those of the publication.
+        gpus: GPUs to run on; empty: its own.
+        batches: Batches to run; empty: its own.
+
+    Raises:
+        UserError: A figure cannot be made of them.
     """
     if network is None and not gpus and not batches:
         return reproduction, PointSelection()

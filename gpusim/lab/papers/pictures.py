@@ -63,7 +63,13 @@ def build_panel(
 
 
 def bars(title: str, panels: Sequence[BarPanel], sharex: bool = True) -> Picture:
-    """Put panels below one another. sharex: they have the same groups, which are written below the last one."""
+    """Put panels below one another.
+
+    Args:
+        title: Title of the picture.
+        panels: Panels from top to bottom.
+        sharex: They have the same groups, which are written below the last one.
+    """
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
     def draw(figure: Any) -> None:
@@ -108,7 +114,13 @@ def _bars(axes: Any, panel: BarPanel) -> None:
 
 
 def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> Picture:
-    """Make a bar for each name, of parts from bottom to top. axis: what the values are."""
+    """Make a bar for each name, of parts from bottom to top.
+
+    Args:
+        title: Title of the picture.
+        axis: What the values are.
+        bars_: Values of the parts by bar.
+    """
     parts = list(dict.fromkeys(part for heights_of in bars_.values() for part in heights_of))
 
     def draw(figure: Any) -> None:
@@ -184,7 +196,13 @@ def heat(
 
 
 def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> Picture:
-    """Put curves over one another: places and values. axes_: what these are."""
+    """Put curves over one another: places and values.
+
+    Args:
+        title: Title of the picture.
+        axes_: What these are.
+        curves: Places and values by name.
+    """
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")

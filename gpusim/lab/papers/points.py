@@ -164,7 +164,15 @@ class RunsFigure(Figure):
 
 
 def build_labels(case: str, batch: int, data: str, path: str, sparse: bool) -> dict[str, str]:
-    """Return the labels of the point for a value; one run serves all data of a way that does not skip zeros."""
+    """Return the labels of the point for a value; one run serves all data of a way that does not skip zeros.
+
+    Args:
+        case: Name of the case.
+        batch: Images in a batch.
+        data: Name of the data.
+        path: Name of the way.
+        sparse: The way skips zeros.
+    """
     return {"case": case, "batch": str(batch), "data": data if sparse else ANY_DATA, "path": path}
 
 
@@ -195,7 +203,12 @@ def padding_of(spec: ReproductionSpec, figure: RunsFigure, case: str) -> float:
 
 @cache
 def _padding(case: str, gpu: str, sets: str) -> float:
-    """Return the share of padding of a case. case, sets: as JSON."""
+    """Return the share of padding of a case.
+
+    Args:
+        case: As JSON.
+        sets: As JSON.
+    """
     workload = load_run(CaseSpec.model_validate_json(case).document(gpu), assignments(json.loads(sets))).workload
     layer = getattr(workload, "layer", None)
     if layer is None:
@@ -214,8 +227,13 @@ def bytes_of(shape: GemmShape) -> int:
 def does_fit(spec: ReproductionSpec, figure: RunsFigure, case: str, batch: int) -> str:
     """Tell whether a case's matrices fit the GPU's memory at the publication's largest batch that `batch` replaces.
 
-    Returns:
-        'yes', or a text such as 'no: 7.4 of 4.0 GiB at 64'.
+    Returns: 'yes', or a text such as 'no: 7.4 of 4.0 GiB at 64'.
+
+    Args:
+        spec: The publication.
+        figure: One of its figures.
+        case: Name of the case.
+        batch: Images in a batch.
     """
     largest = max(figure.source_batches or (batch,))
     sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
@@ -227,6 +245,11 @@ def does_fit(spec: ReproductionSpec, figure: RunsFigure, case: str, batch: int) 
 
 @cache
 def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
-    """Return the bytes of a case's matrices, and those of the GPU's memory. case, sets: as JSON."""
+    """Return the bytes of a case's matrices, and those of the GPU's memory.
+
+    Args:
+        case: As JSON.
+        sets: As JSON.
+    """
     config = load_run(CaseSpec.model_validate_json(case).document(gpu), assignments(json.loads(sets)))
     return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

@@ -75,9 +75,13 @@ class NetworkLaunchRecord(NamedTuple):
     """A launch of a layer's pass."""
 
     layer: str
+    """Name of the layer."""
     what: str
+    """The pass."""
     kernel: str
+    """Name of the kernel."""
     time_us: float
+    """Microseconds."""
 
 
 @dataclass(frozen=True)
@@ -363,7 +367,15 @@ def as_json(results: ReproductionResults) -> str:
 
 
 def load(folder: Path, name: str) -> ReproductionResults:
-    """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
+    """Load the file in a folder.
+
+    Args:
+        folder: Folder of the results.
+        name: Name of the publication.
+
+    Raises:
+        UserError: The file has another form, or is of another publication.
+    """
     path = folder / FILE
     content, hint = read_json(path), f"gpusim reproduce {name} makes it"
     head = parse_as(_StoredHead, content, str(path), hint)

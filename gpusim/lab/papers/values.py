@@ -184,7 +184,12 @@ class CaseRuns:
 
 
 def list_groups(publication: Publication, figure: RunsFigure) -> list[CaseRuns]:
-    """List the groups of a figure in its order."""
+    """List the groups of a figure in its order.
+
+    Args:
+        publication: The publication with its results.
+        figure: One of its figures.
+    """
     paths, points, groups = publication.spec.paths, publication.results.points, []
     deviations = compute_deviations(publication)
     for case, batch, data in figure.places():
@@ -268,7 +273,12 @@ class HasMetrics(Protocol):
 
 
 def list_reasons(base: HasMetrics, way: HasMetrics) -> tuple[str, ...]:
-    """List what moved most between two runs, by the rules of `gpusim compare`."""
+    """List what moved most between two runs, by the rules of `gpusim compare`.
+
+    Args:
+        base: Run that is compared with.
+        way: Run that is compared.
+    """
     found = findings(base.metrics, way.metrics)
     texts = [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)]
     return tuple(texts[:MOST_REASONS])

@@ -50,17 +50,22 @@ class CorrelationPoint:
 
 @dataclass(frozen=True)
 class RatioSummary:
-    """Of a group's ratios: how many, geometric mean, spread (exp of the standard deviation of their logarithms), mean
-    absolute error (mean of |ratio - 1|), least, most, and Spearman's rank correlation of modelled with measured
-    performance (GFLOPS); None for fewer than three points."""
+    """Summary of a group's ratios."""
 
     count: int
+    """Number of ratios."""
     geometric_mean: float
+    """Their geometric mean."""
     spread: float
+    """Exponential of the standard deviation of their logarithms."""
     mean_absolute_error: float
+    """Mean of |ratio - 1|."""
     least: float
+    """Least ratio."""
     most: float
+    """Largest ratio."""
     rank_correlation: float | None
+    """Spearman's rank correlation of modelled with measured GFLOPS; None for fewer than three points."""
 
 
 def is_large(row: CorrelationPoint) -> bool:

@@ -53,7 +53,12 @@ class PointCosts:
 
 
 def no_measurement(point: MeasuredPoint, launches: LaunchOverhead) -> str:
-    """Say why a point's time cannot be that of one launch of its kernel; empty where it can."""
+    """Say why a point's time cannot be that of one launch of its kernel; empty where it can.
+
+    Args:
+        point: The point.
+        launches: Time that no kernel takes.
+    """
     least_us = launches.of(point) if point.own_launch_us is None else point.own_launch_us
     if point.time_us > least_us:
         return ""
@@ -70,8 +75,15 @@ def check(
     budget_s: float | None = None,
     launches: LaunchOverhead = LaunchOverhead(0.0),
 ) -> PointCosts:
-    """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one; launches:
-    what measurements hold beside the kernels."""
+    """Estimate each point's cost, and find those that cannot be run.
+
+    Args:
+        points: Points of a table.
+        conditions: Kernels and GPU.
+        kernels: Where their code is.
+        budget_s: Most processor seconds of one.
+        launches: What measurements hold beside the kernels.
+    """
     costs = PointCosts({}, {})
     for point in points:
         impossible = no_measurement(point, launches)

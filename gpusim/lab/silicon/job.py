@@ -51,10 +51,12 @@ class CorrelationOptions:
 
 
 class MeasuredJob(Job):
-    """A table of measured points (gpusim.jobs.running.job.Job), on the card's model at the clock that it was measured
-    at.
+    """A table of measured points (gpusim.jobs.running.job.Job), on the card's model at the clock of the measurement.
 
-    points: those that are run; files: the table's, the points' and the kernels'; paths: of the kernels' code objects.
+    Args:
+        points: Those that are run.
+        files: The table's, the points' and the kernels'.
+        paths: Paths of the kernels' code objects.
     """
 
     kind = "correlate"
@@ -164,8 +166,15 @@ def _part(row: CorrelationPoint) -> PartRecord:
 def fit_launch_overheads(
     table: MeasuredTable, rows: Sequence[CorrelationPoint]
 ) -> tuple[list[CorrelationPoint], ParameterFit]:
-    """Fit the times that no kernel takes to rows of an earlier run, whose predictions stay; raises UserError where none
-    is small enough."""
+    """Fit the times that no kernel takes to rows of an earlier run, whose predictions stay.
+
+    Args:
+        table: The table of measured points.
+        rows: Rows of an earlier run.
+
+    Raises:
+        UserError: No point is small enough.
+    """
     predictions = {row.prediction.point: row.prediction for row in rows}
     searched = [predictions[point] for point in _searched(list(predictions), table)]
     spec = table.fit.model_copy(update={"model": {}})
@@ -187,8 +196,11 @@ def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence
 class PointCache:
     """Points in a store, each under all that decides its time: the sources, kernels, GPU and conditions.
 
-    store: None: nothing is known or kept; fresh: what earlier runs left does not count; files: the kernels' code
-    objects; changes: of the table's kernels.
+    Args:
+        store: None: nothing is known or kept.
+        fresh: What earlier runs left does not count.
+        files: The kernels' code objects.
+        changes: Changes of the table's kernels.
     """
 
     def __init__(self, store: Path | None, fresh: bool, files: Sequence[Path], changes: tuple[bool, ...]) -> None:
@@ -228,7 +240,9 @@ class PointCache:
 class _PointRunner:
     """Points under one or several sets of values, with progress; those that a store has are not run again.
 
-    points: those that can be run, the cheapest first; failed: why others of the last run came to nothing.
+    Attributes:
+        points: Those that can be run, the cheapest first.
+        failed: Why others of the last run came to nothing.
     """
 
     def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: PointCosts, reporter: Reporter) -> None:

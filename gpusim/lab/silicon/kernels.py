@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 
 
 def kernel_files(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
-    """Find the files of `spec` below a folder of the user's, or where an installed package has them; raises
-    UserError.
+    """Find the files of `spec` below a folder of the user's, or where an installed package has them.
+
+    Args:
+        spec: Which files.
+        folder: Folder; None: the installed package's.
+
+    Raises:
+        UserError: There are none.
     """
     if spec.shipped:
         from workloads.toolchain.build import KERNELS_DIR
@@ -32,7 +38,12 @@ def kernel_files(spec: MeasuredKernelsSpec, folder: Path | None) -> list[Path]:
 
 
 def selection_file(spec: MeasuredKernelsSpec, folder: Path | None) -> Path | None:
-    """Find the file by which the library selects kernels, below a folder of the user's or where a package has it."""
+    """Find the file by which the library selects kernels, below a folder of the user's or where a package has it.
+
+    Args:
+        spec: Which files.
+        folder: Folder; None: the installed package's.
+    """
     found = (next(_below(place, spec.selection), None) for place in _places(spec, folder) if spec.selection)
     return next((path for path in found if path is not None), None)
 

@@ -220,13 +220,16 @@ class MeasuredTable(Spec):
 
 
 class LaunchOverhead(NamedTuple):
-    """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
-    kernels and of compiled ones; campaigns: of those whose names hold a part, by the part; each: of each kernel."""
+    """Times of a measurement that no kernel takes."""
 
     us: float
+    """Microseconds of all kernels, or of assembly kernels."""
     hip_us: float | None = None
+    """Microseconds of compiled kernels; None: the same."""
     campaigns: tuple[tuple[str, float], ...] = ()
+    """Microseconds of kernels whose names hold a part, by the part."""
     each: bool = False
+    """Each kernel of a call takes it."""
 
     def of(self, point: "MeasuredPoint", kernels: int = 1) -> float:
         """Return the time of a point, a call of so many kernels, that has none of its own."""
@@ -297,9 +300,16 @@ MeasuredPoint = ProductPoint | ConvolutionPoint
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
-    """Load the table with `sets` applied in order; return it and its file. Raise UserError.
+    """Load the table with `sets` applied in order; return it and its file.
 
     A CSV file is a table by itself, whose GPU `sets` must name. One in `sets` is that of general batches, too.
+
+    Args:
+        given: Path of a file, a shipped one's name, or a mapping.
+        sets: Changed values as `path=value`, in order.
+
+    Raises:
+        UserError: The table cannot be read, or names no GPU.
     """
     if isinstance(given, str | Path) and Path(given).suffix == ".csv":
         document = _alone(Path(given).expanduser().absolute())

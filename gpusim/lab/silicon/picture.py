@@ -16,7 +16,12 @@ _BANDS = f"modelled {GENERAL(BAND)} times as fast as measured, and 1/{GENERAL(BA
 
 
 def picture(rows: Sequence[CorrelationPoint], title: str) -> Picture:
-    """Make a picture with a mark for each point, GFLOPS on both axes."""
+    """Make a picture with a mark for each point, GFLOPS on both axes.
+
+    Args:
+        rows: Points with their predictions.
+        title: Title of the picture.
+    """
     heads = ("point", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
     numbers = [
         (

@@ -75,7 +75,15 @@ def predict(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource)
 
 
 def build_problem(point: ProductPoint, conditions: Conditions) -> "tuple[TensileProblem, GemmKernel]":
-    """Return the product of a point, and how its kernel, by its name, splits it; raises UserError."""
+    """Return the product of a point, and how its kernel, by its name, splits it.
+
+    Args:
+        point: The point.
+        conditions: Kernels and GPU.
+
+    Raises:
+        UserError: No kernel has that name.
+    """
     from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
     from workloads.vendor.tensile import TensileKernel, TensileProblem
 
@@ -90,7 +98,16 @@ def build_problem(point: ProductPoint, conditions: Conditions) -> "tuple[Tensile
 
 
 def build_launches(problem: "TensileProblem", kernel: "GemmKernel", kernels: KernelSource) -> "tuple[Launch, ...]":
-    """Lay the operands of a product into memory and return its launches; raises UserError."""
+    """Lay the operands of a product into memory and return its launches.
+
+    Args:
+        problem: The product.
+        kernel: The kernel.
+        kernels: Where its code is.
+
+    Raises:
+        UserError: The operands do not fit the memory.
+    """
     from isa.device_memory import DeviceMemory
 
     return kernel.launches(problem, kernels, DeviceMemory(MEMORY_MIB << 20))

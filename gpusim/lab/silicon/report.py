@@ -166,7 +166,15 @@ class _StoredComparison:
 
 
 def restored(document: Any, source: str = "the result") -> SavedComparison:
-    """Read the rows, the fit and the state of a JSON object of a comparison; raises UserError for another one."""
+    """Read the rows, the fit and the state of a JSON object of a comparison.
+
+    Args:
+        document: The JSON object.
+        source: Where it comes from, for errors.
+
+    Raises:
+        UserError: It is no comparison.
+    """
     version = document.get("schema_version") if isinstance(document, Mapping) else None
     if version != SCHEMA_VERSION:
         raise UserError(f"{source}: schema_version {version}: {SCHEMA_VERSION} can be read; {_HINT}")
@@ -277,7 +285,12 @@ def serialize_versions(versions: Mapping[str, FigureVersion]) -> dict[str, Any]:
 
 
 def document(table: MeasuredTable, saved: SavedComparison) -> dict[str, Any]:
-    """Return the JSON object of points that were read from a file, without their metrics."""
+    """Return the JSON object of points that were read from a file, without their metrics.
+
+    Args:
+        table: Table of the points.
+        saved: Rows, fit and state.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "correlate",

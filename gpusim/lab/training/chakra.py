@@ -23,7 +23,15 @@ def check_folder(folder: Path) -> None:
 
 
 def write_traces(folder: Path, training: TrainingPipeline) -> str:
-    """Write a trace for each GPU, `training.N.et`; returns a line that says so. Raises UserError."""
+    """Write a trace for each GPU, `training.N.et`; returns a line that says so.
+
+    Args:
+        folder: Folder; None: the installed package's.
+        training: The training.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
     content = trace(training)
     try:
         folder.mkdir(exist_ok=True)

@@ -15,7 +15,12 @@ ALGORITHMS = ("ring", "tree")
 def all_reduce(
     fabric: Fabric, gpus: Sequence[str], size_bytes: float, algorithm: str, purpose: Any = None
 ) -> Generator[Any, Any, None]:
-    """Sum `size_bytes` of each GPU; a SimPy process. algorithm: one of ALGORITHMS; purpose: as of `Fabric.transfer`."""
+    """Sum `size_bytes` of each GPU; a SimPy process.
+
+    Args:
+        algorithm: One of ALGORITHMS.
+        purpose: As of `Fabric.transfer`.
+    """
     for transfers in (_ring if algorithm == "ring" else _tree)(gpus, size_bytes):
         yield fabric.transfer(transfers, purpose)
 

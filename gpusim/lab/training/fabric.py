@@ -30,15 +30,20 @@ class Transfer(NamedTuple):
     """Bytes from a node to another one."""
 
     source: str
+    """Node that sends."""
     target: str
+    """Node that receives."""
     size_bytes: float
+    """Bytes."""
 
 
 class LinkPath(NamedTuple):
-    """Numbers of the links that a transfer takes, one after another, and the sum of their latencies."""
+    """The way of a transfer."""
 
     links: tuple[int, ...]
+    """Numbers of the links, one after another."""
     latency_us: float
+    """Sum of their latencies."""
 
 
 @dataclass(eq=False)

@@ -30,8 +30,11 @@ DIVERGED = 1000
 class NetworkTraining:
     """A network in training on one batch after the other; raises UserError for what cannot be trained.
 
-    given: arrays by tensor for the first iteration, parameters for example; the others are filled as in
-    `gpusim.jobs.networks.values.fill`; source: where they come from, for errors; chosen: algorithms by layer and pass.
+    Args:
+        given: Arrays by tensor for the first iteration, parameters for example; the others are filled as in
+            `gpusim.jobs.networks.values.fill`.
+        source: Where arrays come from, for errors.
+        chosen: Algorithms by layer and pass.
     """
 
     def __init__(
@@ -117,10 +120,20 @@ def train(
 ) -> TrainingResult:
     """Train for some iterations, each compared with NumPy if that is wanted, and time one of them.
 
-    wanted: batch, verify, timing, jobs and store count; arrays: inputs and labels of some batches, which are taken in
-    turn, and parameters to begin with; what is missing is made up, one batch for all iterations. report: is called with
-    the number and the loss of each. Raises UserError, also where the loss diverges, and SimulationError where a result
-    is wrong.
+    Args:
+        network: The network.
+        settings: Settings of a network's run.
+        wanted: Batch, verify, timing, jobs and store count.
+        iterations: How many.
+        reporter: Where progress goes.
+        arrays: Inputs and labels of some batches, which are taken in turn, and parameters to begin with; what is
+            missing is made up, one batch for all iterations.
+        source: Where arrays come from, for errors.
+        report: Is called with the number and the loss of each.
+
+    Raises:
+        UserError: It cannot be trained so, or the loss diverges.
+        SimulationError: A result is wrong.
     """
     wanted = replace(wanted, train=True)
     with Interrupt() as interrupt:

@@ -36,21 +36,29 @@ FEWER = 6  # iterations that count then
 
 
 class StageFigures(NamedTuple):
-    """Of a stage, means of an iteration in milliseconds: it works, waits for its input, waits for a free buffer."""
+    """Means of a stage in an iteration, in milliseconds."""
 
     stage: str
+    """Name of the stage."""
     resource: str
+    """What it works on."""
     work_ms: float
+    """It works."""
     input_ms: float
+    """It waits for its input."""
     space_ms: float
+    """It waits for a free buffer."""
 
 
 class ResourceGain(NamedTuple):
     """What twice as much of a resource gives."""
 
     resource: str
+    """Name of the resource."""
     iteration_ms: float
+    """Milliseconds of an iteration with twice as much."""
     gain: float
+    """How many times as fast that is."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +180,15 @@ class TrainingMeasurement:
 
 
 def measure(training: TrainPhase, store: Path) -> TrainingMeasurement:
-    """Simulate a training, with times from a store or its file; raises UserError for what is missing or too large."""
+    """Simulate a training, with times from a store or its file.
+
+    Args:
+        training: The training.
+        store: File of the store that has the iteration's times.
+
+    Raises:
+        UserError: Something is missing or too large.
+    """
     spec = training.spec
     network, times, line = _line(training, store)
     pace = paced(line, spec.iterations)
@@ -195,7 +211,15 @@ def measure(training: TrainPhase, store: Path) -> TrainingMeasurement:
 
 
 def simulate_pace(training: TrainPhase, store: Path) -> PipelineTiming:
-    """Simulate a training on its first number of GPUs, and nothing else that `measure` finds out; raises UserError."""
+    """Simulate a training on its first number of GPUs, and nothing else that `measure` finds out.
+
+    Args:
+        training: The training.
+        store: File of the store that has the iteration's times.
+
+    Raises:
+        UserError: Something is missing or too large.
+    """
     return paced(_line(training, store)[2], training.spec.iterations)
 
 

@@ -63,9 +63,14 @@ class ModelParallelIteration:
 
 
 def split_into_stages(training: TrainPhase, launches: Sequence[tuple[str, float]]) -> ModelParallelIteration:
-    """Return a training's iteration in stages; raise UserError where it has more than one layer, or another.
+    """Return a training's iteration in stages.
 
-    training: its file gives times and topology; launches: kernel and microseconds of each launch of an iteration.
+    Args:
+        training: Its file gives times and topology.
+        launches: Kernel and microseconds of each launch of an iteration.
+
+    Raises:
+        UserError: It has more than one layer, or another.
     """
     spec, count = training.spec, len(STAGES)
     network = make_layers_circulant(load_network(training.network), spec.block_circulant)

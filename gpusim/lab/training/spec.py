@@ -231,7 +231,15 @@ class TrainPhase:
 
 
 def load_training(given: files.Given, sets: Sets = ()) -> TrainPhase:
-    """Load a training's file, or a shipped one by name, with `sets` applied in order; raise UserError."""
+    """Load a training's file, or a shipped one by name, with `sets` applied in order.
+
+    Args:
+        given: Path of a file, a shipped one's name, or a mapping.
+        sets: Changed values as `path=value`, in order.
+
+    Raises:
+        UserError: The file cannot be read, or a value is not allowed.
+    """
     document = files.opened(given, FOLDER)
     files.require(document, FOLDER)
     assigned = assignments(sets)

@@ -154,12 +154,16 @@ class Span(NamedTuple):
 
 @dataclass
 class StageTimes:
-    """Of each iteration: when a stage had its input, when it began, and when it ended."""
+    """Times of a stage in each iteration."""
 
     asked_us: list[float] = field(default_factory=list)
+    """When the stage wanted its input."""
     had_us: list[float] = field(default_factory=list)
+    """When it had its input."""
     began_us: list[float] = field(default_factory=list)
+    """When it began."""
     ended_us: list[float] = field(default_factory=list)
+    """When it ended."""
 
 
 @dataclass

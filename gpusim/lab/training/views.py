@@ -41,7 +41,13 @@ SCALING = View([
 
 
 def show(measured: TrainingMeasurement, out: TextIO, markdown: bool = False) -> None:
-    """Print the screen, then the tables of scaling; or all tables as Markdown."""
+    """Print the screen, then the tables of scaling; or all tables as Markdown.
+
+    Args:
+        measured: The training.
+        out: Stream to write to.
+        markdown: Write tables as Markdown.
+    """
     if markdown:
         out.write("\n".join(table.markdown() for table in tables(measured)))
         return

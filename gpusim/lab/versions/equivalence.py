@@ -58,7 +58,12 @@ def load_equivalences(folder: Path) -> tuple[Equivalence, ...]:
 
 
 def save_equivalences(folder: Path, rows: Sequence[Equivalence]) -> None:
-    """Write the declared equivalences, each on a line."""
+    """Write the declared equivalences, each on a line.
+
+    Args:
+        folder: Folder of the file.
+        rows: The equivalences.
+    """
     lines = ",\n".join(f" {json.dumps(asdict(row))}" for row in rows)
     write_whole(folder / FILE, f"[\n{lines}\n]\n".encode())
 

@@ -25,7 +25,15 @@ def encode_version(version: FigureVersion) -> dict[str, Any]:
 
 
 def parse_models(data: Any, source: str = "the file") -> Models:
-    """Return the models of a file; raise UserError, with the file's name, where one is not what its name says."""
+    """Return the models of a file.
+
+    Args:
+        data: The file's content.
+        source: Where it comes from, for errors.
+
+    Raises:
+        UserError: A model is not what its name says.
+    """
     models: dict[str, Hashes] = dict(data)
     for name, model in models.items():
         if name_model(model) != name:

@@ -26,7 +26,12 @@ class LawViolation(SimulationError):
 
 
 def accesses(m: Machine, level: CacheLevel) -> int:
-    """Return the accesses of a level's caches."""
+    """Return the accesses of a level's caches.
+
+    Args:
+        m: Machine record.
+        level: The cache level.
+    """
     cache = m[level.state]
     return int(cache["hits"] + cache["misses"] + cache["merges"])
 
@@ -37,7 +42,12 @@ def packets_to_l2(m: Machine) -> int:
 
 
 def lines_missing(m: Machine, level: CacheLevel) -> np.ndarray:
-    """Return the lines that each cache of a level is missing, as an int64 array."""
+    """Return the lines that each cache of a level is missing, as an int64 array.
+
+    Args:
+        m: Machine record.
+        level: The cache level.
+    """
     state: np.ndarray = reduce(getitem, level.missing.split("."), m[level.state])["lines"]
     return state
 

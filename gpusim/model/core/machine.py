@@ -54,9 +54,11 @@ def new_machine(
 ) -> Any:
     """Return a machine record ready for the launch but for the producer's addresses and the engine's regions.
 
-    l2_taken: the share of L2 that the compaction engine takes, None: the launch has no engine; again: keep a template
-    of what the GPU alone decides, so that its next machine is made in a fraction of the time; huge_pages: for a long
-    run (see `new_record`).
+    Args:
+        l2_taken: The share of L2 that the compaction engine takes, None: the launch has no engine.
+        again: Keep a template of what the GPU alone decides, so that its next machine is made in a fraction of the
+            time.
+        huge_pages: The run is long (see `new_record`).
     """
     if again and RecordTemplate.AVAILABLE:
         m = _template(gpu, l2_taken).copy()

@@ -32,6 +32,13 @@ def occupancy(launch: Launch, cu: ComputeUnitSpec) -> Occupancy:
     """Return how much of the launch's kernel fits a compute unit.
 
     The limits are wavefront slots, VGPRs, SGPRs, LDS and barriers (GCN3 ISA manual, chapter 3; LLVM AMDGPU guide).
+
+    Args:
+        launch: The launch.
+        cu: The compute unit.
+
+    Raises:
+        OccupancyError: A workgroup does not fit.
     """
     kernel = launch.kernel
     waves = launch.wavefronts_per_workgroup
@@ -62,5 +69,10 @@ def occupancy(launch: Launch, cu: ComputeUnitSpec) -> Occupancy:
 
 
 def residency(launch: Launch, gpu: GpuSpec) -> Residency:
-    """Return how much of the launch the GPU holds at a time, with the timing model or without."""
+    """Return how much of the launch the GPU holds at a time, with the timing model or without.
+
+    Args:
+        launch: The launch.
+        gpu: The GPU.
+    """
     return Residency(occupancy(launch, gpu.cu).workgroups_per_cu * gpu.cus, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS)

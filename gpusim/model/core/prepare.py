@@ -35,10 +35,12 @@ _APART = ("memory.dram", "spartan")
 
 
 class CompileShare(NamedTuple):
-    """What another process compiles: _APART of the timing core, the interpreter, or the one and then the other."""
+    """What another process compiles."""
 
     packages: bool
+    """Compile the functions of `_APART`."""
     interpreter: bool
+    """Compile the interpreter."""
 
 
 def shares(processors: int, interpreter: bool) -> tuple[CompileShare, ...]:

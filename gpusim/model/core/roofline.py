@@ -43,6 +43,10 @@ def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
     bank cycles; l1: one line looked up and 64 bytes returned a CU and cycle; l2: 64 bytes a request, `l2.port_bytes` a
     channel and cycle; dram: data-bus occupancy; dispatch: to the launch of the last workgroup, as many at a time as
     there are shader engines.
+
+    Args:
+        asked: Work of the launch by resource.
+        gpu: The GPU.
     """
     rounds = -(-asked.workgroups // min(gpu.dispatch.shader_engines, gpu.cus))
     return {

@@ -174,7 +174,12 @@ def _bounded(series: CountSeries) -> CountSeries:
 
 
 def coarser(series: CountSeries, factor: int) -> CountSeries:
-    """Join each `factor` neighbouring intervals, the last ones with as many as are left."""
+    """Join each `factor` neighbouring intervals, the last ones with as many as are left.
+
+    Args:
+        series: Counts by interval.
+        factor: Intervals to join.
+    """
     lasts = [min(k + factor, len(series.ends)) - 1 for k in range(0, len(series.ends), factor)]
     counts: dict[str, Sequence[int]] = {
         path: [plain_sum(values[k : k + factor]) for k in range(0, len(values), factor)]

@@ -86,22 +86,36 @@ def simulate(
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
-    observer: called several times a second, ends the run by returning False (the facts are then partial, as with
-    max_cycles); checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in
-    every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
-    loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
-    own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
-    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
-    simulated in part and estimates the rest (gpusim.model.sampling); serve: called every FIRST_CHUNK_CYCLES cycles,
-    does what wavefronts wait for the host to do; perturbation: which draw of the machine
-    (gpusim.model.core.perturbation), 0: as it is; every: cycles of the intervals in which counts are kept apart too
-    (gpusim.model.core.series), 0: none; threads: that may run the launch (None: as many as
-    `gpusim.base.processors.thread_limit` says, where the launch is long enough), which changes no result. A delay of
-    the first dispatch is none of the kernel's cycles.
+    A delay of the first dispatch is none of the kernel's cycles. Where the wavefronts stand is part of partial facts
+    and of the errors of an endless loop and of a deadlock.
 
-    Raises CodeObjectError for code of another GPU's instruction set, what the functional part found wrong
-    (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
-    Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
+    Args:
+        launch: The launch.
+        gpu: The GPU.
+        engine_spec: The compaction engine; None: none.
+        observer: Called several times a second, ends the run by returning False (the facts are then partial, as with
+            max_cycles).
+        checked: Assert the conservation laws and the rooflines at the end.
+        skip_idle: False runs every unit in every cycle, which must not change any result.
+        max_instructions: Instructions of one wavefront, before it counts as an endless loop (see isa.execution.faults).
+        warm: What earlier launches left in L2 and the TLBs, and where this one leaves its own (None: they are empty at
+            first).
+        hotspots: Account for the wavefronts' cycles by static instruction too.
+        timeline: Draw what happens into it.
+        max_cycles: End the run in this cycle, 0: at its end.
+        steerer: Has the launch simulated in part and estimates the rest (gpusim.model.sampling).
+        serve: Called every FIRST_CHUNK_CYCLES cycles, does what wavefronts wait for the host to do.
+        perturbation: Which draw of the machine (gpusim.model.core.perturbation), 0: as it is.
+        every: Cycles of the intervals in which counts are kept apart too (gpusim.model.core.series), 0: none.
+        threads: Threads that may run the launch, which changes no result; None: as many as
+            `gpusim.base.processors.thread_limit` says, where the launch is long enough.
+
+    Raises:
+        CodeObjectError: The code is of another GPU's instruction set.
+        ExecutionFault: The functional part found something wrong.
+        OccupancyError: A workgroup does not fit a compute unit.
+        DeadlockError: No unit can progress.
+        LawViolation: A checked run breaks a law.
     """
     kernel = launch.kernel
     if why := gpu.why_foreign(kernel.gpu):

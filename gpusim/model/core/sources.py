@@ -29,7 +29,13 @@ class ConfigurationValue:
 
 
 def values(spec: Spec, path: str = "", standard: DramStandard | None = None) -> Iterator[ConfigurationValue]:
-    """Yield each value of a configuration, with the kind of its source; paths begin with `path`."""
+    """Yield each value of a configuration, with the kind of its source; paths begin with `path`.
+
+    Args:
+        spec: The configuration.
+        path: What paths begin with.
+        standard: Standard of its DRAM; None: its own.
+    """
     if isinstance(spec, DramSpec):
         standard = STANDARDS[spec.standard]
     for name, field in type(spec).model_fields.items():

@@ -90,11 +90,17 @@ class DramEnergies:
     """Energies of a channel's commands, in pJ, and the power of the channel that stands by, in mW; None: not known."""
 
     activate_pj: float | None = None
+    """An activate with its precharge."""
     read_pj_per_bit: float | None = None
+    """A bit read."""
     write_pj_per_bit: float | None = None
+    """A bit written."""
     io_pj_per_bit: float | None = None
+    """A bit on the pins."""
     refresh_pj: float | None = None
+    """A refresh."""
     background_mw: float | None = None
+    """Power of a channel that stands by."""
 
 
 def dram_energies(dram: DramSpec, spec: DramEnergySpec) -> DramEnergies:

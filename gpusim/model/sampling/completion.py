@@ -14,8 +14,10 @@ def complete(
 ) -> None:
     """Add what was not simulated to a launch's facts; hot spots grow as their stall reasons do.
 
-    added: by the vector's elements; doubts: deviations of them; exact: counts of the kernel that are known: no doubt of
-    them is left.
+    Args:
+        added: What is added, by the vector's elements.
+        doubts: Deviations of them.
+        exact: Counts of the kernel that are known: no doubt of them is left.
     """
     for name, count in exact.items():
         at = vector.at("kernel", name)

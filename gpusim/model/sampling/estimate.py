@@ -87,11 +87,17 @@ def ratios(
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
-    laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them; lap_rounds: rounds that a lap takes; strata: as of `gpusim.model.sampling.noise.noise`;
-    changes: jumps from one stratum to another, with the share of each in what is skipped; own_chance: variance of what
-    is skipped by its own chance, as a part of a lap's. Laps of strata with another
-    pace have another number of instructions, but what is skipped has not: they are scaled to the same.
+    Laps of strata with another pace have another number of instructions, but what is skipped has not: they are scaled
+    to the same.
+
+    Args:
+        laps: [lap, window, column], in order of time.
+        weights: Weight of each; their sum is 1.
+        age: Rounds that had passed in the middle of them.
+        lap_rounds: Rounds that a lap takes.
+        strata: As of `gpusim.model.sampling.noise.noise`.
+        changes: Jumps from one stratum to another, with the share of each in what is skipped.
+        own_chance: Variance of what is skipped by its own chance, as a part of a lap's.
     """
     strata = np.zeros(len(laps), np.int64) if strata is None else strata
     paces = _paces(laps, strata, columns)
@@ -139,8 +145,11 @@ def _drift(
 ) -> np.ndarray:
     """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
 
-    A drift is what moved on beyond what chance explains. settling: laps in which the distance to the settled state is
-    halved; sure: standard deviations that chance may explain.
+    A drift is what moved on beyond what chance explains.
+
+    Args:
+        settling: Laps in which the distance to the settled state is halved.
+        sure: Standard deviations that chance may explain.
     """
     count, half = len(totals), len(totals) // 2
     if count < LEAST_FOR_DRIFT:
@@ -180,9 +189,17 @@ def estimate(
 ) -> CountEstimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
-    laps, weights, age, lap_rounds, strata, changes, own_chance: as of `ratios`; work: instructions of the skipped
-    wavefronts if they are known, 0: as many as those that ended in the laps had, which is doubted as their spread says;
-    rounds: of all workgroups of the stretch.
+    Args:
+        laps: As of `ratios`.
+        weights: As of `ratios`.
+        age: As of `ratios`.
+        lap_rounds: As of `ratios`.
+        strata: As of `ratios`.
+        changes: As of `ratios`.
+        own_chance: As of `ratios`.
+        work: Instructions of the skipped wavefronts if they are known, 0: as many as those that ended in the laps had,
+            which is doubted as their spread says.
+        rounds: Rounds of all workgroups of the stretch.
     """
     estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, changes, own_chance)
     ended = weights @ laps.sum(axis=1)

@@ -76,9 +76,13 @@ class RemainingGrid:
 def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
     """Return the weight of each lap; the sum is 1.
 
-    sizes: workgroups of each jump; counts: laps in the block before each jump. What a jump passes over is taken to cost
-    the mean of the laps before and after it; before the first jump or after the last there may be laps on one side
-    only. All laps weigh the same where nothing is passed over. ValueError where there are no laps.
+    What a jump passes over is taken to cost the mean of the laps before and after it; before the first jump or after
+    the last there may be laps on one side only. All laps weigh the same where nothing is passed over. ValueError where
+    there are no laps.
+
+    Args:
+        sizes: Workgroups of each jump.
+        counts: Laps in the block before each jump.
     """
     laps, jumped = np.array(counts), np.array(sizes, float)
     measured = np.flatnonzero(laps)

@@ -41,8 +41,12 @@ class Noise:
 def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None) -> Noise:
     """Estimate the noise of laps that have settled.
 
-    laps: [lap, window, column]; work, time: the columns of instructions and cycles; strata: a number of what each lap
-    is a sample of, where that is not the same for all: laps are then compared with those of their own stratum.
+    Args:
+        laps: [lap, window, column].
+        work: The columns of instructions and cycles.
+        time: The columns of instructions and cycles.
+        strata: A number of what each lap is a sample of, where that is not the same for all: laps are then compared
+            with those of their own stratum.
     """
     totals = laps.sum(axis=1)
     last = parts_of(laps[-_PRIOR_LAPS:])

@@ -62,8 +62,10 @@ _CAMPED = "its workgroups meet in few memory channels, where their pace depends 
 class LaunchSampler:
     """Samples launches as a specification asks for (gpusim.model.core.steering.Steerer).
 
-    searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
-    not_within: why iterations within workgroups cannot be passed over, if that is known already.
+    Args:
+        searches: Those that the engine which serves launches with sparse regions makes at a time, 0: there is no
+            engine.
+        not_within: Why iterations within workgroups cannot be passed over, if that is known already.
     """
 
     def __init__(self, spec: SamplingSpec, searches: int = 0, not_within: str = "") -> None:
@@ -302,7 +304,9 @@ class _LaunchSteering:
     def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
         """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
 
-        now: all that was counted; counted: that of the lap.
+        Args:
+            now: All that was counted.
+            counted: Counts of the lap.
         """
         columns, at = self._columns, self._vector.at
         grown = counted[columns.dirty]

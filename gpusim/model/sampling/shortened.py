@@ -47,8 +47,11 @@ class LoopShortener:
     """
 
     spec: SamplingSpec
+    """Settings of sampling."""
     streaming: StreamingLaunchError
+    """What says that the launch streams: its loop and its work."""
     kept: int
+    """Iterations that are executed."""
 
     def attach(self, launch: SteeredLaunch) -> "ShortenedLoopSteering":
         """Begin to steer a launch."""

@@ -61,7 +61,10 @@ class StratumMeasurement:
     ) -> "StratumMeasurement":
         """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
 
-        rounds: of the stretch; length: mean instructions of its workgroups; lap_size: workgroups of a lap.
+        Args:
+            rounds: Rounds of the stretch.
+            length: Mean instructions of its workgroups.
+            lap_size: Workgroups of a lap.
         """
         error = spec.error / CALIBRATION * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
         bias = (spec.bias if stretch.alike else spec.change_bias) + stretch.end_doubt(rounds)

@@ -22,8 +22,11 @@ class History:
     """Samples of a launch, evenly spaced over its whole time however long it takes."""
 
     samples: list[dict[str, Any]] = field(default_factory=list)
+    """Samples that are stored."""
     stride: int = 1
+    """Offered samples from one that is stored to the next."""
     offered: int = 0
+    """Samples offered so far."""
 
     def add(self, sample: dict[str, Any]) -> None:
         """Keep a sample, or drop it where it lies between two of the present spacing."""
@@ -40,12 +43,19 @@ class LaunchState:
     """A launch that runs, or the last one of its process."""
 
     title: str
+    """Title of the launch."""
     unit: str
+    """Unit of its progress."""
     running: bool = True
+    """It runs."""
     last: dict[str, Any] = field(default_factory=dict)
+    """Last sample."""
     peaks: dict[str, int] = field(default_factory=dict)
+    """Largest values."""
     counters: tuple[str, ...] = ()
+    """Names of the counters."""
     history: History = field(default_factory=History)
+    """Samples over its time."""
 
     def moment(self, message: Mapping[str, Any], seconds: float) -> None:
         """Take a moment that the launch's process has sent."""
@@ -130,7 +140,9 @@ class RunState:
     def document(self, work: str | None = None, counter: str | None = None) -> dict[str, Any]:
         """Return the state as plain data (docs/how-to/live.md).
 
-        work: whose launch is shown in detail, None: the first one that runs; counter: one whose history is included.
+        Args:
+            work: Whose launch is shown in detail, None: the first one that runs.
+            counter: One whose history is included.
         """
         with self._changed:
             chosen = work if work in self._launches else self._first()

@@ -129,7 +129,12 @@ def _width(found: Any) -> float:
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) for every leaf of a tree of metrics, or of a configuration; a list is one value."""
+    """Yield (path, value) for every leaf of a tree of metrics, or of a configuration; a list is one value.
+
+    Args:
+        tree: Tree of metrics.
+        prefix: What paths begin with.
+    """
     for key, value in tree.items():
         path = f"{prefix}{key}"
         if isinstance(value, Mapping):

@@ -34,11 +34,14 @@ class CommandTimes:
 
 @dataclass(frozen=True)
 class VerificationFacts:
-    """Comparison of the result with NumPy: largest absolute error, and the bound the arithmetic allows."""
+    """Comparison of the result with NumPy."""
 
     passed: bool
+    """The error is within the bound."""
     max_error: float
+    """Largest absolute error."""
     bound: float
+    """Bound that the arithmetic allows."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,12 @@ def format_location(spot: Mapping[str, Any]) -> str:
 
 
 def patterns(run: RunMetrics, *kinds: str) -> list[Spot]:
-    """Return the access patterns of a run, of these kinds alone if any are named."""
+    """Return the access patterns of a run, of these kinds alone if any are named.
+
+    Args:
+        run: The run.
+        kinds: Names of kinds.
+    """
     return [spot for spot in run.tree.get("access_patterns") or () if not kinds or spot["kind"] in kinds]
 
 
@@ -265,7 +270,9 @@ class AccessRow(NamedTuple):
     """An instruction's accesses as text, column by column (HEADS)."""
 
     cells: tuple[str, ...]
+    """Texts by column (HEADS)."""
     spot: Spot
+    """The instruction's counts."""
 
 
 HEADS = (
@@ -322,13 +329,21 @@ class LineRow(NamedTuple):
     """A source line: executions and idle lanes of its vector arithmetic, lines it touches and could do with, waits."""
 
     file: str
+    """Source file."""
     line: int
+    """Line, from 1."""
     vector_instructions: int
+    """Vector instructions executed."""
     active_lanes: float | None
+    """Mean of active lanes; None: no vector instruction."""
     lines: int
+    """Cache lines touched."""
     least_lines: int
+    """Cache lines that would do."""
     bank_conflict_cycles: int
+    """Cycles of LDS bank conflicts."""
     wait_cycles: int
+    """Wavefront-cycles that wait for it."""
 
 
 def line_rows(run: RunMetrics) -> list[LineRow]:

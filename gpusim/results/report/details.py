@@ -40,8 +40,13 @@ def details(result: Result, sections: Sequence[ReportSection], width: int) -> li
 
 
 def build_rows(result: Result, section: ReportSection) -> list[tuple[str, ...]]:
-    """Return the rows of a section's metrics: path, each column's value, the ratio of the last column to the first
-    (where there are several), unit. Metrics without any value are left out.
+    """Return the rows of a section's metrics: path, each column's value, a ratio where there are several, unit.
+
+    The ratio is that of the last column to the first. Metrics without any value are left out.
+
+    Args:
+        result: The result.
+        section: Section of the report.
     """
     several = len(result.columns) > 1
     ratios = metrics.normalized(dict(result.last.tree), dict(result.columns[0].tree)) if several else {}

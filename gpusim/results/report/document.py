@@ -41,8 +41,12 @@ def document(
 ) -> dict[str, Any]:
     """Make the JSON object of a run: of one variant, or of several by name with the last one's ratio to the first.
 
-    variants: names of all variants of the job; the records are those of the first ones, and a variant that did not run
-    is null. about: further keys that the job adds, such as its kind.
+    Args:
+        config: The resolved configuration.
+        records: Records of the variants that ran.
+        variants: Names of all variants of the job; the records are those of the first ones, and a variant that did not
+            run is null.
+        about: Further keys that the job adds, such as its kind.
     """
     head = {
         "schema_version": metrics.SCHEMA_VERSION,
@@ -205,10 +209,13 @@ def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
 
 
 def part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
-    """Return all metrics of some launches of a run, of each compute unit's only what it issued; they are found out
-    once.
+    """Return all metrics of some launches of a run, of each compute unit's only what it issued; they are computed once.
 
     With all of each compute unit a result of many rows would be too large.
+
+    Args:
+        facts: Facts of the launches.
+        record: Record of the run.
     """
 
     def make() -> dict[str, Any]:

@@ -24,25 +24,35 @@ WAITS = "wavefront-cycles"
 
 
 class AssumptionShare(NamedTuple):
-    """What hangs on some values: their paths, as patterns; of what the share is; the share, given run and value."""
+    """The share of a run that hangs on some values."""
 
     paths: tuple[str, ...]
+    """Paths of the values, as patterns."""
     of: str
+    """What the share is of."""
     share: Measure
+    """Returns the share, given run and value."""
 
 
 class Assumption(NamedTuple):
-    """A value without a source that mattered: what it is, the share that hangs on it at most, and of what."""
+    """A value without a source that mattered."""
 
     value: "ConfigurationValue"
+    """The value with its source."""
     share: float
+    """Share that hangs on it at most."""
     of: str
+    """What the share is of."""
 
 
 def guesses(result: Result, column: RunMetrics) -> list[Assumption]:
     """Return the values without a source that mattered to a run, those first on which most hangs.
 
     Empty without timing, and for a result of an older version whose configuration can no longer be read.
+
+    Args:
+        result: The result.
+        column: The run, a column of the result.
     """
     if not column.number("kernel.cycles") or not column.group("stalls"):
         return []

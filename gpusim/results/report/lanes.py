@@ -106,7 +106,12 @@ def read_commands(columns: Mapping[str, Any]) -> list[CommandTimes]:
 
 
 def merge_spans(spans: Sequence[LaneSpan], least_us: float) -> Iterator[LaneSpan]:
-    """Yield the spans, those as one that are nearer to one another than `least_us` and together no longer."""
+    """Yield the spans, those as one that are nearer to one another than `least_us` and together no longer.
+
+    Args:
+        spans: Spans of a lane, in order.
+        least_us: Gap in microseconds.
+    """
     merged: LaneSpan | None = None
     for span in spans:
         if merged is not None and span.end_us - merged.begin_us <= least_us:

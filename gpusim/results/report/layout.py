@@ -24,7 +24,12 @@ def width_of(out: TextIO) -> int:
 
 
 def bar(share: float, width: int) -> str:
-    """Draw a bar of `width` characters, of which `share` (0 to 1) are full: at least one where the share is above 0."""
+    """Draw a bar of `width` characters, of which `share` (0 to 1) are full: at least one where the share is above 0.
+
+    Args:
+        share: 0 to 1.
+        width: Columns of the text.
+    """
     full = round(min(max(share, 0.0), 1.0) * width)
     if share > 0:
         full = max(full, 1)
@@ -37,7 +42,15 @@ def plain(text: str) -> Line:
 
 
 def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str = "") -> list[Line]:
-    """Break a text into lines of at most `width` columns, all but the first indented; the first begins with `first`."""
+    """Break a text into lines of at most `width` columns, all but the first indented; the first begins with `first`.
+
+    Args:
+        text: The text.
+        width: Columns of the text.
+        indent: Columns of indentation.
+        style: Style of the text.
+        first: What the first line begins with.
+    """
     lines = textwrap.wrap(
         text, max(width, indent + 20), initial_indent=first, subsequent_indent=" " * indent,
         break_on_hyphens=False,
@@ -46,7 +59,13 @@ def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str 
 
 
 def fitted(text: str, indent: int, out: TextIO) -> str:
-    """Return a line unchanged for a pipe; for a terminal, broken to its width, with further lines indented."""
+    """Return a line unchanged for a pipe; for a terminal, broken to its width, with further lines indented.
+
+    Args:
+        text: The line.
+        indent: Columns of indentation.
+        out: Stream to write to.
+    """
     if not out.isatty():
         return text
     return "\n".join("".join(piece for piece, _ in line) for line in wrapped(text, width_of(out), indent))
@@ -65,7 +84,12 @@ def columns(label: str, cells: Sequence[str], label_width: int, cell_width: int,
 
 
 def write(lines: Iterable[Line], out: TextIO) -> None:
-    """Print the lines: with styles on a terminal that has them (NO_COLOR, TERM=dumb), as plain text elsewhere."""
+    """Print the lines: with styles on a terminal that has them (NO_COLOR, TERM=dumb), as plain text elsewhere.
+
+    Args:
+        lines: Lines with their styles.
+        out: Stream to write to.
+    """
     poor = is_poor(out)
     if not out.isatty():
         for line in lines:

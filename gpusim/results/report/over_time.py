@@ -13,12 +13,16 @@ Counts = Mapping[str, int]
 
 
 class IntervalRate(NamedTuple):
-    """A rate: its name, its unit, the counts it needs, and how it follows from an interval's counts and cycles."""
+    """A rate of an interval."""
 
     name: str
+    """Name of the rate."""
     unit: str
+    """Its unit."""
     needs: tuple[str, ...]
+    """Counts that it needs."""
     of: Callable[[Counts, int], float | None]
+    """Returns the rate of an interval by counts and cycles; None: not known."""
 
 
 def _share(part: str, *whole: str) -> Callable[[Counts, int], float | None]:
@@ -64,7 +68,12 @@ class IntervalReport:
 
 
 def compute_interval_rates(column: RunMetrics, most: int = 0) -> IntervalReport | None:
-    """Return a variant's series as rates; None without one. most: intervals, neighbours are joined; 0: any number."""
+    """Return a variant's series as rates; None without one.
+
+    Args:
+        column: The run, a column of the result.
+        most: Intervals, neighbours are joined; 0: any number.
+    """
     held = column.tree.get("series")
     if not held:
         return None

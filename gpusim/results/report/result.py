@@ -192,7 +192,12 @@ def read(document: Any, source: str = "") -> Result:
 
 
 def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
-    """Describe a KernelChoice's object: what was chosen, how, and what others take beside the run kernel's cycles."""
+    """Describe a KernelChoice's object: what was chosen, how, and what others take beside the run kernel's cycles.
+
+    Args:
+        choice: The object.
+        cycles: Cycles of the kernel that was run; 0: not known.
+    """
     chosen, measured = choice["kernel"], choice["cycles"]
     if choice.get("estimated"):
         said = [f"{name} {COUNT(n)} cycles" for name, n in choice["estimated"].items()]

@@ -439,6 +439,11 @@ RULES: tuple[PerformanceRule, ...] = (
 
 
 def apply_rules(result: Result, section: str = "") -> list[PerformanceFinding]:
-    """Return what the rules find in each column of a result, by estimated gain; section: its rules alone."""
+    """Return what the rules find in each column of a result, by estimated gain.
+
+    Args:
+        result: The result.
+        section: Its rules alone.
+    """
     rules = [rule for rule in RULES if section in ("", rule.section)]
     return [finding for column in result.columns for finding in findings(rules, column, result.kind)]

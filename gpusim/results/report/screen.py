@@ -87,6 +87,10 @@ def top_findings(result: Result, count: int = _FINDINGS) -> list[PerformanceFind
 
     What a rule finds in several kernels is one finding with the gain of all. Left out are those of which another one
     names the cause in the same kernel, gains that are not worth it, and, where there is any gain, states without one.
+
+    Args:
+        result: The result.
+        count: How many.
     """
     ranked = sorted(apply_rules(result), key=lambda finding: finding.rank, reverse=True)
     by_rule: dict[tuple[str, str], list[PerformanceFinding]] = {}

@@ -13,7 +13,12 @@ _FRACTION = "fraction"  # a unit that values show themselves: as per cent
 
 
 def format_metric(path: str, value: Any) -> str:
-    """Format a metric's value for a reader: fractions in per cent, all others without their unit."""
+    """Format a metric's value for a reader: fractions in per cent, all others without their unit.
+
+    Args:
+        path: Path of the metric.
+        value: The value.
+    """
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -36,7 +41,9 @@ def format_metric(path: str, value: Any) -> str:
 def unit_of(path: str, other: str = "") -> str:
     """Return the unit to print after a metric's value; empty for fractions, which are printed in per cent.
 
-    other: the unit of a path that is no metric's.
+    Args:
+        path: Path of the metric.
+        other: The unit of a path that is no metric's.
     """
     unit = _unit(path, other)
     return "" if unit == _FRACTION else unit
@@ -51,7 +58,12 @@ def get_value(tree: Mapping[str, Any], path: str) -> Any:
 
 
 def half_width(tree: Mapping[str, Any], path: str) -> float | None:
-    """Return half of the interval in which a sampled number lies; None for exact values and for lists."""
+    """Return half of the interval in which a sampled number lies; None for exact values and for lists.
+
+    Args:
+        tree: Tree of metrics.
+        path: Path of the metric.
+    """
     found = get_value(tree, path + metrics.SUFFIX)
     return float(found) if isinstance(found, int | float) and found else None
 

@@ -12,10 +12,13 @@ from gpusim.results.store.sweeps import sweep_meant
 
 
 def delete(path: Path, names: Sequence[str]) -> tuple[int, int]:
-    """Delete runs and sweeps by their numbers or names (`sweep:2`), all or none; returns how many runs and how many
-    sweeps.
+    """Delete runs and sweeps by their numbers or names (`sweep:2`), all or none; return how many of both.
 
     A sweep's runs are deleted with it, except those that are points of another sweep.
+
+    Args:
+        path: File of the store.
+        names: Numbers or names.
     """
     with StoreReader(path) as results:
         meant = {name: sweep_meant(results, name) for name in names}
@@ -52,7 +55,17 @@ _UNUSED_CONFIGURATION = """
 
 
 def give_name(path: Path, which: str, name: str | None, move: bool = False) -> None:
-    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None). move: also from another that has it."""
+    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None).
+
+    Args:
+        path: File of the store.
+        which: Number or name.
+        name: The name; None: none.
+        move: Also from another that has it.
+
+    Raises:
+        UserError: There is no such run, or another one has the name.
+    """
     if name is not None and not _is_allowed(name):
         raise UserError(f"name '{name}' is not allowed: a name is no number, no file's, and has no colon")
     with StoreReader(path) as results:

@@ -104,8 +104,11 @@ class RunTiming:
     """When a run began, how many real seconds it took, and the name of its host."""
 
     date: str
+    """When it began."""
     seconds: float
+    """Real seconds that it took."""
     host: str
+    """Name of the host."""
 
 
 class RunClock:

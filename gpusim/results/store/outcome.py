@@ -86,7 +86,12 @@ class RunOutcome:
 
 
 def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> RunOutcome:
-    """Return the outcome of a run that ended with an error."""
+    """Return the outcome of a run that ended with an error.
+
+    Args:
+        error: Message for the user.
+        exit_code: Exit code of the command.
+    """
     return RunOutcome({}, "failed", exit_code, error=error)
 
 
@@ -103,7 +108,14 @@ def list_metric_values(tree: Mapping[str, Any]) -> Iterator[MetricValue]:
 def build_outcome(
     records: Sequence[RunRecord], variants: Sequence[str], exit_code: int, about: Mapping[str, Any] | None = None
 ) -> RunOutcome:
-    """Return the outcome of a job. variants: names of all that were to run; about: further keys that the job adds."""
+    """Return the outcome of a job.
+
+    Args:
+        records: Records of the variants that ran.
+        variants: Names of all that were to run.
+        exit_code: Exit code of the command.
+        about: Further keys that the job adds.
+    """
     measured: list[MetricSet] = []
     launches: list[LaunchRow] = []
     for record in records:
@@ -158,6 +170,7 @@ class Numbering:
     """Numbers of launches in the order in which they are invoked."""
 
     of_kernel: Counter[str] = field(default_factory=Counter)
+    """Launches by kernel so far."""
 
     def next(self, kernel: str) -> tuple[int, int]:
         """Return the next launch's number among all launches, and among those of its kernel."""

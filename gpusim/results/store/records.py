@@ -102,7 +102,9 @@ def _restored_record(data: Mapping[str, Any]) -> RunRecord:
 def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
     """Convert the facts of a launch, or the sum of several, to data that can be written as JSON.
 
-    patterns: keep the access patterns, which take as much space as all counts.
+    Args:
+        facts: Facts of the run.
+        patterns: Keep the access patterns, which take as much space as all counts.
     """
     return {
         "sections": facts.sections,
@@ -216,12 +218,25 @@ class StoredRun:
 
 
 def parse_records(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
-    """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
+    """Return the records of a stored job, its variants' names, and the further keys that the job adds.
+
+    Args:
+        content: The stored object.
+        kind: Kind of job.
+    """
     return restored(content["records"]), content["variants"], content["about"] or {"kind": kind}
 
 
 def stored_run(results: StoreReader, run: str) -> StoredRun:
-    """Read a run by its number or name; raises UserError."""
+    """Read a run by its number or name.
+
+    Args:
+        results: The store.
+        run: Number or name.
+
+    Raises:
+        UserError: There is no such run.
+    """
     row = results.run(run)
     rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
     try:

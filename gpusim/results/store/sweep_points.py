@@ -27,8 +27,13 @@ _ALWAYS = ("kernel.cycles", "kernel.time_us")
 def swept(results: "StoreReader", which: int | str, wanted: Sequence[str] = ()) -> SweepData:
     """Read a sweep's points that have ended, with its objectives, cycles, and more metrics or expressions.
 
-    which: number or name; wanted: metrics, or expressions over metrics, axes and values of the configuration. Raises
-    UserError for one that names something else.
+    Args:
+        results: The store.
+        which: Number or name.
+        wanted: Metrics, or expressions over metrics, axes and values of the configuration.
+
+    Raises:
+        UserError: A name is of something else.
     """
     known = results.known_metrics()
     plain = results.sweep(which, *(path for path in _ALWAYS if path in known))
@@ -60,7 +65,10 @@ def load_sweep_data(
 ) -> SweepData:
     """Return a table's points that have ended, with the value of each expression.
 
-    configuration: values that no axis varies; names: of runs, by number; wall_s: what the runs took together.
+    Args:
+        configuration: Values that no axis varies.
+        names: Names of runs, by number.
+        wall_s: What the runs took together.
     """
     specification = table.specification
     several = len({row["variant"] for row in table if row["state"] == "done"}) > 1

@@ -31,10 +31,19 @@ Objective = str | Callable[[dict[str, Any]], float]
 class SweepTable(QueryTable):
     """A sweep: a row for each known point and variant, with the axes' columns before those of the metrics.
 
-    number, name (None without one), title; planned: how many points it has; specification: every value of its file;
-    sources: hash of the code that ran it; axes: values by path, in order, as far as they are known; metrics: columns of
-    metrics; decisions: columns of what points decided for themselves and differ in, such as 'kernel'; path: of the
-    store. A sampled metric has a second column, with its half-width (`..._half_width`).
+    number, name (None without one), title. A sampled metric has a second column, with its half-width
+    (`..._half_width`).
+
+    Args:
+        axes: Values by path, in order, as far as they are known.
+        metrics: Columns of metrics.
+        path: Path of the store.
+
+    Attributes:
+        planned: How many points it has.
+        specification: Every value of its file.
+        sources: Hash of the code that ran it.
+        decisions: Columns of what points decided for themselves and differ in, such as 'kernel'.
     """
 
     def __init__(
@@ -338,7 +347,12 @@ def sweep_row(results: "StoreReader", which: int | str) -> dict[str, Any]:
 def sweep_meant(results: "StoreReader", text: str) -> int | None:
     """Return the number of the sweep that a text names: `sweep:2`, `sweep:base`, or a name that no run has; else None.
 
-    Raises UserError for `sweep:` with an unknown number or name.
+    Args:
+        results: The store.
+        text: The text.
+
+    Raises:
+        UserError: `sweep:` has an unknown number or name.
     """
     if text.startswith(PREFIX):
         return int(sweep_row(results, text.removeprefix(PREFIX))["id"])

@@ -101,7 +101,12 @@ def describe_run(config: "RunConfig") -> RunDescription:
 
 
 def describe_exec(config: "ExecConfig", path: Path) -> RunDescription:
-    """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run."""
+    """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run.
+
+    Args:
+        config: The configuration.
+        path: Path of the file.
+    """
     title = config.kernel or Path(config.code_object).stem
     inputs, repeatable = config.inputs(path), not config.outputs
     return RunDescription("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)

@@ -85,7 +85,9 @@ class RequestTracks:
     ) -> None:
         """Make the tracks.
 
-        scalar_latency, fetch_latency: cycles from an answer to scalar registers, or to instruction buffers.
+        Args:
+            scalar_latency: Cycles from an answer to scalar registers, or to instruction buffers.
+            fetch_latency: Cycles from an answer to scalar registers, or to instruction buffers.
         """
         self._out, self._parent = out, parent
         self._latency = {network.READ: scalar_latency, FETCH: fetch_latency}

@@ -14,11 +14,17 @@ class TraceSlice(NamedTuple):
     """A slice of a track below a group. times: microseconds, which the trace has too."""
 
     group: str
+    """Name of the group."""
     track: str
+    """Name of the track."""
     name: str
+    """Name of the slice."""
     begin_us: float
+    """Begin in microseconds."""
     end_us: float
+    """End in microseconds."""
     notes: dict[str, int | str]
+    """Further values by name."""
 
 
 def write_spans(path: Path, slices: Iterable[TraceSlice]) -> str:

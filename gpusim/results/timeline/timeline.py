@@ -27,10 +27,13 @@ _NO_CYCLES = TimelineWindow(FOREVER, FOREVER)
 class Timeline:
     """A Perfetto trace in the file `path`, compressed if its name ends in .gz; use it in a `with` statement.
 
-    window: the cycles of each launch that it shows; selector: the launches, whose streams are not known. When
-    `max_slices` are drawn, the launch's window ends there, and the summary says so. The file is written at the end of
-    the `with` statement, even after an error: what was drawn by then may explain it. Without a launch no file is
+    When `max_slices` are drawn, the launch's window ends there, and the summary says so. The file is written at the end
+    of the `with` statement, even after an error: what was drawn by then may explain it. Without a launch no file is
     written. Raises UserError if it cannot be written.
+
+    Args:
+        window: The cycles of each launch that it shows.
+        selector: The launches, whose streams are not known.
     """
 
     def __init__(

@@ -31,8 +31,10 @@ class WavefrontTracks:
     def __init__(self, out: TraceFile, cus: list[int], instructions: Sequence[Instruction], limit: int) -> None:
         """Make a track for each CU's slots when they are used.
 
-        cus: the track of each CU; instructions: the kernel's, by static index; limit: cycle after which nothing is
-        drawn.
+        Args:
+            cus: The track of each CU.
+            instructions: The kernel's, by static index.
+            limit: Cycle after which nothing is drawn.
         """
         self._out, self._cus = out, cus
         self._mnemonics = [one.opcode.mnemonic for one in instructions]

@@ -12,7 +12,9 @@ class TimelineWindow(NamedTuple):
     """Core cycles [begin, end) of each launch."""
 
     begin: int = 0
+    """First core cycle."""
     end: int = FOREVER
+    """Core cycle after the last one."""
 
     @property
     def text(self) -> str:

@@ -164,7 +164,12 @@ ROOFLINES = ("valu", "matrix", "salu", "lds", *_OF_CACHES, "dram", "search", "fe
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparisonFinding]:
-    """Return the rules that apply to two runs, the largest change first; last those against the change of time."""
+    """Return the rules that apply to two runs, the largest change first; last those against the change of time.
+
+    Args:
+        before: Metrics of the first run.
+        after: Metrics of the second run.
+    """
     slower = _slower(before, after)
     found = [finding for rule in RULES if (finding := _applied(rule, before, after, slower)) is not None]
     return sorted([*found, *roofline_moved(before, after)], key=lambda one: (one.against, -abs(one.change)))

@@ -68,7 +68,12 @@ class _StoredFigures:
 def side(text: str, store: Path) -> ComparedRun:
     """Read a run by its number or name, or a JSON file; after a colon, the name of one of its parts.
 
-    Raises UserError where there is no such run, file or part.
+    Args:
+        text: Number, name or path.
+        store: File of the store.
+
+    Raises:
+        UserError: There is no such run, file or part.
     """
     whole, _, part = text.rpartition(":")
     named = [(text, ""), *([(whole, part)] if whole else [])]

@@ -81,10 +81,15 @@ class MeanRatio:
     """
 
     ratio: float
+    """Geometric mean of the ratios."""
     half_width: float
+    """Half-width of the mean."""
     faster: int
+    """Points that are faster."""
     slower: int
+    """Points that are slower."""
     same: int
+    """Points that cannot be distinguished."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,15 @@ class _ComparedSweep:
 
 
 def compare_sweeps(results: StoreReader, numbers: Sequence[int]) -> SweepComparison:
-    """Compare two sweeps or more of a store with the first; raises UserError where they have no point in common."""
+    """Compare two sweeps or more of a store with the first.
+
+    Args:
+        results: The store.
+        numbers: Numbers of the sweeps.
+
+    Raises:
+        UserError: They have no point in common.
+    """
     if len(numbers) < 2:
         raise UserError("compare: two sweeps or more are needed, as in: gpusim compare sweep:1 sweep:2")
     known = set(results.known_metrics())

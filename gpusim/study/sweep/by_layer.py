@@ -31,7 +31,9 @@ class LayerPassTimes:
     """A layer's pass: its time in microseconds by the axis' value, ascending."""
 
     key: Key
+    """Variant, layer and pass."""
     times_us: Mapping[float, float]
+    """Microseconds by value of the axis."""
 
     def least(self, loss: float) -> float:
         """Return the lowest value from which on none takes longer than the highest by more than this share."""

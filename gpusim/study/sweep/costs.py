@@ -33,10 +33,18 @@ class SweepEstimate:
 
 
 def estimated(spec: SweepSpec, file: Path, store: Path) -> SweepEstimate:
-    """Estimate a sweep's missing points; of a search as many as it has, drawn at random. Raise UserError.
+    """Estimate a sweep's missing points; of a search as many as it has, drawn at random.
 
     A point without any like run is estimated by bounds (`gpusim.jobs.estimates`); one that cannot be made costs
     nothing, as the notes say.
+
+    Args:
+        spec: The sweep.
+        file: File of the sweep.
+        store: File of the store.
+
+    Raises:
+        UserError: A point is not allowed.
     """
     check_paths(spec)
     points = list(_drawn(spec)) if spec.method == "search" else list_points(spec)

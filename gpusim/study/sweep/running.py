@@ -41,10 +41,15 @@ class SweepProgress:
     """Progress of a sweep: points by how they came to be known."""
 
     points: int
+    """Points of the sweep."""
     stored: int = 0
+    """Points that the store had."""
     found: int = 0
+    """Points whose result another point or command gave meanwhile."""
     ran: int = 0
+    """Points that were run."""
     failed: int = 0
+    """Points that failed."""
 
     @property
     def known(self) -> int:

@@ -50,7 +50,9 @@ class Search:
     def next(self, points: Sequence[Point], values: Sequence[Sequence[float] | None]) -> list[Point]:
         """Return the next batch of points; empty if all possible points have been asked for, or nothing is gained.
 
-        points: those asked for so far; values: of the objectives at each of these points, None where there are none.
+        Args:
+            points: Those asked for so far.
+            values: Values of the objectives at each of these points, None where there are none.
         """
         assert self._spec.points is not None
         designs = self._designs(points, values)

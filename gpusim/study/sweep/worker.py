@@ -56,8 +56,11 @@ class FolderTask:
     files."""
 
     task: PointTask
+    """The point's task."""
     folder: str
+    """Folder in which the sweep was started."""
     files: Sequence[Path] = ()
+    """Files that the task reads."""
 
     def run(self) -> RunOutcome:
         """Run the task, which has a process of its own, in the folder."""

@@ -15,7 +15,9 @@ class SourcedValue(NamedTuple):
     """A value and where it comes from."""
 
     value: float
+    """The value."""
     source: str
+    """Where it comes from."""
 
 
 @dataclass(frozen=True)
@@ -27,22 +29,35 @@ class DramStandard:
     """
 
     description: str
+    """Text for people."""
     pin_rate_gbps: SourcedValue
-    transfers_per_clock: int  # data transfers a pin makes in one command clock
+    """Rate of a pin."""
+    transfers_per_clock: int
+    """Data transfers that a pin makes in one command clock."""
     bus_bits: int
+    """Width of the data bus."""
     burst_length: int
+    """Transfers of a burst."""
     bank_groups: int
+    """Bank groups of a rank."""
     banks_per_group: int
+    """Banks of a group."""
     rows: int
+    """Rows of a bank."""
     row_bytes: int
-    separate_row_bus: bool  # row and column commands have a bus each
+    """Bytes of a row."""
+    separate_row_bus: bool
+    """Row and column commands have a bus each."""
     organization_source: str
-    timing: dict[str, SourcedValue] = field(
-        default_factory=dict
-    )  # by field of TimingOverrides; absent: not in this standard
+    """Where the organization comes from."""
+    timing: dict[str, SourcedValue] = field(default_factory=dict)
+    """Defaults of the timings by name."""
     max_ranks: int = 1
+    """Most ranks of a channel."""
     pseudo_channels: int = 1
+    """Pseudo-channels of a channel."""
     per_bank_refresh: str = "none"
+    """Name of the refresh by bank; empty: none."""
 
     @property
     def channel_bytes(self) -> int:

@@ -116,7 +116,17 @@ def measure(
 ) -> BenchResult:
     """Run a case with timing, then functionally alone, both `repeat` times, of which the fastest counts.
 
-    small: at the size that is for tests. Every run's result is first compared with NumPy's: raise BenchError.
+    Every run's result is first compared with NumPy's:.
+
+    Args:
+        case: The case.
+        config: The configuration.
+        repeat: Runs of each, of which the fastest counts.
+        small: At the size that is for tests.
+        compile_s: Seconds of compilation before it.
+
+    Raises:
+        BenchError: A result differs from NumPy's.
     """
     size = case.small if small else case.size
     runs, executions, setup_s = [], [], 0.0
@@ -186,7 +196,12 @@ def _is_measurement(entry: dict[str, Any]) -> bool:
 
 
 def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[dict[str, Any]]:
-    """Return earlier measurements of the same case and work on the same machine, oldest first."""
+    """Return earlier measurements of the same case and work on the same machine, oldest first.
+
+    Args:
+        history: Earlier measurements.
+        result: The new measurement.
+    """
 
     def same(entry: dict[str, Any]) -> bool:
         case = entry.get("case", entry["kernel"])  # before there were cases, one kernel was measured
@@ -198,13 +213,26 @@ def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[d
 
 
 def change_percent(before: dict[str, Any], result: BenchResult) -> float:
-    """Return how much faster the same work has become, in per cent; negative values mean slower."""
+    """Return how much faster the same work has become, in per cent; negative values mean slower.
+
+    Args:
+        before: The earlier measurement.
+        result: The new measurement.
+    """
     rate_before: float = before["instructions_per_s"]
     return 100.0 * (result.instructions_per_s / rate_before - 1.0)
 
 
 def append_history(path: Path, result: BenchResult) -> None:
-    """Append a measurement to the history, a JSON object in a line; its folder is made if there is none."""
+    """Append a measurement to the history, a JSON object in a line; its folder is made if there is none.
+
+    Args:
+        path: File of the history.
+        result: The measurement.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:

@@ -37,7 +37,9 @@ class BenchLaunch:
     """A launch with its data in device memory, and a check of its results, which returns the error's text or None."""
 
     launch: "Launch"
+    """The launch."""
     wrong: Callable[[], str | None]
+    """Returns what is wrong with the results; None: nothing."""
 
 
 @dataclass(frozen=True)

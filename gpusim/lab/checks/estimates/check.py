@@ -123,7 +123,12 @@ def measured(case: CheckedCase) -> CheckedRun:
 
 
 def check(cases: Sequence[CheckedCase], reporter: Reporter) -> EstimateValidation:
-    """Estimate and run the cases, one after another, each in a process of its own; raises what a run raises."""
+    """Estimate and run the cases, one after another, each in a process of its own; raises what a run raises.
+
+    Args:
+        cases: Cases to run.
+        reporter: Where progress goes.
+    """
     prepare_core()
     runs: list[CheckedRun] = []
     for case in cases:

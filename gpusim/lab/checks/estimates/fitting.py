@@ -31,9 +31,13 @@ class FitPoint:
     """An iteration of a network on a GPU."""
 
     network: Network
+    """The network."""
     settings: NetworkSettings
+    """Settings of the run."""
     batch: int
+    """Images in a batch."""
     train: bool
+    """It is trained; False: forward alone."""
 
     @property
     def phase(self) -> str:
@@ -46,8 +50,11 @@ class PointFacts:
     """A point, its launches, and what a store knows of each; None: nothing."""
 
     point: FitPoint
+    """The point."""
     launches: Sequence[NetworkLaunch]
+    """Its launches."""
     facts: Sequence[RunFacts | None]
+    """What a store has of each; None: nothing."""
 
     @property
     def found(self) -> int:
@@ -61,7 +68,15 @@ class PointFacts:
 
 
 def known_launches(points: Sequence[FitPoint], store: Path) -> list[PointFacts]:
-    """Look up each point's launches in a store; raises UserError."""
+    """Look up each point's launches in a store.
+
+    Args:
+        points: Points of a fit.
+        store: File of the store.
+
+    Raises:
+        UserError: The store lacks one.
+    """
     if not store.is_file():
         raise UserError(f"--store {store}: there is no such store; `gpusim net NETWORK --store {store}` makes one")
     iterations, looked = [], dict[str, LaunchWorkCache]()

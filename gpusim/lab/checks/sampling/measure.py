@@ -152,8 +152,11 @@ def read_outcomes(path: Path) -> list[SamplingCaseResult]:
 
 
 def renewed(before: Sequence[SamplingCaseResult], measured: Sequence[SamplingCaseResult]) -> list[SamplingCaseResult]:
-    """Return the suite's cases in its order, with the new measurements, or the earlier ones where there is no
-    new one.
+    """Return the suite's cases in its order, with the new measurements, or the earlier ones where there is no new one.
+
+    Args:
+        before: Earlier measurements.
+        measured: New measurements.
     """
     found = {one.name: one for one in (*before, *measured)}
     return [found[name] for name in CASES if name in found]

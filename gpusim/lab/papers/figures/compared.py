@@ -159,7 +159,12 @@ class ComparisonFigure(RunsFigure):
 
 
 def engine_share(publication: Publication, group: CaseRuns) -> float | None:
-    """Return the speed-up by the engine of the kernel that would otherwise convert in software."""
+    """Return the speed-up by the engine of the kernel that would otherwise convert in software.
+
+    Args:
+        publication: The publication with its results.
+        group: Runs of one case and data.
+    """
     share = publication.spec.engine_share
     return None if share is None else group.speedup(share.path, share.base)
 

@@ -36,7 +36,9 @@ class LayerRow:
     """A row of a figure: some passes of a layer in one point."""
 
     point: NetworkPoint
+    """The run."""
     row: NetworkRowRecord
+    """Recorded passes of the layer."""
 
     @property
     def name(self) -> str:

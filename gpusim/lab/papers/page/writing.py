@@ -93,7 +93,12 @@ class RenderedPublication:
 
 
 def write(where: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write all files, or none."""
+    """Write all files, or none.
+
+    Args:
+        where: Folder.
+        files: Contents by name.
+    """
     place = folder(where)
     write_together({place / name: content for name, content in files.items()})
 

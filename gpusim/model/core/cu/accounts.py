@@ -57,7 +57,12 @@ def account(m: Machine, w, t, reason):
 
 
 def active_now(m: Machine, now: int) -> int:
-    """Return the cycles since each CU that now holds workgroups became occupied, up to `now`, summed over CUs."""
+    """Return the cycles since each CU that now holds workgroups became occupied, up to `now`, summed over CUs.
+
+    Args:
+        m: Machine record.
+        now: The present cycle.
+    """
     cus = int(m.cu.cus)
     return int((now - m.cu.active_since[:cus])[m.cu.wg_resident[:cus] > 0].sum())
 

@@ -115,7 +115,15 @@ def _word(instruction: Instruction, cu: ComputeUnitSpec) -> int:
 
 
 def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.ndarray:
-    """Return an int64 array with a word for each instruction, indexed as the trace indexes them."""
+    """Return an int64 array with a word for each instruction, indexed as the trace indexes them.
+
+    Args:
+        instructions: The kernel's instructions.
+        cu: The compute unit.
+
+    Raises:
+        UserError: A unit that an instruction needs is missing.
+    """
     untimed = instructions[0].architecture
     if untimed.untimed:
         raise UserError(
@@ -145,7 +153,13 @@ class FetchTable(NamedTuple):
 
 
 def fetch_table(instructions: Sequence[Instruction], buffer_bytes: int, first_address: int) -> FetchTable:
-    """Build the table for instruction buffers of `buffer_bytes`. first_address: byte address of the first one."""
+    """Build the table for instruction buffers of `buffer_bytes`.
+
+    Args:
+        instructions: The kernel's instructions.
+        buffer_bytes: Size of an instruction buffer.
+        first_address: Byte address of the first one.
+    """
     granule_bytes = FETCH_BYTES if buffer_bytes % FETCH_BYTES == 0 else FETCH_BYTES // 2
     first_line = first_address // LINE_BYTES
     offset = first_address - instructions[0].address - first_line * LINE_BYTES

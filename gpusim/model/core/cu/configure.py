@@ -19,7 +19,12 @@ from memory.cache.instruction import set_last_code_line
 def configure_cus(m: Machine, spec: ComputeUnitSpec, arrays: int, cus_per_array: int, architecture: str) -> None:
     """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free.
 
-    architecture: a name of ARCHITECTURES.
+    Args:
+        m: Machine record.
+        spec: Configuration of a CU.
+        arrays: Shader arrays.
+        cus_per_array: CUs of each shader array.
+        architecture: A name of ARCHITECTURES.
     """
     c, cus = m.cu, arrays * cus_per_array
     c.cus, c.policy = cus, SCHEDULES[spec.schedule].number
@@ -34,7 +39,14 @@ def configure_cus(m: Machine, spec: ComputeUnitSpec, arrays: int, cus_per_array:
 
 
 def configure_dispatch(m: Machine, spec: DispatchSpec, arrays: int, cus_per_array: int) -> None:
-    """Share the CUs out to shader engines and put them into the dispatcher's order."""
+    """Share the CUs out to shader engines and put them into the dispatcher's order.
+
+    Args:
+        m: Machine record.
+        spec: Configuration of the dispatcher.
+        arrays: Shader arrays.
+        cus_per_array: CUs of each shader array.
+    """
     run, cus = m.run, arrays * cus_per_array
     run.engines = engines = min(spec.shader_engines, cus)
     run.launch_interval, run.dispatch_order = spec.wavefront_cycles, ORDERS[spec.order].number
@@ -70,7 +82,14 @@ def cu_order(engines: int, cus: int, cus_per_array: int) -> list[int]:
 
 
 def configure_grid(m: Machine, launch: Launch, waves_per_simd: int, workgroups_per_cu: int) -> None:
-    """Tell the dispatcher the launch's grid and how much of its kernel fits on a SIMD and a CU."""
+    """Tell the dispatcher the launch's grid and how much of its kernel fits on a SIMD and a CU.
+
+    Args:
+        m: Machine record.
+        launch: The launch.
+        waves_per_simd: Wavefronts that fit a SIMD.
+        workgroups_per_cu: Workgroups that fit a CU.
+    """
     run = m.run
     x, y, z = launch.workgroups
     run.workgroups = x * y * z
@@ -79,7 +98,13 @@ def configure_grid(m: Machine, launch: Launch, waves_per_simd: int, workgroups_p
 
 
 def set_fetch_table(m: Machine, table: FetchTable, buffer_bytes: int) -> None:
-    """Tell the machine where the kernel's instructions lie; `table` must outlive it."""
+    """Tell the machine where the kernel's instructions lie; `table` must outlive it.
+
+    Args:
+        m: Machine record.
+        table: Bytes of the instructions.
+        buffer_bytes: Size of an instruction buffer.
+    """
     run, granule_bytes = m.run, table.granule_bytes
     run.granules_of, run.granule_ends = address_of(table.granules_of), address_of(table.ends)
     run.granules, run.code_line = len(table.ends), table.first_line
@@ -89,14 +114,24 @@ def set_fetch_table(m: Machine, table: FetchTable, buffer_bytes: int) -> None:
 
 
 def set_code_table(m: Machine, table: np.ndarray) -> None:
-    """Tell the machine what its units know of the kernel's instructions; `table` must outlive it."""
+    """Tell the machine what its units know of the kernel's instructions; `table` must outlive it.
+
+    Args:
+        m: Machine record.
+        table: A word for each instruction.
+    """
     m.run.code = address_of(table)
     sets_priorities = bool(np.any(table >> ACTION_SHIFT & ACTION_MASK == SET_PRIORITY))
     m.cu.by_age = int(m.cu.policy == OLDEST and not sets_priorities)
 
 
 def perturb_cus(m: Machine, random: "np.random.Generator") -> None:
-    """Draw each CU's first places: wavefront to fetch for, SIMDs at the memory queues; and the dispatcher's CU."""
+    """Draw each CU's first places: wavefront to fetch for, SIMDs at the memory queues; and the dispatcher's CU.
+
+    Args:
+        m: Machine record.
+        random: Generator to draw from.
+    """
     cus = int(m.cu.cus)
     m.cu.fetch[:cus, NEXT_SLOT] = random.integers(0, SLOTS, cus)
     m.cu.served[:cus, [VMEM, SMEM]] = random.integers(0, SIMDS, (cus, 2))
@@ -104,6 +139,11 @@ def perturb_cus(m: Machine, random: "np.random.Generator") -> None:
 
 
 def delay_dispatch(m: Machine, cycles: int) -> None:
-    """Have no workgroup of a launch that is about to begin be placed for as many cycles."""
+    """Have no workgroup of a launch that is about to begin be placed for as many cycles.
+
+    Args:
+        m: Machine record.
+        cycles: How many.
+    """
     if cycles:
         m.run.engine_free[: int(m.run.engines)] = int(m.wheel.now) + cycles

@@ -17,10 +17,12 @@ ROUND_ROBIN, FIRST, EMPTIEST = range(3)
 
 
 class DispatchOrder(NamedTuple):
-    """A row of the table: number in the machine record, which compute unit gets the next workgroup."""
+    """A row of the table of orders."""
 
     number: int
+    """Number in the machine record."""
     meaning: str
+    """Which compute unit gets the next workgroup."""
 
 
 ORDERS = {

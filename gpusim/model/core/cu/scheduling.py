@@ -16,10 +16,12 @@ OLDEST, ROUND_ROBIN, GREEDY = range(3)
 
 
 class SchedulingPolicy(NamedTuple):
-    """A row of the table: number in the machine record, which wavefront issues."""
+    """A row of the table of policies."""
 
     number: int
+    """Number in the machine record."""
     meaning: str
+    """Which wavefront issues."""
 
 
 SCHEDULES = {

@@ -59,9 +59,16 @@ _DRAWN = {
 
 
 def draw_figure(swept: SweepData, choice: FigureChoice, style: Style = "screen", name: str = "") -> Picture:
-    """Make the figure that is chosen of a sweep; raise UserError for what the sweep does not have.
+    """Make the figure that is chosen of a sweep.
 
-    name: of its files; empty: its kind.
+    Args:
+        swept: The sweep's points.
+        choice: What is chosen to be drawn.
+        style: 'screen' or 'paper'.
+        name: Of its files; empty: its kind.
+
+    Raises:
+        UserError: The sweep lacks something.
     """
     if choice.kind == "front" or len(choice.metrics) > 1:
         return _front(swept, choice, _LOOKS[style], name or "front")

@@ -9,7 +9,11 @@ from gpusim.base.version import __version__
 def frame(title: str, heading: str, main: Sequence[Element], made_from: str) -> str:
     """Return the HTML of a page that loads nothing and runs nothing but its own script.
 
-    title: of the window; main: what stands between heading and foot; made_from: what the foot names.
+    Args:
+        title: Of the window.
+        heading: Heading of the page.
+        main: What stands between heading and foot.
+        made_from: What the foot names.
     """
     script = read_asset(__file__, "page.js") + read_asset(__file__, "viewer.js")
     head = tag(

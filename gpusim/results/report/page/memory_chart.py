@@ -19,12 +19,16 @@ _WIDEST, _THINNEST = 5.0, 0.6  # points of an arrow
 
 
 class ChartUnit(NamedTuple):
-    """A unit: its name, what is said of it, its column and row."""
+    """A unit of the chart."""
 
     name: str
+    """Name of the unit."""
     said: str
+    """Text below the name."""
     column: int
+    """Column of the chart."""
     row: int
+    """Row of the chart."""
 
 
 class ChartFlow(NamedTuple):

@@ -27,8 +27,16 @@ def page(
 ) -> str:
     """Return the HTML page of results, given by the names of their files.
 
-    sources: lines of source files by name, for hot spots; tell: hears what has been drawn of several; swept: the sweep
-    whose best runs the results are. The same results give the same page. Raises MissingExtraError without Matplotlib.
+    The same results give the same page.
+
+    Args:
+        results: Results by name.
+        sources: Lines of source files by name, for hot spots.
+        tell: Hears what has been drawn of several.
+        swept: The sweep whose best runs the results are.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
     """
     compared = swept if swept is not None else sweep.build_sweep_data(results) if len(results) > 1 else None
     detailed = dict(results) if swept is not None else select_detailed(results)
@@ -53,9 +61,15 @@ def picture_files(
 ) -> dict[str, bytes]:
     """Return pictures of the page by file name.
 
-    names: those wanted, such as `roofline`, of every result, or `r2-roofline`, of the second; without names all of a
-    single result, and of several those that compare them, if there are any. kinds: `.svg`, `.png`, `.pdf`, and `.csv`
-    for the numbers; swept: the sweep whose best runs the results are. Raises UserError for a name that no picture has.
+    Args:
+        results: Results by name.
+        names: Those wanted, such as `roofline`, of every result, or `r2-roofline`, of the second; without names all of
+            a single result, and of several those that compare them, if there are any.
+        kinds: `.svg`, `.png`, `.pdf`, and `.csv` for the numbers.
+        swept: The sweep whose best runs the results are.
+
+    Raises:
+        UserError: No picture has that name.
     """
     of = swept if swept is not None else sweep.build_sweep_data(results) if len(results) > 1 else None
     compared = sweep.draw_main_pictures(of) if of is not None else []

@@ -114,7 +114,9 @@ def draw_main_pictures(swept: SweepData) -> list[Picture]:
 def section(swept: SweepData, detailed: Sequence[str] = (), link: str = "") -> Element:
     """Make the part of a page that compares points: answers, what matters, pictures, the points themselves.
 
-    detailed: runs whose sections follow; link: the title's.
+    Args:
+        detailed: Runs whose sections follow.
+        link: The title's.
     """
     state = f"{len(swept.places)} points" if swept.planned <= len(swept.places) else (
         f"{len({one.number for one in swept.places})} of {swept.planned} points"

@@ -32,7 +32,12 @@ MOST_PAIRS = 3  # of axes whose joint effect is said
 
 
 def describe_best_designs(swept: SweepData, metric: str = "") -> list[str]:
-    """Return sentences: the best design of each environment, what is equal to it, its memory, what matters, limits."""
+    """Return sentences: the best design of each environment, what is equal to it, its memory, what matters, limits.
+
+    Args:
+        swept: The sweep's points.
+        metric: Path of a metric; empty: the sweep's own.
+    """
     swept = merged_repeats(swept)
     metric = metric or swept.metric
     if not metric or not swept.places:
@@ -104,7 +109,12 @@ def _best(swept: SweepData, metric: str) -> list[str]:
 
 
 def find_best_design(designs: Sequence[Design], least: bool) -> Design:
-    """Return the best design by its mean over all workloads; of equal ones the one with the smallest memories."""
+    """Return the best design by its mean over all workloads; of equal ones the one with the smallest memories.
+
+    Args:
+        designs: Designs.
+        least: Less is better.
+    """
     return min(designs, key=lambda one: ((1 if least else -1) * _mean(one)[0], one.memory_kib))
 
 
@@ -210,7 +220,12 @@ def _within(swept: SweepData) -> str:
 
 
 def matters(swept: SweepData, metric: str = "") -> Table:
-    """Return a table with a row for each axis of design: how much it changes a metric, and what it explains."""
+    """Return a table with a row for each axis of design: how much it changes a metric, and what it explains.
+
+    Args:
+        swept: The sweep's points.
+        metric: Path of a metric; empty: the sweep's own.
+    """
     swept = merged_repeats(swept)
     effects = compute_effects(swept, metric or swept.metric)
     rows: list[dict[str, Any]] = [
@@ -233,7 +248,12 @@ def matters(swept: SweepData, metric: str = "") -> Table:
 
 
 def find_front(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
-    """Return the designs on the Pareto front of the objectives' means over workloads, and those not distinguishable."""
+    """Return the designs on the Pareto front of the objectives' means over workloads, and those not distinguishable.
+
+    Args:
+        swept: The sweep's points.
+        objectives: Metrics, each with its direction.
+    """
     return [one for one in ranked(merged_repeats(swept), objectives) if one.standing]
 
 

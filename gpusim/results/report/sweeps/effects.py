@@ -84,7 +84,12 @@ class Effects:
 
 
 def compute_effects(swept: SweepData, metric: str) -> Effects:
-    """Return how much each axis of design matters for a metric."""
+    """Return how much each axis of design matters for a metric.
+
+    Args:
+        swept: The sweep's points.
+        metric: Path of a metric; empty: the sweep's own.
+    """
     places = [point for point in swept.places if metric in point.measured]
     axes = swept.with_role("design")
     fixed = swept.with_role("workload", "environment")

@@ -25,8 +25,11 @@ class RankedDesign:
     """A design with its values by objective, over all workloads, and its standing."""
 
     design: Design
+    """The design."""
     values: Sequence[Estimate]
+    """Means by objective."""
     standing: Standing
+    """Standing on the front."""
 
 
 def ranked(swept: SweepData, objectives: Sequence[str]) -> list[RankedDesign]:
@@ -91,18 +94,27 @@ def partial_values(swept: SweepData) -> list[tuple[str, Any, str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A design in a picture of a front: what it costs and what it brings, and whether another one beats it."""
+    """A design in a picture of a front."""
 
     design: Mapping[str, Any]
+    """Values by axis."""
     x: Estimate
+    """Cost."""
     y: Estimate
+    """Benefit."""
     standing: Standing
+    """Whether another one beats it."""
 
 
 def build_panels(swept: SweepData, cost: str, metric: str) -> dict[str, list[FrontPoint]]:
     """Return each workload's designs by cost and metric, and those of the means where there are several workloads.
 
     A panel for each combination of workload and environment: designs of different workloads are not compared.
+
+    Args:
+        swept: The sweep's points.
+        cost: Path of the cost.
+        metric: Path of a metric; empty: the sweep's own.
     """
     apart = swept.with_role("environment", "workload")
     panels = {}

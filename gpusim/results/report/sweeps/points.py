@@ -200,7 +200,12 @@ def mean_of(estimates: Sequence[Estimate], of_rates: bool = False) -> Estimate:
 
 
 def ratio_of(over: Estimate, under: Estimate) -> Estimate | None:
-    """Return a ratio and its half-width, to which the relative errors of both add; None over 0."""
+    """Return a ratio and its half-width, to which the relative errors of both add; None over 0.
+
+    Args:
+        over: Dividend.
+        under: Divisor.
+    """
     if not under[0]:
         return None
     ratio = over[0] / under[0]

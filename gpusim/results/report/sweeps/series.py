@@ -107,8 +107,11 @@ class SeriesLine:
     """The marks of one value of `by`, or one row of a heat map, in a panel."""
 
     panel: str
+    """Title of the panel."""
     name: str
+    """Name of the line."""
     marks: Sequence[AxisPoint]
+    """Points of the line."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,15 @@ class _Item:
 
 
 def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
-    """Return what a figure of lines, bars or a heat map shows; raise UserError for what the sweep does not have."""
+    """Return what a figure of lines, bars or a heat map shows.
+
+    Args:
+        swept: The sweep's points.
+        choice: What is chosen to be drawn.
+
+    Raises:
+        UserError: The sweep lacks something.
+    """
     metric = choice.metrics[0] if choice.metrics else swept.metric
     swept = in_order(merged_repeats(swept).at(choice.at), choice)
     if not any(metric in point.measured for point in swept.places):
@@ -214,7 +225,15 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
 
 
 def in_order(swept: SweepData, choice: FigureChoice) -> SweepData:
-    """Return the sweep with its axes' values in the order that is chosen; raise UserError for unknown names."""
+    """Return the sweep with its axes' values in the order that is chosen.
+
+    Args:
+        swept: The sweep's points.
+        choice: What is chosen to be drawn.
+
+    Raises:
+        UserError: A name is unknown.
+    """
     layout = choice.layout
     for option, paths in (("--order", layout.order), ("--panel", choice.panels)):
         for path in paths:
