@@ -12,6 +12,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from gpusim.base.formats import COUNT
 from gpusim.config import files
 from gpusim.lab.silicon.measured import FOLDER
 
@@ -85,7 +86,7 @@ def main() -> None:
     parser.add_argument("clone", type=Path)
     clone = parser.parse_args().clone
     for name in TABLES:
-        print(f"{name}: {write_table(clone, name):,} sizes")
+        print(f"{name}: {COUNT(write_table(clone, name))} sizes")
 
 
 if __name__ == "__main__":

@@ -247,13 +247,13 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_430,
-    "gpusim.model": 9_000,
+    "gpusim.model": 8_990,
     "gpusim.config": 2_690,
-    "gpusim.results": 13_790,
-    "gpusim.jobs": 14_090,
+    "gpusim.results": 13_850,
+    "gpusim.jobs": 14_110,
     "gpusim.study": 3_570,
     "gpusim.cli": 3_990,
-    "gpusim.lab": 24_370,
+    "gpusim.lab": 24_390,
     "isa": 21_630,
     "memory": 9_560,
     "spartan": 3_310,
