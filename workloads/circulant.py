@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, get_args
 
+from workloads.shapes import Shape
+
 BLOCKS = (16, 32, 64)  # values of a block, for which there are transforms: those that the source evaluates
 # as (a) of figure 7.2; as (b); the same with products in the mappings of algorithms 6 and 7, each also with what it
 # stores laid out for the sums (8); with products that are added up at once (9)
@@ -19,7 +21,6 @@ Flow = Literal["baseline", "optimised", "o1", "o1_sum", "o2", "o2_sum", "fused"]
 Lanes = Literal["source", "wavefront"]  # places that a workgroup has: as for warps of 32, so that wavefronts are full
 FLOWS, LANES = get_args(Flow), get_args(Lanes)
 CHANNEL_BYTES = 256  # consecutive bytes in a memory channel
-Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+Shape = tuple[int, ...]  # sizes along the axes, the fastest last
+
 
 @dataclass(frozen=True)
 class ConvolutionShape:

@@ -10,7 +10,7 @@ import typer
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.cli.options import several
 
-KindChoice = Literal["lines", "bars", "heat-map", "contour", "front", "slice", "parallel", "importance"]
+FigureKindChoice = Literal["lines", "bars", "heat-map", "contour", "front", "slice", "parallel", "importance"]
 StyleChoice = Literal[
     "screen", "paper", "wide", "ieee", "ieee-wide", "acm", "acm-wide", "lncs", "elsevier", "elsevier-wide", "slide"
 ]
@@ -43,7 +43,7 @@ class FigureOptions:
     baseline: Annotated[
         list[str], several("--baseline", "AXIS=VALUE", "Draw the ratio to points that have this value; repeatable.")
     ] = field(default_factory=list)
-    draw: Annotated[KindChoice | None, typer.Option("--draw", help="How. [default: by what is chosen]")] = None
+    draw: Annotated[FigureKindChoice | None, typer.Option("--draw", help="How. [default: by what is chosen]")] = None
     style: Annotated[
         StyleChoice,
         typer.Option(
@@ -87,7 +87,7 @@ class _FigureFile:
     metric: list[str] = field(default_factory=list)
     at: dict[str, Any] = field(default_factory=dict)
     baseline: dict[str, Any] = field(default_factory=dict)
-    draw: KindChoice | Literal[""] = ""
+    draw: FigureKindChoice | Literal[""] = ""
     style: StyleChoice = "screen"
     title: str = ""
     label: dict[str, str] = field(default_factory=dict)

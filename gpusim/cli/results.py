@@ -41,7 +41,7 @@ _SWEEPS = """
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name; of a sweep: sweep:N.")]
 
 
-KindChoice = Literal["run", "exec", "net", "microbench"]
+RunKindChoice = Literal["run", "exec", "net", "microbench"]
 StateChoice = Literal["done", "partial", "failed"]
 
 
@@ -50,7 +50,7 @@ class ListOptions:
     """Filters for the list of stored runs; None or empty: no filter."""
 
     store: StoreFile = None
-    kind: Annotated[KindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
+    kind: Annotated[RunKindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
     state: Annotated[StateChoice | None, typer.Option("--state", help="Only runs that ended so.")] = None
     text: Annotated[
         str | None, typer.Option("--text", metavar="TEXT", help="Only runs with this in name, title or command.")

@@ -26,7 +26,7 @@ from workloads.networks.dnnmark import SECTIONS, read_dnnmark
 from workloads.networks.gemm_list import read_gemm_list
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 NETWORK_FOLDER = "networks"
 DNNMARK, GEMMS, ONNX, YAML = "DNNMark", "a list of products", "ONNX", "YAML"

@@ -16,17 +16,17 @@ BEFORE = "before"
 MAX_TIMES = 1_000
 _ENTRY_KEYS = ("name", "block", "times", "inputs")
 
-Values = Mapping[str, Any]
+LayerEntry = Mapping[str, Any]
 
 
-def expanded(source: str, first: str, blocks: Mapping[str, Any], layers: Sequence[Values]) -> list[Values]:
+def expanded(source: str, first: str, blocks: Mapping[str, Any], layers: Sequence[LayerEntry]) -> list[LayerEntry]:
     """Return the layers with every block in place of the entry that names it; raises UserError.
 
     first: the input that the first layer reads.
     """
     for title, inner in blocks.items():
         _check_block(f"{source}: blocks.{title}", inner)
-    entries: list[Values] = []
+    entries: list[LayerEntry] = []
     used: set[str] = set()
     for entry in layers:
         before = entries[-1].get("name") if entries else first
@@ -67,7 +67,9 @@ def _check_block(where: str, inner: Any) -> None:
         names.append(name)
 
 
-def _repeated(where: str, entry: Values, block: str, inner: Sequence[Values], before: Any) -> Iterator[Values]:
+def _repeated(
+    where: str, entry: LayerEntry, block: str, inner: Sequence[LayerEntry], before: Any
+) -> Iterator[LayerEntry]:
     """Yield the layers of an entry, as often as it says. before: the layer before it."""
     times = entry.get("times", 1)
     if not isinstance(times, int) or isinstance(times, bool) or not 1 <= times <= MAX_TIMES:
@@ -99,7 +101,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(one)
 
 
-def _one(prefix: str, inner: Sequence[Values], given: Values, before: Any) -> Iterator[Values]:
+def _one(prefix: str, inner: Sequence[LayerEntry], given: LayerEntry, before: Any) -> Iterator[LayerEntry]:
     names = {layer["name"] for layer in inner}
     for number, layer in enumerate(inner):
         values = {key: _filled(value, given) for key, value in layer.items()}
@@ -123,7 +125,7 @@ def _inputs(reads: Any, prefix: str, names: set[str], before: Any) -> Any:
     return inputs
 
 
-def _filled(value: Any, given: Values) -> Any:
+def _filled(value: Any, given: LayerEntry) -> Any:
     if isinstance(value, str) and value.startswith("$"):
         return given[value[1:]]
     if isinstance(value, Mapping):

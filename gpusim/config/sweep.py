@@ -22,7 +22,7 @@ NETWORK_FILES = (".onnx", ".dnnmark")  # that are no configurations
 KINDS = ("run", "exec", "net")
 DRAWN = ("random", "sobol", "search")  # methods that are told how many points to choose
 Method = Literal["grid", "zip", "random", "sobol", "search"]
-Direction = Literal["minimize", "maximize"]
+ObjectiveDirection = Literal["minimize", "maximize"]
 
 
 class RangeSpec(Spec):
@@ -45,7 +45,7 @@ class RangeSpec(Spec):
 # paths with others below them: a GPU's file over which values are laid, the mode of a network's engine
 _NOT_ONLY_SECTIONS = {"run": ("gpu",), "exec": ("gpu",), "net": ("gpu", "engine")}
 # what an axis is follows from what is written there, so that one message says what is wrong with it
-Axis = Annotated[
+SweepAxis = Annotated[
     Annotated[list[Any], Tag("list")] | Annotated[RangeSpec, Tag("range")],
     Discriminator(lambda value: "range" if isinstance(value, Mapping | RangeSpec) else "list"),
 ]
@@ -80,7 +80,7 @@ class SweepSpec(Spec):
     exec: str | None = param(None, "file of gpusim exec", "user")
     net: str | None = param(None, "network of gpusim net", "user")
     sets: dict[str, Any] = param({}, "values that all points have, by their paths", "user")
-    axes: dict[str, Axis] = param(
+    axes: dict[str, SweepAxis] = param(
         ..., "values that are varied, by their paths: a list, or a range", "user", min_length=1
     )
     roles: dict[str, Role] = param(
@@ -94,7 +94,7 @@ class SweepSpec(Spec):
     )
     points: int | None = param(None, "how many, by random, sobol and search", "user", ge=1, le=1_000_000)
     seed: int = param(1, "of random, sobol and search", "arbitrary", ge=0, lt=2**32)
-    objectives: dict[str, Direction] = param(
+    objectives: dict[str, ObjectiveDirection] = param(
         {}, "what is looked for: minimize or maximize, by metric, by path of the configuration, or sums of such", "user"
     )
     variant: str | None = param(

@@ -223,9 +223,9 @@ def _command_line(path: Path, name: str, line: str) -> tuple[str, ...]:
 
 
 def _options(entry: SuiteEntry, options: SuiteOptions) -> Iterator[str]:
-    prefix = "gpu." if entry.kind == "exec" else ""
+    prefix = "" if entry.is_program else "gpu."
     if options.gpu is not None:
-        yield from ("--set", f"gpu={options.gpu}") if entry.kind == "exec" else ("--gpu", options.gpu)
+        yield from ("--gpu", options.gpu) if entry.is_program else ("--set", f"gpu={options.gpu}")
     for assignment in options.sets:
         yield from ("--set", prefix + assignment.removeprefix("gpu."))
     if options.timeout_s is not None:
@@ -237,8 +237,8 @@ def _options(entry: SuiteEntry, options: SuiteOptions) -> Iterator[str]:
 def _run(folder: Path, entry: SuiteEntry, options: SuiteOptions, file: Path) -> SuiteOutcome:
     """Run an entry in a process of its own; what it prints is kept for the message of a failure alone."""
     command = [sys.executable, "-m", "gpusim", entry.kind, *_options(entry, options), "--json", str(file), "--quiet"]
-    end = list(entry.arguments) if entry.kind == "exec" else ["--", *entry.arguments]
-    where = None if entry.kind == "exec" else folder
+    end = ["--", *entry.arguments] if entry.is_program else list(entry.arguments)
+    where = folder if entry.is_program else None
     done = subprocess.run([*command, *end], cwd=where, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     problem = lines[-1].removeprefix("gpusim: ").removeprefix("error: ") if lines else f"ended with {done.returncode}"
@@ -252,7 +252,7 @@ def _run(folder: Path, entry: SuiteEntry, options: SuiteOptions, file: Path) -> 
 def _verdict(entry: SuiteEntry, result: Mapping[str, Any], code: int) -> str:
     if result["partial"]:
         return "partial"
-    if entry.kind == "hip":
+    if entry.is_program:
         return f"exit {result['exit_code']}"
     passed = (result.get("verification") or {}).get("passed")
     if passed is None:

@@ -26,7 +26,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "lt": int.__lt__,
     "le": int.__le__,
 }
-Values = dict[int, int]
+RegisterValues = dict[int, int]
 
 
 @dataclass
@@ -57,7 +57,7 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], analys
     after = counter.address + counter.size
     first = counter.fields["sdst"]
     analysis.passed.add(counter.address)
-    pending: list[tuple[int, Values]] = [(after, {first: after & _WORD, first + 1: after >> 32})]
+    pending: list[tuple[int, RegisterValues]] = [(after, {first: after & _WORD, first + 1: after >> 32})]
     seen: set[tuple[int, frozenset[tuple[int, int]]]] = set()
     while pending:
         address, values = pending.pop()
@@ -78,7 +78,7 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], analys
         pending.extend((way, values) for way in following)
 
 
-def _following(instruction: Instruction, values: Values, analysis: JumpAnalysis) -> list[int]:
+def _following(instruction: Instruction, values: RegisterValues, analysis: JumpAnalysis) -> list[int]:
     """Return the addresses where control flow may continue; the target of a jump is noted in `analysis`."""
     address, mnemonic = instruction.address, instruction.opcode.mnemonic
     following = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
@@ -100,7 +100,7 @@ def _following(instruction: Instruction, values: Values, analysis: JumpAnalysis)
     return following
 
 
-def _taken(mnemonic: str, values: Values) -> bool | None:
+def _taken(mnemonic: str, values: RegisterValues) -> bool | None:
     """Tell whether a direct branch is taken; None: not known."""
     if mnemonic == "s_branch":
         return True
@@ -109,7 +109,7 @@ def _taken(mnemonic: str, values: Values) -> bool | None:
     return None
 
 
-def _after(instruction: Instruction, values: Values, analysis: JumpAnalysis) -> Values:
+def _after(instruction: Instruction, values: RegisterValues, analysis: JumpAnalysis) -> RegisterValues:
     """Return the values that are known after an instruction; addresses that it completes are noted in `analysis`."""
     written = registers(instruction)[1]
     known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}
@@ -128,7 +128,7 @@ def _after(instruction: Instruction, values: Values, analysis: JumpAnalysis) -> 
     return known
 
 
-def _computed(instruction: Instruction, values: Values) -> tuple[int | None, int | None]:
+def _computed(instruction: Instruction, values: RegisterValues) -> tuple[int | None, int | None]:
     """Compute result and SCC of a scalar instruction, each None if the operands or the operation are not followed."""
     name = instruction.opcode.mnemonic
     sources = [_value(instruction, o.field, o.dwords, values) for o in parse_operands(instruction.opcode.operands)]
@@ -158,7 +158,7 @@ def _computed(instruction: Instruction, values: Values) -> tuple[int | None, int
     return None, None
 
 
-def _value(instruction: Instruction, name: str, dwords: int, values: Values) -> int | None:
+def _value(instruction: Instruction, name: str, dwords: int, values: RegisterValues) -> int | None:
     """Return the value of an operand: -1 for a destination, None where it is not known."""
     if name == "sdst":
         return -1

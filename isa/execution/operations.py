@@ -2,7 +2,7 @@
 
 from isa.lanes import LaneLibrary
 
-Operation = tuple[str, int | None]  # its name, and MODE where that never changes (LaneLibrary.address)
+OperationKey = tuple[str, int | None]  # its name, and MODE where that never changes (LaneLibrary.address)
 
 
 class OperationTable:
@@ -10,7 +10,7 @@ class OperationTable:
 
     def __init__(self, lanes: LaneLibrary) -> None:
         self._lanes = lanes
-        self._numbers: dict[Operation, int] = {}
+        self._numbers: dict[OperationKey, int] = {}
         self.has, self.signature = lanes.has, lanes.signature
         self.mode_with_destination = lanes.mode_with_destination
 
@@ -21,6 +21,6 @@ class OperationTable:
         return self._numbers.setdefault((mnemonic, constant_mode), len(self._numbers) + 1)
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[OperationKey, ...]:
         """The operations that have a number, in order of their numbers."""
         return tuple(self._numbers)

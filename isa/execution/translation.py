@@ -18,7 +18,7 @@ from isa.encoding.register_index import indexed_operands
 from isa.execution.codes import Condition, InstructionKind
 from isa.execution.constants import Constants, ConstantValues
 from isa.execution.memory_program import memory_row
-from isa.execution.operations import Operation, OperationTable
+from isa.execution.operations import OperationKey, OperationTable
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.scalar_program import scalar_row
 from isa.execution.state import PATTERN_WAYS, RESULT_ROW
@@ -45,7 +45,7 @@ class Translation(NamedTuple):
 
     table: np.ndarray
     """PROGRAM_ROW [instructions]."""
-    operations: tuple[Operation, ...]
+    operations: tuple[OperationKey, ...]
     """Operations with their modes, by number from 1."""
     constants: ConstantValues
     """Constants that rows refer to."""

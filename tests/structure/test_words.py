@@ -93,6 +93,22 @@ def test_no_public_class_name_stands_for_two_classes() -> None:
     assert [name for name, count in class_names().items() if count > 1] == []
 
 
+def type_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module gives to types: `Name = tuple[...]`."""
+    for node in tree.body:
+        names = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        for name in names:
+            if isinstance(name, ast.Name) and re.fullmatch(r"[A-Z][a-z]+[A-Za-z]*", name.id):
+                yield name.id
+
+
+def test_no_name_of_a_type_stands_for_two() -> None:
+    names = Counter(name for tree in trees().values() for name in type_names(tree))
+    assert [name for name, count in names.items() if count > 1 or name in class_names()] == []
+
+
 def test_class_names_are_nouns() -> None:
     names = {node.name.lstrip("_") for tree in trees().values() for node in classes(tree)}
     assert sorted(names & NO_NAMES) == []
@@ -105,7 +121,7 @@ def test_a_class_is_called_with_few_positional_arguments(top: str) -> None:
         for path, tree in files_of(top)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and len(node.args) > MOST_POSITIONAL
-        if ast.unparse(node.func).rpartition(".")[2] in class_names()
+        if re.match("cls$|_?[A-Z][a-z]", ast.unparse(node.func).rpartition(".")[2])
     ]
     assert long == []
 

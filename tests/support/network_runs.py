@@ -14,7 +14,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.choice import Place
+from gpusim.jobs.networks.choice import ChoiceKey
 from gpusim.jobs.networks.execution import Execution, ExecutionOptions
 from gpusim.jobs.networks.job import NetworkJob
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest
@@ -60,7 +60,7 @@ class Ran:
         return all(compared) if compared else None
 
     @property
-    def choices(self) -> dict[Place, KernelChoice]:
+    def choices(self) -> dict[ChoiceKey, KernelChoice]:
         """How algorithms were chosen, by layer and pass."""
         found = {}
         for step in self.last.schedule.steps:

@@ -49,7 +49,7 @@ from workloads.operators.reductions import Repeat, Sum
 from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
-from workloads.operators.tensor import Shape
+from workloads.shapes import Shape
 
 MAX_3 = Pooling("max", (3, 3), (2, 2))
 MAX_ODD = Pooling("max", (3, 2), (2, 3), (1, 1), ceil_mode=True)

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from workloads.networks.kind import ShapeError
-from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.tensor import format_shape
+from workloads.shapes import Shape
 
 MOST_AXES = 8  # of an image
 MAX_SIZE = 1 << 24  # elements along an axis
@@ -27,7 +28,7 @@ def _numbers(value: Any, least: int) -> tuple[int, ...]:
 
 
 Sizes = Annotated[tuple[int, ...], BeforeValidator(lambda value: _numbers(value, 1))]
-Counts = Annotated[tuple[int, ...], BeforeValidator(lambda value: _numbers(value, 0))]
+AxisCounts = Annotated[tuple[int, ...], BeforeValidator(lambda value: _numbers(value, 0))]
 Axes = Annotated[tuple[int, ...], BeforeValidator(lambda value: _numbers(value, -MOST_AXES))]
 
 

@@ -17,7 +17,7 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.primitive import Primitive
 from workloads.operators.softmax import SoftmaxLossBackward, SoftmaxLossForward
-from workloads.operators.tensor import Shape
+from workloads.shapes import Shape
 
 STREAMS = 1 << 32  # of random numbers
 

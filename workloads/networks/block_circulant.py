@@ -30,7 +30,7 @@ from workloads.networks.kind import (
     SavedTensor,
     ShapeError,
 )
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import elements
 from workloads.networks.weighted import WeightedLayer, with_joined
 from workloads.operators.block_circulant import (
     BlockCirculantBackwardData,
@@ -38,6 +38,7 @@ from workloads.operators.block_circulant import (
     BlockCirculantForward,
 )
 from workloads.operators.convolution import Convolution
+from workloads.shapes import Shape
 
 SOURCE = "Dong 2020, chapter 7"
 FLOW_MEANING = (

@@ -7,13 +7,14 @@ from typing import ClassVar
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
 from workloads.networks.onnx_node import Node, OnnxLayer, Parameter, UnsupportedNodeError
-from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.tensor import format_shape
 from workloads.networks.weighted import WeightedLayer, with_joined, with_mask, with_pooling
-from workloads.networks.windows import Ends, Pair, Sides, format_padding, onnx_padding, positions
+from workloads.networks.windows import Ends, WindowPair, WindowSides, format_padding, onnx_padding, positions
 from workloads.operators.bias import BiasForward
 from workloads.operators.conv_algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DENSE_ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.convolution import Convolution
+from workloads.shapes import Shape
 
 MAX_FILTERS = 1 << 20
 
@@ -55,14 +56,14 @@ class ConvolutionLayer(WeightedLayer):
     ALGORITHMS: ClassVar[Sequence[str]] = DENSE_ALGORITHMS
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
-    kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
-    stride: Pair = param((1, 1), "distance between filter positions", "the usual one")
-    padding: Sides = param(
+    kernel: WindowPair = param(..., "rows and columns of a filter; one number for both", "the network")
+    stride: WindowPair = param((1, 1), "distance between filter positions", "the usual one")
+    padding: WindowSides = param(
         (0, 0, 0, 0),
         "zeros around the maps: one number, [rows, columns] or [top, left, bottom, right]",
         "the usual one",
     )
-    dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
+    dilation: WindowPair = param((1, 1), "distance between the values under a filter", "the usual one")
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
     bias: bool = param(True, "a value for each output channel is added", "the usual one")
     shares: str = param("", "the layer whose weights and bias it uses; empty: its own", "planes of volumes")
@@ -190,15 +191,15 @@ class TransposedConvolution(WeightedLayer):
     JOINS_RELU: ClassVar = False
 
     filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
-    kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
-    stride: Pair = param((1, 1), "distance between what neighbouring inputs are added to", "the usual one")
-    padding: Sides = param(
+    kernel: WindowPair = param(..., "rows and columns of a filter; one number for both", "the network")
+    stride: WindowPair = param((1, 1), "distance between what neighbouring inputs are added to", "the usual one")
+    padding: WindowSides = param(
         (0, 0, 0, 0),
         "what is cut off around the maps: one number, [rows, columns] or [top, left, bottom, right]",
         "the usual one",
     )
     more: Ends = param((0, 0), "rows and columns after the last: ONNX's output_padding", "the usual one")
-    dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
+    dilation: WindowPair = param((1, 1), "distance between the values under a filter", "the usual one")
     groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
     bias: bool = param(True, "a value for each output channel is added", "the usual one")
 

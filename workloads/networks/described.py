@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from typing import Any
 from gpusim.base.errors import UserError, unknown_name
 from workloads.circulant import BLOCKS
 from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, LayerDescription, NetworkDescription
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 GENERAL = "DNNMark"
 DATA = ("name", "n", "c", "h", "w", "previous_layer")

@@ -9,10 +9,11 @@ from workloads.networks.graph import Layer
 from workloads.networks.kind import Gemm, Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Step
-from workloads.networks.tensor import Shape, TensorRole, elements
+from workloads.networks.tensor import TensorRole, elements
+from workloads.shapes import Shape
 
 SCHEMA_VERSION = 1
-Launches = Callable[[Step], int | None]  # kernel launches of a step; None: no operator computes it
+LaunchCounter = Callable[[Step], int | None]  # kernel launches of a step; None: no operator computes it
 
 # what the figures mean: of the JSON object, and of docs/how-to/networks.md
 MEANINGS = {
@@ -98,7 +99,7 @@ class LayerFigures:
         return sum(one.macs for one in self.passes)
 
 
-def layer_figures(plan: MemoryPlan, launches: Launches | None = None) -> tuple[LayerFigures, ...]:
+def layer_figures(plan: MemoryPlan, launches: LaunchCounter | None = None) -> tuple[LayerFigures, ...]:
     """Return the figures of every layer, in order.
 
     Args:
@@ -124,7 +125,7 @@ def product_of(layer: Layer, what: Pass, batch: int) -> Gemm | None:
     return Gemm(k, m, n, count) if what is Pass.BACKWARD_DATA else None
 
 
-def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: Launches | None) -> LayerFigures:
+def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: LaunchCounter | None) -> LayerFigures:
     schedule = plan.schedule
     weights = layer.anatomy.parameters
     mine = [buffer for buffer in plan.buffers if buffer.layer == layer.name]

@@ -9,13 +9,14 @@ from pydantic import model_validator
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerPass, LayerTensors, Pass, PrimitiveUse
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import elements
 from workloads.networks.weighted import WeightedLayer, with_joined, with_mask
 from workloads.operators.fully_connected import (
     FullyConnectedBackwardData,
     FullyConnectedBackwardWeights,
     FullyConnectedForward,
 )
+from workloads.shapes import Shape
 
 Weights = Literal["float32", "float16"]
 WEIGHTS_MEANING = "how weights are stored; float16: products and sums stay FP32, forward alone"

@@ -10,7 +10,7 @@ from typing import get_args
 from gpusim.base.errors import UserError
 from workloads.networks.described import MAX_INPUT, MAX_LAYERS, LayerDescription, NetworkDescription
 from workloads.networks.fully_connected import Weights
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 HEADER = ("layer name", "m", "n", "k")
 TYPES = "weights"  # the fifth column

@@ -12,7 +12,8 @@ import networkx as nx
 from gpusim.base.errors import UserError, unknown_name
 from workloads.networks.described import LayerDescription, NetworkDescription, NetworkFileMeaning
 from workloads.networks.kind import Gemm, LayerKind, LayerTensors, ShapeError
-from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.tensor import format_shape
+from workloads.shapes import Shape
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,13 +8,14 @@ from typing import ClassVar, Literal
 from gpusim.base.spec import param
 from workloads.networks.axes import Sizes, axis_of
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, PrimitiveUse, ShapeError
-from workloads.networks.tensor import Shape, elements, format_shape, with_leading_ones
+from workloads.networks.tensor import elements, format_shape, with_leading_ones
 from workloads.operators.add import Add
 from workloads.operators.bypass import Bypass
 from workloads.operators.combine import CombineBackward, CombineForward
 from workloads.operators.concat import Append, Concat
 from workloads.operators.move import StoredParameter
 from workloads.operators.multiply import MultiplyForward
+from workloads.shapes import Shape
 
 
 class AddLayer(LayerKind):

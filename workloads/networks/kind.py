@@ -12,13 +12,14 @@ from typing import ClassVar
 
 from gpusim.base.spec import Spec
 from workloads.networks.onnx_node import Node, OnnxLayer
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import elements, format_shape
 from workloads.operators.attention import DEFAULT_ATTENTION
 from workloads.operators.conv_algorithms import DEFAULT_ALGORITHM
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.optimizer import Sgd
 from workloads.operators.primitive import OperatorError, Primitive
 from workloads.operators.tiles import Multiplier
+from workloads.shapes import Shape
 
 
 class ShapeError(ValueError):

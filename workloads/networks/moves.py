@@ -7,11 +7,12 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from gpusim.base.spec import param
-from workloads.networks.axes import Axes, Counts, Sizes, axes_of, axis_of
+from workloads.networks.axes import Axes, AxisCounts, Sizes, axes_of, axis_of
 from workloads.networks.kind import LayerKind, LayerPass, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import elements, format_shape
 from workloads.operators.move import Permute, StridedSlice
 from workloads.operators.reductions import Repeat, Sum
+from workloads.shapes import Shape
 
 
 class MoveLayer(LayerKind):
@@ -101,8 +102,8 @@ class Pad(MoveLayer):
 
     NAME: ClassVar = "pad"
 
-    before: Counts = param(..., "values before, a count for each axis without the batch", "the network")
-    after: Counts = param(..., "values after", "the network")
+    before: AxisCounts = param(..., "values before, a count for each axis without the batch", "the network")
+    after: AxisCounts = param(..., "values after", "the network")
     value: float = param(0.0, "the number", "the usual one")
 
     def output(self, inputs: Sequence[Shape]) -> Shape:

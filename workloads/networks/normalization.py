@@ -9,11 +9,12 @@ from gpusim.base.spec import param
 from workloads.networks.axes import axis_of
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
 from workloads.networks.onnx_node import Node, OnnxLayer, Parameter, UnsupportedNodeError, image_shape
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import elements, format_shape
 from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
 from workloads.operators.lrn import LrnForward
 from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward
+from workloads.shapes import Shape
 
 
 class Lrn(LayerKind):

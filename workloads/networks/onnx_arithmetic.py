@@ -14,11 +14,11 @@ from workloads.networks.onnx_node import (
     Parameter,
     Read,
     ReshapedTensor,
-    Source,
+    TensorSource,
     UnsupportedNodeError,
     image_shape,
 )
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 SUPPORTED_POWERS = (0.5, 1, 2, 3, -1)
 FLOATS = {1: "FLOAT", 10: "FLOAT16", 11: "DOUBLE", 16: "BFLOAT16"}  # of TensorProto.DataType: all computed in FP32
@@ -38,14 +38,14 @@ def numpy_shape(shapes: Sequence[Shape]) -> Shape:
     return tuple(common)
 
 
-def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -> OnnxLayer:
+def joined(operation: str, sources: Sequence[TensorSource], shapes: Sequence[Shape]) -> OnnxLayer:
     """Make a combination of layers' outputs, by the kind for equal shapes where there is one."""
     shape = numpy_shape(shapes)
     equal = {"add": "add", "multiply": "multiply"}.get(operation)
     if equal and all(image_shape(each) == image_shape(shape) for each in shapes):
         return OnnxLayer(equal, {}, tuple(sources), shape)
     cut = 1 if len(shape) > 1 and shape[0] == 1 else 0
-    viewed: list[Source] = []
+    viewed: list[TensorSource] = []
     for source, each in zip(sources, shapes, strict=True):
         full = ((1,) * (len(shape) - len(each)) + each)[cut:]
         viewed.append(ReshapedTensor(source, full) if isinstance(source, str) and full != image_shape(each) else source)
@@ -53,7 +53,7 @@ def joined(operation: str, sources: Sequence[Source], shapes: Sequence[Shape]) -
 
 
 def with_stored(
-    operation: str, source: Source, shape: Shape, name: str, stored: Shape, node: Node, first: bool = False,
+    operation: str, source: TensorSource, shape: Shape, name: str, stored: Shape, node: Node, first: bool = False,
     factor: float = 1.0,
 ) -> OnnxLayer:  # fmt: skip
     """Make a combination of a layer's output with a stored tensor; first: that is the left operand."""

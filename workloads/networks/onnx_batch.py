@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from workloads.networks.onnx_node import Node
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 ANY_NUMBER = 97  # of images, where a file leaves it open: a prime that shapes written out do not have
 

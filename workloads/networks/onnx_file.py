@@ -48,8 +48,8 @@ from workloads.networks.onnx_node import (
     OnnxLayer,
     Parameter,
     ReshapedTensor,
-    Source,
     StoredValues,
+    TensorSource,
     UnsupportedNodeError,
     image_shape,
 )
@@ -58,7 +58,8 @@ from workloads.networks.onnx_patterns import PatternFinder
 from workloads.networks.onnx_recurrent import GATES, unrolled
 from workloads.networks.onnx_stored import StoredTensors, attributes_of, external_file, type_name
 from workloads.networks.onnx_volumes import convolved_volume, is_volume
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import elements
+from workloads.shapes import Shape
 
 OPERATORS = frozenset({*READERS, *GATES})
 # operators all of whose inputs but the first are weights
@@ -111,7 +112,7 @@ def read_onnx(
         except BatchAxisError as error:
             reasons.append(str(error))
     try:
-        return _GraphReader(model, source, onnx, skip_unsupported, values, None, reasons[0]).described()
+        return _GraphReader(model, source, onnx, skip_unsupported, values, None, why_whole=reasons[0]).described()
     except UserError as error:
         first, *others = error.problems
         raise UserError(f"{first}; axis 0 of the inputs is no batch: {reasons[0]}", *others) from None
@@ -672,7 +673,7 @@ class _GraphReader:
             self.parameters[free, role] = parameter, shape
         return self._add(free, made.kind, inputs, made.values, expects)
 
-    def _source(self, name: str, number: int, source: Source) -> str:
+    def _source(self, name: str, number: int, source: TensorSource) -> str:
         """Return the layer or input that a source is, added if need be."""
         if isinstance(source, LayerOutput):
             return source.layer

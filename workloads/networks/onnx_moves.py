@@ -14,12 +14,12 @@ from workloads.networks.onnx_node import (
     Parameter,
     Read,
     ReshapedTensor,
-    Source,
     StoredValues,
+    TensorSource,
     UnsupportedNodeError,
     image_shape,
 )
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 
 def _concat(node: Node) -> OnnxLayer:
@@ -30,7 +30,7 @@ def _concat(node: Node) -> OnnxLayer:
         shapes.append(stored if stored is not None else node.shape(number))
     axis = node.front(int(node.attributes.get("axis", 1)), len(shapes[0]))
     cut = 1 if axis and len(shapes[0]) > 1 and all(shape[0] == 1 for shape in shapes) else 0
-    sources: list[Source] = []
+    sources: list[TensorSource] = []
     for name, shape in zip(names, shapes, strict=True):
         if node.stored(name) is not None:
             sources.append(StoredValues(name, shape[cut:]))
@@ -126,7 +126,7 @@ def _pad(node: Node) -> OnnxLayer | InputAlias:
     return OnnxLayer("pad", values, (source,), padded)
 
 
-def _sliced(source: Source, shape: Shape, axis: int, taken: range) -> tuple[Source, Shape]:
+def _sliced(source: TensorSource, shape: Shape, axis: int, taken: range) -> tuple[TensorSource, Shape]:
     """Return what is left of a source, whose image has `shape`, once `taken` of an axis is."""
     if len(taken) == shape[axis] and taken.step == 1:
         return source, shape
@@ -218,7 +218,7 @@ def _reduce(operation: str) -> Callable[[Node], OnnxLayer | InputAlias]:
         left = tuple(1 if k in axes else size for k, size in enumerate(shape))
         kept = left if keep else tuple(size for k, size in enumerate(shape) if k not in axes)
         axes = [axis for axis in axes if shape[axis] > 1]
-        name: Source = node.inputs[0]
+        name: TensorSource = node.inputs[0]
         if operation == "l2":
             name = OnnxLayer("square", {}, (name,), shape)
         if not axes and operation != "l2":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ class Parameter:
     """Returns the part of the tensor that is used; None: the whole tensor."""
 
 
-Source = Union[str, ReshapedTensor, StoredValues, LayerOutput, "OnnxLayer"]
+TensorSource = Union[str, ReshapedTensor, StoredValues, LayerOutput, "OnnxLayer"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class OnnxLayer:
     """Kind of the layer."""
     values: Mapping[str, Any]
     """Values of the kind."""
-    inputs: tuple[Source, ...]
+    inputs: tuple[TensorSource, ...]
     """Tensors of the file, or other layers."""
     shape: Shape | None
     """Shape of the output in the file, with a batch of one; None: the kind gives it."""
@@ -181,7 +181,7 @@ class Node:
             raise UnsupportedNodeError(f"input '{name}' is neither an input of the network nor another node's output")
         return shape
 
-    def maps(self) -> tuple[Source, bool]:
+    def maps(self) -> tuple[TensorSource, bool]:
         """Return the first input as channels × rows × columns, and whether the file has no rows, of which there is one
         then; raise UnsupportedNodeError for another input.
         """
@@ -202,7 +202,7 @@ class Node:
             raise UnsupportedNodeError(f"{attribute} = {given}: must have {count} numbers")
         return [default, *given] if count == 1 else given
 
-    def of_image(self, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
+    def of_image(self, axes: Sequence[int]) -> tuple[TensorSource, tuple[int, ...]]:
         """Return the first input and axes as its image has them: under its full shape where `axes` has the first."""
         name, shape = self.inputs[0], self.shape()
         if image_shape(shape) == shape:

@@ -14,12 +14,12 @@ from workloads.networks.onnx_node import (
     Parameter,
     Read,
     ReshapedTensor,
-    Source,
     StoredValues,
+    TensorSource,
     UnsupportedNodeError,
     image_shape,
 )
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 
 def _gemm(node: Node) -> OnnxLayer | InputAlias:
@@ -29,7 +29,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
     shape = node.shape()
     if len(shape) != 2:
         raise UnsupportedNodeError(f"A has {len(shape)} axes: must have 2")
-    a: Source = ReshapedTensor(node.inputs[0], shape) if turned_a else node.inputs[0]
+    a: TensorSource = ReshapedTensor(node.inputs[0], shape) if turned_a else node.inputs[0]
     if turned_a:
         shape = shape[::-1]
         a = OnnxLayer("permute", {"order": [1, 0]}, (a,), shape)
@@ -53,7 +53,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
         layer = OnnxLayer("fully_connected", values | _each(shape), (a,), (shape[0], columns), parameters)
     if not node.has(2) or "bias" in layer.parameters:
         return layer
-    c: Source = node.inputs[2]
+    c: TensorSource = node.inputs[2]
     c_shape = node.stored(node.inputs[2]) or node.shape(2)
     if node.stored(node.inputs[2]) is not None:
         return with_stored("add", layer, (shape[0], columns), node.inputs[2], c_shape, node, factor=beta)
@@ -62,7 +62,7 @@ def _gemm(node: Node) -> OnnxLayer | InputAlias:
     return joined("add", (layer, c), ((shape[0], columns), c_shape))
 
 
-def _viewed(source: Source, name: str, shape: Shape) -> Source:
+def _viewed(source: TensorSource, name: str, shape: Shape) -> TensorSource:
     return ReshapedTensor(name, shape) if isinstance(source, str) else source
 
 

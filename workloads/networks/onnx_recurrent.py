@@ -17,10 +17,10 @@ from workloads.networks.onnx_node import (
     OnnxLayer,
     Parameter,
     ReshapedTensor,
-    Source,
+    TensorSource,
     UnsupportedNodeError,
 )
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 if TYPE_CHECKING:
     Enter = Callable[[str, OnnxLayer], str]
@@ -54,7 +54,7 @@ class _Cell:
     function: str
     """Activation of the candidate state."""
 
-    def layer(self, what: str, kind: str, *inputs: Source, **values: Any) -> str:
+    def layer(self, what: str, kind: str, *inputs: TensorSource, **values: Any) -> str:
         """Add a layer without parameters."""
         return self.enter(f"{self.name}.{what}", OnnxLayer(kind, values, inputs, None))
 
@@ -64,7 +64,7 @@ class _Cell:
             what, "slice", LayerOutput(of), start=number * self.hidden, end=(number + count) * self.hidden, axis=0
         )
 
-    def product(self, what: str, source: Source, first: int, count: int, owner: str = "") -> str:
+    def product(self, what: str, source: TensorSource, first: int, count: int, owner: str = "") -> str:
         """Add a product with the recurrent weights of `count` gates; owner: the layer whose weights it uses."""
         rows = slice(first * self.hidden, (first + count) * self.hidden)
         return self._product(what, source, RECURRENT, rows, GATES[self.operator] * self.hidden, owner, False)
@@ -76,7 +76,7 @@ class _Cell:
         return self._product("inputs", source, WEIGHTS, slice(0, GATES[self.operator] * self.hidden), 0, "", True)
 
     def _product(
-        self, what: str, source: Source, number: int, rows: slice, biases_from: int, owner: str, each: bool
+        self, what: str, source: TensorSource, number: int, rows: slice, biases_from: int, owner: str, each: bool
     ) -> str:
         node, direction, parameters = self.node, self.direction, dict[str, Parameter]()
         if not owner:

@@ -12,7 +12,8 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from workloads.networks.onnx_node import UnsupportedNodeError
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import elements
+from workloads.shapes import Shape
 
 MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
 # a stored float tensor that these give is the same parameter under another shape

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from workloads.networks.onnx_node import LayerOutput, Node, OnnxLayer, Parameter, ReshapedTensor, UnsupportedNodeError
-from workloads.networks.tensor import Shape
 from workloads.networks.windows import axis_padding, positions
+from workloads.shapes import Shape
 
 VOLUME = 5  # axes of a tensor of volumes, the batch's included
 

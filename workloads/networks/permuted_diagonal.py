@@ -7,13 +7,13 @@ from gpusim.base.spec import param
 from workloads.circulant import BLOCKS, CirculantBlocks
 from workloads.networks.fully_connected import FullyConnectedLayer
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PrimitiveUse, ShapeError
-from workloads.networks.tensor import Shape
 from workloads.networks.weighted import with_joined
 from workloads.operators.permuted_diagonal import (
     PermutedDiagonalBackwardData,
     PermutedDiagonalBackwardWeights,
     PermutedDiagonalForward,
 )
+from workloads.shapes import Shape
 
 
 class PermutedDiagonalLayer(FullyConnectedLayer):

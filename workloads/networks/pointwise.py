@@ -6,11 +6,12 @@ from typing import ClassVar, Literal
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
 from workloads.networks.onnx_node import Node, OnnxLayer
-from workloads.networks.tensor import Shape, elements, format_shape
+from workloads.networks.tensor import elements, format_shape
 from workloads.operators.activation import INPUT_FUNCTIONS, ActivationForward
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.dropout import DropoutForward
 from workloads.operators.rotary import Rotary
+from workloads.shapes import Shape
 
 LARGEST = 3.4028234e38  # of FP32: a bound that is none
 

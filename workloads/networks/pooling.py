@@ -8,11 +8,12 @@ from pydantic import model_validator
 
 from gpusim.base.spec import param
 from workloads.networks.kind import LayerKind, LayerPass, LayerTensors, Pass, PassSpec, SavedTensor, ShapeError
-from workloads.networks.onnx_node import Node, OnnxLayer, ReshapedTensor, Source, UnsupportedNodeError
+from workloads.networks.onnx_node import Node, OnnxLayer, ReshapedTensor, TensorSource, UnsupportedNodeError
 from workloads.networks.onnx_volumes import is_volume, pooled_volume
-from workloads.networks.tensor import Shape, elements, format_shape
-from workloads.networks.windows import Pair, Sides, onnx_padding, positions
+from workloads.networks.tensor import elements, format_shape
+from workloads.networks.windows import WindowPair, WindowSides, onnx_padding, positions
 from workloads.operators.pooling import BYTE_WINDOW, Pooling, PoolingForward
+from workloads.shapes import Shape
 
 
 class PoolingLayer(LayerKind):
@@ -20,9 +21,9 @@ class PoolingLayer(LayerKind):
 
     MODE: ClassVar[str]  # what is taken of a window: workloads/operators/pooling.py
 
-    kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
-    stride: Pair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
-    padding: Sides = param(
+    kernel: WindowPair | None = param(None, "rows and columns of the window; one number for both", "the network")
+    stride: WindowPair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
+    padding: WindowSides = param(
         (0, 0, 0, 0), "around the maps: one number, [rows, columns] or [top, left, bottom, right]", "the usual one"
     )
     ceil: bool = param(False, "a last window that hangs over the end counts (Caffe)", "cuDNN's rule is false")
@@ -34,7 +35,7 @@ class PoolingLayer(LayerKind):
             shape = node.shape()
             if len(shape) < 3 or shape[0] != 1:
                 raise UnsupportedNodeError(f"an input of {list(shape)}: must be batch × channels × ...")
-            source: Source = ReshapedTensor(node.inputs[0], (shape[1], elements(shape[2:-1]), shape[-1]))
+            source: TensorSource = ReshapedTensor(node.inputs[0], (shape[1], elements(shape[2:-1]), shape[-1]))
             return OnnxLayer(cls.NAME, {"whole": True}, (source,), (*shape[:2], *(1 for _ in shape[2:])))
         if set(node.ints("dilations", [1])) != {1}:
             raise UnsupportedNodeError(f"dilations = {node.ints('dilations', [])}: must be 1")

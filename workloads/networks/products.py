@@ -5,10 +5,11 @@ from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Gemm, LayerKind, LayerPass, LayerTensors, Pass, PassSpec, ShapeError
-from workloads.networks.tensor import Shape, elements, format_shape, with_leading_ones
+from workloads.networks.tensor import elements, format_shape, with_leading_ones
 from workloads.operators.attention import ATTENTION_ALGORITHMS, DEFAULT_ATTENTION, AttentionForward
 from workloads.operators.batched_product import BatchedProductForward
 from workloads.operators.embedding import EmbeddingForward
+from workloads.shapes import Shape
 
 MAX_ROWS = 1 << 24
 

@@ -11,7 +11,8 @@ from gpusim.base.errors import UserError
 from workloads.networks.described import MAX_BATCH
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
-from workloads.networks.tensor import ScheduleTensor, Shape, TensorRole, elements, format_shape
+from workloads.networks.tensor import ScheduleTensor, TensorRole, elements, format_shape
+from workloads.shapes import Shape
 
 
 class Loss(StrEnum):

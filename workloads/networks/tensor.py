@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-Shape = tuple[int, ...]  # of an image: channels, rows, columns; or features alone
+from workloads.shapes import Shape
 
 BYTES = {"float32": 4, "float16": 2, "uint32": 4, "uint8": 1}
 

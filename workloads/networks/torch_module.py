@@ -14,7 +14,7 @@ from typing import Any
 from gpusim.base.errors import MissingExtraError, UserError
 from workloads.networks.described import NetworkDescription
 from workloads.networks.onnx_file import read_onnx, require_onnx
-from workloads.networks.tensor import Shape
+from workloads.shapes import Shape
 
 OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads them
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from workloads.networks.kind import Gemm, LayerKind, LayerPass, Pass, PassSpec, PrimitiveUse
-from workloads.networks.tensor import Shape
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.conv_passes import ConvolutionBackwardData
 from workloads.operators.conv_winograd import POOLED
 from workloads.operators.fully_connected import FullyConnectedBackwardData
 from workloads.operators.pooling import PoolingForward
 from workloads.operators.primitive import Primitive
+from workloads.shapes import Shape
 
 
 class WeightedLayer(LayerKind):

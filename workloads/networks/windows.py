@@ -6,7 +6,8 @@ from pydantic import BeforeValidator
 
 from workloads.networks.kind import ShapeError
 from workloads.networks.onnx_node import Node, UnsupportedNodeError
-from workloads.networks.tensor import Shape, format_shape
+from workloads.networks.tensor import format_shape
+from workloads.shapes import Shape
 
 MAX_WINDOW = 4096  # rows of a map in `workload.layer`, too
 
@@ -40,9 +41,9 @@ def _sides(value: Any) -> Any:
     return given * 2 if len(given) == 2 else given
 
 
-Pair = Annotated[tuple[int, int], BeforeValidator(_pair)]  # rows, columns
+WindowPair = Annotated[tuple[int, int], BeforeValidator(_pair)]  # rows, columns
 Ends = Annotated[tuple[int, int], BeforeValidator(_ends)]  # rows, columns; may be 0
-Sides = Annotated[tuple[int, int, int, int], BeforeValidator(_sides)]  # top, left, bottom, right
+WindowSides = Annotated[tuple[int, int, int, int], BeforeValidator(_sides)]  # top, left, bottom, right
 
 
 def positions(

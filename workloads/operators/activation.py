@@ -10,9 +10,10 @@ import numpy as np
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, OperatorError, ReferenceValue
-from workloads.operators.tensor import Operand, Sample, Shape, Tensor, normal, positive
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, OperatorError, ReferenceValue
+from workloads.operators.tensor import Operand, SampleFunction, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class InputFunction:
     """Operations of f(x) for one element."""
     slope_operations: int
     """Operations of the derivative for one element."""
-    data: Sample = normal
+    data: SampleFunction = normal
     """Draws x."""
 
 
@@ -277,7 +278,7 @@ class ActivationForward(_Activation):
     def backward(self) -> "ActivationBackward":
         return ActivationBackward(self.function, self.shape, self.a, self.b)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {**tensors, **self.arguments, "n": self.x.size}
         return (elementwise("activation", f"{self.function}_forward", values),)
 
@@ -322,7 +323,7 @@ class ActivationBackward(_Activation):
         function = INPUT_FUNCTIONS.get(self.function) or FUNCTIONS[self.function]
         return (function.slope_operations + 1) * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {**tensors, **self.arguments, "n": self.x.size}
         if self.needs_dy_alone:
             values["x"] = tensors["dy"]  # the kernel has the parameter, and no load of it

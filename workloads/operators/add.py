@@ -8,9 +8,10 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
@@ -50,7 +51,7 @@ class Add(ArrayPrimitive):
     def _steps(self) -> int:
         return -(-(self.count - 1) // (MOST_AT_ONCE - 1))
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         y, rest = tensors["y"], [tensors[f"x{k}"] for k in range(1, self.count)]
         launches, so_far = [], tensors["x0"]
         while rest:

@@ -13,10 +13,11 @@ from workloads.operators.batched_product import BatchedProductBackward, BatchedP
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Launches, Primitive, ReferenceValue
+from workloads.operators.primitive import LaunchTuple, Primitive, ReferenceValue
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
+from workloads.shapes import Shape
 
 AXES = 4  # images × heads × positions × width
 WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has
@@ -106,7 +107,7 @@ class _Attention(Primitive):
     def _rows(self) -> Shape:
         return prod(self.scores[:-1]), self.scores[-1]
 
-    def _weights(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def _weights(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         """Return the launches that leave the weights in the workspace `weights`."""
         queries, keys = self.grouped
         given = {"x0": _under(tensors["x0"], queries), "x1": _under(tensors["x1"], keys)}
@@ -209,7 +210,7 @@ class ComposedAttention(AttentionForward):
     def passed_on_bytes(self) -> int:
         return 4 * prod(self.scores) * (3 + self.causal)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         queries, keys = self.grouped
         weights = _under(tensors["weights"], self.scores)
         mixing = {"x0": weights, "x1": _under(tensors["x2"], keys), "y": _under(tensors["y"], queries)}
@@ -249,7 +250,7 @@ class _FusedAttention(AttentionForward):
     def groups(self) -> int:
         """Workgroups of these queries."""
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         keys, queries, width = self.keys[2], self.queries[2], self.queries[3]
         values: dict[str, Any] = {"q": tensors["x0"], "k": tensors["x1"], "v": tensors["x2"], "y": tensors["y"]}
         values |= {"rows": self.rows, "keys": keys, "by_queries": divisor(queries)}
@@ -334,7 +335,7 @@ class AttentionBackward(_Attention):
     def operations(self) -> int:
         return 11 * prod(self.scores)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         queries, keys = self.grouped
         of_scores, of_mixture = self._gradients
         held = {name: tensors[name] for name in ("x0", "x1", "x2", "dy", "dx0", "dx1", "dx2")}

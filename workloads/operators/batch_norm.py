@@ -14,9 +14,10 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, OperatorError, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor, positive
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, OperatorError, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 MODES = ("spatial", "per_activation")
 
@@ -110,7 +111,7 @@ class BatchNormTraining(_BatchNorm):
     def backward(self) -> "BatchNormBackward":
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         channels, memory = self.channels, tensors["x"].memory
         of_slices = {name: tensors[name] for name in self.workspace}
         names = ("mean", "inverse_deviation", "running_mean", "running_variance")
@@ -173,7 +174,7 @@ class BatchNormInference(_BatchNorm):
     macs_each, operations_each = 1, 1
     name = "batch normalisation inference"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
         return (elementwise("batch_norm", self.kernel("inference"), values),)
 
@@ -209,7 +210,7 @@ class BatchNormBackward(_BatchNorm):
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         channels, memory = self.channels, tensors["x"].memory
         merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
         sums = {

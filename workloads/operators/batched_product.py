@@ -10,11 +10,12 @@ from isa.kernarg import Pointer
 from isa.launch import Launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous, merged
-from workloads.operators.primitive import Launches, Primitive, ReferenceValue
+from workloads.operators.primitive import LaunchTuple, Primitive, ReferenceValue
 from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, products
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF, inner_product_bound
+from workloads.shapes import Shape
 
 MAX_MATRIX_BYTES = (1 << 32) - (1 << 20)  # of each matrix: 32-bit offsets
 MATRICES = 2  # axes of a matrix
@@ -145,7 +146,7 @@ class BatchedProductForward(_BatchedProduct):
     def backward(self) -> "BatchedProductBackward":
         return BatchedProductBackward(self.left, self.right, self.turned)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.product.launch(tensors["x0"], tensors["x1"], tensors["y"], gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -205,7 +206,7 @@ class BatchedProductBackward(_BatchedProduct):
         more = {name: prod(self._made(name)[0].shape) - operand.size for name, operand in self.gives.items()}
         return sum(more.values())
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         launches: list[Launch] = []
         for name in self.gives:
             product, (a, b) = self._made(name)

@@ -9,9 +9,10 @@ import numpy as np
 from workloads.operators.channels import ChannelPrimitive
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class BiasForward(_Bias):
     def backward(self) -> "BiasBackward":
         return BiasBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -66,7 +67,7 @@ class BiasBackward(_Bias):
     def operations(self) -> int:
         return self.x.size - self.shape[1]
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         channels, memory = self.channels, tensors["dy"].memory
         dy, total = tensors["dy"], tensors["dbias"]
         sums = tensors.get("sums", total)

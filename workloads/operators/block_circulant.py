@@ -22,9 +22,10 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.circulant_rows import from_rows, gather, gathered, scatter, scattered, to_rows, transpose
 from workloads.operators.convolution import Convolution
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor, normal
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor, normal
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 TRANSFORM = 16.0  # roundings of a transform's stage (Higham 2002, theorem 24.2, with factors that are products)
 
@@ -257,7 +258,7 @@ class BlockCirculantForward(BlockCirculant):
     def passed_on_bytes(self) -> int:
         return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         blocks, c, y = self.blocks, self.windows, tensors["y"]
         n, p, q = (blocks.sizes[index] for index in "bij")
         x = tensors["x_rows"] if c else tensors["x"]
@@ -346,7 +347,7 @@ class BlockCirculantBackwardWeights(_Gradient):
             return 4 * self.windows.met_x + self.y.size_bytes
         return super().read_bytes
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         made: list[Launch] = []
         frequencies = {"bi": self._dy(tensors, made)}
         if self.keeps:
@@ -387,7 +388,7 @@ class BlockCirculantBackwardData(_Gradient):
         zeros = 8 * self.blocks.bins * self.blocks.sizes["i"] * matrices.count_padding_blocks(self.blocks, self.flow)
         return super().read_bytes - zeros
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         made: list[Launch] = []
         if self.keeps:
             frequencies = {"bi": tensors["dy_transform"], "ij": tensors["weight_transform"]}

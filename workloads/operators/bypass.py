@@ -13,8 +13,9 @@ from isa.kernarg import Pointer
 from isa.launch import Launch
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
-from workloads.operators.tensor import Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Tensor
+from workloads.shapes import Shape
 
 BYTES_PER_ITEM = 16
 
@@ -28,7 +29,7 @@ class Bypass(ArrayPrimitive):
     same_gradient = ("x",)
     name = "bypass"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         x, y = tensors["x"], tensors["y"]
         return (copy_launch(x.memory, x.address, y.address, x.size_bytes),)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import LaunchTuple, MappingPrimitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
+from workloads.shapes import Shape
 
 MASKED = -3.0e38  # a finite number whose exponential is 0 beside any score
 
@@ -54,7 +55,7 @@ class CausalMask(MappingPrimitive):
     def backward(self) -> "CausalMask":
         return CausalMask(self.shape, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         x, y = tensors[self.operand], tensors[self.result]
         queries, keys = self.shape[-2:]
         values = {"x": x, "y": y, "by_keys": divisor(keys), "by_queries": divisor(queries), "before": keys - queries}

@@ -12,7 +12,8 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor
 from workloads.operators.primitive import ArrayPrimitive
-from workloads.operators.tensor import Operand, Shape
+from workloads.operators.tensor import Operand
+from workloads.shapes import Shape
 
 WAVEFRONT = 64
 LANE_STEPS = 6  # of a sum over a wavefront's lanes

@@ -13,10 +13,11 @@ from isa.launch import Launch
 from workloads.operators.launching import GROUP, elementwise, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, merged, sizes_words, steps_words
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
 from workloads.operators.reductions import ReductionStep, launches_of, plan_steps, scratch_of, summed
-from workloads.operators.tensor import Operand, Shape, Tensor, normal, positive
+from workloads.operators.tensor import Operand, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 OPERATIONS = ("add", "subtract", "multiply", "divide")
 ROUNDINGS = {"add": 1, "subtract": 1, "multiply": 1, "divide": 4}  # v_rcp_f32 is good to 1 ULP
@@ -112,7 +113,7 @@ class CombineForward(_Combine):
     def backward(self) -> "CombineBackward":
         return CombineBackward(self.operation, self.left, self.right, self.stored)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         places = self.places(self.wide)
         kernel = f"{self.operation}_4" if self.wide else self.operation
         return (launch("combine", kernel, tensors["y"].memory, (-(-places["n"] // GROUP),), {**tensors, **places}),)  # type: ignore[operator]
@@ -182,7 +183,7 @@ class CombineBackward(_Combine):
             self.y.size * len(self.gives) if self.multiplies else 0
         )
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         launches: list[Launch] = []
         for name in self.gives:
             source, target, steps = tensors["dy"], tensors[name], self.steps(name)

@@ -9,8 +9,9 @@ import numpy as np
 from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
+from workloads.shapes import Shape
 
 WIDE = 4  # elements of a copy where everything is a multiple of it
 
@@ -39,7 +40,7 @@ class _Concat(ArrayPrimitive):
         """The first channel of each part in the whole."""
         return [sum(self.channels[:k]) for k in range(len(self.channels))]
 
-    def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> Launches:
+    def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> LaunchTuple:
         """Return a copy for each part, into the whole or out of it."""
         places = zip(parts, self.starts, strict=True)
         return tuple(_copy(whole, self.shape, part, start, split) for part, start in places)
@@ -83,7 +84,7 @@ class Concat(_Concat):
     def backward(self) -> "Split":
         return Split(self.shape, self.channels)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -101,7 +102,7 @@ class Split(_Concat):
     def gives(self) -> Mapping[str, Operand]:
         return {f"dx{k}": part for k, part in enumerate(self.parts)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return self.copies(tensors["dy"], [tensors[name] for name in self.gives], split=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -138,7 +139,7 @@ class Append(ArrayPrimitive):
     def kept_bytes(self) -> int:
         return self.x.size_bytes - self.read_bytes
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (_copy(tensors["y"], self.shape, tensors["x"], self.start),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -29,7 +29,7 @@ from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, g
 from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS, GemmKernel
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, OperatorCost
-from workloads.operators.primitive import Launches, ReferenceValue
+from workloads.operators.primitive import LaunchTuple, ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
@@ -264,7 +264,7 @@ class SparseForward(SparseConvolutionPass, ConvolutionForward):
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return super().reference(self.rounded(inputs), first)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""
         c, step = self.convolution, self._step
         made = [self._transposed_filters(tensors)]
@@ -277,7 +277,7 @@ class SparseForward(SparseConvolutionPass, ConvolutionForward):
                 made.append(self._results(tensors, first, images, group))
         return tuple(made)
 
-    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> Launches:
+    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> LaunchTuple:
         """Return what comes before a chunk of so many images, from `first` on, whatever their values."""
         return ()
 
@@ -298,7 +298,7 @@ class SparseForward(SparseConvolutionPass, ConvolutionForward):
         grid = (-(-c.depth // EDGE), -(-windows // EDGE), 1)
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
-    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> Launches:
+    def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> LaunchTuple:
         shape, filters = self._shape(images), tensors["filters"]
         a = tensor_part(filters, group, self.convolution.groups)
         b = tensor_part(tensors["bundles" if self.fused else "columns"])

@@ -32,7 +32,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.gemm import ABSENT_AFTER, EllpackMatrix, GemmBuffers, gemm
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts, OperatorCost
-from workloads.operators.primitive import Launches, ReferenceValue
+from workloads.operators.primitive import LaunchTuple, ReferenceValue
 from workloads.operators.register_tiling import BLOCK_ROWS, most_parts, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
@@ -132,7 +132,7 @@ class SparseBackwardWeights(SparseConvolutionPass, ConvolutionBackwardWeights):
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
         return super().reference(self.rounded(inputs), first)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         """Return, for each chunk and group, im2col, dy's columns, the product; then the chunks' sum, transposed."""
         c, made, first = self.convolution, list[Launch](), 0
         shape, chunks = self._shapes[0], _chunks(self.convolution)
@@ -168,7 +168,7 @@ class SparseBackwardWeights(SparseConvolutionPass, ConvolutionBackwardWeights):
         steps = (c.filters * c.positions, c.positions * shape.lda)
         return transpose(tensors, (dy, tensors["gradients"].pointer), sizes, leading, steps, images)
 
-    def _products(self, tensors: Mapping[str, Tensor], number: int, group: int, gpu: GpuFacts) -> Launches:
+    def _products(self, tensors: Mapping[str, Tensor], number: int, group: int, gpu: GpuFacts) -> LaunchTuple:
         groups, shape = self.convolution.groups, self._shapes[number]
         a, parts = tensor_part(tensors["gradients"]), tensor_part(tensors["parts"])
         b = tensor_part(tensors["bundles" if self.fused else "columns"])

@@ -24,7 +24,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.pooling import Pooling, PoolingForward
-from workloads.operators.primitive import Launches, ReferenceValue
+from workloads.operators.primitive import LaunchTuple, ReferenceValue
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, DepthSplit, products, split_sum
 from workloads.operators.winograd import SIZES, TAPS, ProductError, product_error
@@ -121,7 +121,9 @@ class _WinogradConvolution(_WinogradPass):
     def _rectified(self) -> bool:
         return False
 
-    def _convolve(self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool) -> Launches:
+    def _convolve(
+        self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool
+    ) -> LaunchTuple:
         tiled, c = self.tiled, self.tiled.convolution
         windows, sums, filters = tiled.windows, tiled.products, self.filters
         values = {"weight": tensors["weight"], "filters": tensors["filters"], "turned": int(turned)}
@@ -187,7 +189,7 @@ class WinogradForward(_WinogradConvolution, ConvolutionForward):
     def _rectified(self) -> bool:
         return self.relu
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         y = tensors["y"] if "y" in tensors else tensors["pooled"]
         return self._convolve(tensors["x"], y, tensors, gpu, turned=False)
 
@@ -227,7 +229,7 @@ class WinogradBackwardData(_WinogradConvolution, ConvolutionBackwardData):
     def tiled(self) -> WinogradTiling:
         return WinogradTiling(_turned(self.convolution), self.size, self.buffer_bytes)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -267,7 +269,7 @@ class WinogradBackwardWeights(_WinogradPass, ConvolutionBackwardWeights):
         split = self._split(self.tiled.chunk)
         return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         """Return each chunk's windows, tiles of dy and products, added to those before; then the weights' launch."""
         c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
         windows, gradients, sums = tiled.windows, tiled.products, self.filters

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from workloads.operators.primitive import OperatorError
-from workloads.operators.tensor import Operand, Shape
+from workloads.operators.tensor import Operand
+from workloads.shapes import Shape
 
 Pair = tuple[int, int]
 Sides = tuple[int, int, int, int]

@@ -7,8 +7,9 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, DivisionAxis, Launches, ReferenceValue
-from workloads.operators.tensor import INDEX, Operand, Sample, Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, DivisionAxis, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import INDEX, Operand, SampleFunction, Tensor
+from workloads.shapes import Shape
 
 GROUP_ELEMENTS = GROUP * 8 * 4  # workloads/kernels/count_zeros.cl: LOADS
 
@@ -24,7 +25,7 @@ class CountZeros(ArrayPrimitive):
 
     shape: Shape
     """Shape of x."""
-    data: Sample = rectified
+    data: SampleFunction = rectified
     """Draws x where it is not given."""
     divisible = DivisionAxis.NOTHING
     name = "count zeros"
@@ -50,7 +51,7 @@ class CountZeros(ArrayPrimitive):
     def operations(self) -> int:
         return 2 * self.x.size - 1
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         x, zeros = tensors["x"], tensors["zeros"]
         counts = tensors.get("counts", zeros)
         values = {"x": x, "counts": counts, "n": self.x.size}

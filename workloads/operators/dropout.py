@@ -8,9 +8,10 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
-from workloads.operators.tensor import BYTE, Operand, Shape, Tensor, below
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import BYTE, Operand, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -80,7 +81,7 @@ class DropoutForward(_Dropout):
     def backward(self) -> "DropoutBackward":
         return DropoutBackward(self.shape, self.probability)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}
         values = {**tensors, **seeds, "threshold": self.threshold, "scale": self.scale, "n": self.x.size}
         return (elementwise("dropout", "dropout_forward", values),)
@@ -112,7 +113,7 @@ class DropoutBackward(_Dropout):
     reads = ("dy", "mask")
     name = "dropout backward"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
-from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
+from workloads.operators.tensor import INDEX, Operand, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class EmbeddingForward(_Embedding):
     def backward(self) -> "EmbeddingBackward":
         return EmbeddingBackward(self.shape, self.rows, self.width)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         n = self.y.size
         values = {**tensors, "rows": self.rows, "by_width": divisor(self.width), "n": n}
         return (launch("embedding", "embedding_forward", tensors["y"].memory, (-(-n // GROUP),), values),)
@@ -79,7 +80,7 @@ class EmbeddingBackward(_Embedding):
     def operations(self) -> int:
         return self.y.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {**tensors, "count": prod(self.shape), "width": self.width}
         groups = (-(-self.width // GROUP), self.rows)
         return (launch("embedding", "embedding_backward", tensors["dy"].memory, groups, values),)

@@ -11,8 +11,8 @@ import numpy as np
 from workloads.operators.bias import BiasForward
 from workloads.operators.few_rows import few_rows, longest_sum, product_of_few_rows
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
-from workloads.operators.tensor import HALF, Operand, Shape, Tensor
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
+from workloads.operators.tensor import HALF, Operand, Tensor
 from workloads.operators.tiles import (
     DepthSplit,
     Multiplier,
@@ -23,6 +23,7 @@ from workloads.operators.tiles import (
     sum_parts_rectified,
 )
 from workloads.operators.verify import inner_product_bound
+from workloads.shapes import Shape
 
 HALVES = 8  # FP16 weights that are read at a time
 MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
@@ -104,7 +105,7 @@ class FullyConnected(Primitive):
         parts = self.split.parts
         return {"sums": Operand((parts, rows * columns), by_image=False)} if parts > 1 else {}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         a, b, c = (tensors[name] for name in self.operands)
         leading = (prod(a.shape[1:]), prod(b.shape[1:]))  # elements between stored rows
         if self.by is not None:
@@ -187,7 +188,7 @@ class FullyConnectedForward(FullyConnected):
         apart = self.bias and not self.relu and not self.few  # the bias is added by a launch of its own
         return super().passed_on_bytes + (self.y.size_bytes if apart else 0)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         y = tensors["y"]
         if self.few:
             operands, sizes = (tensors["weight"], tensors["x"], y), self.columns_rows_depth
@@ -256,7 +257,7 @@ class FullyConnectedBackwardData(FullyConnected):
     def operations(self) -> int:
         return self.x.size if self.masked else 0
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         made = super().launches(tensors, gpu)
         if not self.masked:
             return made

@@ -13,9 +13,10 @@ from isa.launch import Launch
 from workloads.operators.channels import WAVEFRONT, ChannelPrimitive
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Launches, ReferenceValue
-from workloads.operators.tensor import Shape, Tensor
+from workloads.operators.primitive import LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 SIZES = (3, 5, 7, 9)  # windows of the kernels
 GROUP = 1024  # work-items of a workgroup: workloads/kernels/lrn.cl
@@ -104,7 +105,7 @@ class LrnForward(_Lrn):
     def backward(self) -> "LrnBackward":
         return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.launch_kernel("forward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -129,7 +130,7 @@ class LrnBackward(_Lrn):
         """Operations of the power, a term's three products and inverse, the terms' sums, and the product with x."""
         return 8 * self.x.size + self.taps - self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.launch_kernel("backward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -11,9 +11,10 @@ from workloads.operators.bias import BiasBackward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, sizes_words, steps_words
-from workloads.operators.primitive import DivisionAxis, Launches, MappingPrimitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, MappingPrimitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Move(MappingPrimitive):
             axes.append(axis)
         return axes or [AxisMapping(1, 1, 0, 1, 1)]
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         source, target = (tensors[name] for name in (*self.takes, self.result))
         axes = self._axes
         last = axes[-1]

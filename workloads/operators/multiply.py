@@ -8,9 +8,10 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, ReferenceValue
-from workloads.operators.tensor import Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 def _product(left: np.ndarray, right: np.ndarray) -> ReferenceValue:
@@ -36,7 +37,7 @@ class MultiplyForward(ArrayPrimitive):
     def backward(self) -> "MultiplyBackward":
         return MultiplyBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (elementwise("multiply", "multiply_forward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -57,7 +58,7 @@ class MultiplyBackward(ArrayPrimitive):
     def operations(self) -> int:
         return 2 * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (elementwise("multiply", "multiply_backward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

@@ -12,9 +12,10 @@ import numpy as np
 from gpusim.base.formats import GENERAL
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, Primitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor, positive
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, Primitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 
 class _Update(ArrayPrimitive):
@@ -50,7 +51,7 @@ class Sgd(_Update):
     def macs(self) -> int:
         return (3 if self.momentum else 2) * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {**tensors, "rate": self.rate, "decay": self.decay, "n": self.x.size}
         if not self.momentum:
             return (elementwise("optimizer", "sgd", values),)
@@ -102,7 +103,7 @@ class Adam(_Update):
     def takes(self) -> Mapping[str, Operand]:
         return {**dict.fromkeys(("w", "dw", "mean"), self.x), "square": Operand(self.shape, data=positive)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         betas = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "decay": self.decay}
         corrected = {"rate": self._rate, "square_scale": self._square_scale}
         return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": self.x.size}),)

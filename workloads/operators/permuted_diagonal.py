@@ -18,9 +18,10 @@ from workloads.circulant import CirculantBlocks
 from workloads.operators.bias import BiasForward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import inner_product_bound
+from workloads.shapes import Shape
 
 IMAGES = 8  # of a work-item: workloads/kernels/permuted_diagonal.cl
 
@@ -125,7 +126,7 @@ class PermutedDiagonalForward(PermutedDiagonal):
     def passed_on_bytes(self) -> int:
         return self.y.size_bytes if self.bias else 0
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         y = tensors["y"]
         made: tuple[Launch, ...] = (self.product(tensors["weight"], tensors["x"], y, transposed=False),)
         if self.bias:
@@ -153,7 +154,7 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
     reads, writes = ("x", "dy"), ("dweight",)
     name = "permuted diagonal fully connected backward weights"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         count = self.weight.size
         values: dict[str, Any] = {"x": tensors["x"], "dy": tensors["dy"], "dw": tensors["dweight"]}
         values |= {"by_row": divisor(self.blocks.sizes["j"] * self.block), "shift": self.block.bit_length() - 1}
@@ -175,7 +176,7 @@ class PermutedDiagonalBackwardData(PermutedDiagonal):
     reads, writes = ("weight", "dy"), ("dx",)
     name = "permuted diagonal fully connected backward data"
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.product(tensors["weight"], tensors["dy"], tensors["dx"], transposed=True),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

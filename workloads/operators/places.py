@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from workloads.operators.launching import divisor, words
-from workloads.operators.tensor import Shape
+from workloads.shapes import Shape
 
 AXES = 6  # workloads/kernels/places.h
 WIDE = 4  # elements of a kernel's item where everything is a multiple of it

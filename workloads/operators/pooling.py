@@ -10,9 +10,10 @@ from gpusim.base.errors import unknown_name
 from isa.launch import Launch
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import ArrayPrimitive, Launches, OperatorError, ReferenceValue
-from workloads.operators.tensor import BYTE, INDEX, Operand, Shape, Tensor, below
+from workloads.operators.primitive import ArrayPrimitive, LaunchTuple, OperatorError, ReferenceValue
+from workloads.operators.tensor import BYTE, INDEX, Operand, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 MODES = ("max", "average")
 SQUARES = ((2, 2), (3, 3))  # windows that have kernels without branches
@@ -203,7 +204,7 @@ class PoolingForward(_Pooling):
             raise self.refuse("there is no backward pass of maxima whose places are not kept (keep_places)")
         return PoolingBackward(self.pooling, self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         if self.over_plane:
             return (self._by_plane(tensors),)
         n, (rows, columns) = self.y.size, self.out_shape[2:]
@@ -280,7 +281,7 @@ class PoolingBackward(_Pooling):
     def operations(self) -> int:
         return self.y.size if self.pooling.mode == "max" else self.taps
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         p, (rows, columns) = self.pooling, self.shape[2:]
         if self.over_plane:
             return (self._spread(tensors),)

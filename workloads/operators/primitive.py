@@ -16,10 +16,11 @@ from gpusim.base.errors import UserError, unknown_name
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from workloads.operators.operator import GpuFacts, OperatorCost
-from workloads.operators.tensor import FLOAT, Operand, Shape, Tensor
+from workloads.operators.tensor import FLOAT, Operand, Tensor
 from workloads.operators.verify import ReferencePart
+from workloads.shapes import Shape
 
-Launches: TypeAlias = tuple[Launch, ...]
+LaunchTuple: TypeAlias = tuple[Launch, ...]
 
 # the kernels divide what is below 2^31, and the last workgroup's places go past the end
 MAX_ELEMENTS = (1 << 31) - (1 << 14)
@@ -147,7 +148,7 @@ class Primitive(ABC):
         return 0
 
     @abstractmethod
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         """Return the launches over checked tensors: operands, results and workspace by name."""
 
     @abstractmethod

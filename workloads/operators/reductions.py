@@ -12,9 +12,10 @@ from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.move import AxisMapping, Move
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import contiguous
-from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import LaunchTuple, MappingPrimitive, ReferenceValue
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 LANES_WANTED = 1 << 14  # of a step: sums are split until there are as many, so that compute units have work
 LEAST_ROW, LEAST_COLUMN = 1024, 32  # elements of a part
@@ -98,7 +99,7 @@ def scratch_of(steps: Sequence[ReductionStep]) -> dict[str, Operand]:
 
 def launches_of(
     steps: Sequence[ReductionStep], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
-) -> Launches:
+) -> LaunchTuple:
     """Return the launches of the steps, the last one with the scale. scratch: as `scratch_of` names it."""
     launches = []
     for k, step in enumerate(steps):
@@ -155,7 +156,7 @@ class Sum(MappingPrimitive):
     def backward(self) -> "Repeat":
         return Repeat(self.written_shape, self.shape, self.scale, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return launches_of(self.steps, tensors[self.operand], tensors[self.result], tensors, self.scale)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:

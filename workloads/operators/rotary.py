@@ -10,9 +10,10 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Launches, MappingPrimitive, ReferenceValue
-from workloads.operators.tensor import Shape, Tensor
+from workloads.operators.primitive import LaunchTuple, MappingPrimitive, ReferenceValue
+from workloads.operators.tensor import Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 SINE_ERROR = 2.0**-17  # of v_sin_f32 and v_cos_f32, absolute
 
@@ -47,7 +48,7 @@ class Rotary(MappingPrimitive):
     def backward(self) -> "Rotary":
         return Rotary(self.shape, self.first, self.base, True)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         x, y = tensors[self.operand], tensors[self.result]
         positions, half = self.shape[-2], self.shape[-1] // 2
         n = prod(self.shape) // 2

@@ -14,7 +14,7 @@ from isa.launch import Launch
 from workloads.operators.channels import WAVEFRONT
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, Primitive, ReferenceValue
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, Primitive, ReferenceValue
 from workloads.operators.reductions import (
     LANES_WANTED,
     LEAST_COLUMN,
@@ -24,8 +24,9 @@ from workloads.operators.reductions import (
     longest_of,
     scratch_of,
 )
-from workloads.operators.tensor import Operand, Shape, Tensor, positive
+from workloads.operators.tensor import Operand, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 SHORT_ROW = 1024  # elements: up to here a wavefront has a row, from there on a workgroup
 
@@ -160,7 +161,7 @@ class RowNormForward(_RowNorm):
             raise self.refuse("there is no backward pass without the rows' means and deviations")
         return RowNormBackward(self.shape, self.axes, self.groups, self.centred, self.biased, self.epsilon)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         y = tensors["y"]
         values = {
             **{name: tensors.get(name, y) for name in ("x", "scale", "bias", "y", "mean", "inverse_deviation")},
@@ -249,7 +250,7 @@ class RowNormBackward(_RowNorm):
     def operations(self) -> int:
         return 6 * self.x.size
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         memory = tensors["x"].memory
         read = {name: tensors[name] for name in ("x", "dy", "mean", "inverse_deviation")}
         targets = {name: tensors.get(f"d{name}") for name in ("scale", "bias")}

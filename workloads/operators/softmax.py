@@ -10,9 +10,10 @@ from isa.launch import Launch
 from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import DivisionAxis, Launches, ReferenceValue
-from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below, positive
+from workloads.operators.primitive import DivisionAxis, LaunchTuple, ReferenceValue
+from workloads.operators.tensor import INDEX, Operand, Tensor, below, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+from workloads.shapes import Shape
 
 FEW_CHANNELS = 32  # of a pixel, that fit registers: workloads/kernels/softmax.cl
 
@@ -70,7 +71,7 @@ class SoftmaxForward(_Softmax):
     def backward(self) -> "SoftmaxBackward":
         return SoftmaxBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.launch_kernel("", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -90,7 +91,7 @@ class SoftmaxBackward(_Softmax):
     def takes(self) -> Mapping[str, Operand]:
         return {"y": self.probabilities, "dy": self.x}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         return (self.launch_kernel("_backward", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, ReferenceValue]:
@@ -144,7 +145,7 @@ class SoftmaxLossForward(_Loss):
     def backward(self) -> "SoftmaxLossBackward":
         return SoftmaxLossBackward(self.shape)
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         memory, images = tensors["x"].memory, self.shape[0]
         rows = {name: tensors[name] for name in ("x", "labels", "y", "losses")}
         mean = {name: tensors[name] for name in ("losses", "loss")}
@@ -183,7 +184,7 @@ class SoftmaxLossBackward(_Loss):
     def operations(self) -> int:
         return self.x.size + self.shape[0]
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> Launches:
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> LaunchTuple:
         values = {"by_channels": divisor(self.shape[1]), "share": 1.0 / self.shape[0], "n": self.x.size}
         return (elementwise("softmax", "softmax_loss_backward", {**tensors, **values}),)
 

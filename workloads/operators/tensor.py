@@ -8,9 +8,9 @@ import numpy as np
 
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from workloads.shapes import Shape
 
-Shape = tuple[int, ...]
-Sample = Callable[[np.random.Generator, Shape], np.ndarray]
+SampleFunction = Callable[[np.random.Generator, Shape], np.ndarray]
 FLOAT = np.dtype(np.float32)
 HALF = np.dtype(np.float16)
 BYTE = np.dtype(np.uint8)
@@ -27,7 +27,7 @@ def positive(random: np.random.Generator, shape: Shape) -> np.ndarray:
     return random.random(shape, np.float32) + np.float32(0.5)
 
 
-def below(limit: int) -> Sample:
+def below(limit: int) -> SampleFunction:
     """Return a function that draws whole numbers from 0 to `limit` - 1: labels, positions in a window, bits."""
     return lambda random, shape: random.integers(0, limit, shape)
 
@@ -40,7 +40,7 @@ class Operand:
     """Shape."""
     dtype: np.dtype = FLOAT
     """Type of the elements."""
-    data: Sample = normal
+    data: SampleFunction = normal
     """Draws values, for operators with operands of their own."""
     by_image: bool = True
     """Axis 0 counts images; otherwise all images share the whole array, as for parameters."""

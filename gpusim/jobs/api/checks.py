@@ -11,7 +11,7 @@ from gpusim.config.tree import ConfigTree
 from gpusim.jobs.host.command_processor import LaunchError
 from gpusim.model.sampling.spec import SamplingSpec
 
-Sample = bool | float | Mapping[str, Any] | SamplingSpec | None
+SampleRequest = bool | float | Mapping[str, Any] | SamplingSpec | None
 
 
 def whole(name: str, value: Any, least: int) -> int:

@@ -189,7 +189,7 @@ class Device:
         hotspots: int = 0,
         observer: Observer | None = None,
         timeline: "Timeline | None" = None,
-        sample: checks.Sample = False,
+        sample: checks.SampleRequest = False,
     ) -> LaunchResult:
         """Run a kernel to its end and return its metrics.
 
@@ -251,7 +251,7 @@ class Device:
         hotspots: int = 0,
         observer: Observer | None = None,
         timeline: "Timeline | None" = None,
-        sample: checks.Sample = False,
+        sample: checks.SampleRequest = False,
     ) -> Queue:
         """Return a queue of launches and copies, which runs at the end of its `with` block.
 
@@ -407,7 +407,7 @@ class Device:
             )
 
 
-def _options(checked: bool, hotspots: int, timeline: "Timeline | None", sample: checks.Sample) -> RunOptions:
+def _options(checked: bool, hotspots: int, timeline: "Timeline | None", sample: checks.SampleRequest) -> RunOptions:
     return RunOptions(
         checks.switch("checked", checked),
         checks.whole("hotspots", hotspots, 0),

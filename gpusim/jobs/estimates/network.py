@@ -11,7 +11,7 @@ from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import Correction, LaunchEstimate
-from gpusim.jobs.networks.choice import PASSES, Place, chosen_kinds
+from gpusim.jobs.networks.choice import PASSES, ChoiceKey, chosen_kinds
 from gpusim.jobs.networks.execution import sampling_of_classes
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
@@ -212,14 +212,14 @@ def _fastest_algorithms(
     layers: str | frozenset[str] | None,
     correction: Correction,
     looked: LaunchWorkCache,
-) -> Mapping[Place, str]:
+) -> Mapping[ChoiceKey, str]:
     """Return the algorithm of each pass of a layer whose algorithm no setting names, without those whose workspace the
     GPU's memory does not hold.
 
     Raises UserError where none can be estimated.
     """
     selected = selected_layers(network, layers)
-    best: dict[Place, tuple[float, str]] = {}
+    best: dict[ChoiceKey, tuple[float, str]] = {}
     refused: UserError | None = None
     for kind, names in chosen_kinds(settings).items():
         asked = frozenset(
@@ -234,7 +234,7 @@ def _fastest_algorithms(
             except UserError as error:
                 refused = error
                 continue
-            cycles: dict[Place, float] = {}
+            cycles: dict[ChoiceKey, float] = {}
             for one in placed:
                 if one.what in PASSES:
                     found = correction.cycles(one.asked, one.kernel, settings.gpu).cycles

@@ -27,7 +27,7 @@ from spartan.engine_spec import EngineSpec
 if TYPE_CHECKING:
     import socket
 
-    from gpusim.jobs.hip.launching import Bounds, GpusThatRun, KernelSums, ProgramLaunches
+    from gpusim.jobs.hip.launching import AllocationBounds, GpusThatRun, KernelSums, ProgramLaunches
     from gpusim.jobs.hip.session import Session
 
 
@@ -62,7 +62,7 @@ class HipJob(Job):
         timing: bool = True,
         launches: RunOptions = RunOptions(),
         selector: LaunchSelector = ALL_LAUNCHES,
-        bounds: "Bounds" = "page",
+        bounds: "AllocationBounds" = "page",
         keep: bool = False,
         check: bool = False,
         max_seconds: float | None = None,

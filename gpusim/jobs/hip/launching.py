@@ -20,7 +20,7 @@ from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from spartan.engine_spec import EngineSpec
 
 FAULT, TIME_LIMIT = "a kernel's fault", "time limit"  # that end a launch, beside gpusim.jobs.running.runner.CYCLE_LIMIT
-Bounds = Literal["page", "exact", "loose"]
+AllocationBounds = Literal["page", "exact", "loose"]
 GpusThatRun = Callable[[Iterable[str]], Sequence[str]]
 _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 
@@ -39,7 +39,7 @@ class LaunchOptions:
     """Options of timed launches."""
     keep: bool = False
     """Keep the metrics of every launch."""
-    bounds: Bounds = "page"
+    bounds: AllocationBounds = "page"
     """End of an allocation: 'page', 'exact' (its last byte) or 'loose' (the driver's block)."""
     check: bool = False
     """Check launches for races and other faults, without timing."""

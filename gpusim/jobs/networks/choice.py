@@ -45,7 +45,7 @@ ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
 MOST_EFFORT = 9e8
 SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
-Place = tuple[str, Pass]
+ChoiceKey = tuple[str, Pass]
 
 
 def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
@@ -59,13 +59,13 @@ def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
 class AlgorithmChoices:
     """Selected algorithms by layer and pass."""
 
-    choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
+    choices: Mapping[ChoiceKey, KernelChoice] = field(default_factory=dict)
     """Choice for each layer and pass."""
     exact: Mapping[LaunchClass, RunFacts] = field(default_factory=dict)
     """Facts of launches that the selection simulated whole, by class."""
 
     @property
-    def by_step(self) -> Mapping[Place, str]:
+    def by_step(self) -> Mapping[ChoiceKey, str]:
         """Algorithm by layer and pass."""
         return {place: choice.kernel for place, choice in self.choices.items()}
 
@@ -99,7 +99,7 @@ def choose(
     alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}
 
-    def measure(asked: Mapping[Place, MeasurementRequest]) -> Mapping[Place, Measured]:
+    def measure(asked: Mapping[ChoiceKey, MeasurementRequest]) -> Mapping[ChoiceKey, Measured]:
         by_step = {place: request.name for place, request in asked.items()}
         names = ", ".join(sorted(set(by_step.values())))
         reporter.say(f"algorithms: measuring {len(asked)} of {len(candidates)} passes by {names}")
@@ -158,12 +158,12 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: NetworkRunRequ
 
 def _candidates(
     schedule: Schedule, settings: NetworkSettings, steps: Sequence[Step], reporter: Reporter
-) -> Mapping[Place, Sequence[Candidate]]:
+) -> Mapping[ChoiceKey, Sequence[Candidate]]:
     """Return, by layer and pass, the algorithms that compute it themselves, with the fewest cycles that
     each can take.
     """
-    candidates: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
-    effort: dict[tuple[Place, str], float] = {}
+    candidates: dict[ChoiceKey, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
+    effort: dict[tuple[ChoiceKey, str], float] = {}
     for kind, names in ALGORITHMS.items():
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
         for name in names if of_kind else ():

@@ -14,7 +14,7 @@ from gpusim.jobs.networks.placement import PAGE_BYTES, LaunchPlacement, pointed_
 from isa.device_memory import VIRTUAL_BASE, DeviceMemory
 from isa.launch import Launch
 from workloads.operators.primitive import Primitive, TensorOperator
-from workloads.operators.tensor import FLOAT, Operand, Sample
+from workloads.operators.tensor import FLOAT, Operand, SampleFunction
 from workloads.shapes import round_up
 
 SEED = 1  # of the random generator for made-up values
@@ -133,5 +133,5 @@ def _arrays(
         yield ArrayContents(address, tensor.size_bytes, operand.dtype.str, sampler), (name, operand)
 
 
-def _name(sampler: Sample) -> str:
+def _name(sampler: SampleFunction) -> str:
     return f"{sampler.__module__}.{sampler.__qualname__}"

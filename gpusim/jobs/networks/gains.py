@@ -9,7 +9,7 @@ from gpusim.base.table import Table
 from gpusim.jobs.networks.gains_views import FUSION, L1_BYPASS
 from gpusim.results.report.result import Result, ResultRow, RunMetrics
 
-Place = tuple[str, str]  # a layer and its pass
+GainKey = tuple[str, str]  # a layer and its pass
 MOST_LOSSES = 5
 SOURCE = "Dong 2020, section 5.2.4, on a GTX 1080:"
 
@@ -48,7 +48,7 @@ def _joined(row: ResultRow) -> str:
     return _of_pass(" + ".join([row.values["name"], *_fused(row)]), row)
 
 
-def _timed(result: Result, column: RunMetrics) -> dict[Place, ResultRow]:
+def _timed(result: Result, column: RunMetrics) -> dict[GainKey, ResultRow]:
     """Return the rows of a variant whose time is known, by layer and pass."""
     rows = [row for row in result.rows if row.variant == column.name and row.values.get("cycles") is not None]
     return {(row.values["name"], row.values["pass"]): row for row in rows}
@@ -143,11 +143,11 @@ def _l1_bypass(result: Result) -> Table:
 
 
 def _l1_notes(
-    through: Mapping[Place, ResultRow],
-    past: Mapping[Place, ResultRow],
-    gaining: list[Place],
+    through: Mapping[GainKey, ResultRow],
+    past: Mapping[GainKey, ResultRow],
+    gaining: list[GainKey],
     losing: int,
-    places: list[Place],
+    places: list[GainKey],
 ) -> Iterator[str]:
     whole, other = _us([through[place] for place in places]), _us([past[place] for place in places])
     best = whole - plain_sum(through[p].values["time_us"] - past[p].values["time_us"] for p in gaining)

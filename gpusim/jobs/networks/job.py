@@ -16,7 +16,7 @@ from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.jobs.host.queue import DEFAULT, StreamQueue
-from gpusim.jobs.networks.choice import Place, choose
+from gpusim.jobs.networks.choice import ChoiceKey, choose
 from gpusim.jobs.networks.identity import hash_network
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.rows import LayerPassRow
@@ -107,7 +107,7 @@ class NetworkJob(Job):
         self.outputs: dict[str, np.ndarray] = {}
         self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
         self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
-        self._choices: Mapping[Place, KernelChoice] | None = None
+        self._choices: Mapping[ChoiceKey, KernelChoice] | None = None
         self._known: dict[int, Mapping[LaunchClass, RunFacts]] = {}  # by draw
 
     @property
@@ -167,7 +167,7 @@ class NetworkJob(Job):
         self.found[name], self._known[draw], self.outputs = iteration, iteration.of_class, iteration.outputs
         fill(record, iteration, self)
 
-    def get_choice(self, place: Place) -> KernelChoice | None:
+    def get_choice(self, place: ChoiceKey) -> KernelChoice | None:
         """Return how the algorithm of a layer's pass was chosen, where it was."""
         return (self._choices or {}).get(place)
 

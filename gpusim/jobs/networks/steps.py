@@ -3,7 +3,7 @@
 A launch is timed in a memory of its own, so that its time follows from the launch and from nothing that ran before.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from gpusim.base.errors import SimulationError
 from gpusim.base.formats import COUNT
 from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
-from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
+from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, Observer, RunOptions, execute
 from gpusim.jobs.networks.contents import fill_arrays, list_discardable, make_up_values
 from gpusim.jobs.networks.launches import PrecedingLaunch
 from gpusim.jobs.networks.locality import locality
@@ -31,7 +31,6 @@ from workloads.operators.primitive import TensorOperator
 from workloads.operators.verify import Verification, verify
 from workloads.shapes import round_up
 
-Observer = Callable[[Progress], bool]
 MOST_RESIDENT_BYTES = 1 << 31  # of a process: above, the memory of results of made-up values is given back
 
 

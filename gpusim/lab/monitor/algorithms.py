@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-History = tuple[float, ...]
+MapHistory = tuple[float, ...]
 
 
 class MonitorState(StrEnum):
@@ -30,7 +30,7 @@ class PeriodAdjustment(NamedTuple):
 
     period: int
     """New period in iterations."""
-    history: History
+    history: MapHistory
     """New history."""
 
 
@@ -39,14 +39,14 @@ class Stability(NamedTuple):
 
     state: MonitorState
     """State of the monitor."""
-    history: History
+    history: MapHistory
     """History of the map."""
     reset: bool
     """Every map has its first period again."""
 
 
 def dpaa(
-    sparsity: float, history: History, max_length: int, threshold: float, period: int, hibernation_period: int
+    sparsity: float, history: MapHistory, max_length: int, threshold: float, period: int, hibernation_period: int
 ) -> PeriodAdjustment:
     """Adjust a map's period (Algorithm 1, dynamic period adjustment) after its process that ended in the active state.
 
@@ -63,7 +63,7 @@ def ssda(
     state: MonitorState,
     periods: Iterable[int],
     sparsity: float,
-    history: History,
+    history: MapHistory,
     max_length: int,
     threshold: float,
     hibernation_period: int,
@@ -91,6 +91,6 @@ def ends_process(measurements: Sequence[float], duration: int, threshold: float)
     return len(measurements) >= duration or measurements[-1] < threshold
 
 
-def updated(history: History, sparsity: float, max_length: int) -> History:
+def updated(history: MapHistory, sparsity: float, max_length: int) -> MapHistory:
     """Return the history with the new entry, without the oldest one if it was full."""
     return (*history, sparsity)[-max_length:]

@@ -14,7 +14,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.formats import SHARE_0
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.networks.choice import Place, choose, chosen_kinds
+from gpusim.jobs.networks.choice import ChoiceKey, choose, chosen_kinds
 from gpusim.jobs.networks.job import describe_network_run, fill, resolved
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.run import NetworkRecord, NetworkRunRequest, build_schedule, run_iteration
@@ -97,7 +97,7 @@ class MonitoredJob(Job):
             return
         places = frozenset((step.layer, step.what) for step in self._steps)
         levels = {step.layer: _levels(self.curves, step.layer) for step in self._steps}
-        times: dict[Place, list[float]] = {place: [] for place in places}
+        times: dict[ChoiceKey, list[float]] = {place: [] for place in places}
         for number in range(LEVELS):
             zeros = {layer: held[number] for layer, held in levels.items()}
             context.reporter.say(f"zeros of {', '.join(f'{layer} {SHARE_0(held)}' for layer, held in zeros.items())}")
@@ -124,9 +124,9 @@ class MonitoredJob(Job):
         timed = TimedTraining(plain_sum(dense_us.values()), passes, measuring)
         record.values["closed_loop"] = document(timed, self.curves, self.settings)
 
-    def _dense(self, context: Context) -> tuple[NetworkRecord, Mapping[Place, str]]:
+    def _dense(self, context: Context) -> tuple[NetworkRecord, Mapping[ChoiceKey, str]]:
         """Return the dense iteration, and the algorithms that were chosen for it."""
-        chosen: Mapping[Place, str] = {}
+        chosen: Mapping[ChoiceKey, str] = {}
         known: Mapping[LaunchClass, Any] = {}
         if chosen_kinds(self.settings):
             found = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
@@ -136,13 +136,13 @@ class MonitoredJob(Job):
         )
         return dense, chosen
 
-    def _break_evens(self, dense_us: Mapping[Place, float]) -> dict[Place, float | None]:
+    def _break_evens(self, dense_us: Mapping[ChoiceKey, float]) -> dict[ChoiceKey, float | None]:
         """Return, by layer and pass, the share of zeros from which the estimate is below the dense time."""
         gpu, facts = self.settings.gpu, gpu_facts(self.settings.gpu)
         schedule = build_schedule(self.network, self.settings, self.wanted.batch, train=True)
         sparse = iteration_settings(self.settings, sparse=True)
         storage = Storage.allocate_addresses(network_plan(schedule, sparse))
-        levels: dict[Place, float | None] = {}
+        levels: dict[ChoiceKey, float | None] = {}
         for step in self._steps:
             operators = storage.operators(step, facts, sparse)
             launches_us = gpu.kernel_launch_us * sum(len(one.launches) for one in operators)
@@ -241,7 +241,7 @@ def _levels(curves: Curves, layer: str) -> tuple[float, ...]:
     return tuple(STEP * (first + (last - first) * number / (LEVELS - 1)) for number in range(LEVELS))
 
 
-def _times(record: NetworkRecord) -> dict[Place, float]:
+def _times(record: NetworkRecord) -> dict[ChoiceKey, float]:
     """Return the time of each layer's pass, with what each launch takes before its kernel starts."""
     launch_us = record.settings.gpu.kernel_launch_us
     return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.monitor.algorithms import History, MonitorState, dpaa, ends_process, ssda
+from gpusim.lab.monitor.algorithms import MapHistory, MonitorState, dpaa, ends_process, ssda
 
 
 class MonitorError(UserError):
@@ -53,7 +53,7 @@ class MonitoredMap:
     """Iterations from the start of one process to that of the next."""
     due: int
     """Iteration of the next measurement."""
-    history: History = ()
+    history: MapHistory = ()
     """Sparsities of the latest processes."""
     under_way: list[float] = field(default_factory=list)
     """Measurements of the current process; empty: no process is active."""

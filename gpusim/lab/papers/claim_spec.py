@@ -10,10 +10,9 @@ from gpusim.base.spec import Spec, param
 from gpusim.lab.papers.long_table import FigureValue, Where, label_names, matches
 from gpusim.lab.papers.rules import (
     ONE_BY_ONE,
-    Aggregation,
+    AggregationName,
     BoundRule,
     CorrelationRule,
-    Format,
     GroupRule,
     Labels,
     LargestRule,
@@ -21,6 +20,7 @@ from gpusim.lab.papers.rules import (
     Rule,
     RuleResult,
     TrendRule,
+    ValueFormat,
     ValueRule,
     aggregate,
     describe_labels,
@@ -40,7 +40,7 @@ class ClaimSpec(Spec):
     own: str = param("", "in place of words and place: why it is asked, which the publication does not say", "user")
     said: str = param("–", "the publication's figure, as it is shown", "the publication")
     measure: str = param("", "what is measured", "user")
-    aggregation: Aggregation | None = param(
+    aggregation: AggregationName | None = param(
         None,
         "how values are put together: each, most or any of them keeps the rule, or their mean, mean of ratios, ratio of"
         " sums or sum of each point does",
@@ -109,7 +109,7 @@ class ClaimSpec(Spec):
         some = [one for one in values if one.measure in measures]
         return [one for one in some if any(matches(one.labels, where) for where in self._conditions)]
 
-    def apply(self, values: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def apply(self, values: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Apply the rule to the values of one comparison, of all measures of the figure. shown: formats a value."""
         chosen = self.chosen(values)
         if self.rule is None or self.aggregation is None or not chosen:

@@ -20,9 +20,9 @@ from gpusim.base.spec import Spec, param
 from gpusim.base.table import MISSING
 from gpusim.lab.papers.long_table import FigureValue, Label, Where, matches
 
-Format = Callable[[float], str]
+ValueFormat = Callable[[float], str]
 Labels = dict[str, Label | list[Label]]
-Aggregation = Literal["each", "most", "any", "mean", "mean of ratios", "ratio of sums", "sum"]
+AggregationName = Literal["each", "most", "any", "mean", "mean of ratios", "ratio of sums", "sum"]
 ONE_BY_ONE = ("each", "most", "any")  # the values stay apart, and the comparisons are counted
 EQUAL_WITHIN = 0.005  # of a number: differences below it are written as ×1.00
 OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
@@ -67,7 +67,7 @@ class Rule(Spec):
     """Base of the rules."""
 
     @abstractmethod
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge a claim.
 
         Args:
@@ -88,7 +88,7 @@ class ValueRule(Rule):
     tolerance: float = param(..., "relative deviation up to which it holds", "as `basis` says", gt=0, lt=1)
     basis: str = param(..., "where the tolerance comes from", "user", min_length=1)
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each number; it is open where its interval has a limit of the tolerance."""
         within = self.tolerance * abs(self.value)
         return _compare_numbers(values, shown, lambda one: within - abs(one.value - self.value))
@@ -113,7 +113,7 @@ class BoundRule(Rule):
             raise ValueError("basis: is required of a bound other than 0 and 1: where it comes from")
         return self
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each number."""
         bound, sign = self._limit
         return _compare_numbers(values, shown, lambda one: sign * (one.value - bound))
@@ -144,7 +144,7 @@ class OrderRule(Rule):
             raise ValueError("an order has more and less, or pairs")
         return self
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each pair."""
         compared: list[tuple[FigureValue, FigureValue]] = []
         for some in group_by_rest(values, self.label, *self.across).values():
@@ -170,7 +170,7 @@ class TrendRule(Rule):
     label: str = param(..., "a label of numbers: batch", "user")
     falls: bool = param(False, "each is less instead", "the publication")
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each pair of neighbours."""
         pairs = []
         for some in group_by_rest(values, self.label).values():
@@ -200,7 +200,7 @@ class GroupRule(Rule):
             raise ValueError("basis: is required of a factor other than 1: where it comes from")
         return self
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each point."""
         comparisons = []
         for rest, some in group_by_rest(values, *OF_ROWS).items():
@@ -236,7 +236,7 @@ class CorrelationRule(Rule):
     above: float = param(..., "the bound of the coefficient", "as `basis` says", ge=-1, lt=1)
     basis: str = param(..., "where the bound comes from", "user", min_length=1)
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each point with more than two values."""
         comparisons = []
         to = {tuple(sorted(value.labels.items())): value.value for value in others if value.measure == self.to}
@@ -258,7 +258,7 @@ class LargestRule(Rule):
 
     parts: tuple[str, ...] = param(..., "measures of the figure", "the publication", min_length=1)
 
-    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: Format) -> RuleResult:
+    def judge(self, values: Sequence[FigureValue], others: Sequence[FigureValue], shown: ValueFormat) -> RuleResult:
         """Judge each row, whose parts are the values of all measures."""
         comparisons, texts, wanted = [], [], set(self.parts)
         for rest, some in group_by_rest(values).items():
@@ -331,7 +331,7 @@ def _name(labels: Sequence[tuple[str, str]]) -> str:
 
 
 def _compare_numbers(
-    values: Sequence[FigureValue], shown: Format, margin: Callable[[FigureValue], float]
+    values: Sequence[FigureValue], shown: ValueFormat, margin: Callable[[FigureValue], float]
 ) -> RuleResult:
     """Compare each number with the publication's. margin: by how much the claim is kept."""
     comparisons = [RuleComparison(_name([*one.labels.items()]), margin(one), one.half_width) for one in values]
@@ -388,7 +388,7 @@ def _count(comparisons: Sequence[RuleComparison]) -> str:
     return f", {kept} of {len(comparisons)}{f', {is_open} open' * bool(is_open)}"
 
 
-def describe_range(values: Sequence[FigureValue], shown: Format) -> str:
+def describe_range(values: Sequence[FigureValue], shown: ValueFormat) -> str:
     """Write the least and the largest of several values, as ' (1.00× … 3.00×)'."""
     numbers = [one.value for one in values]
     return f" ({shown(min(numbers))} … {shown(max(numbers))})" if len(numbers) > 1 else ""

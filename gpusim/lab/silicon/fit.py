@@ -22,8 +22,8 @@ LEAST_GAIN = 0.0025  # of the error, for which a value is changed
 DETERMINED = 0.95  # of the resamples in which the value found is better
 INTERVAL = (5, 95)  # percentiles of the resamples
 
-Values = dict[str, Any]
-Evaluate = Callable[[Sequence[Values]], Sequence[Sequence[Prediction]]]
+FitValues = dict[str, Any]
+Evaluate = Callable[[Sequence[FitValues]], Sequence[Sequence[Prediction]]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FitCandidate:
 class ParameterFit:
     """Fitted parameters of the model."""
 
-    values: Values
+    values: FitValues
     """Fitted values by path."""
     launch_us: float
     """Fitted overhead of a measurement outside kernels, in microseconds."""
@@ -77,10 +77,10 @@ def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> Parameter
 
     hip_apart: measurements of compiled kernels hold another time beside the kernels than those of the others.
     """
-    values: Values = {path: candidates[0] for path, candidates in spec.model.items()}
+    values: FitValues = {path: candidates[0] for path, candidates in spec.model.items()}
     known: dict[tuple[tuple[str, Any], ...], _Deviations] = {}
 
-    def all_of(wanted: Sequence[Values]) -> None:
+    def all_of(wanted: Sequence[FitValues]) -> None:
         new = [v for v in wanted if _key(v) not in known]
         for tried, predictions in zip(new, evaluate(new) if new else (), strict=True):
             known[_key(tried)] = _Deviations.of(predictions, spec, hip_apart)
@@ -99,7 +99,9 @@ def _key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(values.items())
 
 
-def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any], ...], _Deviations]") -> ParameterFit:
+def _fitted(
+    spec: FitSpec, values: FitValues, known: "Mapping[tuple[tuple[str, Any], ...], _Deviations]"
+) -> ParameterFit:
     rng = np.random.default_rng(1)
     here = known[_key(values)]
     draws = rng.integers(0, here.points, (RESAMPLES, here.points))

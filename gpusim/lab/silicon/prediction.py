@@ -65,8 +65,20 @@ class Prediction:
         if facts.sampling is not None and facts.sampling.doubts:
             simulated = facts.sampling.fraction
             half_width_us = facts.sampling.half_width("kernel", "cycles") / (facts.kernel.clock_ghz * 1e3)
-        held = (len(call) if launches is None else launches, workgroups, bound, share, simulated, half_width_us)
-        return cls(point, call_us(call), first_us, *held, facts, im2col_us, by)
+        return cls(
+            point=point,
+            time_us=call_us(call),
+            first_us=first_us,
+            launches=len(call) if launches is None else launches,
+            workgroups=workgroups,
+            bound=bound,
+            utilization=share,
+            simulated=simulated,
+            half_width_us=half_width_us,
+            facts=facts,
+            im2col_us=im2col_us,
+            by=by,
+        )
 
     @property
     def how(self) -> str:

@@ -23,7 +23,7 @@ STAGES = ("prefetch", "preprocess", "copy", "compute", "update", "snapshot")
 STORAGE, CPU, LINKS, GPU = "storage", "CPU threads", "links", "GPU"
 RESOURCES = (STORAGE, CPU, LINKS, GPU)
 COMMUNICATION = "all-reduce"
-Process = Generator[Any, Any, None]
+ProcessEvents = Generator[Any, Any, None]
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,8 @@ class _PipelineSimulation:
         return self.found
 
     def _thread(
-        self, stages: Sequence[tuple[str, Callable[[int], Process]]], before: _Buffers | None, behind: _Buffers
-    ) -> Process:
+        self, stages: Sequence[tuple[str, Callable[[int], ProcessEvents]]], before: _Buffers | None, behind: _Buffers
+    ) -> ProcessEvents:
         """Do stages one after another, batch after batch; the first waits for the input and for a free buffer."""
         for iteration in count():
             for number, (name, work) in enumerate(stages):
@@ -276,7 +276,7 @@ class _PipelineSimulation:
 
     def _for(
         self, resource: str, stage: str, part: str, iteration: int, time_us: float, of: simpy.Resource | None
-    ) -> Process:
+    ) -> ProcessEvents:
         """Work for a time, on a slot of `of` once it is free."""
         turn = None if of is None else of.request()
         if turn is not None:
@@ -298,23 +298,23 @@ class _PipelineSimulation:
         if of is not None and turn is not None:
             of.release(turn)
 
-    def _read_batch(self, iteration: int) -> Process:
+    def _read_batch(self, iteration: int) -> ProcessEvents:
         yield from self._for(STORAGE, "prefetch", "read", iteration, self._training.read_us, self._storage)
 
-    def _prepare(self, iteration: int) -> Process:
+    def _prepare(self, iteration: int) -> ProcessEvents:
         shares = [
             self._environment.process(self._for(CPU, "preprocess", "images", iteration, time_us, self._cpu))
             for time_us in self._training.preprocess_us
         ]
         yield self._environment.all_of(shares)
 
-    def _copy(self, iteration: int) -> Process:
+    def _copy(self, iteration: int) -> ProcessEvents:
         begin_us = self._environment.now
         transfers = [Transfer(HOST, gpu, self._training.copy_bytes) for gpu in self._gpus]
         yield self._fabric.transfer(transfers, iteration)
         self.found.spans.append(Span(LINKS, "copy", "images", iteration, begin_us, self._environment.now))
 
-    def _compute(self) -> Process:
+    def _compute(self) -> ProcessEvents:
         """Compute and update, iteration after iteration, and save the model."""
         compute, update = self.found.stages["compute"], self.found.stages["update"]
         for iteration in range(self._iterations):
@@ -357,7 +357,7 @@ class _PipelineSimulation:
                 waiting = []
         return sums
 
-    def _sum(self, iteration: int, bucket: "Bucket") -> Process:
+    def _sum(self, iteration: int, bucket: "Bucket") -> ProcessEvents:
         turn = self._sums.request()
         yield turn
         begin_us = self._environment.now
@@ -368,7 +368,7 @@ class _PipelineSimulation:
         self.found.spans.append(Span(COMMUNICATION, COMMUNICATION, bucket.name, iteration, begin_us, now))
         self._sums.release(turn)
 
-    def _save(self, iteration: int, snapshot: SnapshotWork) -> Process:
+    def _save(self, iteration: int, snapshot: SnapshotWork) -> ProcessEvents:
         times = self.found.stages["snapshot"]
         for seen in (times.asked_us, times.had_us, times.began_us):
             seen.append(self._environment.now)

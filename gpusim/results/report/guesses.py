@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpusim.model.core.sources import ConfigurationValue
 
 LEAST = 0.01  # share from which on a value matters
-Measure = Callable[[RunMetrics, Any], float | None]
+ShareMeasure = Callable[[RunMetrics, Any], float | None]
 WAITS = "wavefront-cycles"
 
 
@@ -30,7 +30,7 @@ class AssumptionShare(NamedTuple):
     """Paths of the values, as patterns."""
     of: str
     """What the share is of."""
-    share: Measure
+    share: ShareMeasure
     """Returns the share, given run and value."""
 
 
@@ -88,7 +88,7 @@ def find_assumption_share(path: str) -> AssumptionShare | None:
     return next((lean for lean in LEANS if any(fnmatchcase(path, pattern) for pattern in lean.paths)), None)
 
 
-def _stalls(*reasons: str) -> Measure:
+def _stalls(*reasons: str) -> ShareMeasure:
     return lambda run, _: plain_sum(run.share(f"stalls.{reason}") or 0.0 for reason in reasons)
 
 
@@ -103,7 +103,7 @@ def _waited(run: RunMetrics, *kinds: str) -> float:
     return float(waited / whole) if whole else 0.0
 
 
-def _waits_for(*kinds: str) -> Measure:
+def _waits_for(*kinds: str) -> ShareMeasure:
     return lambda run, _: _waited(run, *kinds)
 
 
@@ -118,7 +118,7 @@ def _l2_misses(run: RunMetrics) -> float:
     return 1 - run.number("l2.read_hits") / reads if reads else 0.0
 
 
-def _latency(times: Callable[[RunMetrics], float]) -> Measure:
+def _latency(times: Callable[[RunMetrics], float]) -> ShareMeasure:
     """Return a latency's part in the waits for vector memory: as in the latency of all lines that loads asked for."""
 
     def share(run: RunMetrics, cycles: Any) -> float:
@@ -130,7 +130,7 @@ def _latency(times: Callable[[RunMetrics], float]) -> Measure:
 
 def _of(
     measure: Callable[[RunMetrics], float | None], where: Callable[[RunMetrics], float] = lambda run: 1.0
-) -> Measure:
+) -> ShareMeasure:
     """Return a measure that does not hang on the value. where: factor, such as a share or whether it applies."""
     return lambda run, _: (measure(run) or 0.0) * where(run)
 
@@ -150,7 +150,7 @@ def _set(section: str, name: str, value: str) -> Callable[[RunMetrics], float]:
     return lambda run: float((run.gpu.get(section) or {}).get(name) == value)
 
 
-def _ideal(section: str) -> Measure:
+def _ideal(section: str) -> ShareMeasure:
     return _of(_set(section, "model", "ideal"))
 
 
@@ -189,7 +189,7 @@ def _sparse(run: RunMetrics) -> float:
     return _waited(run, "vector_memory") * run.number("l2.sparse_misses") / misses if misses else 0.0
 
 
-def _of_requests(*counts: str) -> Measure:
+def _of_requests(*counts: str) -> ShareMeasure:
     """Return a measure: the engine's counts for each of its requests, in the waits for its answers."""
 
     def share(run: RunMetrics, _: Any) -> float:
@@ -209,7 +209,7 @@ _SEARCHED = ("accurate", "prudent", "hasty")
 _VECTOR = f"{WAITS}: waits for vector memory"
 _ENGINE = f"{WAITS}: waits for the engine"
 # paths, as patterns; of what the share is; the share
-_ROWS: tuple[tuple[str, str, Measure], ...] = (
+_ROWS: tuple[tuple[str, str, ShareMeasure], ...] = (
     ("kernel_launch_us", "the host's time: launching", _launches),
     ("host_link.*", "the host's time: copies", _copies),
     ("dispatch.wavefront_cycles dispatch.shader_engines", "the cycles: dispatching", _dispatched),

@@ -9,7 +9,7 @@ from gpusim.model.core.series import CountSeries, coarser
 from gpusim.results.report.result import RunMetrics
 from gpusim.results.report.rule import STALLS
 
-Counts = Mapping[str, int]
+CountsByName = Mapping[str, int]
 
 
 class IntervalRate(NamedTuple):
@@ -21,19 +21,19 @@ class IntervalRate(NamedTuple):
     """Its unit."""
     needs: tuple[str, ...]
     """Counts that it needs."""
-    of: Callable[[Counts, int], float | None]
+    of: Callable[[CountsByName, int], float | None]
     """Returns the rate of an interval by counts and cycles; None: not known."""
 
 
-def _share(part: str, *whole: str) -> Callable[[Counts, int], float | None]:
-    def share(counts: Counts, cycles: int) -> float | None:
+def _share(part: str, *whole: str) -> Callable[[CountsByName, int], float | None]:
+    def share(counts: CountsByName, cycles: int) -> float | None:
         accesses = plain_sum(counts[name] for name in whole)
         return 100 * counts[part] / accesses if accesses else None
 
     return share
 
 
-def _per_cycle(*names: str) -> Callable[[Counts, int], float | None]:
+def _per_cycle(*names: str) -> Callable[[CountsByName, int], float | None]:
     return lambda counts, cycles: plain_sum(counts[name] for name in names) / cycles
 
 

@@ -12,7 +12,7 @@ from gpusim.results.records.record import PartRecord, RunRecord
 from gpusim.results.report.document import part_tree
 from gpusim.results.store.records import plain
 
-State = Literal["done", "partial", "failed"]
+OutcomeState = Literal["done", "partial", "failed"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RunOutcome:
 
     content: Mapping[str, Any]
     """The whole result as plain data, from which it can be shown again."""
-    state: State
+    state: OutcomeState
     """'done', 'partial' or 'failed'."""
     exit_code: int
     """Exit code."""
@@ -129,7 +129,7 @@ def build_outcome(
                 values = list(list_metric_values(metrics.launch_tree(facts, record.energy)))
                 measured.append(MetricSet(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
-    state: State = "partial" if any(record.partial for record in records) else "done"
+    state: OutcomeState = "partial" if any(record.partial for record in records) else "done"
     content = {"variants": list(variants), "records": plain(records), "about": dict(about or {})}
     return RunOutcome(content, state, exit_code, measured, launches)
 

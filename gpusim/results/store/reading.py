@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.results.store.file import errors, readable
 from gpusim.results.store.project import store_to_read
 from gpusim.results.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
-from gpusim.results.store.table import NOTHING, VALUE, Column, QueryTable, Subject
+from gpusim.results.store.table import NOTHING, VALUE, ColumnValues, QueryTable, Subject
 
 LOOK_UP_EVERY = 200_000  # steps of SQLite between two checks for Ctrl-C
 _ALLOWED = {
@@ -184,7 +184,7 @@ class StoreReader:
 
     def whole_runs(
         self, runs: tuple[str, Sequence[Any]] | None, metrics: Sequence[str]
-    ) -> tuple[list[Subject], dict[str, Column]]:
+    ) -> tuple[list[Subject], dict[str, ColumnValues]]:
         """Return metrics of whole runs and their variants.
 
         Args:
@@ -203,7 +203,7 @@ class StoreReader:
             WHERE name = ? AND subject BETWEEN ? AND ?
         """  # reading other runs' values in between costs less than excluding them
         span = (min(numbers), max(numbers))
-        columns: dict[str, Column] = {
+        columns: dict[str, ColumnValues] = {
             metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows} for metric in metrics
         }
         return subjects, columns

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what a table alone does without: a store is asked in a tent
     from gpusim.base.picture import Picture
     from gpusim.results.report.page.figures import Style
     from gpusim.results.report.sweeps.points import SweepData
-    from gpusim.results.report.sweeps.series import Kind
+    from gpusim.results.report.sweeps.series import FigureKind
     from gpusim.results.store.reading import StoreReader
 
 DEFAULT_METRICS = ("kernel.cycles", "kernel.time_us")
@@ -109,7 +109,7 @@ class SweepTable(QueryTable):
         by: str = "",
         at: Mapping[str, Any] | None = None,
         baseline: Mapping[str, Any] | None = None,
-        draw: "Kind | Literal['']" = "",
+        draw: "FigureKind | Literal['']" = "",
         style: "Style" = "screen",
         panels: Sequence[str] = (),
         **layout: Any,

@@ -7,7 +7,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.table import Table, columns
 
 Subject = tuple[int, int, str]  # a run's variant that values belong to: number, run, name of the variant
-Column = dict[int, tuple[int | None, Any, float | None]]  # a metric's rows by subject: that, value, half-width
+ColumnValues = dict[int, tuple[int | None, Any, float | None]]  # a metric's rows by subject: that, value, half-width
 VALUE, WIDTH = 1, 2  # places in such a row
 NOTHING = (None, None, None)
 

@@ -21,7 +21,7 @@ SIMULATOR = ("isa", "memory", "spartan", "gpusim/model", "gpusim/base/jit", *_QU
 # what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
 ALL = (*SIMULATOR, "workloads", "gpusim/config", "gpusim/jobs", "gpusim/results/records", "gpusim/results/metrics")
 KINDS = (".py", ".hsaco", ".cpp", ".txt")
-Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
+RunKind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
 class NetworkRows(NamedTuple):
@@ -41,7 +41,7 @@ class NetworkRows(NamedTuple):
 class RunDescription:
     """A run before it is run."""
 
-    kind: Kind
+    kind: RunKind
     """Kind of run: the name of its command."""
     title: str
     """Title shown to people."""

@@ -23,14 +23,14 @@ _ROWS = """
     WHERE points.sweep = ?
     ORDER BY points.number, subjects.id
 """
-Key = tuple[str, str, str]  # variant, layer, pass
+LayerPassKey = tuple[str, str, str]  # variant, layer, pass
 
 
 @dataclass(frozen=True)
 class LayerPassTimes:
     """A layer's pass: its time in microseconds by the axis' value, ascending."""
 
-    key: Key
+    key: LayerPassKey
     """Variant, layer and pass."""
     times_us: Mapping[float, float]
     """Microseconds by value of the axis."""
@@ -70,7 +70,7 @@ def load_layer_passes(results: StoreReader, sweep: int, axis: str) -> list[Layer
     Raises:
         UserError: the axis has no numbers.
     """
-    times_by_key: dict[Key, dict[float, float]] = {}
+    times_by_key: dict[LayerPassKey, dict[float, float]] = {}
     values: set[float] = set()
     for value, variant, layer, what, time_us in results.rows(_ROWS, [axis, TIME, sweep]).rows:
         if not isinstance(value, int | float):

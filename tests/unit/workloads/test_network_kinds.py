@@ -10,8 +10,8 @@ from workloads.networks.convolution import ConvolutionLayer
 from workloads.networks.kind import LayerKind, ShapeError
 from workloads.networks.kinds import KINDS
 from workloads.networks.pooling import MaxPool
-from workloads.networks.tensor import Shape
 from workloads.networks.windows import positions
+from workloads.shapes import Shape
 
 Case = tuple[str, dict[str, Any], list[Shape], Shape, dict[str, Shape], int, int]
 # kind, values, inputs; output, parameters, multiply-accumulates, operations

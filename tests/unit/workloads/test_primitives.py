@@ -67,8 +67,9 @@ from workloads.operators.reductions import Repeat, Sum
 from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.verify import Verification, verify
+from workloads.shapes import Shape
 
 MEMORY_BYTES = 1 << 22
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)

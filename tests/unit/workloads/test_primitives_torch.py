@@ -14,7 +14,7 @@ from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
-from workloads.operators.tensor import Shape
+from workloads.shapes import Shape
 
 torch = pytest.importorskip("torch")
 IMAGES = (3, 7, 4, 5)

@@ -133,7 +133,7 @@ def fitted_to(known: Sequence[PointFacts]) -> EstimateFit:
     )
 
 
-Key = tuple[str, str, LaunchClass]  # network, GPU, class
+LaunchKey = tuple[str, str, LaunchClass]  # network, GPU, class
 
 
 def _with_something_new(known: Sequence[PointFacts]) -> list[PointFacts]:
@@ -141,7 +141,7 @@ def _with_something_new(known: Sequence[PointFacts]) -> list[PointFacts]:
 
     Networks without a layer that an algorithm can compute are the same with another one.
     """
-    informative, seen = list[PointFacts](), set[Key]()
+    informative, seen = list[PointFacts](), set[LaunchKey]()
     for iteration in known:
         point = iteration.point
         own = {(point.network.name, point.settings.gpu.name, placed.one) for placed in iteration.launches}
@@ -153,8 +153,8 @@ def _with_something_new(known: Sequence[PointFacts]) -> list[PointFacts]:
 
 def _errors(
     known: Sequence[PointFacts],
-    rows: Mapping[Key, tuple[FitPoint, NetworkLaunch, RunFacts]],
-    estimated: Mapping[Key, float],
+    rows: Mapping[LaunchKey, tuple[FitPoint, NetworkLaunch, RunFacts]],
+    estimated: Mapping[LaunchKey, float],
 ) -> ErrorBreakdown:
     launches = [(key, placed, estimated[key], float(facts.cycles)) for key, (_, placed, facts) in rows.items()]
     iterations: list[tuple[str, float, float]] = []

@@ -26,7 +26,7 @@ _RESIDENT_WITH_LDS = 8  # of 8 KiB each
 _ELEMENTS = 1 << 22
 _STEP = 33  # elements, so that all channels are met
 
-Plan = np.ndarray  # uint32 [workgroups, 4]: repetitions, step, mask, offset
+AddressPlan = np.ndarray  # uint32 [workgroups, 4]: repetitions, step, mask, offset
 
 
 def address_cases(gpu: str) -> list[SamplingCase]:
@@ -43,14 +43,14 @@ def address_cases(gpu: str) -> list[SamplingCase]:
     ]
 
 
-def _plan(gpu: str, rounds: int, resident: int, repetitions: int) -> Plan:
+def _plan(gpu: str, rounds: int, resident: int, repetitions: int) -> AddressPlan:
     spec = load_gpu(gpu)
     plan = np.zeros((rounds * resident * spec.shader_arrays * spec.cus_per_array, 4), np.uint32)
     plan[:, 0], plan[:, 1] = repetitions, 1
     return plan
 
 
-def _launch(gpu: str, kernel: str, plan: Plan, **arguments: "np.ndarray | int") -> SamplingLaunch:
+def _launch(gpu: str, kernel: str, plan: AddressPlan, **arguments: "np.ndarray | int") -> SamplingLaunch:
     spec = load_gpu(gpu)
     memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
     items = _LOCAL_SIZE * len(plan)

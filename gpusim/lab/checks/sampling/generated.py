@@ -29,7 +29,7 @@ _ELEMENTS = 1 << 22
 _FAR_ELEMENTS = 1 << 27  # 512 MiB: more pages than an L1 TLB has entries
 _PER_WAVEFRONT = 24  # instructions beside the repeated ones
 
-Plan = np.ndarray  # uint32 [workgroups, 4]: repetitions, step, mask, offset
+KernelPlan = np.ndarray  # uint32 [workgroups, 4]: repetitions, step, mask, offset
 
 
 def _halves(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -119,14 +119,14 @@ class _Draw:
             return np.asarray(np.linspace(float(low), float(high), self.count))
         return PLACES[self.place](self.rng, self.count).astype(float)
 
-    def plan(self, step: np.ndarray | int, mask: np.ndarray | int, offset: np.ndarray | int = 0) -> Plan:
+    def plan(self, step: np.ndarray | int, mask: np.ndarray | int, offset: np.ndarray | int = 0) -> KernelPlan:
         """Return what each workgroup does."""
         plan = np.zeros((self.count, 4), np.uint32)
         plan[:, 0] = np.maximum(np.round(_work(self.rng, self.count, self.work) * self.repetitions), 1)
         plan[:, 1], plan[:, 2], plan[:, 3] = step, mask, offset
         return plan
 
-    def launch(self, kernel: str, plan: Plan, **arguments: "np.ndarray | int") -> SamplingLaunch:
+    def launch(self, kernel: str, plan: KernelPlan, **arguments: "np.ndarray | int") -> SamplingLaunch:
         """Prepare the launch; a count of elements named y is space for what is written."""
         memory = DeviceMemory(self.spec.memory_mib << 20, architecture=self.spec.architecture)
         values: dict[str, object] = {"plan": Pointer(memory.upload(plan, "plan").address)}

@@ -26,7 +26,7 @@ from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from gpusim.lab.papers.views import FASTEST_ITERATIONS, FASTEST_PASSES, FASTEST_RATIOS
 
 TIME, ENERGY, COMPUTE = "time", "energy", "compute"
-LayerPass = tuple[str, str]  # a layer's name and the pass
+LayerAndPass = tuple[str, str]  # a layer's name and the pass
 
 
 class RunPlace(NamedTuple):
@@ -54,7 +54,7 @@ class IterationCost:
     """Energy of the compute units in microjoules, of the same ways; 0 where the figure does not measure it."""
     compute_half_width: float
     """Half-width of the energy of the compute units: an error of their factor is the same in all passes."""
-    fastest: Mapping[LayerPass, LayerMeasurement]
+    fastest: Mapping[LayerAndPass, LayerMeasurement]
     """The fastest way's time of each pass."""
 
     def ratio_half_width(self, other: "IterationCost") -> float:
@@ -254,7 +254,7 @@ def _sum(numbers: Iterable[float]) -> float:
     return float(plain_sum(numbers))
 
 
-def _is_of(fastest: Mapping[LayerPass, LayerMeasurement], measurement: LayerMeasurement) -> bool:
+def _is_of(fastest: Mapping[LayerAndPass, LayerMeasurement], measurement: LayerMeasurement) -> bool:
     """Tell whether a measurement is of the run that is the fastest in its pass."""
     best = fastest.get(_pass_of(measurement))
     return best is not None and best.of.point == measurement.of.point
@@ -268,13 +268,13 @@ def _place_of(point: NetworkPoint) -> RunPlace:
     return RunPlace(point.network, str(point.batch), point.gpu)
 
 
-def _pass_of(measurement: LayerMeasurement) -> LayerPass:
+def _pass_of(measurement: LayerMeasurement) -> LayerAndPass:
     return measurement.of.row.layer, measurement.of.row.part
 
 
 def _fastest(
     times: list[LayerMeasurement], place: RunPlace, ways: tuple[str, ...]
-) -> dict[LayerPass, LayerMeasurement]:
+) -> dict[LayerAndPass, LayerMeasurement]:
     """Return the time of the fastest of some ways, by layer and pass.
 
     Args:
@@ -282,7 +282,7 @@ def _fastest(
         place: Network, batch and GPU.
         ways: Names of the ways.
     """
-    fastest: dict[LayerPass, LayerMeasurement] = {}
+    fastest: dict[LayerAndPass, LayerMeasurement] = {}
     for one in times:
         if _place_of(one.of.point) == place and one.of.point.way in ways:
             best = fastest.get(_pass_of(one))

@@ -25,7 +25,7 @@ from gpusim.results import metrics
 from gpusim.results.metrics.formula import parse_formula
 from gpusim.study.compare.rules import nearest_roofline
 
-Direction = Literal["forward", "backward", "update"]
+PassDirection = Literal["forward", "backward", "update"]
 HALF_WIDTH = "±"
 _SUFFIXES = {"backward_data": "_d", "backward_weights": "_w", "backward_bias": "_bias", "update": "_u"}
 _BOUNDS = {"valu": "vector ALUs", "salu": "scalar ALU", "lds": "LDS", "l1": "L1", "l2": "L2", "dram": "DRAM"}
@@ -158,7 +158,7 @@ class LayersFigure(NetworkFigure):
         "a row for each pass of a layer, its passes of a direction, all of them, layers of a kind, or all layers",
         "user",
     )
-    of: tuple[Direction, ...] = param(("forward", "backward"), "directions that are shown", "user", min_length=1)
+    of: tuple[PassDirection, ...] = param(("forward", "backward"), "directions that are shown", "user", min_length=1)
     layers: tuple[str, ...] = param((), "layers that are shown; none, or none that the network has: all", "user")
     kinds: tuple[str, ...] = param((), "kinds of layers that are shown; none: all", "user")
     measures: dict[str, MeasureSpec] = param(..., "what is measured, by name", "user", min_length=1)

@@ -26,7 +26,6 @@ from gpusim.lab.papers.specs.reproduction import ReproductionSpec
 from gpusim.lab.papers.views import SECONDS_TO_ACCURACY
 
 TIME, ENERGY = "time", "energy"
-LayerPass = tuple[str, str]  # a layer's name and the pass
 Accuracy = Annotated[float, Field(gt=0, lt=1)]
 
 

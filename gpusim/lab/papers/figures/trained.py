@@ -28,7 +28,7 @@ MIB = 1 << 20
 ITERATION = "iteration"
 _NO_STORE = Path("gpusim.db")  # is not read where the times are given
 _ALSO_OF_TRAININGS = ("gpu.", "block_circulant.")  # what of a run's values a training has too
-StageTimes = dict[str, float]  # milliseconds by stage
+StageMs = dict[str, float]  # milliseconds by stage
 
 
 class TrainedFigure(NetworkFigure):
@@ -65,10 +65,10 @@ class StagesFigure(TrainedFigure):
         **dict.fromkeys(("prefetch_over_first", "iteration_over_computation", "iteration_over_prefetch"), TIMES),
     }
 
-    def _measured(self, publication: Publication) -> Iterator[tuple[NetworkPoint, dict[str, StageTimes], list[str]]]:
+    def _measured(self, publication: Publication) -> Iterator[tuple[NetworkPoint, dict[str, StageMs], list[str]]]:
         """Yield each known point with the times of stages and iteration on each storage, and what bounds these."""
         for point, _ in self.known_points(publication):
-            work, bounds = dict[str, StageTimes](), []
+            work, bounds = dict[str, StageMs](), []
             for storage in self.storages:
                 settings = {**self.settings(publication, point), "storage": storage}
                 found: TrainingMeasurement = measure(load_training(self.training, settings), _NO_STORE)

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusim.base.intervals import differ
 from gpusim.results.report.sweeps.decisions import Confound, find_confounds
-from gpusim.results.report.sweeps.points import Key, SweepData, SweepPoint, format_axis_value, is_rate
+from gpusim.results.report.sweeps.points import PointKey, SweepData, SweepPoint, format_axis_value, is_rate
 
 HARDLY = 0.01  # a change below this share is called hardly any
 MOST_STEPS = 6  # values of an axis that the model tells apart; of more, neighbours count as one
@@ -32,7 +32,7 @@ class Effect:
     """Largest change between the smallest and the largest value, as a share of the smallest."""
     typical: float
     """Mean change, as a share of the smallest value."""
-    by_workload: Mapping[Key, float]
+    by_workload: Mapping[PointKey, float]
     """Largest change at each workload."""
     pairs: int
     """Number of sets of points that differ in this axis only; 0: none."""
@@ -136,7 +136,7 @@ def _effect(
     workload = swept.with_role("workload")
     changed = [one.decision for one in confounds if one.axis == axis]
     groups = _alike(places, others, [])
-    changes, distinct, by_workload = [], False, dict[Key, float]()
+    changes, distinct, by_workload = [], False, dict[PointKey, float]()
     for group in groups:
         estimates = sorted(point.measured[metric] for point in group)
         changes.append(_change(estimates[0][0], estimates[-1][0], is_rate(metric)))
@@ -160,7 +160,7 @@ def _effect(
 
 def _alike(places: Sequence[SweepPoint], axes: Sequence[str], decisions: Sequence[str]) -> list[list[SweepPoint]]:
     """Return sets of two points and more that have the same values of axes and the same decisions."""
-    sets: dict[Key, list[SweepPoint]] = {}
+    sets: dict[PointKey, list[SweepPoint]] = {}
     for point in places:
         key = (*(point.values[path] for path in axes), *(point.decided.get(name) for name in decisions))
         sets.setdefault(key, []).append(point)
@@ -203,7 +203,7 @@ class _Model:
         raw = [point.measured[metric][0] for point in places]
         is_log = not is_rate(metric) and all(value > 0 for value in raw)
         values = np.array([math.log(v) for v in raw] if is_log else raw, dtype=float)
-        groups: dict[Key, list[int]] = {}
+        groups: dict[PointKey, list[int]] = {}
         for number, point in enumerate(places):
             groups.setdefault(tuple(point.values[path] for path in fixed), []).append(number)
         base = np.zeros((len(places), max(len(groups), 1)))

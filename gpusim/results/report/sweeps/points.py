@@ -20,7 +20,7 @@ MEAN_OF_RATES = "mean"  # the same of rates: a hit rate of 0 is a value, and rat
 MEANS = (MEAN, MEAN_OF_RATES)
 _TIMES = ("cycles", "us", "ns", "s")  # units of what has a speed-up
 _UNITS = {"kib": "KiB", "mib": "MiB", "bytes": "bytes", "ghz": "GHz", "cycles": "cycles", "us": "us", "gbps": "Gb/s"}
-Key = tuple[Any, ...]
+PointKey = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Design:
 
     values: Mapping[str, Any]
     """Values by design axis."""
-    by_workload: Mapping[Key, Estimate]
+    by_workload: Mapping[PointKey, Estimate]
     """Result by the values of the workload axes."""
     mean: Estimate | None
     """Mean over all workloads; None: a workload is missing."""
@@ -110,10 +110,10 @@ class SweepData:
             raise UserError(f"{_named(fixed)}: no point has these values together")
         return replace(self, places=kept, axes=_values(self.axes, kept))
 
-    def groups(self, paths: Iterable[str]) -> dict[Key, list[SweepPoint]]:
+    def groups(self, paths: Iterable[str]) -> dict[PointKey, list[SweepPoint]]:
         """Return the points by their values of these axes, in the order of the axes' values."""
         by = list(paths)
-        found: dict[Key, list[SweepPoint]] = {}
+        found: dict[PointKey, list[SweepPoint]] = {}
         for one in self.places:
             found.setdefault(tuple(one.values[path] for path in by), []).append(one)
         order = {path: {value: n for n, value in enumerate(self.axes[path])} for path in by}

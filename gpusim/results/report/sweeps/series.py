@@ -12,7 +12,7 @@ from gpusim.results.report.sweeps.effects import compute_effects
 from gpusim.results.report.sweeps.points import (
     MEAN,
     MEAN_OF_RATES,
-    Key,
+    PointKey,
     SweepData,
     SweepPoint,
     format_axis_value,
@@ -25,10 +25,10 @@ from gpusim.results.report.sweeps.points import (
 )
 from gpusim.results.report.sweeps.reader_names import reader_name, reader_value
 
-Kind = Literal["lines", "bars", "heat-map", "contour", "front", "slice", "parallel", "importance"]
+FigureKind = Literal["lines", "bars", "heat-map", "contour", "front", "slice", "parallel", "importance"]
 Legend = Literal["top", "right", "inside", "none"]
 Palette = Literal["okabe-ito", "tol", "grey", "ordered"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[FigureKind, ...] = get_args(FigureKind)
 MOST_LINES = 8  # lines that are told apart by colour and mark
 MOST_PANELS = 12
 LEAST_LINE = 3  # values of an axis of numbers from which on lines are drawn, not bars
@@ -78,7 +78,7 @@ class FigureChoice:
     """Required values of axes."""
     baseline: Mapping[str, Any] = field(default_factory=dict)
     """Axis values of the points that others are compared with, all else equal."""
-    kind: Kind | Literal[""] = ""
+    kind: FigureKind | Literal[""] = ""
     """Kind of figure; empty: as suggested."""
     panels: Sequence[str] = ()
     """Axes with a panel for each value, besides workloads and environments."""
@@ -118,7 +118,7 @@ class SeriesLine:
 class FigureData:
     """Data of a figure."""
 
-    kind: Kind
+    kind: FigureKind
     """Kind of figure."""
     x: str
     """Title of the x axis with its unit."""
@@ -151,7 +151,7 @@ class _Item:
     """Value that distinguishes the line."""
     x: Any
     """Value of the axis."""
-    context: Key
+    context: PointKey
     """Values of all axes that the figure does not show."""
     value: Estimate
     """Value with its half-width."""
@@ -208,7 +208,7 @@ def build_series(swept: SweepData, choice: FigureChoice) -> FigureData:
         raise UserError(
             f"{second}: would be more than {MOST_LINES} lines; --at picks values, --y makes a heat map of it"
         )
-    kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))
+    kind: FigureKind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))
     if kind == "contour" and not all(is_number(value) for path in (x, y) for value in swept.axes[path]):
         raise UserError(f"contour: needs axes of numbers; {x} or {y} has other values")
     labels = choice.layout
@@ -288,7 +288,7 @@ def _line_axis(swept: SweepData, x: str, panels: Sequence[str]) -> str:
     return few[0] if len(few) == 1 else ""
 
 
-def _usual(values: Sequence[Any]) -> Kind:
+def _usual(values: Sequence[Any]) -> FigureKind:
     return "lines" if len(values) >= LEAST_LINE and all(map(is_number, values)) else "bars"
 
 
@@ -303,7 +303,7 @@ def _compared(swept: SweepData, choice: FigureChoice, metric: str) -> tuple[Swee
     swept.at(baseline)
     paths = list(swept.axes)
 
-    def key(values: Mapping[str, Any]) -> Key:
+    def key(values: Mapping[str, Any]) -> PointKey:
         return tuple(values[path] for path in paths)
 
     there = {key(point.values): point for point in swept.places if metric in point.measured}
@@ -383,7 +383,7 @@ def _lines(items: Sequence[_Item], order: Sequence[Any], rates: bool, layout: Fi
             yield SeriesLine(panel, text if name in (MEAN, MEAN_OF_RATES) else layout.label(text, text), drawn)
 
 
-def _mark(x: Any, held: Sequence[_Item], shared: set[Key], rates: bool) -> AxisPoint:
+def _mark(x: Any, held: Sequence[_Item], shared: set[PointKey], rates: bool) -> AxisPoint:
     like = [one.value for one in held if one.context in shared]
     middle = mean_of(like, rates) if like else None
     return AxisPoint(x, middle, min(one.low for one in held), max(one.high for one in held), len(held))
