@@ -91,7 +91,6 @@ def executed_kinds(
     counted: tuple[Program, np.ndarray],
     workgroups: Sequence[int],
     shadows: Sequence[PackedMatrix] | None = None,
-    max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
     """Count what some workgroups of a launch execute, as `executed_blocks`.
 
@@ -101,7 +100,6 @@ def executed_kinds(
         workgroups: their numbers.
         shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
             loads are ordinary ones.
-        max_instructions: of one wavefront, before it counts as an endless loop.
 
     Returns:
         int64 [workgroup, BLOCKS].
@@ -110,7 +108,7 @@ def executed_kinds(
         ExecutionFault: the kernel is in error.
     """
     chosen = [range(k, k + 1) for k in workgroups]
-    return _counted(launch, *counted, chosen, shadows, max_instructions)
+    return _counted(launch, *counted, chosen, shadows, MAX_INSTRUCTIONS)
 
 
 def _counted(

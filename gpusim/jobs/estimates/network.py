@@ -248,24 +248,22 @@ def _fastest_algorithms(
 
 
 def estimate_cost(
-    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, fitted: EstimateFit | None = None
-) -> SimulationCost:
-    """Return what `gpusim net` would cost with these settings: launches that the store of `wanted` knows cost nothing.
-
-    Its cpu_s has the execution of real values, where the run would have them; comparing them with NumPy comes on top,
-    and measuring algorithms with `convolution: auto`. Raises UserError, also for a run with the engine, whose time its
-    values decide.
-    """
-    if wanted.engine != "off":
-        raise UserError(f"engine {wanted.engine}: no estimate: the zeros of its values decide its time")
-    return estimated_cost(network, settings, wanted, fitted)[1]
-
-
-def estimated_cost(
-    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest, fitted: EstimateFit | None = None
+    network: Network, settings: NetworkSettings, wanted: NetworkRunRequest
 ) -> tuple[NetworkEstimate, SimulationCost]:
-    """Return the estimate of an iteration without engine, and what `estimate_cost` says of it. Raises UserError."""
-    estimated, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
+    """Return the estimate of an iteration without engine, and what simulating it costs beside the store of `wanted`.
+
+    The cost's cpu_s has the execution of real values, where the run would have them; comparing them with NumPy comes on
+    top, and measuring algorithms with `convolution: auto`.
+
+    Args:
+        network: The network.
+        settings: Settings of its run.
+        wanted: What is run; launches that its store knows cost nothing.
+
+    Raises:
+        UserError: The memory does not hold it.
+    """
+    estimated, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers), wanted.store
     if store is None or wanted.fresh or not store.is_file():
         cost = estimated.cost()
     else:

@@ -26,7 +26,7 @@ from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launch_work import launch_work
 from gpusim.jobs.estimates.launches import LaunchDemand
-from gpusim.jobs.estimates.network import estimated_cost, sampled_share
+from gpusim.jobs.estimates.network import estimate_cost, sampled_share
 from gpusim.jobs.host.command_processor import CopyCommand, execute
 from gpusim.jobs.networks.job import NetworkJob
 from gpusim.jobs.networks.launches import LaunchClass
@@ -170,7 +170,7 @@ def estimate_network_run(network: Network, settings: NetworkSettings, wanted: Ne
         UserError: The memory does not hold the iteration.
     """
     variants = 2 if wanted.engine == "both" or wanted.gains else 1
-    iteration, cost = estimated_cost(network, settings, replace(wanted, engine="off"))
+    iteration, cost = estimate_cost(network, settings, replace(wanted, engine="off"))
     # of made-up values no more memory is touched than launches do, one after another
     touched = max((one.asked.read_bytes + one.asked.written_bytes for one in iteration.placed), default=0.0)
     device_bytes = max(iteration.planned.live_bytes) if is_real(wanted, iteration.planned) else touched

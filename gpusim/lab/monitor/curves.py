@@ -175,11 +175,11 @@ def observed(length: int = 50_000, seed: int = 0) -> Curves:
     return Curves("observed", tuple(levels), np.arange(length), np.stack(lines, axis=1))
 
 
-def jumping(length: int = 50_000, seed: int = 0) -> Curves:
+def jumping() -> Curves:
     """Make `observed` with a jump of the first map by -0.4 at three fifths of the training, which ends hibernation."""
-    curves = observed(length, seed)
+    curves = observed()
     sparsity = curves.sparsity.copy()
-    sparsity[:, 0] = with_jump(sparsity[:, 0], 3 * length // 5, -0.4)
+    sparsity[:, 0] = with_jump(sparsity[:, 0], 3 * len(sparsity) // 5, -0.4)
     return Curves("jumping", curves.maps, curves.iterations, sparsity)
 
 

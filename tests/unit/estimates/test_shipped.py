@@ -73,19 +73,19 @@ def test_an_iteration_is_the_sum_of_its_launches_and_says_what_it_is() -> None:
 
 def test_what_a_store_knows_costs_nothing(tmp_path: Path) -> None:
     network, gpu, store = load_network("lenet"), settings(), tmp_path / "s.db"
-    whole = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
+    _, whole = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
     found = estimate(network, gpu, 2, train=False)
     kept = LaunchCache(store, gpu.gpu)
     from gpusim.model.core.facts import RunFacts
 
     kept.put(found.placed[0].one, RunFacts.of(kernel={"name": "k", "cycles": 10, "clock_ghz": 1.0}))
     kept.close()
-    rest = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
-    alone = estimate_cost(network, gpu, NetworkRunRequest(batch=2, data="synthetic"))
+    _, rest = estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store))
+    _, alone = estimate_cost(network, gpu, NetworkRunRequest(batch=2, data="synthetic"))
     assert alone.cpu_s == alone.whole_s and whole.cpu_s == pytest.approx(whole.whole_s + whole.executed_s)
     assert (whole.known, rest.known, rest.launches) == (0, 1, whole.launches - 1)
     assert rest.instructions == whole.instructions - found.placed[0].asked.work.instructions
-    assert estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store, fresh=True)).known == 0
+    assert estimate_cost(network, gpu, NetworkRunRequest(batch=2, store=store, fresh=True))[1].known == 0
     (known,) = known_launches([FitPoint(network, gpu, 2, train=False)], store)
     assert known.found == 1
 
@@ -116,9 +116,6 @@ def test_another_file_is_refused_in_one_line(text: str, says: str, tmp_path: Pat
 
 
 def test_what_cannot_be_estimated_is_refused(tmp_path: Path) -> None:
-    network = load_network("lenet")
-    with pytest.raises(UserError, match="engine both: no estimate"):
-        estimate_cost(network, settings(), NetworkRunRequest(engine="both"))
     with pytest.raises(UserError, match=r"a batch of \d+ fits"):
         estimate(load_network("vgg16"), settings(), 128, train=True)
     with pytest.raises(UserError, match="there is no such store"):
