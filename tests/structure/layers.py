@@ -203,6 +203,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("gpusim.results.store", "isa.execution.resident"): "the same data, stored",
     ("gpusim.results.timeline.launches", "gpusim.results.records.record"): "times of launches and copies: plain data",
     ("workloads.toolchain.needed", "gpusim.base.jit.cache_folders"): "the names of the user's folders with code",
+    ("workloads.toolchain.compilers", "gpusim.base.jit.cache_folders"): "the same: which compilers were tried",
     ("gpusim.jobs.hip", "gpusim.results.store.work"): "the job defines which work is equal",
 }
 GROUPS = ("gpusim", "gpusim.jobs")  # packages whose name stands for their own modules alone

@@ -5,6 +5,7 @@ rocm-device-libs, which has the release of LLVM behind its name from Debian 13 o
 release and of earlier ones alone, so that each is tried.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gpusim.base.files import write_whole
+from gpusim.base.jit import cache_folders
 from workloads.toolchain.errors import KernelBuildError
 
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
@@ -113,11 +116,28 @@ def explain_missing_library() -> str:
     return f"needs a compiler that can read the device library in {library}; {have} cannot"
 
 
+def identity_of(program: str) -> str:
+    """Return what tells a program from another one in the same place, and a package's release from the next."""
+    status = os.stat(program)
+    return f"{os.path.realpath(program)} {status.st_size} {status.st_mtime_ns}"
+
+
 @cache
 def can_read(clang: str, library: Path) -> bool:
-    """Tell whether the compiler builds a kernel with the library, which may be of a later release of LLVM."""
+    """Tell whether the compiler builds a kernel with the library, which may be of a later release of LLVM.
+
+    Of a pair that does, the user's cache has an empty file: the next process tries it no more.
+    """
+    files = (clang, *(str(library / name) for name in _LIBRARY_FILES))
+    pair = hashlib.sha256(" ".join(map(identity_of, files)).encode()).hexdigest()[:16]
+    name, place = f"compilers/reads-{pair}", cache_folders.writable()
+    if place is not None and cache_folders.is_trusted(place, name):
+        return True
     command = [clang, *opencl_flags(library), *target_flags(DEFAULT_GPU), "-c", "-", "-o", os.devnull]
-    return subprocess.run(command, input=_PROBE, capture_output=True, text=True, check=False).returncode == 0
+    able = subprocess.run(command, input=_PROBE, capture_output=True, text=True, check=False).returncode == 0
+    if able and place is not None:
+        write_whole(cache_folders.make_folder(place, "compilers") / Path(name).name, b"", cache_folders.FILE_MODE)
+    return able
 
 
 def hip_root() -> Path | None:

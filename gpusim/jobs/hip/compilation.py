@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gpusim.jobs.hip.headers import AS_TEXT, forget, headers_of
 from gpusim.jobs.hip.protocol import Source
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.names import KernelNameError, find
@@ -76,14 +77,32 @@ def compile_program(request: CompileRequest, gpu: str) -> CompileResult:
             (root / "program").write_text(_with_uses(request), encoding="utf-8")
         given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
         command = [clang, *flags, "-I.", "-Wno-unused-command-line-argument"]
-        done = subprocess.run(
-            [*command, *given, *sources, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
-        )
+        done = _run_compiler(command, given, sources, root, request)
         log = done.stderr if request.language in _LINKED else _named(done.stderr, request.name)
         if done.returncode:
             return CompileResult(b"", log, nothing)
         code = (root / "program.co").read_bytes()
     return CompileResult(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+
+
+def _run_compiler(
+    command: list[str], options: list[str], sources: list[str], folder: Path, request: CompileRequest
+) -> "subprocess.CompletedProcess[str]":
+    """Compile in a folder; HIP's headers go first, compiled ahead where that can be."""
+    headers: tuple[str, ...] = ()
+    if request.language is Source.HIP:
+        headers = AS_TEXT if request.files else headers_of(command, options)
+
+    def run(headers: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
+        whole = [*command, *options, *headers, *sources, "-o", "program.co"]
+        return subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
+
+    done = run(headers)
+    if done.returncode and headers not in ((), AS_TEXT):  # what is wrong is reported as without them
+        done, compiled = run(AS_TEXT), headers
+        if not done.returncode:
+            forget(compiled)
+    return done
 
 
 def _named(log: str, name: str) -> str:
@@ -119,7 +138,7 @@ def _for_object(gpu: str) -> tuple[str, tuple[str, ...]]:
 def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
     """Return the compiler and its flags for HIP; raise KernelBuildError that says what is missing."""
     tools, flags = find_hip_tools(gpu)
-    return tools.clang, (*flags, "-include", "hip/hip_runtime.h")
+    return tools.clang, flags
 
 
 def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:

@@ -1,0 +1,67 @@
+"""Are HIP's headers compiled ahead where that changes nothing, and given as text elsewhere?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.jobs.hip import compilation, headers
+from workloads.toolchain import compilers
+
+SOURCE = 'extern "C" __global__ void add(float* a, int n) { int i = threadIdx.x; if (i < n) a[i] += __sinf(a[i]); }'
+GPU = compilers.DEFAULT_GPU
+NEEDS_HIP = pytest.mark.skipif(
+    compilers.with_library() is None or compilers.hip_root() is None, reason="needs HIP's headers and device library"
+)
+
+
+@pytest.fixture
+def ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty cache."""
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(tmp_path))
+    headers._compiled.cache_clear()
+    return tmp_path
+
+
+@NEEDS_HIP
+def test_code_is_the_same_and_damaged_headers_are_made_anew(ahead: Path) -> None:
+    request = compilation.CompileRequest(SOURCE, "program", options=("-std=c++14",))
+    first = compilation.compile_program(request, GPU)
+    (file,) = ahead.glob("headers-*/*.pch")
+    text = compilation.compile_program(
+        compilation.CompileRequest(SOURCE, "program", {"own.h": b""}, ("-std=c++14",)), GPU
+    )
+    assert first.code and first.code == text.code
+    file.write_bytes(file.read_bytes()[:1000])
+    assert compilation.compile_program(request, GPU).code == first.code
+    assert not file.exists(), "what no program can be compiled with stays"
+
+
+@NEEDS_HIP
+def test_a_mistake_is_reported_in_the_programs_lines(ahead: Path) -> None:
+    done = compilation.compile_program(compilation.CompileRequest("\nint x = y;\n", "mine.cu"), GPU)
+    assert not done.code and "mine.cu:2:9: error: use of undeclared identifier 'y'" in done.log
+    assert list(ahead.glob("headers-*/*.pch")), "headers that are right are removed"
+
+
+@pytest.mark.parametrize("option", ["-DHIP_ENABLE_WARP_SYNC_BUILTINS", "-UX", "-include", "-isystem/mine"])
+def test_options_that_can_change_headers_get_their_text(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headers, "_compiled", lambda *_: pytest.fail("compiled ahead"))
+    assert headers.headers_of(("clang",), ("-O2", option)) == headers.AS_TEXT
+
+
+def test_a_compiler_that_reads_the_library_is_not_tried_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(tmp_path / "cache"))
+    calls, clang = tmp_path / "calls", tmp_path / "clang"
+    for name in compilers._LIBRARY_FILES:
+        (tmp_path / name).touch()
+    clang.write_text(f'#!/bin/sh\necho >> "{calls}"\nexit $(cat "{tmp_path}/code")\n')
+    clang.chmod(0o755)
+    answers = []
+    for code, changed in (("1", False), ("0", False), ("0", False), ("0", True)):
+        (tmp_path / "code").write_text(code)
+        if changed:
+            (tmp_path / compilers._LIBRARY_FILES[0]).write_text("another release")
+        compilers.can_read.cache_clear()
+        answers.append((compilers.can_read(str(clang), tmp_path), len(calls.read_text().splitlines())))
+    compilers.can_read.cache_clear()
+    assert answers == [(False, 1), (True, 2), (True, 2), (True, 3)]
