@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from gpusim.jobs.hip.headers import AS_TEXT, forget, headers_of
+from gpusim.jobs.hip.headers import AS_HIPRTC, AS_TEXT, compiled_headers, forget
 from gpusim.jobs.hip.protocol import Source
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.names import KernelNameError, find
@@ -88,20 +88,24 @@ def compile_program(request: CompileRequest, gpu: str) -> CompileResult:
 def _run_compiler(
     command: list[str], options: list[str], sources: list[str], folder: Path, request: CompileRequest
 ) -> "subprocess.CompletedProcess[str]":
-    """Compile in a folder; HIP's headers go first, compiled ahead where that can be."""
-    headers: tuple[str, ...] = ()
-    if request.language is Source.HIP:
-        headers = AS_TEXT if request.files else headers_of(command, options)
+    """Compile in a folder. HIP goes as hiprtc does it, without the host's C library; what does not compile so, with
+    it. The headers of hiprtc are compiled ahead where that can be.
+    """
 
-    def run(headers: tuple[str, ...]) -> "subprocess.CompletedProcess[str]":
+    def run(*headers: str) -> "subprocess.CompletedProcess[str]":
         whole = [*command, *options, *headers, *sources, "-o", "program.co"]
         return subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
 
-    done = run(headers)
-    if done.returncode and headers not in ((), AS_TEXT):  # what is wrong is reported as without them
-        done, compiled = run(AS_TEXT), headers
-        if not done.returncode:
-            forget(compiled)
+    if request.language is not Source.HIP:
+        return run()
+    ahead = None if request.files else compiled_headers(command, options)
+    if ahead is not None and not (done := run("-Xclang", "-include-pch", "-Xclang", str(ahead))).returncode:
+        return done
+    done = run(*AS_HIPRTC)
+    if done.returncode:
+        return run(*AS_TEXT)
+    if ahead is not None:
+        forget(ahead)
     return done
 
 

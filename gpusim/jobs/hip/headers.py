@@ -18,26 +18,26 @@ from workloads.toolchain.compilers import identity_of
 
 HEADER = "hip/hip_runtime.h"
 AS_TEXT = ("-include", HEADER)
+AS_HIPRTC = ("-D__HIPCC_RTC__", *AS_TEXT)  # as AMD's hiprtc does: headers leave out what is the host's
 _FILE = "headers.pch"
 _CHANGING = ("-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-M", "-save-temps")  # options: see above
 
 
-def headers_of(command: Sequence[str], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the compiler's arguments that bring HIP's headers, compiled ahead where the options allow it.
+def compiled_headers(command: Sequence[str], options: Sequence[str]) -> Path | None:
+    """Return the file with hiprtc's headers, compiled ahead; None where the options forbid it, or it cannot be.
 
     Args:
         command: Compiler and flags of gpusim's.
         options: Options of the program.
     """
     if any(option.startswith(_CHANGING) for option in options):
-        return AS_TEXT
-    file = _compiled((*command, *options), identity_of(command[0]))
-    return AS_TEXT if file is None else ("-Xclang", "-include-pch", "-Xclang", str(file))
+        return None
+    return _compiled((*command, *options), identity_of(command[0]))
 
 
-def forget(arguments: Sequence[str]) -> None:
+def forget(file: Path) -> None:
     """Remove compiled headers with which a program could not be compiled, but was with the headers' text."""
-    Path(arguments[-1]).unlink(missing_ok=True)
+    file.unlink(missing_ok=True)
     _compiled.cache_clear()
 
 
@@ -54,7 +54,7 @@ def _compiled(command: tuple[str, ...], identity: str) -> Path | None:
     cache_folders.make_folder(place, name)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         made = Path(scratch) / _FILE
-        whole = [*command, *AS_TEXT, "-Xclang", "-emit-pch", "-S", "-", "-o", str(made)]  # a file would have to stay
+        whole = [*command, *AS_HIPRTC, "-Xclang", "-emit-pch", "-S", "-", "-o", str(made)]  # a file would have to stay
         done = subprocess.run(whole, cwd=scratch, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode or not made.exists():
             return None
