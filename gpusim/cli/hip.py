@@ -167,6 +167,7 @@ def hip(
             program,
             asked.root,
             asked.host_pointers,
+            settings.gpu.architecture,
             asked.engine is not None,
             jax_compute_units=settings.gpu.cus if asked.jax else 0,
         ),

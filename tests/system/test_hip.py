@@ -522,6 +522,7 @@ hip, library = ctypes.CDLL("libamdhip64.so.7"), ctypes.CDLL("libMIOpen.so.1")
 handle = ctypes.c_void_p()
 print(library.miopenCreateWithStream(None, None), [library.miopenDestroyTensorDescriptor() for _ in range(2)])
 print(os.environ["XLA_FLAGS"].split()[-2:])
+import jax_plugins.gpusim_convolutions
 """
 
 
@@ -532,7 +533,8 @@ def test_jax_finds_the_card_and_libraries_that_say_that_they_are_not_there(monke
     simds, library, flags = done.stdout.splitlines()
     assert (simds, library) == ("['0', '16']", "0 [6, 6]") and flags.endswith("'--xla_dump_to=x']")
     assert done.stderr.count("miopenDestroyTensorDescriptor: libMIOpen.so.1 is not there") == 1
-    assert "functions of theirs fail: libMIOpen.so.1, " in done.stderr
+    assert "functions of theirs fail: libMIOpen.so.1, " in done.stderr and "=conv-rewriter --xla" in done.stderr
+    assert "ModuleNotFoundError" not in done.stderr, "the plugin is not on the program's path"
 
 
 def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:

@@ -1,4 +1,4 @@
-"""Seven programs of JAX, each computed on the GPU and on the CPU: run by `gpusim hip`, it prints a line for each.
+"""Eight programs of JAX, each computed on the GPU and on the CPU: run by `gpusim hip`, it prints a line for each.
 
     gpusim hip --gpu mi210 --timing off -- FOLDER/env/bin/python tests/vendor/jax_compare.py [NAME...]
 
@@ -62,6 +62,19 @@ def step_of(loss: Callable[..., Any]) -> Callable[..., Any]:
     return jax.jit(step)
 
 
+def network() -> Any:
+    """Return the parameters of a network with a grouped, strided convolution after a step, and its loss."""
+    parameters = {"first": values(8, 3, 3, 3) * 0.3, "grouped": values(16, 4, 3, 3) * 0.3, "last": values(144, 5) * 0.1}
+
+    def loss(p: Parameters, x: Any, y: Any) -> Any:
+        h = jax.nn.relu(jax.lax.conv(x, p["first"], (1, 1), "SAME"))
+        h = jax.nn.relu(jax.lax.conv_general_dilated(h, p["grouped"], (2, 2), "SAME", feature_group_count=2))
+        h = jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+        return jnp.mean((h.reshape(len(x), -1) @ p["last"] - y) ** 2)
+
+    return step_of(loss)(parameters, values(2, 3, 12, 12), values(2, 5))
+
+
 def perceptron() -> Any:
     """Return the parameters of an MLP of two layers after three steps, and its losses."""
     parameters = {"first": values(16, 32) * 0.3, "second": values(32, 4, seed=57) * 0.3}
@@ -98,7 +111,7 @@ def transformer() -> Any:
 
 PROGRAMS: dict[str, Callable[[], Any]] = {
     program.__name__: program
-    for program in (jitted, gradient, vectorised, scanned, convolution, perceptron, transformer)
+    for program in (jitted, gradient, vectorised, scanned, convolution, network, perceptron, transformer)
 }
 
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import shlex
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,10 +11,30 @@ from pathlib import Path
 from gpusim.base.files import write_whole
 from gpusim.base.jit import cache_folders
 from gpusim.base.progress import current_reporter
+from gpusim.jobs.hip import jax_convolutions
 from gpusim.jobs.hip.building import STAND_IN, HipBuildError, build, compiler, is_whole, name
 from gpusim.jobs.hip.functions import stand_ins
-from workloads.toolchain.compilers import hip_root
+from workloads.toolchain.compilers import find_hip_tools, hip_root
+from workloads.toolchain.errors import KernelBuildError
 
+HIPCC = "hipcc"
+_HIPCC = """#!/bin/sh
+# in the place of hipcc, which is not installed
+device=
+for word; do
+  shift
+  case $word in
+    --genco | --cuda-device-only) device=1 ;;
+    -E | --preprocess) device=1; set -- "$@" "$word" ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+if [ -z "$device" ]; then
+  echo "gpusim: hipcc is not installed; its stand-in compiles device code alone (--genco, -E)" >&2
+  exit 1
+fi
+exec {command} "$@"
+"""
 _UNNUMBERED = ("libhipfft.so",)
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
 
@@ -59,6 +81,24 @@ def rocm_folder() -> Path | None:
     return _linked("rocm", {**links, "lib": str(libraries())})
 
 
+def compiler_folder(architecture: str) -> Path | None:
+    """Return a folder, kept likewise, with a stand-in for hipcc, which compiles device code for a GPU; None where there
+    is hipcc, or nothing that compiles HIP.
+    """
+    kept = cache_folders.writable()
+    if kept is None or shutil.which(HIPCC) is not None:
+        return None
+    try:
+        tools, flags = find_hip_tools(architecture)
+    except KernelBuildError:
+        return None
+    text = _HIPCC.format(command=shlex.join([tools.clang, *flags]))
+    folder = cache_folders.make_folder(kept, f"{HIPCC}-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+    if not cache_folders.is_trusted(kept, f"{folder.name}/{HIPCC}"):
+        write_whole(folder / HIPCC, text, cache_folders.FOLDER_MODE)
+    return folder
+
+
 def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
     """Return a folder, kept likewise, with libraries of `folders` by names that only development packages give them.
 
@@ -81,6 +121,11 @@ def stand_in_folder(folders: Sequence[Path]) -> Path | None:
 def module_folder() -> Path | None:
     """Return a folder, kept likewise, with the Python module by which programs declare sparse regions."""
     return _linked("modules", {"gpusim_spartan.py": str(Path(__file__).with_name("sparse_region.py"))})
+
+
+def plugin_folder() -> Path | None:
+    """Return a folder, kept likewise, with a plugin of JAX's by which it does without MIOpen."""
+    return _linked("plugins", {"jax_plugins/gpusim_convolutions.py": str(Path(jax_convolutions.__file__))})
 
 
 def driver_folder(compute_units: int) -> Path | None:
@@ -112,6 +157,7 @@ def _linked(what: str, links: dict[str, str]) -> Path | None:
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=kept) as made:
             results = cache_folders.make_folder(Path(made), "links")
             for name, target in links.items():
+                cache_folders.make_folder(results, str(Path(name).parent))
                 (results / name).symlink_to(target)
             if folder.is_dir():  # another user may have written to it
                 os.rename(folder, Path(made) / "untrusted")

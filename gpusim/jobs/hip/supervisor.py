@@ -19,13 +19,16 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter, current_reporter
 from gpusim.jobs.hip.building import DRIVER_LIBRARY
 from gpusim.jobs.hip.built import (
+    compiler_folder,
     driver_folder,
     libraries,
     module_folder,
+    plugin_folder,
     rocm_folder,
     stand_in_folder,
     unnumbered_folder,
 )
+from gpusim.jobs.hip.jax_convolutions import FLAG as CONVOLUTION_FLAG
 from gpusim.jobs.hip.protocol import DRIVER_VARIABLE, HOST_POINTERS_VARIABLE, SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
@@ -81,6 +84,8 @@ class HostProgram:
     """Folder with the libraries of another system, including its C library; None: those of the host."""
     host_pointers: bool = False
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
+    architecture: str = ""
+    """The GPU's, for which a stand-in for hipcc compiles where there is none; empty: no stand-in."""
     has_regions: bool = False
     """The program finds the module by which it declares sparse regions."""
     jax_compute_units: int = 0
@@ -96,9 +101,10 @@ class HostProgram:
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
-        if self.has_regions and (module := module_folder()) is not None:
-            modules = environment.get("PYTHONPATH")
-            environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [modules]), str(module)])
+        if self.architecture and (compiler := compiler_folder(self.architecture)) is not None:
+            environment["PATH"] = os.pathsep.join([environment.get("PATH", os.defpath), str(compiler)])
+        if self.has_regions:
+            _add_modules(environment, module_folder())
         environment[ICD_VARIABLE] = str(library_folder)
         if self.host_pointers:
             environment[HOST_POINTERS_VARIABLE] = "1"
@@ -126,14 +132,25 @@ class HostProgram:
         replaced, driver = stand_in_folder(folders), driver_folder(self.jax_compute_units)
         if replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
-            listed = ", ".join(sorted(path.name for path in replaced.iterdir()))
-            text = f"gpusim: not there, and functions of theirs fail: {listed}; XLA_FLAGS: {environment['XLA_FLAGS']}"
+            missing = sorted(path.name for path in replaced.iterdir())
+            flags = environment["XLA_FLAGS"]
+            if any(library.startswith("libMIOpen") for library in missing):  # its plugin sets the flag
+                _add_modules(environment, plugin_folder())
+                flags = f"{CONVOLUTION_FLAG} {flags}"
+            text = f"gpusim: not there, and functions of theirs fail: {', '.join(missing)}; XLA_FLAGS: {flags}"
             current_reporter().say(text)
         if driver is not None and not Path("/sys/class/kfd").exists():
             environment[DRIVER_VARIABLE] = str(driver)
             first = environment.get("LD_PRELOAD")
             environment["LD_PRELOAD"] = os.pathsep.join([*filter(None, [first]), str(library_folder / DRIVER_LIBRARY)])
         return [*filter(None, [names, replaced])]
+
+
+def _add_modules(environment: dict[str, str], folder: Path | None) -> None:
+    """Add a folder to those where a Python program finds modules."""
+    if folder is not None:
+        modules = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [modules]), str(folder)])
 
 
 def run_program(
