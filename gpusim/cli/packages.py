@@ -9,7 +9,7 @@ import typer
 
 
 def packages(
-    name: Annotated[str, typer.Argument(metavar="SET", help="cupy, jax, or libraries: AMD's libraries alone.")],
+    name: Annotated[str, typer.Argument(metavar="SET", help="cupy, cupy7, jax, or libraries: AMD's libraries alone.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder; what it has of the set stays.")],
     python: Annotated[
         str, typer.Option("--python", metavar="PATH", help="Interpreter of the environment. [default: gpusim's]")

@@ -35,6 +35,8 @@ if [ -z "$device" ]; then
 fi
 exec {command} "$@"
 """
+_HEADERS = ("hipcub", "rocprim", "thrust")  # folders of libraries that are headers: CuPy 14's kernels include Thrust
+PROFILERS = ("libroctracer64.so.4",)  # CuPy 14 is linked with it
 _UNNUMBERED = ("libhipfft.so",)
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
 
@@ -70,14 +72,21 @@ def libraries() -> Path:
     return kept / wanted
 
 
-def rocm_folder() -> Path | None:
+def rocm_folder(program_root: Path | None = None) -> Path | None:
     """Return a folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
 
     Python packages open libraries there by their path, whatever the loader would find. It is kept in the cache, and
-    holds links alone; None where there is no cache that can be written, which is said.
+    holds links alone; None where there is no cache that can be written, which is said. Libraries that are headers, such
+    as rocThrust, are those of the program's root where it has them.
     """
     root = hip_root()
     links = {} if root is None else {entry.name: str(entry.absolute()) for entry in sorted(root.iterdir())}
+    found = () if program_root is None else (program_root / "usr/include" / name for name in _HEADERS)
+    headers = [entry for entry in found if entry.is_dir()]
+    if root is not None and headers:
+        del links["include"]
+        links |= {f"include/{entry.name}": str(entry.absolute()) for entry in headers}
+        links["include/hip"] = str((root / "include/hip").absolute())
     return _linked("rocm", {**links, "lib": str(libraries())})
 
 
@@ -112,9 +121,15 @@ def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
     return _linked("names", links) if links else None
 
 
-def stand_in_folder(folders: Sequence[Path]) -> Path | None:
-    """Return a folder, kept likewise, with stand-ins for libraries that none of `folders` has; None: all are there."""
-    missing = [one.library for one in stand_ins() if not any((folder / one.library).exists() for folder in folders)]
+def stand_in_folder(folders: Sequence[Path], only: Sequence[str] = ()) -> Path | None:
+    """Return a folder, kept likewise, with stand-ins for libraries that none of `folders` has; None: all are there.
+
+    Args:
+        folders: Where libraries are.
+        only: Libraries; empty: all that have stand-ins.
+    """
+    names = [one.library for one in stand_ins() if not only or one.library in only]
+    missing = [name for name in names if not any((folder / name).exists() for folder in folders)]
     return _linked("stand-ins", {name: str(libraries() / f"{STAND_IN}{name}") for name in missing}) if missing else None
 
 

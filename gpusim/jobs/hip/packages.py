@@ -32,6 +32,7 @@ Dir::Cache "{apt}/cache";
 APT::Architecture "amd64";
 APT::Sandbox::User "";
 APT::Update::Error-Mode "any";
+APT::Default-Release "{release}";
 """
 _SOURCE = """Types: deb
 URIs: {uris}
@@ -40,7 +41,18 @@ Components: {components}
 Signed-By: {keyring}
 """
 # whose place gpusim's own library takes, and what only it needs
-_REPLACED = ("libamdhip64", "libamd-comgr", "libllvm", "libclang", "libhsa", "libhsakmt", "libz3", "libedit", "libxml2")
+_REPLACED = (
+    "libamdhip64",
+    "libhiprtc",
+    "libamd-comgr",
+    "libllvm",
+    "libclang",
+    "libhsa",
+    "libhsakmt",
+    "libz3",
+    "libedit",
+    "libxml2",
+)
 _WRAPPER = """#!/bin/sh
 # a program of this folder, under its C library; gpusim hip --root says where libraries are
 exec "{loader}" --library-path "${{{variable}-{folders}}}" "{program}" "$@"
@@ -59,7 +71,7 @@ class Distribution:
     name: str
     """Name, as apt knows its archive's origin."""
     suite: str
-    """Suite from which packages are taken."""
+    """Suites from which packages are taken; of the last one whatever it has."""
     components: str
     """Components of the archive."""
 
@@ -70,6 +82,7 @@ class Distribution:
 
 
 DEBIAN = Distribution("Debian", "trixie", "main")
+DEVELOPMENT = Distribution("Debian", "sid experimental", "main")  # ROCm 7
 DISTRIBUTIONS = (DEBIAN, Distribution("Ubuntu", "noble", "main universe"))
 
 
@@ -81,26 +94,44 @@ class PackageSet:
     """Purpose."""
     debian: tuple[str, ...]
     """Packages of the distribution; those that they depend on are fetched too."""
+    headers: tuple[str, ...] = ()
+    """Packages with headers that kernels include; what they depend on is left out: HIP's are the system's."""
     wheels: tuple[str, ...] = ()
     """Requirements of the Python environment; empty: no environment."""
     options: tuple[str, ...] = ()
     """Options of `gpusim hip` that a program needs."""
+    distributions: tuple[Distribution, ...] = DISTRIBUTIONS
+    """Those that have the packages; the first whose archive the system knows is taken."""
+    needed: bool = True
+    """Whether a program cannot do without the packages of the distribution."""
 
 
 _MATHEMATICS = ("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0")
 _PORTABLE = ("libhipblas0", "libhipsparse0", "libhipfft0", "libhiprand1")
+_MATHEMATICS_7 = ("librocblas5", "librocsparse1", "librocrand1", "librocfft0", "librocsolver0")
+_PORTABLE_7 = ("libhipblas3", "libhipsparse4", "libhipfft0", "libhiprand1", "librccl1", "libroctx64-4")
 PACKAGE_SETS = {
     "cupy": PackageSet(
         "CuPy 13.3 of ROCm 5, for gfx803, gfx900 and gfx906",
         (*_MATHEMATICS, *_PORTABLE, "librccl1"),
-        ("cupy-rocm-5-0==13.3.0", "numpy<2"),
-        ("--host-pointers",),
+        wheels=("cupy-rocm-5-0==13.3.0", "numpy<2"),
+        options=("--host-pointers",),
+    ),
+    "cupy7": PackageSet(
+        "CuPy 14.2 of ROCm 7, for gfx908 and gfx90a",
+        (*_MATHEMATICS_7, *_PORTABLE_7),
+        ("librocthrust-dev", "librocprim-dev"),
+        ("cupy-rocm-7-0==14.2.0",),
+        ("--gpu", "mi210"),
+        (DEVELOPMENT,),
     ),
     "jax": PackageSet(
         "JAX 0.10 of ROCm 7, for gfx908 and gfx90a",
-        (),
-        ("jax==0.10.2", "jax-rocm7-plugin==0.10.2", "jax-rocm7-pjrt==0.10.2"),
-        ("--gpu", "mi210", "--jax"),
+        ("librocfft0", "libhipfft0"),
+        wheels=("jax==0.10.2", "jax-rocm7-plugin==0.10.2", "jax-rocm7-pjrt==0.10.2"),
+        options=("--gpu", "mi210", "--jax"),
+        distributions=(DEVELOPMENT,),
+        needed=False,  # without, transforms have a stand-in that fails
     ),
     "libraries": PackageSet(
         "AMD's libraries for programs of your own",
@@ -136,9 +167,13 @@ class PackageFolder:
         for name in ("sources", "lists/partial", "cache/archives/partial"):
             (self._apt / name).mkdir(parents=True, exist_ok=True)
         (self._apt / "status").touch()
-        (self._apt / "sources" / "distribution.sources").write_text(source)
-        (self._apt / "apt.conf").write_text(_SETTINGS.format(apt=self._apt))
-        record = self._read()
+        suites = next((line for line in source.splitlines() if line.startswith("Suites: ")), "Suites: ")
+        sources, record = self._apt / "sources" / "distribution.sources", self._read()
+        if record["debian"] and sources.exists() and suites not in sources.read_text().splitlines():
+            raise PackageError(f"{self.folder} has packages of other suites ({suites}): another folder is needed")
+        sources.write_text(source)
+        release = suites.split()[-1] if len(suites.split()) > 2 else ""
+        (self._apt / "apt.conf").write_text(_SETTINGS.format(apt=self._apt, release=release))
         missing = [name for name in packages if name not in record["debian"]]
         if not missing:
             return
@@ -248,7 +283,7 @@ class PackageFolder:
         return done.stdout
 
 
-def find_source() -> str:
+def find_source(distributions: Sequence[Distribution] = DISTRIBUTIONS) -> str:
     """Return the package source of the first distribution whose archive the system's own sources name.
 
     Raises:
@@ -259,11 +294,11 @@ def find_source() -> str:
     command = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     known = [line.split() for line in done.stdout.splitlines() if len(line.split()) == 2]
-    for distribution in DISTRIBUTIONS:
+    for distribution in distributions:
         uris = [uri for origin, uri in known if origin == distribution.name]
         if uris:
             return distribution.source(uris[0])
-    names = " or ".join(one.name for one in DISTRIBUTIONS)
+    names = " or ".join(one.name for one in distributions)
     raise PackageError(f"the system's package sources have no archive of {names} whose lists apt-get update has read")
 
 
@@ -287,8 +322,16 @@ def fetch_set(name: str, folder: Path, python: str = sys.executable, source: str
     chosen, packages = PACKAGE_SETS[name], PackageFolder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     command = ["gpusim", "hip", *chosen.options]
-    if chosen.debian:
-        packages.fetch_debian(chosen.debian, source or find_source())
+    if chosen.debian and not source:
+        try:
+            source = find_source(chosen.distributions)
+        except PackageError as error:
+            if chosen.needed:
+                raise
+            current_reporter().say(f"gpusim: without {', '.join(chosen.debian)}: {error}")
+    if source:
+        packages.fetch_debian(chosen.debian, source)
+        packages.fetch_debian(chosen.headers, source, with_dependencies=False)
         command += ["--root", str(folder)]
     command.append("--")
     if not chosen.wheels:

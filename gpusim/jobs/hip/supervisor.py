@@ -19,6 +19,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter, current_reporter
 from gpusim.jobs.hip.building import DRIVER_LIBRARY
 from gpusim.jobs.hip.built import (
+    PROFILERS,
     compiler_folder,
     driver_folder,
     libraries,
@@ -128,7 +129,7 @@ class HostProgram:
         """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
         names = unnumbered_folder(folders)
         if not self.jax_compute_units:
-            return [*filter(None, [names])]
+            return [*filter(None, [names, stand_in_folder(folders, PROFILERS)])]
         replaced, driver = stand_in_folder(folders), driver_folder(self.jax_compute_units)
         if replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
@@ -170,7 +171,7 @@ def run_program(
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise HostProgramError("HIP programs run on x86-64 Linux alone")
-    command, environment = program.started_by(libraries(), rocm_folder())
+    command, environment = program.started_by(libraries(), rocm_folder(program.root))
     name = f"gpusim-{secrets.token_hex(16)}"
     environment[SOCKET_VARIABLE] = name
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broker:

@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpusim.jobs.hip import packages
+from gpusim.jobs.hip import built, packages
 from gpusim.jobs.hip.packages import PackageError, PackageFolder, PackageSet, fetch_set, find_source
 from gpusim.jobs.hip.supervisor import LIBRARY_PATH_VARIABLE
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("apt-get", "dpkg-deb"))), reason="packages are fetched by apt-get and dpkg"
 )
 HELPER = "usr/lib/x86_64-linux-gnu/fake/helper"
+FAKE = PackageSet("fake", ("libfake0",), ("fake-headers",), options=("--timing", "off"))
 LOADER = '#!/bin/sh\necho loader "$@"\n'
 
 
@@ -41,11 +43,12 @@ def build(archive: Path, name: str, files: dict[str, bytes], depends: str = "") 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that is an archive of three packages, one of which depends on the others."""
+    """Return a folder that is an archive of four packages, one of which depends on the others."""
     folder = tmp_path_factory.mktemp("archive")
     entries = [
         build(folder, "fake-libc", {"usr/lib64/ld-linux-x86-64.so.2": LOADER.encode()}),
         build(folder, "libamdhip64-5", {"usr/lib/libamdhip64.so.5": b"replaced"}),
+        build(folder, "fake-headers", {"usr/include/thrust/swap.h": b"", "usr/include/stdio.h": b""}, "not-there"),
         build(folder, "libfake0", {HELPER: b"\x7fELF..."}, "fake-libc, libamdhip64-5"),
     ]
     (folder / "Packages").write_text("\n".join(entries))
@@ -59,11 +62,11 @@ def source(archive: Path) -> str:
 def test_a_set_is_fetched_with_what_it_depends_on(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(packages.PACKAGE_SETS, "fake", PackageSet("fake", ("libfake0",), options=("--timing", "off")))
+    monkeypatch.setitem(packages.PACKAGE_SETS, "fake", FAKE)
     command = fetch_set("fake", tmp_path / "folder", source=source(archive))
     assert command == ["gpusim", "hip", "--timing", "off", "--root", str(tmp_path / "folder"), "--", "PROGRAM"]
     record = json.loads((tmp_path / "folder/packages.json").read_text())["debian"]
-    assert list(record) == ["fake-libc", "libfake0"], "without the library whose place gpusim's takes"
+    assert list(record) == ["fake-libc", "libfake0", "fake-headers"], "without the library whose place gpusim's takes"
     deb = archive / "libfake0_1_amd64.deb"
     assert record["libfake0"]["sha256"] == hashlib.sha256(deb.read_bytes()).hexdigest()
 
@@ -73,8 +76,24 @@ def test_a_set_is_fetched_with_what_it_depends_on(
     )
     assert run.stdout == f"loader --library-path /of/gpusim:/others {helper}.program a b\n"
     assert Path(f"{helper}.program").read_bytes() == b"\x7fELF..."
+    with pytest.raises(PackageError, match=r"packages of other suites \(Suites: sid\): another folder is needed"):
+        PackageFolder(tmp_path / "folder").fetch_debian(["libfake0"], source(archive).replace("./", "sid"))
     monkeypatch.setattr(PackageFolder, "_run", None)
     assert fetch_set("fake", tmp_path / "folder", source=source(archive)) == command, "nothing is fetched again"
+
+
+def test_rocms_folder_has_the_headers_of_the_programs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for header in ("rocm/include/hip/hip_runtime.h", "root/usr/include/thrust/swap.h", "root/usr/include/stdio.h"):
+        (tmp_path / header).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / header).touch()
+    monkeypatch.setenv("GPUSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(built, "libraries", lambda: tmp_path)
+    monkeypatch.setattr(built, "hip_root", lambda: tmp_path / "rocm")
+    plain, with_headers = (built.rocm_folder(root) for root in (None, tmp_path / "root"))
+    assert plain is not None and (plain / "include/hip/hip_runtime.h").exists()
+    assert with_headers is not None and (with_headers / "include/hip/hip_runtime.h").exists()
+    assert (with_headers / "include/thrust/swap.h").exists() and not (plain / "include/thrust").exists()
+    assert not (with_headers / "include/stdio.h").exists(), "another C library's headers come before the host's"
 
 
 def test_what_cannot_be_fetched_is_refused(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +111,11 @@ def test_what_cannot_be_fetched_is_refused(archive: Path, tmp_path: Path, monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PackageError, match=r"apt-get is not installed here"):
         find_source()
+    monkeypatch.setitem(packages.PACKAGE_SETS, "fake", FAKE)
+    with pytest.raises(PackageError, match=r"apt-get is not installed here"):
+        fetch_set("fake", tmp_path / "folder")
+    monkeypatch.setitem(packages.PACKAGE_SETS, "fake", replace(FAKE, needed=False))
+    assert fetch_set("fake", tmp_path / "without") == ["gpusim", "hip", "--timing", "off", "--", "PROGRAM"]
 
 
 def test_the_environment_has_the_wheels_and_their_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
