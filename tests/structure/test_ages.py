@@ -19,7 +19,7 @@ NO_FIGURES = {
     "sampling/earlier/addresses.json": "an earlier version of sampling, which nothing renews",
     "llm.json": "programs of others, which llm.md names with their versions",
     "vendor-tests.json": "which of AMD's tests pass",
-    "cupy-tests.json": "which of CuPy's tests pass",
+    "python-tests.json": "which tests of Python projects pass",
     "speed.json": "the simulator's speed on a host",
     "versions.json": "the ledger itself",
     "equivalences.json": "declared equivalences",

@@ -1,9 +1,9 @@
-"""pytest's plugin for CuPy's own tests under `gpusim hip`: draws some of them, and writes down what each came to.
+"""pytest's plugin for tests of Python projects under `gpusim hip`: draws some, and writes down what each came to.
 
-Given by the environment: CUPY_DRAW, a JSON object with `seed`, `of` (one test of so many is drawn, by its name) and
-`outcomes`, a file to which each test adds a line (name, "begun" or its outcome, the end of its message). Tests that the
-file has are left out: so a run goes on after a process that ended. A kernel's fault ends the process, as the GPU is of
-no use to it any more.
+Given by the environment: TESTS_DRAW, a JSON object with `seed`, `most` (so many tests of a file are drawn, by their
+names) and `outcomes`, a file to which each test adds a line (name, "begun" or its outcome, the end of its message).
+Tests that the file has are left out: so a run goes on after a process that ended. A kernel's fault ends the process,
+as the GPU is of no use to it any more.
 """
 
 import hashlib
@@ -15,28 +15,29 @@ from typing import Any
 import pytest
 
 _GONE = ("hipErrorLaunchFailure", "hipErrorLaunchTimeOut")  # after which each call fails
-DRAW: dict[str, Any] = json.loads(os.environ["CUPY_DRAW"])
+DRAW: dict[str, Any] = json.loads(os.environ["TESTS_DRAW"])
 OUTCOMES = Path(DRAW["outcomes"])
 
 
-def _note(name: str, outcome: str, message: str = "") -> None:
+def _note(name: str, outcome: str, message: Any = "") -> None:
     with OUTCOMES.open("a", encoding="utf-8") as file:
         file.write(json.dumps([name, outcome, message]) + "\n")
 
 
-def is_drawn(name: str) -> bool:
-    """Tell whether a test is one of those that the seed draws."""
-    digest = hashlib.sha256(f"{DRAW['seed']} {name}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") % DRAW["of"] == 0
+def drawn(names: list[str]) -> list[str]:
+    """Return the names that the seed draws; those of a smaller number are among them."""
+    return sorted(names, key=lambda name: hashlib.sha256(f"{DRAW['seed']} {name}".encode()).digest())[: DRAW["most"]]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the drawn tests that were not begun yet."""
     lines = OUTCOMES.read_text(encoding="utf-8").splitlines() if OUTCOMES.exists() else []
     begun = {json.loads(line)[0] for line in lines}
-    chosen = [is_drawn(item.nodeid) and item.nodeid not in begun for item in items]
-    config.hook.pytest_deselected(items=[item for item, kept in zip(items, chosen, strict=True) if not kept])
-    items[:] = [item for item, kept in zip(items, chosen, strict=True) if kept]
+    chosen = set(drawn([item.nodeid for item in items]))
+    _note("", "drawn", [len(chosen), len(items)])
+    kept = [item for item in items if item.nodeid in chosen and item.nodeid not in begun]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
