@@ -18,7 +18,8 @@ from workloads.toolchain.compilers import identity_of
 
 HEADER = "hip/hip_runtime.h"
 AS_TEXT = ("-include", HEADER)
-AS_HIPRTC = ("-D__HIPCC_RTC__", *AS_TEXT)  # as AMD's hiprtc does: headers leave out what is the host's
+# as AMD's hiprtc has them: without what is the host's
+AS_HIPRTC = ("-D__HIPCC_RTC__", *AS_TEXT, "-include", "hip/hip_fp16.h")
 _FILE = "headers.pch"
 _CHANGING = ("-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-M", "-save-temps")  # options: see above
 
@@ -47,7 +48,7 @@ def _compiled(command: tuple[str, ...], identity: str) -> Path | None:
     place = cache_folders.writable()
     if place is None:
         return None
-    name = f"headers-{hashlib.sha256(repr((command, identity)).encode()).hexdigest()[:16]}"
+    name = f"headers-{hashlib.sha256(repr((command, AS_HIPRTC, identity)).encode()).hexdigest()[:16]}"
     folder = place / name
     if cache_folders.is_trusted(place, f"{name}/{_FILE}"):
         return folder / _FILE

@@ -1,5 +1,6 @@
 """Are HIP's headers compiled ahead where that changes nothing, and given as text elsewhere?"""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,20 @@ def test_code_is_the_same_and_damaged_headers_are_made_anew(ahead: Path) -> None
     file.write_bytes(file.read_bytes()[:1000])
     assert compilation.compile_program(request, GPU).code == first.code
     assert not file.exists(), "what no program can be compiled with stays"
+
+
+@NEEDS_HIP
+def test_what_hiprtc_knows_compiles_at_once(ahead: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of CuPy use half; each further attempt takes longer than the one with compiled headers."""
+    commands: list[list[str]] = []
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda command, **how: commands.append(command) or run(command, **how))
+    source = (
+        '__device__ half twice(half x) { return x + x; }\nextern "C" __global__ void k(half* x) { *x = twice(*x); }'
+    )
+    assert compilation.compile_program(compilation.CompileRequest(source, "program"), GPU).code
+    compilers = [command for command in commands if "program.co" in command]
+    assert len(compilers) == 1 and "-include-pch" in compilers[0]
 
 
 @NEEDS_HIP
