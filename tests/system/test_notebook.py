@@ -20,6 +20,7 @@ def cells(kind: str) -> list[dict[str, Any]]:
 def test_the_tutorial_runs_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CUPY_FOLDER", raising=False)
     names: dict[str, Any] = {"__name__": "notebook"}
     values = [run("".join(cell["source"]), names) for cell in cells("code")]
     shown = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
@@ -30,6 +31,7 @@ def test_the_tutorial_runs_from_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_
     assert len(values[5]) == 3 and values[5][0][1] >= values[5][1][1]
     assert sum(hasattr(value, "_repr_svg_") for value in values) == 2
     assert values[-1] == ["both.json", "net.json"]
+    assert values[-2] == "CUPY_FOLDER names no folder with CuPy"
 
 
 def test_the_notebook_is_kept_with_its_outputs() -> None:
@@ -39,6 +41,8 @@ def test_the_notebook_is_kept_with_its_outputs() -> None:
     outputs = [output for cell in cells("code") for output in cell["outputs"]]
     assert all(cell["outputs"] for cell in cells("code"))
     assert all(output["output_type"] == "execute_result" for output in outputs)
+    (lines,) = (cell["outputs"][0]["data"]["text/plain"][0] for cell in cells("code") if cell["id"] == "cupy-code")
+    assert "('sums.py:5', " in lines, "the program of CuPy ran when its output was stored"
     assert sum("image/svg+xml" in output["data"] for output in outputs) == 2
     assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
 
