@@ -118,9 +118,7 @@ class RecordedSpec(Spec):
 
     before: str = param(..., "file of device memory before the launch", "user")
     after: str | None = param(None, "file of what the launch changed, which is then expected", "user")
-    drops_lds: bool = param(
-        False, "accesses beyond a workgroup's LDS read 0 and write nothing, as they did in the program", "user"
-    )
+    drops_lds: bool = param(False, "accesses beyond LDS read 0 and write nothing, as in the program", "user")
 
 
 class ExecRunSpec(Spec):

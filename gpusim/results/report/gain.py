@@ -9,7 +9,7 @@ the share of the wavefront-cycles that wait for it, whichever is larger; w, what
 the work, (1 - w) v, and the rest, 1 - v, may run at the same time. B is the largest roofline bound (latency's apart)
 of the units that have as much to do afterwards, D that of the others. The gain of a finding is C / (C - sum of T - R),
 over the launches to which the rule applies, with C, the cycles of the whole run. It is an upper estimate: other waits
-may take the place. `python -m docs._site.sections how-to/report:gains` measures them.
+may take the place. `python -m docs._site.sections how-to/report:gains` measures gains beside estimates.
 """
 
 from collections.abc import Callable, Collection
