@@ -5,10 +5,12 @@ import io
 from pathlib import Path
 
 from docs._site.pages import renewed, table
-from gpusim.base.formats import PERCENT_0
+from gpusim.base.formats import PERCENT_0, RATIO
 from gpusim.results.report.measures import unit_name
 from gpusim.results.report.rules import RULES
+from gpusim.results.report.screen import top_findings
 from gpusim.results.report.sections import SECTIONS, list_section_paths
+from tests.support.program_counters import CASES, recorded
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -29,6 +31,17 @@ def rules() -> str:
         [f"`{rule.name}`", rule.section, PERCENT_0(rule.above), _text(rule.text), _text(rule.advice)] for rule in RULES
     ]
     return table(["rule", "section", "above", "says", "what to do"], rows)
+
+
+def programs() -> str:
+    """The findings on each program whose counters are recorded, in the order of the screen."""
+    rows = []
+    for name, case in CASES.items():
+        said = [
+            f"`{one.rule.name}`" + (f" {RATIO(one.gain)}" if one.gain else "") for one in top_findings(recorded(name))
+        ]
+        rows.append([f"`{case.source}`", ", ".join(said), f"`{case.quiet}`", case.reason])
+    return table(["program", "findings, and up to which gain", "no finding of", "since"], rows)
 
 
 def screen() -> str:

@@ -69,7 +69,11 @@ BUILT: Mapping[str, Sections] = {
     "explanation/sampling": {**sampled_reproduction.SECTIONS, "network": network_sampling.bounds_table},
     "how-to/gallery": gallery.SECTIONS,
     "how-to/monitor": _chosen(monitor_pages.SECTIONS, monitor_pages.COUNTED),
-    "how-to/report": {"sections": report_page.sections, "rules": report_page.rules},
+    "how-to/report": {
+        "sections": report_page.sections,
+        "rules": report_page.rules,
+        "programs": report_page.programs,
+    },
     "how-to/stored-results": results_page.SECTIONS,
     "how-to/training": training_pages.SECTIONS,
     "reference/dram": _others(dram_page.SECTIONS, DRAM_RUNS),
