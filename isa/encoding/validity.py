@@ -84,7 +84,7 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
     used = named | set(_MODIFIERS.get(layout, ()))
     if not operands:
         used = {"gds", "offset0", "offset1"} if "gds_only" in opcode.flags else set()
-        used |= {"glc", "scc"} if "cache_bits" in opcode.flags else set()
+        used |= {"glc", "scc"} if opcode.flags & {"cache_bits", "ignored_cache_bits"} else set()
     if layout == "smem" and "offset" not in named:
         used.discard("imm")
     if "sdst" in named and "vdst" not in named:

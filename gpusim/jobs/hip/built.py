@@ -37,7 +37,13 @@ exec {command} "$@"
 """
 _HEADERS = ("hipcub", "rocprim", "thrust")  # folders of libraries that are headers: CuPy 14's kernels include Thrust
 PROFILERS = ("libroctracer64.so.4",)  # CuPy 14 is linked with it
-_UNNUMBERED = ("libhipfft.so",)
+_UNNUMBERED = tuple(
+    f"lib{name}.so"
+    for name in (
+        *("hipblas", "hipfft", "hiprand", "hipsolver", "hipsparse", "MIOpen", "rccl"),
+        *("rocblas", "rocfft", "rocrand", "rocsolver", "rocsparse"),
+    )
+)
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
 
 
@@ -111,7 +117,7 @@ def compiler_folder(architecture: str) -> Path | None:
 def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
     """Return a folder, kept likewise, with libraries of `folders` by names that only development packages give them.
 
-    CuPy's wheels are linked with such names. None where nothing is missing.
+    CuPy's wheels are linked with such names, and HIP Python opens them. None where nothing is missing.
     """
     links: dict[str, str] = {}
     for short in _UNNUMBERED:

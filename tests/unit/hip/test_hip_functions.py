@@ -173,5 +173,8 @@ def test_a_library_without_its_development_package_is_found_by_both_names(
     folder = built.unnumbered_folder([tmp_path / "missing", library])
     assert folder is not None and [path.name for path in folder.iterdir()] == ["libhipfft.so"]
     assert (folder / "libhipfft.so").resolve() == library / "libhipfft.so.0"
-    (library / "libhipfft.so").touch()
+    (library / "librocblas.so.5").touch()
+    folder = built.unnumbered_folder([library])
+    assert folder is not None and {path.name for path in folder.iterdir()} == {"libhipfft.so", "librocblas.so"}
+    (library / "libhipfft.so").touch(), (library / "librocblas.so").touch()
     assert built.unnumbered_folder([library]) is None, "the package's own is there"

@@ -13,6 +13,7 @@ from isa.encoding.disassembler import disassemble
 from isa.encoding.static_counts import static_counts
 from isa.object.code_object import Kernel, load_code_object
 from isa.opcodes import GFX803
+from isa.opcodes.architecture import ARCHITECTURES
 from isa.opcodes.opcode import (
     BRANCH,
     EIGHTH_RATE,
@@ -159,6 +160,14 @@ def test_undefined_instructions_are_refused(words: tuple[int, ...], message: str
     with pytest.raises(DecodeError, match="0x100") as caught:
         decode(code_of(*words), 0x100)
     assert message in str(caught.value)
+
+
+def test_a_write_back_for_the_whole_system_is_decoded_on_gfx90a() -> None:
+    """LLVM sets glc and scc of it (`__threadfence_system`, printf); its disassembler shows neither."""
+    (release,) = decode(code_of(0xE0A0C000, 0), architecture=ARCHITECTURES["gfx90a"])
+    assert disassemble(release) == "buffer_wbl2"
+    with pytest.raises(DecodeError, match="field scc is 1"):
+        decode(code_of(0xE0A48000, 0), architecture=ARCHITECTURES["gfx90a"])  # buffer_invl2
 
 
 def test_branch_targets_count_words_from_the_next_instruction(template: Kernel) -> None:
