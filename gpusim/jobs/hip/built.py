@@ -40,8 +40,18 @@ PROFILERS = ("libroctracer64.so.4",)  # CuPy 14 is linked with it
 _UNNUMBERED = tuple(
     f"lib{name}.so"
     for name in (
-        *("hipblas", "hipfft", "hiprand", "hipsolver", "hipsparse", "MIOpen", "rccl"),
-        *("rocblas", "rocfft", "rocrand", "rocsolver", "rocsparse"),
+        "hipblas",
+        "hipfft",
+        "hiprand",
+        "hipsolver",
+        "hipsparse",
+        "MIOpen",
+        "rccl",
+        "rocblas",
+        "rocfft",
+        "rocrand",
+        "rocsolver",
+        "rocsparse",
     )
 )
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
