@@ -1,11 +1,12 @@
 """Do report, commands, store and studies leave what differs between kinds of jobs to the kinds?"""
 
 import ast
+import inspect
 from pathlib import Path
 
 import pytest
 
-from gpusim.base.extensions import job_kinds
+from gpusim.base.extensions import job_kind, job_kinds, load
 
 ROOT = Path(__file__).parents[2]
 # a sweep's file says of what it is by one of three keys, each with paths of its own: a table in study/sweep/tasks.py
@@ -80,3 +81,19 @@ def test_no_kind_of_job_is_distinguished_by_its_name(place: str) -> None:
 )
 def test_what_distinguishes_kinds(source: str, is_fault: bool) -> None:
     assert bool(distinguished(source)) is is_fault
+
+
+MADE = [
+    (str(path.relative_to(ROOT)), node)
+    for path in sorted((ROOT / "gpusim").rglob("*.py"))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "make_job"
+    if isinstance(node.args[0], ast.Constant)
+]
+
+
+@pytest.mark.parametrize(("path", "call"), MADE, ids=[path for path, _ in MADE])
+def test_a_job_is_made_of_what_its_factory_takes(path: str, call: ast.Call) -> None:
+    """A factory is named by text: no other check sees a parameter that it lost."""
+    (kind,) = named_kinds(call.args[0])
+    inspect.signature(load(job_kind(kind).factory)).bind(*call.args[1:])

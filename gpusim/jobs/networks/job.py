@@ -71,6 +71,7 @@ class NetworkJob(Job):
         wanted: What of the network is run, and whether twice.
         inputs: Arrays by tensor.
         keep_outputs: `outputs` has outputs and gradients by tensor after the run.
+        source: Where the inputs come from, for errors.
     """
 
     kind = "net"
@@ -82,6 +83,7 @@ class NetworkJob(Job):
         wanted: NetworkRunRequest,
         inputs: Mapping[str, np.ndarray] | None = None,
         keep_outputs: bool = False,
+        source: str = "inputs",
     ) -> None:
         if keep_outputs and wanted.engine == "both":
             raise UserError("outputs: engine both runs the network twice; with outputs on or off is allowed")
@@ -104,7 +106,7 @@ class NetworkJob(Job):
         check_draws(launches.perturbation, wanted.draws, settings.sampling is not None, wanted.timing, launches.every)
         self.outputs: dict[str, np.ndarray] = {}
         self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
-        self._inputs, self._keep_outputs = inputs, keep_outputs
+        self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
         self._choices: Mapping[ChoiceKey, KernelChoice] | None = None
         self._known: dict[int, Mapping[LaunchClass, RunFacts]] = {}  # by draw
 
@@ -158,8 +160,9 @@ class NetworkJob(Job):
             context.interrupt,
             self._inputs,
             self._keep_outputs,
-            known=self._known.get(draw, {}),
-            chosen={place: choice.kernel for place, choice in self._choices.items()},
+            self._source,
+            self._known.get(draw, {}),
+            {place: choice.kernel for place, choice in self._choices.items()},
         )
         self.found[name], self._known[draw], self.outputs = iteration, iteration.of_class, iteration.outputs
         fill(record, iteration, self)
