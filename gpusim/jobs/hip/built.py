@@ -137,16 +137,19 @@ def unnumbered_folder(folders: Sequence[Path]) -> Path | None:
     return _linked("names", links) if links else None
 
 
-def stand_in_folder(folders: Sequence[Path], only: Sequence[str] = ()) -> Path | None:
+def stand_in_folder(folders: Sequence[Path], library_folder: Path, only: Sequence[str] = ()) -> Path | None:
     """Return a folder, kept likewise, with stand-ins for libraries that none of `folders` has; None: all are there.
 
     Args:
         folders: Where libraries are.
+        library_folder: Where the stand-ins are, with the runtime library.
         only: Libraries; empty: all that have stand-ins.
     """
     names = [one.library for one in stand_ins() if not only or one.library in only]
     missing = [name for name in names if not any((folder / name).exists() for folder in folders)]
-    return _linked("stand-ins", {name: str(libraries() / f"{STAND_IN}{name}") for name in missing}) if missing else None
+    return (
+        _linked("stand-ins", {name: str(library_folder / f"{STAND_IN}{name}") for name in missing}) if missing else None
+    )
 
 
 def module_folder() -> Path | None:

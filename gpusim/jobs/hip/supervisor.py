@@ -129,8 +129,8 @@ class HostProgram:
         """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
         names = unnumbered_folder(folders)
         if not self.jax_compute_units:
-            return [*filter(None, [names, stand_in_folder(folders, PROFILERS)])]
-        replaced, driver = stand_in_folder(folders), driver_folder(self.jax_compute_units)
+            return [*filter(None, [names, stand_in_folder(folders, library_folder, PROFILERS)])]
+        replaced, driver = stand_in_folder(folders, library_folder), driver_folder(self.jax_compute_units)
         if replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
             missing = sorted(path.name for path in replaced.iterdir())
