@@ -251,7 +251,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.model": 8_990,
     "gpusim.config": 2_700,
     "gpusim.results": 13_850,
-    "gpusim.jobs": 14_380,
+    "gpusim.jobs": 14_390,
     "gpusim.study": 3_570,
     "gpusim.cli": 3_990,
     "gpusim.lab": 24_410,
