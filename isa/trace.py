@@ -7,7 +7,10 @@ wavefronts. A slice ends after `s_barrier`, `ds_gws_barrier`, `s_endpgm`, or whe
 A producer is two functions of four int64 (called by `gpusim.base.jit.call_i64_4`):
 
     start(context, slot, workgroup, wave | workgroup_slot << 32)   lay out the wavefront's initial state
-    produce(context, slot, 0, 0) -> MORE | BARRIER | END | GRID_BARRIER | negative fault code
+    produce(context, slot, offset, 0) -> MORE | BARRIER | END | GRID_BARRIER | negative fault code
+
+offset: bytes from the slot's first trace buffer to the one that is written. A slot has two where a slice is made while
+the one before is replayed; else it is 0.
 
 Functional execution is one producer; replaying a stored trace is another. After GRID_BARRIER a wavefront's next slice
 is asked for once all have arrived that it waits for; before that, it is an empty one, and GRID_BARRIER again.

@@ -11,6 +11,7 @@ from gpusim.base.host_memory import zeroed
 from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import compiling
+from gpusim.base.processors import thread_limit
 from gpusim.base.progress import Progress
 from isa.checking.findings import CheckFinding, collect_findings
 from isa.checking.producer import produce_checked, start_checked
@@ -49,6 +50,8 @@ class CheckResult:
     """CPU seconds of the execution."""
     compile_s: float
     """CPU seconds of the compilation."""
+    threads: int
+    """Host threads that have run workgroups side by side; 1: none has."""
 
 
 def compile_checks() -> float:
@@ -72,6 +75,7 @@ def checked(
     observer: Callable[[Progress], bool] | None = None,
     serve: Callable[[], None] | None = None,
     shadows: Sequence[PackedMatrix] | None = None,
+    threads: int | None = None,
 ) -> CheckResult:
     """Execute a launch under watch.
 
@@ -83,6 +87,8 @@ def checked(
         serve: called after every slice.
         shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
             loads are ordinary ones.
+        threads: of this process that may run workgroups side by side; None: as many as are allowed
+            (`gpusim.base.processors.thread_limit`). Where something is found, one thread runs all again.
 
     Returns:
         Findings and counts.
@@ -102,12 +108,20 @@ def checked(
     x, y, z = launch.workgroups
     run, kept = new_run(context, range(x * y * z), residency)
     fault: ExecutionFault | None = None
-    begin, finished = time.thread_time(), False
+    loop = RunLoop(
+        context,
+        run,
+        address_of(kept[0]),
+        observer,
+        serve=serve,
+        threads=thread_limit() if threads is None else threads,
+        prepare=lambda other: _Watch(other).has_found,
+    )
+    finished = False
     try:
-        finished = RunLoop(context, run, address_of(kept[0]), observer, serve=serve).run_to_end()
+        finished = loop.run_to_end()
     except ExecutionFault as error:
         fault = error
-    seconds = time.thread_time() - begin
     context.note_strays()
     workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
     found = collect_findings(watch.noted(), context, fault)
@@ -119,8 +133,9 @@ def checked(
         workgroups=workgroups,
         wavefronts=wavefronts,
         instructions=executed,
-        seconds=seconds,
+        seconds=loop.cpu_s,
         compile_s=compile_s,
+        threads=loop.threads_used,
     )
 
 
@@ -166,6 +181,10 @@ class _Watch:
     def _zeros(self, count: int, kind: Any = np.int64) -> int:
         size_bytes = max(count, 1) * np.dtype(kind).itemsize
         return self._address(zeroed(size_bytes, huge_pages=size_bytes >= _HUGE_FROM_BYTES))
+
+    def has_found(self) -> bool:
+        """Tell whether something was found."""
+        return int(self._state.count) > 0
 
     def noted(self) -> np.ndarray:
         """Return what was noted: int64 [findings, FINDING_WORDS]."""

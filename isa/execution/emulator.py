@@ -139,6 +139,7 @@ MOST_REPEATED_WORDS = 64  # memory words of a loop that waits
 
 _FIRST_SLICES = 64
 BATCH_S = 0.1
+MANY = 256  # wavefronts
 _LEAST_LEFT_S = 0.02  # what is left, on one thread: for less, threads take longer to begin
 
 
@@ -527,6 +528,8 @@ class RunLoop:
         observer: called after each batch; ends the run by returning False.
         serve: called after each batch, which then is one slice.
         threads: that may run workgroups side by side. They do once it is known that there is work enough left.
+        prepare: prepares the context of each of several threads (`SideBySide`), which run a launch of MANY wavefronts
+            from its first workgroup on.
     """
 
     def __init__(
@@ -538,8 +541,9 @@ class RunLoop:
         *,
         serve: Callable[[], None] | None = None,
         threads: int = 1,
+        prepare: Callable[[FunctionalContext], Callable[[], bool]] | None = None,
     ) -> None:
-        self.context, self.run, self._address = context, run, address
+        self.context, self.run, self._address, self._prepare = context, run, address, prepare
         self._observer, self._serve = observer, serve
         self._threads = min(threads, run.workgroups - run.next_workgroup) if serve is None else 1
         self.cpu_s = 0.0
@@ -555,6 +559,8 @@ class RunLoop:
         """
         run, serve = self.run, self._serve
         slices = _FIRST_SLICES if serve is None else 1
+        if self._prepare is not None:
+            self._choose_at_start()
         while True:
             cpu, wall = time.thread_time(), time.perf_counter()
             status = run_slices(self._address, slices)
@@ -581,6 +587,16 @@ class RunLoop:
             if serve is None:
                 slices = max(1, int(slices * min(4.0, BATCH_S / max(wall, 1e-6))))
 
+    def _choose_at_start(self) -> None:
+        """Have the run halt before its first workgroup begins, if several threads may run all of them."""
+        from isa.execution.threads import serial_reason
+
+        run = self.run
+        if self._threads > 1 and (run.workgroups - run.next_workgroup) * run.wavefronts >= MANY:
+            self.serial_reason = serial_reason(self.context)
+            run.halts = int(not self.serial_reason)
+        self._threads = self._threads if run.halts else 1
+
     def _choose_threads(self) -> None:
         """Have the run halt before its next workgroup begins, if what is left is worth more threads."""
         executed, expected = self.context.executed_instructions, self.context.expected_instructions
@@ -599,7 +615,7 @@ class RunLoop:
 
         run = self.run
         chosen = range(run.next_workgroup, run.workgroups)
-        work = self._side_by_side = SideBySide(self.context, chosen, self._threads)
+        work = self._side_by_side = SideBySide(self.context, chosen, self._threads, self._prepare)
         before = int(run.counters.workgroups)
 
         def goes_on() -> bool:

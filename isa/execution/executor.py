@@ -151,7 +151,7 @@ class FunctionalContext:
         address: The context for the callbacks.
         start_address: Address of the function that starts a producer (`isa.trace`).
         produce_address: Address of the function that produces (`isa.trace`).
-        trace_address: Trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots.
+        trace_address: First of the two trace buffers of slot 0, the others follow; with shared_trace the one of all.
         instructions: The static code that segments index.
         compile_s: Seconds this process spent compiling.
     """
@@ -182,7 +182,7 @@ class FunctionalContext:
         self.address = self._buffer("context", context)
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
-        self._lay_out_traces(1 if shared_trace else slots, huge_pages)
+        self._lay_out_traces(1 if shared_trace else slots, 1 if shared_trace else 2, huge_pages)
         self._slots, self.workgroup_slots, self._workgroups = slots, workgroup_slots, workgroups
         self._lay_out_memory()
         self._lay_out_launch()
@@ -221,8 +221,8 @@ class FunctionalContext:
         other.address = other._buffer("context", context)
         other._lay_out_program()
         other._lay_out_wavefronts(slots, 1, False)
-        other._lay_out_traces(1, False)
-        other._slots, other.workgroup_slots, other._workgroups = slots, 1, 1
+        other._lay_out_traces(1, 1, False)
+        other._slots, other.workgroup_slots, other._workgroups, other.block = slots, 1, 1, self.block
         other.trace_address = int(other.state.traces)
         state = other.state
         state.executed = state.last_end = state.ended = state.ended_instructions = 0
@@ -287,9 +287,10 @@ class FunctionalContext:
         state.work = self._buffer("work", records(WORK))
         state.images = self._buffer("images", records(IMAGE))
 
-    def _lay_out_traces(self, buffers: int, huge: bool) -> None:
-        self.state.traces = self._buffer("traces", zeroed(buffers * TRACE_WORDS * 8, huge))
-        self.state.trace_stride = TRACE_WORDS * 8 if buffers > 1 else 0
+    def _lay_out_traces(self, slots: int, buffers: int, huge: bool) -> None:
+        self.state.traces = self._buffer("traces", zeroed(slots * buffers * TRACE_WORDS * 8, huge))
+        self.state.trace_stride = buffers * TRACE_WORDS * 8 if slots > 1 else 0
+        self._trace_buffers = buffers
 
     def _lay_out_memory(self) -> None:
         """Put code, arguments, dispatch packet, queue and private memory into device memory."""
@@ -426,8 +427,8 @@ class FunctionalContext:
 
     @property
     def slices(self) -> np.ndarray:
-        """The trace buffers, by slot: int64 [slots, TRACE_WORDS]; with shared_trace the one of all."""
-        return np.asarray(self._keep["traces"].view(np.int64).reshape(-1, TRACE_WORDS))
+        """The first trace buffers, by slot: int64 [slots, TRACE_WORDS]; with shared_trace the one of all."""
+        return np.asarray(self._keep["traces"].view(np.int64).reshape(-1, self._trace_buffers, TRACE_WORDS)[:, 0])
 
     @property
     def oldest_workgroup(self) -> int:

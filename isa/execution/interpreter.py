@@ -162,7 +162,7 @@ def run_slice(context: Context, slot):
     wave = wavefront_at(context.wavefronts, slot)
     vectors = wave.vectors
     scalars = wave.scalars
-    trace = context.traces + slot * context.trace_stride
+    trace = context.traces + slot * context.trace_stride + context.trace_offset
     program = context.program
     memory_function = context.memory_function
     clock = context.executed

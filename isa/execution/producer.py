@@ -99,9 +99,10 @@ def leave_float_mode(context: Context, host):
 
 
 @jit
-def produce(context_address, slot, unused0, unused1):
+def produce(context_address, slot, offset, unused):
     """Run the next slice of the wavefront in `slot` in its floating-point mode, as a trace producer (`isa.trace`)."""
     context = context_at(context_address, 0)
+    context.trace_offset = offset
     host = enter_float_mode(context, slot)
     status = 0
     if context.passage:

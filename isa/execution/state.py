@@ -123,6 +123,7 @@ CONTEXT = State(
         "wavefronts": Field((), "address of the wavefront records, one a slot"),
         "traces": Field((), "address of slot 0's trace buffer (`isa.trace`)"),
         "trace_stride": Field((), "bytes from slot to slot; 0: all write into the same one"),
+        "trace_offset": Field((), "bytes from there to the buffer that is written: a slot has two, or one"),
         "vectors": Field((), "address of register file 0's vector registers"),
         "vectors_stride": Field((), "bytes from file to file"),
         "vector_registers": Field((), "vector registers the kernel may use; the scratch rows follow"),

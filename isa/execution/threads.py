@@ -18,11 +18,9 @@ import numpy as np
 from gpusim.base.host_memory import zeroed
 from gpusim.base.jit import JIT_DISABLED, address_of, records, views
 from gpusim.base.sums import plain_sum
-from isa.architecture import HW_ID
 from isa.device_memory import VIRTUAL_BASE
-from isa.execution.codes import InstructionKind, ScalarForm
 from isa.execution.emulator import FINISHED, POOL, new_run, run_slices
-from isa.execution.special_instructions import SELECTOR_NUMBER
+from isa.execution.slice_order import workgroup_order_reason
 from isa.execution.state import WATCH
 from isa.execution.watch import DWORDS, OTHERS_LOADED, OTHERS_STORED, OWN_LOADED, OWN_STORED, PAGE_BYTES, PAGE_LINES
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 _MOST_TRIES = 4  # to learn which allocations workgroups store to
 _MOST_SHARE = 64  # workgroups
 _SHARES = 32  # for each thread, if there are so many workgroups
+_PREPARED_SHARES = 8  # of threads whose contexts are prepared
 _FIRST_SLICES = 64
 _SURPRISES = "workgroups store to ever other allocations"
 _DEPENDENT = "a workgroup stores to what another one loads or stores, or waits for it"
@@ -39,26 +38,16 @@ _DEPENDENT = "a workgroup stores to what another one loads or stores, or waits f
 
 def serial_reason(context: "FunctionalContext") -> str:
     """Return why the launch's workgroups may not run side by side, from its instructions; empty if they may."""
-    program = context.program
-    table = program.table
-    kinds = table["kind"]
-    if JIT_DISABLED:
-        return "the core is not compiled"
-    if program.kernel.private_segment_bytes:
-        return "it has private memory, whose addresses depend on the order of workgroups"
-    if np.isin(kinds, (InstructionKind.GRID_BARRIER, InstructionKind.GRID_INIT)).any():
-        return "workgroups meet at a barrier of the grid"
-    if ((kinds == InstructionKind.SMEM) & (table["scalar_form"] == ScalarForm.CLOCK)).any():
-        return "it reads a clock, which counts the instructions of all workgroups"
-    numbers = table["hardware_register"] & SELECTOR_NUMBER
-    if ((kinds == InstructionKind.GET_REGISTER) & (numbers == HW_ID)).any():
-        return "it reads in which slot a wavefront runs"
-    return ""
+    return "the core is not compiled" if JIT_DISABLED else workgroup_order_reason(context.program)
 
 
 def _pages(address: int, end: int) -> range:
     """Return the numbers of the pages between two addresses."""
     return range((address - VIRTUAL_BASE) // PAGE_BYTES, -(-(end - VIRTUAL_BASE) // PAGE_BYTES))
+
+
+def _nothing_found() -> bool:
+    return False
 
 
 @dataclass
@@ -73,6 +62,8 @@ class _Thread:
     """What its workgroups have accessed."""
     arrays: dict[str, np.ndarray]
     """The memory of `run` and `watch`."""
+    has_found: Callable[[], bool]
+    """Tells whether it has come to something that one thread has to describe."""
     slices: int = _FIRST_SLICES
     """Slices of the next batch."""
     status: int = 0
@@ -104,8 +95,19 @@ class SideBySide:
     `join` has to be called.
     """
 
-    def __init__(self, context: "FunctionalContext", chosen: range, threads: int) -> None:
-        self._context, self._chosen = context, chosen
+    def __init__(
+        self,
+        context: "FunctionalContext",
+        chosen: range,
+        threads: int,
+        prepare: "Callable[[FunctionalContext], Callable[[], bool]] | None" = None,
+    ) -> None:
+        """Make threads for the workgroups `chosen`.
+
+        prepare: is given each thread's context before it runs; what it returns tells whether the thread has come to
+        something that one thread has to describe.
+        """
+        self._context, self._chosen, self._prepare = context, chosen, prepare
         self._pool_array = records(POOL)
         self._pool = views(self._pool_array)[0]
         self._allocations = context.launch.memory.allocations
@@ -133,7 +135,10 @@ class SideBySide:
         self._stored[:] = 0
         self._note_stored(np.concatenate([thread.saved[0] for thread in self.threads]))
         first += 1
-        share = max(1, min(_MOST_SHARE, len(self._chosen) // (_SHARES * len(self.threads))))
+        if self._prepare is None:
+            share = max(1, min(_MOST_SHARE, len(self._chosen) // (_SHARES * len(self.threads))))
+        else:  # what is prepared may be as large as memory: each thread is to touch a part of its own
+            share = max(1, len(self._chosen) // (_PREPARED_SHARES * len(self.threads)))
         tries = _MOST_TRIES
         while finished and not self.reason:
             finished = self._run_share(range(first, self._chosen.stop), share, seconds, goes_on)
@@ -174,6 +179,7 @@ class SideBySide:
 
     def _thread(self) -> _Thread:
         context = self._context.duplicate(self._context.launch.wavefronts_per_workgroup)
+        has_found = _nothing_found if self._prepare is None else self._prepare(context)
         run, (buffer, waves, order) = new_run(context, range(0), context.launch.workgroup_at_a_time)
         run.pool = address_of(self._pool_array)
         arrays = {"run": buffer, "waves": waves, "order": order, "watch": records(WATCH)}
@@ -186,7 +192,7 @@ class SideBySide:
             setattr(watch, name, address_of(arrays[name]))
         watch.claims, watch.stored = address_of(self._claims), address_of(self._stored)
         context.state.watch = address_of(arrays["watch"])
-        return _Thread(context, run, watch, arrays)
+        return _Thread(context, run, watch, arrays, has_found)
 
     def _step(self, seconds: float) -> bool:
         """Run all threads for about so many seconds; return whether there is something left to run."""
@@ -199,7 +205,7 @@ class SideBySide:
             for other in others:
                 other.join()
         self._steps += 1
-        failed = any(thread.status not in (0, FINISHED) for thread in self.threads)
+        failed = any(thread.status not in (0, FINISHED) or thread.has_found() for thread in self.threads)
         if not failed and self._steps & (self._steps - 1) == 0:  # seldom, but soon: it looks at all stored lines
             failed = self._met_between_threads()
         return not failed and not all(thread.status == FINISHED for thread in self.threads)
@@ -219,6 +225,8 @@ class SideBySide:
             return _DEPENDENT
         if any(thread.status < 0 for thread in self.threads):
             return "a wavefront made a fault"
+        if any(thread.has_found() for thread in self.threads):
+            return "something was found, which is described in one order"
         if any(thread.context.state.strays or any(thread.context.state.lds_strays) for thread in self.threads):
             return "an access lies outside of every allocation"
         return ""

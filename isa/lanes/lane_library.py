@@ -15,10 +15,10 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gpusim.base.jit import JIT_DISABLED
-from gpusim.base.jit.cache import hash_of_sources, keep, read_cached
+from gpusim.base.jit.cache import hash_of_sources, keep, read_code
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import begin, compiling
-from gpusim.base.jit.machine_code import LoadedCode, target_machine
+from gpusim.base.jit.machine_code import LoadedCode, Target, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_module import UNGUARDED, ModuleText
 from isa.lanes.table import ALIASES, MATRIX, SCALAR, VECTOR, Signature, parse_signature
@@ -94,11 +94,18 @@ def load_semantics() -> None:
         importlib.import_module(f"isa.semantics.{module.name}")
 
 
-def file_name(part: str = "lanes") -> str:
-    """Return the name under which a part of the library compiled from these sources on this host is kept
-    (`gpusim.base.jit.cache`): 'lanes', or 'matrix'.
+def file_name(part: str = "lanes", target: Target | None = None) -> str:
+    """Return the name under which a part of the library compiled from these sources is kept (`gpusim.base.jit.cache`).
+
+    Args:
+        part: 'lanes' or 'matrix'.
+        target: What it is compiled for; None: what this process compiles for.
     """
-    return f"{part}-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
+    return f"{part}-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics', target=target)}.code"
+
+
+def _read(part: str) -> bytes | None:
+    return read_code(lambda target: file_name(part, target))
 
 
 def module_text(names: Iterable[str] | None = None) -> str:
@@ -135,7 +142,7 @@ def _load_compiled(start: float) -> LaneLibrary:
     if HostMode().is_x86 and not llvm.get_host_cpu_features().get("f16c"):
         raise RuntimeError("the compiled core needs a CPU with F16C (x86-64-v3); NUMBA_DISABLE_JIT=1 runs without it")
     names = (*VECTOR, *SCALAR)
-    is_there = read_cached(file_name()) is not None
+    is_there = _read("lanes") is not None
     code = LoadedCode([_compiled("lanes", names, "the lane operations", _COMPILING_BYTES)])
     compile_seconds = 0.0 if is_there else time.perf_counter() - start
 
@@ -152,14 +159,13 @@ def _load_compiled(start: float) -> LaneLibrary:
 
 def _compiled(part: str, names: Iterable[str], what: str, compiling_bytes: float) -> bytes:
     """Return a part of the library, from the cache or compiled."""
-    name = file_name(part)
-    if (code := read_cached(name)) is None:
+    if (code := _read(part)) is None:
         with compile_lock():
-            if (code := read_cached(name)) is None:  # no other process has compiled it by now
+            if (code := _read(part)) is None:  # no other process has compiled it by now
                 with compiling(what, compiling_bytes):
                     begin(compiling_bytes)
                     code = compile_object(module_text(names))
-                keep(name, code)
+                keep(file_name(part), code)
     return code
 
 

@@ -1,5 +1,7 @@
 """Random valid kernels of gfx803, each executed three ways: with timing, without, and without in plain Python.
 
+With timing they are executed on one thread and on two, which has to give the same counts, too.
+
 A kernel has loops, branches, divergent blocks, LDS with barriers, loads and stores, atomics and a private array, and in
 between random arithmetic of every form. What its wavefronts do does not hang on their order: they store to places of
 their own, read what others wrote after a barrier, and change shared words by sums alone. At its end a kernel stores its
@@ -264,8 +266,11 @@ def assembled(seed: int, target: Path) -> bytes:
     return target.read_bytes()
 
 
-def memory_after(data: bytes, seed: int, timing: bool) -> np.ndarray:
-    """Execute a code object's kernel; all that it can write to."""
+def executed(data: bytes, seed: int, threads: int) -> tuple[np.ndarray, dict[str, Any]]:
+    """Execute a code object's kernel; return all that it can write to, and with timing the counts of the machine.
+
+    threads: that run the launch with timing; 0: without.
+    """
     from isa.device_memory import DeviceMemory
     from isa.execution.emulator import run_functional
     from isa.launch import Launch
@@ -279,14 +284,16 @@ def memory_after(data: bytes, seed: int, timing: bool) -> np.ndarray:
     shared = memory.upload(np.zeros(SHARED, np.uint32), "shared")
     block = b"".join(each.address.to_bytes(8, "little") for each in (given, results, shared))
     launch = Launch(kernel, memory, block, (GROUPS * ITEMS, 1, 1), (ITEMS, 1, 1))
-    if timing:
+    counts: dict[str, Any] = {}
+    if threads:
         from gpusim.model.core.simulator import simulate
         from tests.support.machines import tight
 
-        simulate(launch, tight(), checked=True, max_instructions=INSTRUCTIONS)
+        facts = simulate(launch, tight(), checked=True, max_instructions=INSTRUCTIONS, threads=threads)
+        counts = {name: dict(section) for name, section in facts.sections.items() if name != "simulator"}
     else:
         run_functional(launch, INSTRUCTIONS)
-    return np.concatenate([memory.view(each, np.uint32) for each in (results, shared)])
+    return np.concatenate([memory.view(each, np.uint32) for each in (results, shared)]), counts
 
 
 def in_plain_python(objects: list[tuple[Path, int]]) -> list[np.ndarray]:
@@ -314,8 +321,10 @@ def difference(one: np.ndarray, other: np.ndarray) -> str:
 
 def compare(data: bytes, seed: int, plain: np.ndarray) -> None:
     """Raise AssertionError if a kernel does not the same in all three ways."""
-    untimed = memory_after(data, seed, timing=False)
-    found = {"with timing": memory_after(data, seed, timing=True), "in plain Python": plain}
+    untimed, _ = executed(data, seed, 0)
+    (alone, counts), (both, others) = executed(data, seed, 1), executed(data, seed, 2)
+    assert counts == others, f"kernel {seed}: on two threads with timing: {counts} and {others}"
+    found = {"with timing": alone, "on two threads with timing": both, "in plain Python": plain}
     for way, memory in found.items():
         assert not (what := difference(untimed, memory)), f"kernel {seed}, {way}: {what}"
 
@@ -323,4 +332,4 @@ def compare(data: bytes, seed: int, plain: np.ndarray) -> None:
 if __name__ == "__main__":
     for word in sys.argv[1:]:
         path, _, number = word.rpartition(":")
-        sys.stdout.buffer.write(memory_after(Path(path).read_bytes(), int(number), timing=False).tobytes())
+        sys.stdout.buffer.write(executed(Path(path).read_bytes(), int(number), 0)[0].tobytes())

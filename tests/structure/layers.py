@@ -247,15 +247,15 @@ WRITERS: dict[tuple[str, str], str] = {
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
-    "gpusim.base": 5_430,
-    "gpusim.model": 8_990,
+    "gpusim.base": 5_540,
+    "gpusim.model": 9_230,
     "gpusim.config": 2_700,
     "gpusim.results": 13_850,
     "gpusim.jobs": 14_390,
     "gpusim.study": 3_570,
     "gpusim.cli": 3_990,
     "gpusim.lab": 24_410,
-    "isa": 21_630,
+    "isa": 21_760,
     "memory": 9_560,
     "spartan": 3_310,
     "workloads": 22_250,

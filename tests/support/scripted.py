@@ -45,7 +45,7 @@ from isa.trace import (
 from tests.support.compiled import native_callback
 
 # context words: 0 address of slices, 1 slices a wavefront, 2 trace address, 3.. per slot: wavefront number, next slice
-_SLOT_0 = 4
+_MADE, _SLOT_0 = 4, 6
 
 
 @jit
@@ -57,13 +57,16 @@ def scripted_start(context, slot, workgroup, wave):
 
 
 @jit
-def scripted_produce(context, slot, a, b):
+def scripted_produce(context, slot, offset, unused):
     base = _SLOT_0 + 2 * slot
     wave = ld_i64(context, base)
     n = ld_i64(context, base + 1)
     st_i64(context, base + 1, n + 1)
+    made = ld_i64(context, _MADE)
+    st_i64(context, _MADE, made + 1)
+    st_i64(ld_i64(context, _MADE + 1), made, wave << 32 | n)
     source = ld_i64(context, 0) + (wave * ld_i64(context, 1) + n) * TRACE_WORDS * 8
-    target = ld_i64(context, 2) + slot * TRACE_WORDS * 8
+    target = ld_i64(context, 2) + slot * 2 * TRACE_WORDS * 8 + offset
     for i in range(SEGMENT_0 + 1):
         st_i64(target, i, ld_i64(source, i))
     for i in range(MEMORY_0, MEMORY_0 + ld_i64(source, MEMORY_WORDS)):
@@ -82,7 +85,7 @@ class Script:
 
     words: list[int] = field(default_factory=list)
     records: list[list[int]] = field(default_factory=list)
-    slice_ends: list[tuple[int, int]] = field(default_factory=list)  # (instructions, records) at each barrier
+    slice_ends: list[tuple[int, int, int]] = field(default_factory=list)  # instructions, records, status of the slice
 
     def _add(self, word: int, record: list[int] | None = None) -> "Script":
         self.words.append(word)
@@ -150,15 +153,19 @@ class Script:
     def priority(self, value: int) -> "Script":
         return self._add(INTERNAL | SET_PRIORITY << ACTION_SHIFT | value << CYCLES_SHIFT)
 
-    def barrier(self) -> "Script":
-        self._add(INTERNAL | 2 << 12)
-        self.slice_ends.append((len(self.words), len(self.records)))
+    def _end_slice(self, status: int) -> "Script":
+        self.slice_ends.append((len(self.words), len(self.records), status))
         return self
 
+    def barrier(self) -> "Script":
+        return self._add(INTERNAL | 2 << 12)._end_slice(BARRIER)
+
+    def cut(self) -> "Script":
+        """A slice ends, as if its trace buffer were full."""
+        return self._end_slice(MORE)
+
     def end(self) -> "Script":
-        self._add(INTERNAL | 3 << 12)
-        self.slice_ends.append((len(self.words), len(self.records)))
-        return self
+        return self._add(INTERNAL | 3 << 12)._end_slice(END)
 
 
 @cache
@@ -170,11 +177,17 @@ def _producer() -> tuple[tuple[int, Any], tuple[int, Any]]:
 class ScriptedRun:
     """Runs `scripts[workgroup][wave]` on a machine; all wavefronts of a workgroup are resident together.
 
-    instructions: executed by all wavefronts.
+    instructions: executed by all wavefronts; made: wavefront << 32 | number of each slice, in the order in which they
+    were made; ahead: each is made as its wavefront enters the one before (`gpusim.model.core.cu.slices`).
     """
 
     def __init__(
-        self, gpu: Any, scripts: list[list[Script]], waves_per_simd: int = 10, workgroups_per_cu: int = 16
+        self,
+        gpu: Any,
+        scripts: list[list[Script]],
+        waves_per_simd: int = 10,
+        workgroups_per_cu: int = 16,
+        ahead: bool = False,
     ) -> None:
         per_group = len(scripts[0])
         flat = [s for group in scripts for s in group]
@@ -188,19 +201,21 @@ class ScriptedRun:
                 code += script.words
             first = placed[id(script)]
             done = (0, 0)
-            for k, (instructions, records) in enumerate(script.slice_ends):
+            for k, (instructions, records, status) in enumerate(script.slice_ends):
                 t = self.traces[w, k]
                 memory = [x for record in script.records[done[1] : records] for x in record]
                 t[SEGMENTS], t[MEMORY_WORDS] = 1, len(memory)
-                t[STATUS] = END if k == len(script.slice_ends) - 1 else BARRIER
+                t[STATUS] = status
                 t[SEGMENT_0] = first + done[0] | (first + instructions) << 32
                 t[MEMORY_0 : MEMORY_0 + len(memory)] = memory
                 done = (instructions, records)
         self.code = np.array(code, np.int64)
         self.instructions = sum(len(script.words) for script in flat)
-        self.buffers = np.zeros((MAX_SLOTS, TRACE_WORDS), np.int64)
+        self.buffers = np.zeros((MAX_SLOTS, 2, TRACE_WORDS), np.int64)
         self.context = np.zeros(_SLOT_0 + 2 * MAX_SLOTS, np.int64)
+        self.made = np.zeros(len(flat) * slices, np.int64)
         self.context[:4] = address_of(self.traces), slices, address_of(self.buffers), per_group
+        self.context[_MADE + 1] = address_of(self.made)
         launch = SimpleNamespace(workgroups=(len(scripts), 1, 1), wavefronts_per_workgroup=per_group)
         self.m = new_machine(gpu, launch, Occupancy(waves_per_simd, workgroups_per_cu, ""))  # type: ignore[arg-type]
         code_lines = [SimpleNamespace(address=4 * i, size=4) for i in range(len(code))]
@@ -209,6 +224,7 @@ class ScriptedRun:
         run = self.m.run
         (run.start, _), (run.produce, _) = _producer()
         run.producer, run.trace_base = address_of(self.context), address_of(self.buffers)
+        self.m.slices.ahead = int(ahead)
         set_code_table(self.m, self.code)
         prepare_core()
 

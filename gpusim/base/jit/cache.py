@@ -7,7 +7,7 @@ are no entry points, as tests do, lie in Numba's own cache; a start never needs 
 Its name. Numba watches only a function's own file: a caller would keep old code when a callee in another module
 changes. So each *domain* of compiled code has a folder named after a hash of all its sources, of the compiler, of the
 flags that change its output and of the host: code that does not fit is not found, and nothing is ever overwritten by
-something else.
+something else. A wheel may bring code for processors of a level (`gpusim.base.jit.shipped`), in files of the same form.
 
 Whether it is believed. Machine code that is cut or has a flipped bit ends the process, so each file begins with the
 checksum of the rest. A damaged one counts as missing: one line says so, and it is compiled again. A file appears whole
@@ -23,6 +23,7 @@ is is reported every few seconds (`gpusim.base.jit.compile_progress`).
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +31,8 @@ from pathlib import Path
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.jit import cache_folders
-from gpusim.base.jit.machine_code import host
+from gpusim.base.jit.machine_code import Target, own_target
+from gpusim.base.jit.shipped import FOLDER, shipped_target
 from gpusim.base.progress import current_reporter
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +51,7 @@ DOMAINS: dict[str, tuple[str, ...]] = {
         "isa/opcodes/opcode.py",
     ),
 }
-FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
+FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT")  # beside those of the target
 
 _in_memory: dict[str, bytes] = {}  # what could be kept nowhere else
 
@@ -79,28 +81,31 @@ def _sources(place: str) -> list[str]:
     return sorted(found)
 
 
-def hash_of_sources(*places: str) -> str:
-    """Hash the Python files and tables in folders, or single files, by their paths from the root, and the host."""
+def hash_of_sources(*places: str, target: Target | None = None) -> str:
+    """Hash the Python files and tables in folders, or single files, by their paths from the root, and the target.
+
+    target: None: this process's own.
+    """
     h, root = hashlib.sha256(), str(ROOT)
     for place in places:
         for file in _sources(os.path.join(root, place)):
             h.update(file[len(root) :].encode())
             h.update(_checksum(file))
-    h.update(repr(host()).encode())
+    h.update(repr(tuple(target or own_target())).encode())
     return h.hexdigest()[:16]
 
 
 @cache
-def domain_hash(domain: str) -> str:
-    """Hash a domain's sources, the compiler's version, the flags that change its output, and the host."""
+def domain_hash(domain: str, target: Target | None = None) -> str:
+    """Hash a domain's sources, the compiler's version, the flags that change its output, and the target."""
     flags = [os.environ.get(flag, "") for flag in FLAGS]
-    identity = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
+    identity = repr((hash_of_sources(*DOMAINS[domain], target=target), version("numba"), flags))
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def domain_folder(domain: str) -> str:
-    """Return the name of a domain's folder."""
-    return f"{domain}-{domain_hash(domain)}"
+def domain_folder(domain: str, target: Target | None = None) -> str:
+    """Return the name of a domain's folder. target: None: this process's own."""
+    return f"{domain}-{domain_hash(domain, target)}"
 
 
 def numba_folder(domain: str) -> Path | None:
@@ -109,6 +114,29 @@ def numba_folder(domain: str) -> Path | None:
         return None
     folder = cache_folders.make_folder(place, domain_folder(domain))
     return folder if cache_folders.is_trusted(place, folder.name) else None
+
+
+def read_code(name: Callable[[Target | None], str]) -> bytes | None:
+    """Return machine code from the cache, else from the installation; None if neither has it.
+
+    name: returns the name under which what is made for a target is kept; None: this process's own.
+    """
+    content = read_cached(name(None))
+    if content is None and (target := shipped_target()) is not None:
+        content = _read_shipped(FOLDER / name(target))
+    return content
+
+
+def _read_shipped(path: Path) -> bytes | None:
+    """Return the content of a file of the installation; None if there is none, or a damaged one."""
+    try:
+        checksum, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if hashlib.sha256(content).hexdigest().encode() == checksum:
+        return content
+    current_reporter().say_once(f"gpusim: {path}: the file is damaged; it is compiled again")
+    return None
 
 
 def read_cached(name: str) -> bytes | None:

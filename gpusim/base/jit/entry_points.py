@@ -7,13 +7,14 @@ LLVM alone can load: on a start that finds it neither Numba nor any other functi
 from collections.abc import Sequence
 from typing import Any
 
-from gpusim.base.jit.cache import domain_folder, domain_of, keep, read_cached
+from gpusim.base.jit.cache import domain_folder, domain_of, keep, read_code
 from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction
+from gpusim.base.jit.machine_code import Target
 
 
-def file_name(function: CoreFunction) -> str:
-    """Return the name under which an entry point is kept (`gpusim.base.jit.cache`)."""
-    return f"{domain_folder(domain_of(function.__module__))}/{function.__module__}.{function.__name__}.code"
+def file_name(function: CoreFunction, target: Target | None = None) -> str:
+    """Return the name under which an entry point for a target, or this process's, is kept (`gpusim.base.jit.cache`)."""
+    return f"{domain_folder(domain_of(function.__module__), target)}/{function.__module__}.{function.__name__}.code"
 
 
 def save(function: CoreFunction, symbol: str, code: bytes) -> None:
@@ -23,7 +24,7 @@ def save(function: CoreFunction, symbol: str, code: bytes) -> None:
 
 def read(function: CoreFunction) -> tuple[str, bytes] | None:
     """Return the symbol and object file of an entry point; None if it is not in the cache, or damaged."""
-    content = read_cached(file_name(function))
+    content = read_code(lambda target: file_name(function, target))
     if content is None:
         return None
     symbol, _, code = content.partition(b"\n")

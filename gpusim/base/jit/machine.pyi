@@ -331,14 +331,40 @@ class SidesRecord(Record):
 
     joined: int
     """1: another thread waits for windows to run beyond the crossbar."""
-    lets_run: int
-    """address of the function that lets other threads of the host run."""
     near: NDArray[np.int64]
     """[8]: 0: windows that the caches' side has run."""
     far: NDArray[np.int64]
     """[8]: 0: windows that the channels' side has run; 1: last cycle in which a unit ran there."""
     bounds: NDArray[np.int64]
     """[2, 8]: of the last two windows the first cycle, and the one after the last, or HALT."""
+
+class SlicesRecord(Record):
+    """m.slices"""
+
+    ahead: int
+    """1: a wavefront asks for its next slice as it enters the present one."""
+    lets_run: int
+    """address of the function that lets other threads of the host run."""
+    failed: int
+    """status of the first slice with a fault, which all later ones have in place of being made."""
+    shared: NDArray[np.int64]
+    """[8]: 0: 1 while another thread makes slices, too."""
+    asked: NDArray[np.int64]
+    """[8]: 0: slices that were put into the queue."""
+    made: NDArray[np.int64]
+    """[8]: 0: slices that were taken from it and made."""
+    busy: NDArray[np.int64]
+    """[8]: 0: 1 while a thread makes one."""
+    queue: NDArray[np.int64]
+    """[8192]: a ring: wavefront slot << 1 | which of its buffers."""
+    waits: NDArray[np.int64]
+    """[3, 8]: of each kind of wait 0: how many, 1: looks in vain, 2: slices that were made meanwhile."""
+    number: NDArray[np.int64]
+    """[8192]: by wavefront slot: `made` from which on its next slice is there."""
+    running: NDArray[np.int64]
+    """[128, 40]: wavefronts of a workgroup that have not entered their last slice."""
+    entered: NDArray[np.int64]
+    """[128, 40]: those of them in a slice that ends at the barrier to come."""
 
 class AccessRecord(Record):
     """m.access"""
@@ -1692,6 +1718,8 @@ class CuWaveRecord(Record):
     """static index one past the segment."""
     segment: int
     """segment of the slice it is in."""
+    trace_offset: int
+    """bytes from the first trace buffer to that with the slice it is in."""
     granule: int
     """granule that its next instruction ends in."""
     next_granule: int
@@ -1935,6 +1963,7 @@ class Machine(Record):
     ports: PortsRecord
     xbar: XbarRecord
     sides: SidesRecord
+    slices: SlicesRecord
     access: AccessRecord
     translation: TranslationRecord
     l1: L1Record

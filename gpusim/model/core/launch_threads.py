@@ -9,6 +9,7 @@ import time
 from functools import cache
 
 from gpusim.base.jit import JIT_DISABLED, Machine
+from gpusim.model.core.cu.slices import set_lets_run
 from gpusim.model.core.loop import FAR_SIDE, run_cycles
 
 THREADS = 2  # as many as may run a launch
@@ -94,7 +95,7 @@ class LaunchThreads:
     def _run_both(self, limit: int) -> int:
         """Do what `run_cycles` does, with a second thread that ends with the chunk."""
         m = self._m
-        m.sides.lets_run = _lets_run()
+        set_lets_run(m, _lets_run())
         m.sides.joined = 1
         other = threading.Thread(target=self._run_far_side, daemon=True)
         other.start()

@@ -1,6 +1,7 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
 from gpusim.base.jit import Machine, jit
+from gpusim.model.core.cu.slices import finish_slices
 from gpusim.model.core.run_units import run_far_units, run_near_units, wake_everything
 from gpusim.model.core.side_by_side import MOST_QUIET, let_go, run_apart, run_far_side
 from memory.cache.l1_stores import l1_release
@@ -22,6 +23,7 @@ def run_cycles(m: Machine, limit):
         run_far_side(m)
         return RUNNING
     status = _run_to(m, limit)
+    finish_slices(m)
     if m.sides.joined:
         let_go(m)
     return status

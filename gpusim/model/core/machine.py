@@ -7,6 +7,7 @@ import numpy as np
 
 from gpusim.base.jit import Machine, RecordTemplate, new_record, record_dtype
 from gpusim.model.core.cu.configure import configure_grid
+from gpusim.model.core.cu.slices import SLICES
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import Occupancy
 from gpusim.model.core.side_by_side import SIDES
@@ -33,6 +34,7 @@ MACHINE = (
     PORTS,
     CROSSBAR,
     SIDES,
+    SLICES,
     ACCESS,
     *STATES,
 )

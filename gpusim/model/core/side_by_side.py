@@ -5,39 +5,31 @@ are of half the latency: the caches' side runs window k while the channels' side
 what channels sent up to window k - 2. So the caches' side, where a launch ends or faults, decides alone where a window
 ends, and the other side runs no cycle too many.
 
+Both sides make slices of traces (`gpusim.model.core.cu.slices`) while they wait for one another, so that the side that
+has less to do takes most of functional execution.
+
 The thread that called `run_cycles` runs the caches' side, and both in turn where windows are of one cycle (at the end
 of a launch, near a deadlock): the other thread then waits. It spins first, then lets other threads of the host run.
 """
 
-from gpusim.base.jit import Field, Machine, State, address_in, call_i64_4, jit, load_acquire, store_release
+from gpusim.base.jit import Field, Machine, State, address_in, jit, store_release
+from gpusim.model.core.cu.slices import FOR_CACHES, FOR_CHANNELS, await_word, make_slices_alone, share_slices
 from gpusim.model.core.run_units import run_far_units, run_near_units
 from memory.network.crossbar import let_cross, take_answered, take_sent
 from memory.wheel import SIZE
 
 MOST_QUIET = SIZE // 2  # cycles without anything to do, after which one thread runs both sides
-SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds
 HALT = -1  # end of a window: there is none
 
 SIDES = State(
     "sides",
     {
         "joined": Field((), "1: another thread waits for windows to run beyond the crossbar"),
-        "lets_run": Field((), "address of the function that lets other threads of the host run"),
         "near": Field((8,), "0: windows that the caches' side has run"),
         "far": Field((8,), "0: windows that the channels' side has run; 1: last cycle in which a unit ran there"),
         "bounds": Field((2, 8), "of the last two windows the first cycle, and the one after the last, or HALT"),
     },
 )
-
-
-@jit(outline=True)
-def _await(m: Machine, address, least):
-    """Wait until the word at an address, which another thread raises, is not below a number."""
-    spins = 0
-    while load_acquire(address) < least:
-        spins += 1
-        if spins > SPINS:
-            call_i64_4(m.sides.lets_run, 0, 0, 0, 0)
 
 
 @jit
@@ -56,7 +48,7 @@ def run_far_side(m: Machine):
     sides = m.sides
     number = sides.far[0]
     while True:
-        _await(m, address_in(sides.near, 0), number + 1)
+        await_word(m, address_in(sides.near, 0), number + 1, FOR_CACHES)
         row = number & 1
         number += 1
         end = sides.bounds[row, 1]
@@ -86,9 +78,10 @@ def run_apart(m: Machine, now, limit):
     run = m.run
     far = address_in(sides.far, 0)
     let_cross(m, 1)
+    share_slices(m)
     while True:
         number = sides.near[0]
-        _await(m, far, number - 1)
+        await_word(m, far, number - 1, FOR_CHANNELS)
         take_answered(m, number & 1)
         end = run_near_units(m, now, min(now + m.xbar.window // 2, limit))
         active = max(m.wheel.active, sides.far[1])
@@ -97,7 +90,8 @@ def run_apart(m: Machine, now, limit):
         if run.fault or run.done == run.workgroups or now >= limit or now - active > MOST_QUIET:
             break
     number = sides.near[0]
-    _await(m, far, number)
+    await_word(m, far, number, FOR_CHANNELS)
+    make_slices_alone(m)
     take_answered(m, number & 1)
     take_answered(m, (number - 1) & 1)
     let_cross(m, 0)

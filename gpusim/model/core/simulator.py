@@ -17,6 +17,7 @@ from gpusim.model.core.cu.accounts import active_now
 from gpusim.model.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.model.core.cu.configure import delay_dispatch, set_code_table, set_fetch_table
 from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.cu.slices import ask_ahead
 from gpusim.model.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.facts import Hotspot, RunFacts, machine_facts
@@ -37,6 +38,7 @@ from gpusim.model.core.warm import WarmCaches
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
+from isa.execution.slice_order import slice_order_reason
 from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 from isa.trace import LINE_BYTES
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
 OBSERVER_PERIOD_S = 0.1
 FIRST_CHUNK_CYCLES = 2_000
+TWO_SIDES = "CUs with their caches, L2 with DRAM"
 STUCK_CYCLES = 2_000_000  # without an instruction issued, a packet moved or a line of a write phase
 HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
 
@@ -143,6 +146,8 @@ def simulate(
     set_code_table(m, code)
     run.trace_base = context.trace_address
     run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
+    if steerer is None and serve is None and not _slice_order_reason(kernel):
+        ask_ahead(m)
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
     run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
@@ -230,7 +235,7 @@ def simulate(
     if several is not None:
         cpu += several.cpu_s
         if several.used > 1:
-            current_reporter().say_once("gpusim: two threads run long launches: CUs with their caches, L2 with DRAM")
+            current_reporter().say_once(f"gpusim: two threads run long launches: {TWO_SIDES}")
     if status == FAULT:
         raise context.fault(resident)
     if status in (DEADLOCK, LIVELOCK):
@@ -269,6 +274,12 @@ def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tup
     return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
 
 
+@lru_cache(maxsize=64)
+def _slice_order_reason(kernel: Kernel) -> str:
+    """Return why slices of a kernel are executed no sooner than timing needs them; empty: they may be."""
+    return slice_order_reason(program_of(kernel))
+
+
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     """Return the instructions that cost wavefront-cycles, costliest first. spent: [instruction, stall reason]."""
     hotspots = [
@@ -295,12 +306,15 @@ def _several(m: Machine, threads: int | None, recorded: bool, located: bool) -> 
         located: It is counted where the lines of each instruction are found.
     """
     given = threads is not None or threads_given()
-    if (thread_limit() if threads is None else threads) < THREADS:
+    wanted = thread_limit() if threads is None else threads
+    if wanted < THREADS:
         return None
     if reason := serial_reason(m, recorded, located):
         if given:
             current_reporter().say_once(f"gpusim: one thread runs the launch: {reason}")
         return None
+    if given and wanted > THREADS:
+        current_reporter().say_once(f"gpusim: of {wanted} threads a timed launch has two: {TWO_SIDES}")
     return LaunchThreads(m, at_once=given)
 
 

@@ -88,12 +88,25 @@ def counts(facts: RunFacts) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("name", ["histogram_global", "gemm_tiles", "transpose", "softmax"])
 @pytest.mark.parametrize("more", [{}, {"max_cycles": 1700}, {"every": 900}], ids=["whole", "partial", "every"])
 def test_a_launch_leaves_the_same_counts_and_memory(name: str, more: dict[str, int]) -> None:
-    left = []
-    for threads in (1, 2):
-        device, launch = of_corpus(name)
-        facts = simulate(launch, GpuSpec(), threads=threads, **more)  # type: ignore[arg-type]
-        left.append((counts(facts), facts.series, facts.partial, hashlib.sha1(device.memory.image.tobytes()).digest()))
+    left = [left_by(name, threads, more) for threads in (1, 2)]
     assert left[0] == left[1]
+
+
+def left_by(name: str, threads: int, more: dict[str, int]) -> tuple[Any, ...]:
+    """What a launch of the corpus leaves: counts, intervals, whether it was cut short, memory."""
+    device, launch = of_corpus(name)
+    facts = simulate(launch, GpuSpec(), threads=threads, **more)  # type: ignore[arg-type]
+    return counts(facts), facts.series, facts.partial, hashlib.sha1(device.memory.image.tobytes()).digest()
+
+
+@compiled
+@pytest.mark.parametrize("threads", [3, 4, 8, 16])
+def test_more_threads_than_two_leave_the_same_and_the_screen_says_that_two_run(
+    threads: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with reporting(Reporter()):
+        assert left_by("gemm_tiles", threads, {}) == left_by("gemm_tiles", 1, {})
+    assert f"gpusim: of {threads} threads a timed launch has two: CUs with their caches, " in capsys.readouterr().err
 
 
 def error_of(kind: type[Exception], threads: int, **more: int) -> tuple[str, list[str]]:
@@ -167,7 +180,7 @@ def test_what_needs_one_thread_is_said(more: dict[str, bool], reason: str, capsy
 
 # what either side may reach of the machine record, beside what is split below
 CONSTANT = {"map"}
-NEAR = {"cu", "run", "l1", "scalar", "icache", "translation"}
+NEAR = {"cu", "run", "slices", "l1", "scalar", "icache", "translation"}
 BEYOND = {"l2", "dram", "engine", "ports"}
 ONE_THREAD = {"timeline", "access"}  # written by both only where one thread runs both (`serial_reason`)
 SPLIT = {"wheel", "waiting", "xbar"}

@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 
 from gpusim.base.jit import JIT_DISABLED
+from gpusim.base.processors import limit_threads
 from gpusim.jobs.host.checking import check_launch
 from gpusim.jobs.host.command_processor import LaunchCommand
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
 from isa.checking.checker import checked
 from isa.checking.findings import KINDS, CheckFinding
+from isa.execution import emulator
 from isa.launch import Launch
 from isa.object.code_object import Kernel, load_code_object
 from tests.corpus.table import CASES
 from tests.support.functional import Device
 from tests.support.gemm import random_gemm
 from tests.support.real_kernels import corpus_launch
+from tests.unit.isa.test_threads import corpus_launch as largest
+from tests.unit.isa.test_threads import digest
 from workloads.toolchain.build import code_object_path
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "check"
@@ -143,3 +147,31 @@ def test_results_under_watch_are_those_without() -> None:
     launch = device.launch(held, ITEMS, GROUP, "out", "in", np.int32(TURNS))
     assert checked(launch, residency(launch, GPU)).finished
     assert np.array_equal(device.get("out")[:ITEMS], values[:ITEMS].reshape(4, 256).sum(1).repeat(256))
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ["gemm_tiles", "softmax", "transpose", "histogram_global"])
+def test_workgroups_checked_side_by_side_leave_what_one_thread_leaves(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emulator, "MANY", 1)
+    left = []
+    for threads in (1, 2, 3):
+        device, launch = largest(name)()
+        result = checked(launch, residency(launch, GPU), threads=threads)
+        assert result.threads == (1 if name == "histogram_global" else threads)  # its workgroups change the same words
+        counts = result.findings, result.finished, result.workgroups, result.wavefronts, result.instructions
+        left.append((counts, digest(device)))
+    assert left[0] == left[1] == left[2] and left[0][0][0] == []
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", ["lds_read_too_early", "groups_write_one_place"])
+def test_what_is_found_is_described_by_one_thread(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulator, "MANY", 1)
+    found = []
+    for threads in (1, 2):
+        limit_threads(threads)
+        found.append([one.text for one in of_kernel.__wrapped__("wrong", kernel)])
+    limit_threads(None)
+    assert found[0] == found[1] != []

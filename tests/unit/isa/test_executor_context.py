@@ -25,9 +25,7 @@ def call(address, *arguments):
 
 
 def slot_trace(context, slot):
-    return np.ctypeslib.as_array(
-        (ctypes.c_int64 * tr.TRACE_WORDS).from_address(context.trace_address + slot * tr.TRACE_WORDS * 8)
-    )
+    return context.slices[slot]
 
 
 def segments(words):

@@ -8,6 +8,7 @@ from gpusim.base.jit import ONE, Machine, call_i64_4, ctz, jit
 from gpusim.model.core.cu.dispatch_order import choose_position, resident_waves
 from gpusim.model.core.cu.instruction_buffer import forget_fetches, redirect
 from gpusim.model.core.cu.scheduling import OLDEST, forget_rank
+from gpusim.model.core.cu.slices import begin_workgroup, finish_slices, first_slice
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import (
     CU_WORDS,
@@ -18,6 +19,7 @@ from gpusim.model.core.cu.state import (
     ORDER_BITS,
     SIMD_BITS,
     SIMDS_BITS,
+    SLOT_TRACE_BYTES,
     SLOTS,
 )
 from gpusim.model.core.cu.wave import open_slice, pause, release_barrier, wave_of
@@ -73,10 +75,16 @@ def _place_wave(m: Machine, now, cu, group_slot, workgroup, number):
     run.waves_left += 1
     if m.timeline.placements:
         record(m, PLACED, w, workgroup, number)
+    if m.slices.shared[0]:
+        finish_slices(m)  # they give back registers, which a wavefront takes that starts
     status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
     if status < 0:
         run.fault = status
         return 0
+    if m.slices.ahead:
+        first_slice(m, w)
+    else:
+        wave.trace_offset = w * SLOT_TRACE_BYTES
     if not open_slice(m, w):
         return 0
     redirect(m, w)
@@ -95,6 +103,8 @@ def _place_workgroup(m: Machine, now, cu):
     m.cu.wg_size[cu, slot] = n
     m.cu.wg_left[cu, slot] = n
     m.cu.wg_arrived[cu, slot] = 0
+    if m.slices.ahead:
+        begin_workgroup(m, cu, slot, n)
     if m.cu.wg_resident[cu] == 0:
         m.cu.active_since[cu] = now
     m.cu.wg_resident[cu] += 1

@@ -38,7 +38,6 @@ from gpusim.model.core.cu.state import (
     NEVER,
     SIMD_BITS,
     SIMDS_BITS,
-    TRACE_BYTES,
     TURN_CYCLES,
 )
 from gpusim.model.core.cu.wave import (
@@ -180,7 +179,7 @@ def _arrive_at_barrier(m: Machine, now, cu, w):
 @jit(cold=True)
 def _arrive_at_grid_barrier(m: Machine, now, w):
     """Let the wavefront arrive at a barrier of the grid; the last one of those that its trace counts releases all."""
-    waiters = ld_i64(m.run.trace_base + w * TRACE_BYTES, WAITERS)
+    waiters = ld_i64(m.run.trace_base + m.cu.wave[w].trace_offset, WAITERS)
     resource = waiters >> 32
     m.cu.grid_arrived[resource] += 1
     m.cu.grid_at[w] = resource + 1

@@ -17,7 +17,6 @@ from gpusim.model.core.cu.state import (
     SLOTS,
     TOKEN_ENTRY_SHIFT,
     TOKEN_GENERATION_SHIFT,
-    TRACE_BYTES,
     VM_ENTRIES,
 )
 from gpusim.model.core.cu.wave import WHO_PC, code_word, lgkm_down, recheck, vm_answered
@@ -36,7 +35,7 @@ from memory.waiting import SCALAR_SLOT, VECTOR_SLOT
 def _take_record(m: Machine, w):
     """Return the address of the wavefront's next memory record in its trace, and move past the record."""
     wave = m.cu.wave[w]
-    record = m.run.trace_base + w * TRACE_BYTES + wave.memory_word * 8
+    record = m.run.trace_base + wave.trace_offset + wave.memory_word * 8
     header = ld_i64(record, 0)
     words = header & LINES_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):

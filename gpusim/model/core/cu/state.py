@@ -82,6 +82,7 @@ WAVE = State(
         "waited_since": Field((), "cycle up to which its wait is charged to the instructions it waits for"),
         "segment_end": Field((), "static index one past the segment", i32),
         "segment": Field((), "segment of the slice it is in", i32),
+        "trace_offset": Field((), "bytes from the first trace buffer to that with the slice it is in"),
         "granule": Field((), "granule that its next instruction ends in", i32),
         "next_granule": Field((), "granule to be fetched next", i32),
         "arrives": Field((ARRIVALS,), "cycles in which fetched granules are in the buffer, by granule"),
@@ -212,3 +213,4 @@ RUN = State(
 )
 
 TRACE_BYTES = TRACE_WORDS * 8
+SLOT_TRACE_BYTES = 2 * TRACE_BYTES

@@ -16,6 +16,7 @@ from gpusim.model.core.cu.code_table import (
     WAIT,
 )
 from gpusim.model.core.cu.instruction_buffer import next_granule, redirect, stand_in_granule
+from gpusim.model.core.cu.slices import enter_next_slice
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import (
     AT_BARRIER,
@@ -37,7 +38,6 @@ from gpusim.model.core.cu.state import (
     THROTTLE,
     TOKEN_ENTRY_SHIFT,
     TOKEN_GENERATION_SHIFT,
-    TRACE_BYTES,
     VM_ENTRIES,
     VM_FULL,
     WAITING,
@@ -189,14 +189,18 @@ def recheck(m: Machine, now, w):
 
 @jit
 def open_slice(m: Machine, w):
-    """Ask the producer for the wavefront's next slice and stand at its first instruction; 0 on a fault."""
+    """Let the wavefront stand at the first instruction of its next slice; 0 on a fault."""
     wave = m.cu.wave[w]
     run = m.run
-    status = call_i64_4(run.produce, run.producer, w, 0, 0)
-    if status < 0:
-        run.fault = status
-        return 0
-    base = run.trace_base + w * TRACE_BYTES
+    if m.slices.ahead:
+        if not enter_next_slice(m, w):
+            return 0
+    else:
+        status = call_i64_4(run.produce, run.producer, w, 0, 0)
+        if status < 0:
+            run.fault = status
+            return 0
+    base = run.trace_base + wave.trace_offset
     flops = ld_i64(base, FLOPS)
     run.single_flops += flops & FLOPS_MASK
     run.double_flops += (flops >> FLOPS_BITS) & FLOPS_MASK
@@ -220,7 +224,7 @@ def step(m: Machine, w):
     if pc < wave.segment_end:
         wave.pc = pc
     else:
-        base = m.run.trace_base + w * TRACE_BYTES
+        base = m.run.trace_base + wave.trace_offset
         s = wave.segment + 1
         if s == ld_i64(base, SEGMENTS):
             if not open_slice(m, w):
