@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gpusim.base.formats import COUNT
-from gpusim.cli.options import JsonOption, QuietOption, SetOption
+from gpusim.cli.options import JsonOption, QuietOption, SetOption, ThreadsOption, parse_threads
 
 
 def check(
@@ -16,6 +16,7 @@ def check(
     sets: SetOption,
     json_file: JsonOption = None,
     quiet: QuietOption = False,
+    threads: ThreadsOption = "1",
 ) -> int:
     """Execute a kernel under watch: races, values never written, barriers that not all reach, misaligned accesses.
 
@@ -25,6 +26,7 @@ def check(
 
     from gpusim.base.files import write_whole
     from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+    from gpusim.base.processors import limit_threads
     from gpusim.base.progress import Reporter
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
@@ -32,6 +34,7 @@ def check(
     from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
     from isa.object.names import short
 
+    limit_threads(parse_threads(threads))
     document = opened(config, EXAMPLE_FOLDER)
     execution, path = load_exec(document, sets)
     check_outputs({"--json": json_file}, [*document.files, *execution.inputs(path)])

@@ -11,7 +11,7 @@ from gpusim.base.host_memory import zeroed
 from gpusim.base.jit import address_of, function_address, load, records, views
 from gpusim.base.jit.compile_lock import compile_lock
 from gpusim.base.jit.compile_progress import compiling
-from gpusim.base.processors import thread_limit
+from gpusim.base.processors import thread_limit, threads_given
 from gpusim.base.progress import Progress
 from isa.checking.findings import CheckFinding, collect_findings
 from isa.checking.producer import produce_checked, start_checked
@@ -87,8 +87,9 @@ def checked(
         serve: called after every slice.
         shadows: compacted images of `launch.regions` (see `FunctionalContext.register_regions`); without them sparse
             loads are ordinary ones.
-        threads: of this process that may run workgroups side by side; None: as many as are allowed
-            (`gpusim.base.processors.thread_limit`). Where something is found, one thread runs all again.
+        threads: of this process that may run workgroups side by side; None: one, or as many as were asked for
+            (`gpusim.base.processors.limit_threads`): they gain on products alone, and streams lose. Where something is
+            found, one thread runs all again.
 
     Returns:
         Findings and counts.
@@ -114,7 +115,7 @@ def checked(
         address_of(kept[0]),
         observer,
         serve=serve,
-        threads=thread_limit() if threads is None else threads,
+        threads=threads or (thread_limit() if threads_given() else 1),
         prepare=lambda other: _Watch(other).has_found,
     )
     finished = False
