@@ -253,7 +253,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.results": 13_850,
     "gpusim.jobs": 14_390,
     "gpusim.study": 3_570,
-    "gpusim.cli": 3_990,
+    "gpusim.cli": 4_000,
     "gpusim.lab": 24_410,
     "isa": 21_760,
     "memory": 9_560,

@@ -84,7 +84,9 @@ def _sources(place: str) -> list[str]:
 def hash_of_sources(*places: str, target: Target | None = None) -> str:
     """Hash the Python files and tables in folders, or single files, by their paths from the root, and the target.
 
-    target: None: this process's own.
+    Args:
+        places: Folders and files, relative to the root.
+        target: Machine for which code is made; None: this process's own.
     """
     h, root = hashlib.sha256(), str(ROOT)
     for place in places:
@@ -97,7 +99,12 @@ def hash_of_sources(*places: str, target: Target | None = None) -> str:
 
 @cache
 def domain_hash(domain: str, target: Target | None = None) -> str:
-    """Hash a domain's sources, the compiler's version, the flags that change its output, and the target."""
+    """Hash a domain's sources, the compiler's version, the flags that change its output, and the target.
+
+    Args:
+        domain: Name of the domain.
+        target: Machine for which code is made; None: this process's own.
+    """
     flags = [os.environ.get(flag, "") for flag in FLAGS]
     identity = repr((hash_of_sources(*DOMAINS[domain], target=target), version("numba"), flags))
     return hashlib.sha256(identity.encode()).hexdigest()[:16]

@@ -58,7 +58,12 @@ def ask_ahead(m: Machine) -> None:
 
 
 def set_lets_run(m: Machine, address: int) -> None:
-    """Set the function that threads call that wait long. address: its own; it takes nothing."""
+    """Set the function that threads call that wait long.
+
+    Args:
+        m: The machine.
+        address: The function's address; it takes nothing.
+    """
     m.slices.lets_run = address
 
 
