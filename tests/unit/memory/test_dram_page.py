@@ -32,5 +32,5 @@ def test_the_page_has_the_random_mixes_as_measured():
 @pytest.mark.skipif(JIT_DISABLED, reason="takes minutes without the compiler")
 def test_the_page_says_what_the_window_of_32_activates_costs():
     without = random_rate("gddr5", tuple(rule for rule in RULES if rule.name != "t32AW"))
-    said = re.search(r"it costs (\d+) % of the bandwidth of random\s+lines", PAGE.read_text(encoding="utf-8"))
+    said = re.search(r"It costs (\d+) % of the\s+bandwidth of random\s+lines", PAGE.read_text(encoding="utf-8"))
     assert round(100 * (1 - random_rate("gddr5") / without)) == int(said[1])

@@ -85,7 +85,7 @@ def test_all_kinds_of_recordings_are_one_long_table(folder: Path, capsys: pytest
     assert values["microbenchmarks/mi6.md", "unit=cycles", "scalar load that hits L2"] == 188
     assert {r["version"] for r in rows if r["publication"] == "microbenchmarks/mi6.md"} == {name_model(present_model())}
     times = {
-        m: values["correlation/mi200-dgemm", "row=NN 8192x58x66", m] for m in ("modelled_us", "measured_us", "ratio")
+        m: values["correlation/mi200-dgemm", "row=NN 20096x16x16", m] for m in ("modelled_us", "measured_us", "ratio")
     }
     assert times["modelled_us"] / times["measured_us"] == pytest.approx(times["ratio"])
     publication = Publication(load_reproduction("dnnmark"), load(folder / "dnnmark", "dnnmark"))
