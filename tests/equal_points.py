@@ -54,14 +54,31 @@ def digits_of(content: Any) -> Any:
     return content
 
 
-def differing_points(points: Sequence[PlannedPoint], jobs: int) -> list[str]:
-    """Return the keys of the points whose digits depend on what else was run, or which came to nothing."""
+def first_difference(alone: Any, together: Any, path: str = "") -> str:
+    """Say where two contents differ first; empty if they are equal."""
+    if alone is None or together is None:
+        nothing = [name for name, content in (("alone", alone), ("together", together)) if content is None]
+        return f"{path} nothing {' and '.join(nothing)}".strip()
+    if isinstance(alone, dict) and isinstance(together, dict) and alone.keys() == together.keys():
+        pairs = [(f"{path}.{name}", value, together[name]) for name, value in alone.items()]
+    elif isinstance(alone, list) and isinstance(together, list) and len(alone) == len(together):
+        pairs = [(f"{path}[{place}]", *both) for place, both in enumerate(zip(alone, together, strict=True))]
+    else:
+        return "" if alone == together else f"{path}: {alone!r} alone, {together!r} together"[:200]
+    return next(
+        (found for name, one, other in pairs if one != other and (found := first_difference(one, other, name))), ""
+    )
+
+
+def differing_points(points: Sequence[PlannedPoint], jobs: int) -> dict[str, str]:
+    """Return for the points whose digits depend on what else was run, or which came to nothing, where they differ."""
     with tempfile.TemporaryDirectory() as folder:
         alone: dict[str, Any] = {}
         for number, one in enumerate(points):
             alone |= run_points([one], Path(folder) / f"{number}.db", 1)
         together = run_points(points[::-1], Path(folder) / "all.db", jobs)
-    return [key for key, found in alone.items() if found is None or together[key] != found]
+    compared = {key: first_difference(content, together[key]) for key, content in alone.items()}
+    return {key: text for key, text in compared.items() if text}
 
 
 def main() -> int:
@@ -75,8 +92,8 @@ def main() -> int:
     options = parser.parse_args()
     points = draw_points(options.publication, options.points, options.seed, options.most_seconds)
     differing = differing_points(points, options.jobs)
-    for key in differing:
-        print(f"differs: {key}")
+    for key, text in differing.items():
+        print(f"differs: {key}: {text}")
     print(f"{len(points) - len(differing)} of {len(points)} points of {options.publication} have the same digits")
     return bool(differing)
 

@@ -20,7 +20,7 @@ def test_what_a_run_cost_the_host_is_no_digit() -> None:
 def test_points_of_a_publication_have_the_same_digits_alone_and_together(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
     points = list(plan_points(reproduction, reproduction.figures).points.values())
-    assert equal_points.differing_points(points[:2], jobs=1) == []
+    assert equal_points.differing_points(points[:2], jobs=1) == {}
 
 
 def test_points_that_differ_or_fail_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +31,8 @@ def test_points_that_differ_or_fail_are_named(monkeypatch: pytest.MonkeyPatch) -
         return {one.key: None if one.key == "c" else one.key == "b" and len(chosen) for one in chosen}
 
     monkeypatch.setattr(equal_points, "run_points", run_points)
-    assert equal_points.differing_points(points, jobs=1) == ["b", "c"]
+    assert equal_points.differing_points(points, jobs=1) == {
+        "b": ": 1 alone, 3 together",
+        "c": "nothing alone and together",
+    }
+    assert equal_points.first_difference({"a": [1, None]}, {"a": [1, 2.0]}) == ".a[1] nothing alone"
