@@ -106,7 +106,7 @@ def counted(kernel: str) -> dict[str, Any]:
 
 def test_atomics_on_one_word_are_contention_and_nothing_else() -> None:
     found = {one.rule.name: one for one in top_findings(read(counted("contended")), 99)}
-    assert "64 atomics of a wavefront change 1 words" in found["atomic_contention"].text
+    assert "64 atomics of a wavefront change one word" in found["atomic_contention"].text
     assert "atomics.cl line 5" in found["atomic_contention"].text
     assert "add within the wavefront first" in found["atomic_contention"].advice
     assert not {"uncoalesced", "set_conflicts", "channel_conflicts", "partial_lines"} & set(found)

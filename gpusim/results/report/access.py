@@ -220,7 +220,8 @@ def contention_figures(run: RunMetrics) -> Mapping[str, str]:
     if spot is None or not spot.get("examined"):
         return {}
     lines, again = (spot.get(name, 0) / spot["examined"] for name in ("examined_lines", "repeated_lines"))
-    return {"lanes": _number(lines), "words": _number(lines - again), "at": _at(spot)}
+    words = _number(lines - again)
+    return {"lanes": _number(lines), "words": "one word" if words == "1" else f"{words} words", "at": _at(spot)}
 
 
 def bank_figures(waste: _Waste) -> Callable[[RunMetrics], Mapping[str, str]]:

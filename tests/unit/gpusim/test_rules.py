@@ -113,7 +113,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "atomic_contention": (  # 64 lanes, one word
         {**ATOMIC, "access_patterns.0.repeated_lines": 630},
         {**ATOMIC, "access_patterns.0.repeated_lines": 0},  # a word each
-        "contention: 64 atomics of a wavefront change 1 words, one after another: k.cl line 9, flat_atomic_add v1",
+        "contention: 64 atomics of a wavefront change one word, one after another: k.cl line 9, flat_atomic_add v1",
     ),
     "lds_atomics": (
         {"access_patterns.2.instruction": "ds_add_u32 v1, v2", "access_patterns.2.bank_cycles": 6400},
@@ -236,9 +236,12 @@ def test_a_rule_leaves_to_others_what_is_theirs(name: str) -> None:
     assert name not in said(dict(NEAREST[name]))
 
 
-@pytest.mark.parametrize(("misses", "cold"), [(2048, True), (2049, False)])
-def test_code_is_cold_while_no_line_is_fetched_twice(misses: int, cold: bool) -> None:
-    changes = {"stalls.instruction_fetch": 980, "instruction_cache": {"misses": misses}}
+@pytest.mark.parametrize(
+    ("name", "misses", "cold"),
+    [("k", 2048, True), ("k", 2049, False), ("k + k + k", 6144, True), ("k + k + k", 6145, False)],  # of each launch
+)
+def test_code_is_cold_while_no_line_is_fetched_twice(name: str, misses: int, cold: bool) -> None:
+    changes = {"stalls.instruction_fetch": 980, "instruction_cache": {"misses": misses}, "kernel.name": name}
     gpu = {**CONFIG["gpu"], "shader_arrays": 2, "instruction_cache": {"size_kib": 64}}
     (column,) = read({**result_of(changed(QUIET, changes)), "config": {"gpu": gpu}}).columns
     (finding,) = (one for one in findings(RULES, column) if one.rule.name == "stall_instruction_fetch")
