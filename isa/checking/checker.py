@@ -127,6 +127,7 @@ def checked(
     workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
     found = collect_findings(watch.noted(), context, fault)
     executed = context.executed_instructions
+    context.close()
     return CheckResult(
         findings=found,
         fault=fault,

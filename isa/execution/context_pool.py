@@ -25,6 +25,8 @@ class ContextPool:
         key = (id(launch.kernel), launch.dynamic_lds_bytes, residency)
         context = self._held.pop(key, None)
         if context is None or context.launch.memory is not launch.memory or context.launch.kernel is not launch.kernel:
+            if context is not None:
+                context.close()
             context = FunctionalContext(
                 launch,
                 residency.wavefront_slots,
@@ -38,5 +40,5 @@ class ContextPool:
             context.again(launch)
         self._held[key] = context
         while len(self._held) > HELD:
-            self._held.popitem(last=False)
+            self._held.popitem(last=False)[1].close()
         return context

@@ -128,10 +128,11 @@ def _counted(
         context.register_regions(shadows)
     compile_interpreter(run_slices)
     rows = []
-    for chosen in workgroups:
-        counts = np.zeros((len(chosen), BLOCKS), np.int64)
-        run, kept = new_run(context, chosen, alone)
-        run.block_prefix, run.blocks = address_of(before), address_of(counts)
-        RunLoop(context, run, address_of(kept[0])).run_to_end()
-        rows.append(counts)
+    with context:
+        for chosen in workgroups:
+            counts = np.zeros((len(chosen), BLOCKS), np.int64)
+            run, kept = new_run(context, chosen, alone)
+            run.block_prefix, run.blocks = address_of(before), address_of(counts)
+            RunLoop(context, run, address_of(kept[0])).run_to_end()
+            rows.append(counts)
     return np.concatenate(rows)

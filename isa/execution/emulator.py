@@ -474,8 +474,12 @@ def run_functional(
     loop = RunLoop(
         context, run, address_of(kept[0]), observer, serve=serve, threads=thread_limit() if threads is None else threads
     )
-    finished = loop.run_to_end()
-    context.note_strays()
+    try:
+        finished = loop.run_to_end()
+        context.note_strays()
+    finally:
+        if pool is None:
+            context.close()
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),

@@ -4,7 +4,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -199,7 +199,7 @@ class FunctionalContext:
         This takes a fraction of the time that making a context takes.
         """
         check_workgroup(launch)
-        self._finalizer()
+        self.close()
         self.launch = launch
         for held, at_start in self._at_start:
             held[:] = at_start
@@ -207,6 +207,22 @@ class FunctionalContext:
             held[:] = 0
         self._lay_out_memory()
         self._lay_out_launch()
+
+    def close(self) -> None:
+        """Give the launch's own memory back, for the next launch on the same device memory.
+
+        Its address decides which channel, bank and row the launch's arguments meet. Left to the interpreter's garbage
+        collector, it would follow from what else the process does.
+        """
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        """Return the context, which is closed where the block ends."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the context."""
+        self.close()
 
     def duplicate(self, slots: int) -> "FunctionalContext":
         """Return a context of the same launch for `slots` wavefronts of a workgroup, which has executed nothing.

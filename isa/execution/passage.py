@@ -103,11 +103,12 @@ def find_loop(launch: Launch) -> Loop:
         raise ControlSliceError("it has no loop whose accesses follow from registers alone")
     context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, shared_trace=True)
     loops, why = [], "no loop of it has an instruction that neither addresses nor control flow need"
-    for stop in stops:
-        try:
-            loops.append(_measured(context, stop, needed))
-        except ControlSliceError as refused:
-            why = str(refused)
+    with context:
+        for stop in stops:
+            try:
+                loops.append(_measured(context, stop, needed))
+            except ControlSliceError as refused:
+                why = str(refused)
     if not loops:
         raise ControlSliceError(why)
     return max(loops, key=lambda measured: measured.length * measured.iterations)

@@ -89,7 +89,8 @@ def surveyed_accesses(
     kinds = program.table["kind"]
     records = np.flatnonzero((kinds >= InstructionKind.LDS) & (kinds <= InstructionKind.CACHE_CONTROL))
     decides = np.array(_deciding_instructions(launch), bool)
-    return [_surveyed(context, number, records, decides, writes) for number in workgroups]
+    with context:
+        return [_surveyed(context, number, records, decides, writes) for number in workgroups]
 
 
 def _deciding_instructions(launch: Launch) -> list[bool]:

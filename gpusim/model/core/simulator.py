@@ -135,136 +135,137 @@ def simulate(
     context = FunctionalContext(
         launch, slots.wavefront_slots, slots.workgroup_slots, max_instructions, huge_pages, workgroups=slots.workgroups
     )
-    taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
-    m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
-    delay = perturb(m, perturbation)
-    if warm is not None:
-        warm.restore(m, gpu, taken)
-    code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
-    set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
-    run = m.run
-    set_code_table(m, code)
-    run.trace_base = context.trace_address
-    run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
-    if steerer is None and serve is None and not _slice_order_reason(kernel):
-        ask_ahead(m)
-    run.every_cycle = int(not skip_idle)
-    spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
-    run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
-    counted = PatternCounts(m, context, hotspots)
-    attached, shadows = None, None
-    if engine_spec is not None and uses_engine:
-        from gpusim.model.core.engine_link import attach_engine
+    with context:
+        taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
+        m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
+        delay = perturb(m, perturbation)
+        if warm is not None:
+            warm.restore(m, gpu, taken)
+        code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
+        set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
+        run = m.run
+        set_code_table(m, code)
+        run.trace_base = context.trace_address
+        run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
+        if steerer is None and serve is None and not _slice_order_reason(kernel):
+            ask_ahead(m)
+        run.every_cycle = int(not skip_idle)
+        spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
+        run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
+        counted = PatternCounts(m, context, hotspots)
+        attached, shadows = None, None
+        if engine_spec is not None and uses_engine:
+            from gpusim.model.core.engine_link import attach_engine
 
-        attached, shadows = attach_engine(m, engine_spec, launch, context)
-    several = _several(m, threads, timeline is not None, hotspots)
-    run_on = None if several is None else several.advance
-    wall, cpu = time.perf_counter(), time.thread_time()  # a second thread has a time of its own
-    snapshots = Snapshots(m, every) if every else None
-    recording: LaunchRecording | None = None
-    steering: Steering | None = None
+            attached, shadows = attach_engine(m, engine_spec, launch, context)
+        several = _several(m, threads, timeline is not None, hotspots)
+        run_on = None if several is None else several.advance
+        wall, cpu = time.perf_counter(), time.thread_time()  # a second thread has a time of its own
+        snapshots = Snapshots(m, every) if every else None
+        recording: LaunchRecording | None = None
+        steering: Steering | None = None
 
-    def resident() -> list[WavefrontGroup]:
-        return resident_groups(m, launch.kernel, context.instructions)
+        def resident() -> list[WavefrontGroup]:
+            return resident_groups(m, launch.kernel, context.instructions)
 
-    def observe(progress: Progress) -> bool:
-        x, y, z = launch.workgroups
-        simulated = int(run.workgroups) / (x * y * z)  # all but what is passed over
-        expected = int(context.expected_instructions * simulated)
-        least = int(context.least_instructions(int(run.next_workgroup)) * simulated)
-        return observer is None or observer(
-            replace(progress, instructions_expected=expected, instructions_at_least=least)
-        )
-
-    def steered() -> "SteeredLaunch":
-        from gpusim.model.core.steering import SteeredLaunch
-        from isa.execution.counting import executed_blocks
-        from isa.execution.emulator import run_functional
-        from isa.execution.survey import WorkgroupAccesses, surveyed_accesses
-
-        def counts() -> RunFacts:
-            return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
-
-        def execute(workgroups: range) -> int:
-            return run_functional(
-                launch, shadows=shadows, workgroups=workgroups, residency=slots
-            ).wavefront_instructions
-
-        def work() -> np.ndarray:
-            return executed_blocks(launch, shadows, max_instructions)
-
-        def accesses(workgroups: Sequence[int]) -> list[WorkgroupAccesses]:
-            return surveyed_accesses(launch, workgroups, shadows)
-
-        l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
-        return SteeredLaunch(
-            m=m,
-            context=context,
-            counts=counts,
-            resident=slots.workgroups,
-            execute=execute,
-            work=work,
-            accesses=accesses,
-            l2_lines=l2_lines,
-        )
-
-    try:
-        status = FINISHED
-        if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
-            from gpusim.model.core.repartition import write_compacted
-
-            status = write_compacted(
-                m, gpu, partial(_loop, m, observe, run_on, max_cycles=max_cycles, snapshots=snapshots)
+        def observe(progress: Progress) -> bool:
+            x, y, z = launch.workgroups
+            simulated = int(run.workgroups) / (x * y * z)  # all but what is passed over
+            expected = int(context.expected_instructions * simulated)
+            least = int(context.least_instructions(int(run.next_workgroup)) * simulated)
+            return observer is None or observer(
+                replace(progress, instructions_expected=expected, instructions_at_least=least)
             )
-        if status == FINISHED:
-            if timeline is not None:
-                recording = timeline.attach(m, launch.kernel.name, gpu, context.instructions)
-                run_on = recording.advance
-            if steerer is not None:
-                steering = steerer.attach(steered())
-            delay_dispatch(m, delay)
-            if snapshots is not None:
-                snapshots.delayed(delay)
-            status = _loop(m, observe, run_on, max_cycles and max_cycles + delay, steering, serve, snapshots)
-    except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
-        note_resident(interrupt, resident())
-        raise
-    if recording is not None:
-        recording.finish()
-    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    if several is not None:
-        cpu += several.cpu_s
-        if several.used > 1:
-            current_reporter().say_once(f"gpusim: two threads run long launches: {TWO_SIDES}")
-    if status == FAULT:
-        raise context.fault(resident)
-    if status in (DEADLOCK, LIVELOCK):
-        raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
-    context.note_strays()
-    if uses_engine:
-        engine_finish(m, int(m.wheel.now))
-        assert_engine(m)
-    if warm is not None:
-        warm.keep(m, later=not huge_pages)
-    facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now), delay)
-    facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
-    facts.partial = status == RUNNING
-    if facts.partial:
-        facts.resident = resident()
-    facts.patterns = counted.patterns()
-    if snapshots is not None:
-        facts.series = snapshots.series(facts)
-    if hotspots:
-        facts.hotspots = _hotspots(context, spent)
-    if checked and status == FINISHED:
-        assert_laws(m, context.executed_instructions)
-        for bound, cycles in facts.roofline.items():
-            if cycles > facts.cycles:
-                raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {GENERAL(cycles)} cycles")
-    if steering is not None and status == FINISHED:
-        steering.finish(facts)
-    del attached, code, fetched
-    return facts
+
+        def steered() -> "SteeredLaunch":
+            from gpusim.model.core.steering import SteeredLaunch
+            from isa.execution.counting import executed_blocks
+            from isa.execution.emulator import run_functional
+            from isa.execution.survey import WorkgroupAccesses, surveyed_accesses
+
+            def counts() -> RunFacts:
+                return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
+
+            def execute(workgroups: range) -> int:
+                return run_functional(
+                    launch, shadows=shadows, workgroups=workgroups, residency=slots
+                ).wavefront_instructions
+
+            def work() -> np.ndarray:
+                return executed_blocks(launch, shadows, max_instructions)
+
+            def accesses(workgroups: Sequence[int]) -> list[WorkgroupAccesses]:
+                return surveyed_accesses(launch, workgroups, shadows)
+
+            l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
+            return SteeredLaunch(
+                m=m,
+                context=context,
+                counts=counts,
+                resident=slots.workgroups,
+                execute=execute,
+                work=work,
+                accesses=accesses,
+                l2_lines=l2_lines,
+            )
+
+        try:
+            status = FINISHED
+            if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
+                from gpusim.model.core.repartition import write_compacted
+
+                status = write_compacted(
+                    m, gpu, partial(_loop, m, observe, run_on, max_cycles=max_cycles, snapshots=snapshots)
+                )
+            if status == FINISHED:
+                if timeline is not None:
+                    recording = timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+                    run_on = recording.advance
+                if steerer is not None:
+                    steering = steerer.attach(steered())
+                delay_dispatch(m, delay)
+                if snapshots is not None:
+                    snapshots.delayed(delay)
+                status = _loop(m, observe, run_on, max_cycles and max_cycles + delay, steering, serve, snapshots)
+        except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
+            note_resident(interrupt, resident())
+            raise
+        if recording is not None:
+            recording.finish()
+        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+        if several is not None:
+            cpu += several.cpu_s
+            if several.used > 1:
+                current_reporter().say_once(f"gpusim: two threads run long launches: {TWO_SIDES}")
+        if status == FAULT:
+            raise context.fault(resident)
+        if status in (DEADLOCK, LIVELOCK):
+            raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
+        context.note_strays()
+        if uses_engine:
+            engine_finish(m, int(m.wheel.now))
+            assert_engine(m)
+        if warm is not None:
+            warm.keep(m, later=not huge_pages)
+        facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now), delay)
+        facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
+        facts.partial = status == RUNNING
+        if facts.partial:
+            facts.resident = resident()
+        facts.patterns = counted.patterns()
+        if snapshots is not None:
+            facts.series = snapshots.series(facts)
+        if hotspots:
+            facts.hotspots = _hotspots(context, spent)
+        if checked and status == FINISHED:
+            assert_laws(m, context.executed_instructions)
+            for bound, cycles in facts.roofline.items():
+                if cycles > facts.cycles:
+                    raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {GENERAL(cycles)} cycles")
+        if steering is not None and status == FINISHED:
+            steering.finish(facts)
+        del attached, code, fetched
+        return facts
 
 
 @lru_cache(maxsize=64)

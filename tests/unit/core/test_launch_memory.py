@@ -1,0 +1,47 @@
+"""Where a launch's arguments lie decides which DRAM rows they meet, and must follow from the launches before alone."""
+
+import gc
+
+import pytest
+
+from gpusim.model.core.cu.state import NEVER
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.steering import SteeredLaunch
+from isa.checking.checker import checked
+from isa.execution.counting import executed_blocks
+from isa.execution.emulator import run_functional
+from isa.execution.survey import surveyed_accesses
+from tests.unit.core.test_side_by_side import FAR, counts, of_corpus
+
+
+class SelfReferringSteering:
+    """A policy that is garbage only the collector finds, as one with a generator over itself is."""
+
+    limit = NEVER
+
+    def attach(self, launch: SteeredLaunch) -> "SelfReferringSteering":
+        self.launch, self.itself = launch, self
+        return self
+
+    def look(self) -> None: ...
+
+    def finish(self, facts: RunFacts) -> None: ...
+
+
+@pytest.mark.compiled_tier
+def test_a_launch_gives_its_memory_back_before_anything_is_collected() -> None:
+    device, launch = of_corpus("transpose")
+    gc.disable()
+    try:
+        facts = simulate(launch, FAR, steerer=SelfReferringSteering())
+        simulate(launch, FAR, max_cycles=900, steerer=SelfReferringSteering())
+        run_functional(launch)
+        checked(launch, launch.workgroup_at_a_time)
+        executed_blocks(launch)
+        surveyed_accesses(launch, [0])
+        again = simulate(launch, FAR, steerer=SelfReferringSteering())
+    finally:
+        gc.enable()
+    assert [a.name for a in device.memory.allocations].count("kernel arguments and dispatch packet") == 1
+    assert counts(facts) == counts(again)
