@@ -22,6 +22,7 @@ from docs._site import (
     engine_page,
     examples,
     gallery,
+    graphs_page,
     hip_pages,
     library_accuracy,
     microbenchmark_page,
@@ -112,6 +113,7 @@ STORED: Mapping[str, Sections] = {
     "reference/dram": {**_chosen(dram_page.SECTIONS, DRAM_RUNS), **dram_mixes.SECTIONS},
     "reference/opencl": {"accuracy": library_accuracy.table},
     "results/correlation": correlation_pages.SIMULATED,
+    "results/graphs": graphs_page.SECTIONS,
     "results/kernels": {
         "dense": dense_kernels.choices_table,
         **_others(sparse_kernels.SECTIONS, sparse_kernels.SWEPT),

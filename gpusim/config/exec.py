@@ -12,6 +12,7 @@ from gpusim.base.formats import GENERAL
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
+from gpusim.config.engine import check_share
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Assignment, Sets, assignments
 from gpusim.model.core.gpu_spec import GpuSpec
@@ -21,6 +22,7 @@ from gpusim.model.energy.spec import EnergySpec
 from gpusim.model.sampling.spec import SamplingSpec
 from isa.image_resource import why_no_sampler
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
+from spartan.engine_spec import EngineSpec
 
 EXAMPLE_FOLDER = "examples"
 
@@ -79,6 +81,9 @@ class ArgumentSpec(Spec):
     absolute: float = param(0.0, "allowed difference", "", ge=0)
     relative: float = param(0.0, "allowed difference as a part of the expected value", "", ge=0)
     output: str | None = param(None, "file that gets the array after the kernel, as by numpy.save", "user")
+    sparse: str | None = param(
+        None, "format in which the engine answers marked loads of the array; its last axis is a column", "user"
+    )
 
     @property
     def is_array(self) -> bool:
@@ -104,6 +109,8 @@ class ArgumentSpec(Spec):
             raise ValueError(f"shape {list(self.shape)} has no elements")
         if not self.is_array and (self.expected is not None or self.output is not None):
             raise ValueError("only an array has an expected content and an output file")
+        if self.sparse is not None and (not self.is_array or self.image is not None):
+            raise ValueError("only an array is sparse: npy, fill or random, and no image")
         if not self.is_array and self.image is not None:
             raise ValueError("only an array is an image: npy, fill or random")
         if self.fractions and self.image is None:
@@ -166,8 +173,22 @@ class ExecConfig(Spec):
     dynamic_lds_bytes: int = param(0, "LDS in addition to that of arguments", "", ge=0, le=65536)
     arguments: dict[str, ArgumentSpec] = param({}, "by name; in order where the code object tells no names", "user")
     recorded: RecordedSpec | None = param(None, "arguments and memory of a recorded launch, in place of arguments", "")
+    engine: EngineSpec | None = param(None, "the compaction engine, for arguments that are sparse; null: none", "user")
     energy: EnergySpec = EnergySpec()
     run: ExecRunSpec = ExecRunSpec()
+
+    @property
+    def sparse(self) -> dict[str, str]:
+        """The formats of the sparse arguments by name."""
+        return {name: spec.sparse for name, spec in self.arguments.items() if spec.sparse is not None}
+
+    @model_validator(mode="after")
+    def _has_an_engine(self) -> "ExecConfig":
+        if self.sparse and self.engine is None:
+            raise ValueError(f"arguments.{next(iter(self.sparse))}: sparse: needs the engine (engine: default)")
+        if self.sparse and self.engine is not None:
+            check_share(self.gpu, self.engine)
+        return self
 
     @model_validator(mode="after")
     def _arguments_are_given_once(self) -> "ExecConfig":

@@ -2,13 +2,14 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import ArgumentSpec, ExecConfig, RecordedSpec, resolve_path
@@ -23,6 +24,10 @@ from isa.execution.launch_setup import adopt_image
 from isa.kernarg import pack_undescribed
 from isa.memory_file import MemoryFile
 from isa.object.names import listed
+from isa.region import SparseRegion
+from spartan.engine_spec import EngineSpec
+from spartan.formats import FORMATS
+from spartan.sib_layout import sib_layout
 from workloads.operators.verify import ReferencePart, Verification, compare
 
 
@@ -38,14 +43,15 @@ class ExecJob(Job):
         self._config, self._path, self._reporter = config, path, reporter
         self._is_prepared = False
         self.title, self.gpu, self.energy_spec = str(path), config.gpu, config.energy
+        self.engine_spec = config.engine
         self.options = JobOptions(timing=config.run.timing, draws=config.run.draws, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """Return the only variant, without engine: nothing in the file names a sparse region."""
+        """Return the only variant, with the engine where an argument is sparse."""
         if self._config.recorded is None:
             self._described()  # an argument that is not the kernel's is an error before anything is reported
-        return [Variant(self._kernel_name, False, self._prepare)]
+        return [Variant(self._kernel_name, bool(self._config.sparse), self._prepare)]
 
     def resolved(self) -> dict[str, Any]:
         """Return the configuration, every value, as plain data."""
@@ -99,8 +105,33 @@ class ExecJob(Job):
             global_offset=config.global_offset,
             max_instructions=config.run.max_instructions,
         )
+        if config.sparse:
+            command = command._replace(launch=replace(command.launch, regions=self._regions(arguments)))
         outputs = {name: spec.output for name, spec in config.arguments.items() if spec.output is not None}
         return _ExecTask(command, arguments, expected, outputs)
+
+    def _regions(self, arguments: Mapping[str, Any]) -> tuple[SparseRegion, ...]:
+        """Return the sparse arguments as the engine's regions, in order of addresses; raise UserError."""
+        regions = []
+        for name, wanted in self._config.sparse.items():
+            where, array = f"{self._path}: arguments.{name}: sparse", arguments[name]
+            if wanted not in FORMATS:
+                raise UserError(f"{where}: {unknown_name('format', wanted, FORMATS)}")
+            if FORMATS[wanted].listed:
+                raise UserError(f"{where}: '{wanted}' needs a list of lines, which a file cannot give")
+            if array.dtype != np.float32 or len(array.shape) < 2:
+                raise UserError(f"{where}: a matrix of float32 is allowed, not {array.dtype} {list(array.shape)}")
+            rows = array.shape[-1]
+            try:
+                regions.append(SparseRegion(array.address, rows, array.size // rows, rows, wanted))
+            except ValueError as error:
+                raise UserError(f"{where}: {error}") from None
+        ordered = tuple(sorted(regions, key=lambda region: region.address))
+        try:
+            sib_layout(self._config.engine or EngineSpec(), ordered)
+        except ValueError as error:
+            raise UserError(f"{self._path}: engine: {error}") from None
+        return ordered
 
     def _recorded(self, recorded: RecordedSpec, kernel: KernelFunction) -> Task:
         """Prepare a recorded launch: the device memory of the program, each allocation at its address."""

@@ -117,6 +117,7 @@ PUBLISHED: dict[str, tuple[int, str]] = {
     "resnet101": (44_549_160, "7.6"),
     "resnet152": (60_192_808, "11.3"),
     "googlenet": (6_998_552, "1.5"),
+    "mobilenet_v2": (3_504_872, "0.3"),
 }
 
 # Dong 2020, tables 2.1 to 2.3: layers by kind. Residual units of type A have two convolutions, of type B three; a

@@ -15,6 +15,7 @@ from gpusim.config.files import SHIPPED
 from tests.support.interrupted import interrupted
 
 DATA = Path(__file__).parents[1] / "data/kernels"
+EXAMPLES = Path(__file__).parents[2] / "examples/own-kernels"
 N = 200
 SMALL = {"base": "mi6", "name": "small", "shader_arrays": 1, "cus_per_array": 2, "memory_mib": 16}
 
@@ -59,6 +60,64 @@ def test_result_is_compared_saved_and_reported(tmp_path: Path, capfd) -> None:  
         k: v for k, v in result.items() if k not in ("simulator", "config", "config_hash")
     } | {k: second[k] for k in ("config", "config_hash")}
     assert capfd.readouterr() == ("", "")
+
+
+NODES = 8
+
+
+def aggregating(folder: Path, **changes: object) -> Path:
+    """An execution's file that adds the rows of each node's two neighbours on a ring, by lines of the engine."""
+    draw = np.random.default_rng(1)
+    features = np.where(draw.random((NODES, 256)) < 0.5, 0, draw.integers(1, 9, (NODES, 256))).astype(np.float32)
+    neighbours = np.array([((n - 1) % NODES, (n + 1) % NODES) for n in range(NODES)], np.uint32)
+    np.save(folder / "features.npy", features)
+    np.save(folder / "neighbours.npy", neighbours)
+    np.save(folder / "sums.npy", features[neighbours].sum(axis=1))
+    np.save(folder / "first.npy", np.arange(0, 2 * NODES + 1, 2, dtype=np.uint32))
+    arguments = {
+        "features": {"npy": "features.npy", "sparse": "ellpack_dib"},
+        "first": {"npy": "first.npy"},
+        "neighbours": {"npy": "neighbours.npy"},
+        "sums": {"fill": 0, "dtype": "float32", "shape": [NODES, 256], "expected": "sums.npy"},
+    }
+    own = {
+        "code_object": str(EXAMPLES / "aggregation.hsaco"),
+        "kernel": "compacted",
+        "global_size": [256 * NODES],
+        "local_size": None,
+    }
+    return written(folder, **own, arguments=arguments, engine="compactor", **changes)
+
+
+@pytest.mark.parametrize("timing", ["true", "false"])
+def test_the_engine_answers_marked_loads_of_a_sparse_argument(timing: str, tmp_path: Path) -> None:
+    path, answer = aggregating(tmp_path), tmp_path / "result.json"
+    assert invoke(["exec", str(path), "--quiet", "--json", str(answer), "--set", f"run.timing={timing}"]) == 0
+    found = json.loads(answer.read_text())
+    assert found["verification"]["passed"]
+    if timing == "true":
+        assert found["engine"]["requests"] > 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "part"),
+    [
+        ("arguments.features.sparse=ellpack", "unknown format 'ellpack'"),
+        ("arguments.features.sparse=listed_lines", "needs a list of lines"),
+        ("arguments.first.sparse=bitmap", "a matrix of float32 is allowed, not uint32"),
+        ("arguments.sums={fill: 0, dtype: float32, shape: [256, 8], sparse: bitmap}", "must be a multiple of 16"),
+        ("engine={sib_kib: 4096}", "engine"),
+    ],
+)
+def test_what_cannot_be_a_sparse_argument_is_refused(setting: str, part: str, tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    assert invoke(["exec", str(aggregating(tmp_path)), "--quiet", "--set", setting]) == 2
+    assert part in capfd.readouterr().err
+
+
+def test_a_sparse_argument_needs_an_engine(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    path = written(tmp_path)
+    assert invoke(["exec", str(path), "--quiet", "--set", "arguments.a.sparse=ellpack_dib"]) == 2
+    assert "arguments.a: sparse: needs the engine" in capfd.readouterr().err
 
 
 def test_without_timing_and_with_settings(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ def reproduce(
         typer.Argument(
             metavar="PUBLICATION",
             help="A publication's file, or the name of a shipped one (accuracy, bcm, dnnmark, icpe2018, layerwise,"
-            " matrix-cores, spartan, training-phase, transformers). With --stale, --renew, --check, --prove and"
-            " --table: a recording; all by default.",
+            " matrix-cores, spartan, spartan-networks, training-phase, transformers). With --stale, --renew, --check,"
+            " --prove and --table: a recording; all by default.",
         ),
     ] = None,
 ) -> int:
