@@ -24,7 +24,8 @@ from gpusim.lab.versions.model import name_model, present_model
 from gpusim.results.store.work import sources_hash
 
 PUBLICATIONS = (
-    "accuracy", "bcm", "dnnmark", "icpe2018", "layerwise", "matrix-cores", "spartan", "training-phase", "transformers",
+    "accuracy", "bcm", "dnnmark", "icpe2018", "layerwise", "matrix-cores", "spartan", "spartan-networks",
+    "training-phase", "transformers",
 )  # fmt: skip
 CACHE = ROOT / "build" / "site-publications"
 TITLES = {

@@ -18,8 +18,9 @@ from workloads.operators.conv_padding_free import (
     PaddingFreeForward,
     inside_axes,
 )
+from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS
 from workloads.operators.convolution import Convolution
-from workloads.operators.primitive import build
+from workloads.operators.primitive import Primitive, build
 
 SAME = (1, 1, 1, 1)
 # of layer C of Dong 2020, table 6.5, as many images as a test has time for, and of seeded layers
@@ -33,11 +34,15 @@ def _seeded(seed: int) -> Convolution:
     return Convolution((16, 64 * channels, size, size), 64 * filters, (3, 3), padding=SAME)
 
 
-def _cycles(name: str, c: Convolution) -> int:
-    """Simulate a forward pass over values of which none is zero."""
-    gpu = GpuSpec()
-    x = np.random.default_rng(1).uniform(0.5, 1.0, c.shape).astype(np.float32)
-    operator = build(ALGORITHMS[name].forward(c), DeviceMemory(1 << 28), gpu_facts(gpu), {"x": x})
+def _cycles(primitive: Primitive) -> int:
+    """Simulate a pass over values of which none is zero."""
+    gpu, draw = GpuSpec(), np.random.default_rng(1)
+    taken = {
+        name: draw.uniform(0.5, 1.0, operand.shape).astype(np.float32)
+        for name, operand in primitive.takes.items()
+        if name in ("x", "dy")
+    }
+    operator = build(primitive, DeviceMemory(1 << 28), gpu_facts(gpu), taken)
     return sum(simulate(one, gpu, EngineSpec() if one.regions else None).cycles for one in operator.launches)
 
 
@@ -68,9 +73,19 @@ def test_at_no_zeros_nothing_is_faster_than_the_best_dense_way(c: Convolution) -
 
     Of many ways those are asked that are the fastest here; without the padding-free one layer C breaks the law.
     """
-    dense = min(_cycles(name, c) for name in ("winograd_2x2", "padding_free"))
+    dense = min(_cycles(ALGORITHMS[name].forward(c)) for name in ("winograd_2x2", "padding_free"))
     for name in ("registers", "fused", "padding_free", "software_padding_free"):
-        assert _cycles(f"ellpack_dib_{name}", c) > (1 - BAR) * dense, name
+        assert _cycles(ALGORITHMS[f"ellpack_dib_{name}"].forward(c)) > (1 - BAR) * dense, name
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("c", [LAYER_C, _seeded(0), _seeded(1)], ids=str)
+def test_at_no_zeros_no_gradient_of_weights_is_faster_than_the_best_dense_way(c: Convolution) -> None:
+    dense = min(_cycles(ALGORITHMS[name].backward_weights(c)) for name in ("padding_free", "implicit"))
+    sparse = [made for made in SPARSE_WEIGHTS if not made.refuses(c)]
+    assert sparse
+    for made in sparse:
+        assert _cycles(made(c)) > (1 - BAR) * dense, made.algorithm
 
 
 def test_larger_filters_are_refused_with_the_reason() -> None:
