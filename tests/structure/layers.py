@@ -249,9 +249,9 @@ WRITERS: dict[tuple[str, str], str] = {
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
     "gpusim.model": 9_230,
-    "gpusim.config": 2_700,
+    "gpusim.config": 2_720,
     "gpusim.results": 13_850,
-    "gpusim.jobs": 14_390,
+    "gpusim.jobs": 14_420,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_410,
