@@ -116,7 +116,8 @@ class DeviceMemory:
         self.strays: list[StrayAccess] = []  # accesses that were let through, for whoever tells of them
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self._held: dict[int, Allocation] = {}  # by address
-        self._ends: list[int] = []  # of the allocations, ordered
+        self._starts: list[int] = []  # addresses of the allocations, ordered
+        self._ends: list[int] = []  # likewise
         self._next = GUARD_BYTES
         self._uncomputed: dict[int, str] = {}  # addresses of allocations, with why they may hold what nothing computed
         self._free: list[tuple[int, int]] = []  # (start, end) offsets that were given back, ordered, never adjacent
@@ -140,6 +141,7 @@ class DeviceMemory:
             self._next = _with_guard(end)
         allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
         self._held[allocation.address] = allocation
+        insort(self._starts, allocation.address)
         insort(self._ends, allocation.end)
         if self.slack_bytes:
             self._cleared(start, start + size_bytes)
@@ -166,7 +168,8 @@ class DeviceMemory:
         if self._held.get(allocation.address) != allocation:
             raise DeviceMemoryError(f"allocation '{allocation.name}' is not allocated")
         del self._held[allocation.address]
-        del self._ends[bisect_left(self._ends, allocation.end)]
+        at = bisect_left(self._starts, allocation.address)
+        del self._starts[at], self._ends[at]
         self.set_computed(allocation)
         start = allocation.address - VIRTUAL_BASE
         end = _with_guard(start + allocation.size_bytes)
@@ -292,8 +295,6 @@ class DeviceMemory:
         for chunk in {start // size * size, (end - 1) // size * size}:
             address = VIRTUAL_BASE + chunk
             k = bisect_right(self._ends, address)
-            held = k < len(self._ends) and any(
-                one.end == self._ends[k] and one.address < address + size for one in self._held.values()
-            )
+            held = k < len(self._ends) and self._starts[k] < address + size
             lines = self.permissions[chunk // LINE_BYTES : (chunk + size) // LINE_BYTES]
             lines[(lines == 0) | (lines == SLACK)] = SLACK if held else 0

@@ -50,13 +50,15 @@ class HipOptions:
         ),
     ] = False
     bounds: Annotated[
-        BoundsChoice,
+        BoundsChoice | None,
         typer.Option(
             "--bounds",
-            help="Where an allocation ends for its kernels: with its page or block of LDS, as on a GPU; exact: with its"
-            " last byte; loose: with the driver's 2 MiB, as on a GPU: what lies beyond its page is said once.",
+            help="Where an allocation ends for its kernels: loose: with the driver's 2 MiB, as on a GPU: what lies "
+            "beyond its page is said once; page: with its page; exact: with its last byte. [default: loose, with "
+            "--check exact]",
         ),
-    ] = "page"
+    ] = None
+    """End of an allocation; None: as on a GPU, and exact under watch."""
     check: Annotated[
         bool,
         typer.Option("--check", help="Execute kernels under watch, untimed: races, values never written, barriers."),
@@ -176,7 +178,7 @@ def hip(
         timing=asked.timing == "on" and not asked.check,
         launches=launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
         selector=selector,
-        bounds=asked.bounds,
+        bounds=asked.bounds or ("exact" if asked.check else "loose"),
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
         max_seconds=asked.max_seconds,

@@ -162,7 +162,7 @@ def bank_cycles(work: Work, active, size, serialise):
 
     A step serves 32 lanes of up to 4 bytes, 16 of 8 bytes or 8 of up to 16 bytes; within it lanes on the same word of a
     bank are served together (with `serialise`, as atomics are, one after another), different words of a bank one after
-    another.
+    another. An access that is not aligned asks for the word too that its last byte lies in.
     """
     words = (size + 3) >> 2
     step = 32 if words == 1 else (16 if words == 2 else 8)  # lanes
@@ -175,11 +175,10 @@ def bank_cycles(work: Work, active, size, serialise):
             work.bank_words[bank] = 0
         worst = 1
         while lanes:
-            word = work.address[start + ctz(lanes)] >> 2
+            address = work.address[start + ctz(lanes)]
             lanes &= lanes - 1
-            worst = max(worst, _words_asked(work, word, serialise))
-            for k in range(1, words):
-                worst = max(worst, _words_asked(work, word + k, serialise))
+            for word in range(address >> 2, ((address + size - 1) >> 2) + 1):
+                worst = max(worst, _words_asked(work, word, serialise))
         cycles += worst
     return cycles if cycles > 0 else 1
 

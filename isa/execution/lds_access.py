@@ -4,8 +4,8 @@ Functions return the words they added to the memory record at `out` (always one:
 a negative fault code. An access outside the workgroup's allocation is a fault, or, where the device memory's
 `drops_lds` says so, what it is on a GPU: dwords there read 0 and are not written (GCN3 ISA manual, LDS out of range).
 It is so in any case past all LDS of a compute unit: Tensile gives lanes that have nothing to store such an address, and
-clears accumulation registers by such a load. M0's limit is not applied, dwords need 4-byte alignment and 64-bit atomics
-8-byte alignment.
+clears accumulation registers by such a load. M0's limit is not applied. GFX9's loads and stores take any address, as
+compilers have them for packed structures; GFX8's need dwords at multiples of four, atomics whole multiples of theirs.
 """
 
 from gpusim.base.jit import ctz, jit, ld_u32, popcount, record_address, st_i16, st_i32, st_i64
@@ -25,7 +25,7 @@ EXCHANGE_CYCLES = 2  # 64 lanes of 4 bytes over the 128 B/cycle crossbar
 
 
 @jit
-def bad_lane(context: Context, row: ProgramRow, active, offset, limit, align):
+def bad_lane(context: Context, row: ProgramRow, active, offset, limit):
     """Return the fault of the first lane whose access, `offset` from the address in the work area, is not allowed."""
     work = work_at(context.work, 0)
     size = row.size
@@ -34,7 +34,7 @@ def bad_lane(context: Context, row: ProgramRow, active, offset, limit, align):
             at = work.address[i] + offset
             if at < 0 or at + size > limit:
                 return fault(context, FAULT_LDS, i, at, size)
-            if at & (align - 1):
+            if at & (row.alignment - 1):
                 return fault(context, FAULT_MISALIGNED, i, at, size)
     return FAULT_LDS
 
@@ -90,7 +90,7 @@ def access_beyond(context: Context, wave: Wavefront, row: ProgramRow, lane, at, 
 
 
 @jit
-def access_within(context: Context, wave: Wavefront, row: ProgramRow, active, align):
+def access_within(context: Context, wave: Wavefront, row: ProgramRow, active):
     """Execute a DS access lane by lane, of which some are beyond the workgroup's LDS or all LDS; 0, or a fault."""
     work = work_at(context.work, 0)
     vectors = wave.vectors
@@ -109,7 +109,7 @@ def access_within(context: Context, wave: Wavefront, row: ProgramRow, active, al
                 outside = at < 0 or at + size > context.lds_bytes
                 if outside and context.drops_lds == 0:
                     return fault(context, FAULT_LDS, i, at, size)
-                if at & (align - 1):
+                if at & (row.alignment - 1):
                     return fault(context, FAULT_MISALIGNED, i, at, size)
                 if outside:
                     access_beyond(context, wave, row, i, at, data, target)
@@ -149,22 +149,22 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
     different = lds_addresses(work, address_row, offset, active, first, pattern)
     if different != 0 or pattern.phase != first & 15:
         note_bank_pattern(pattern, work, active, first, size, 1 if kind == Access.ATOMIC else 0)
-    align = size if kind == Access.ATOMIC or size < 4 else 4
+    misplaced = row.alignment - 1  # bits that an address may not have
     low = first + pattern.lowest
     high = first + pattern.highest + size
     paired = row.paired
     apart = row.offset1 - offset
-    outside = low < 0 or high > limit or pattern.low_bits & (align - 1)
-    if paired and (low + apart < 0 or high + apart > limit or apart & (align - 1)):
+    outside = low < 0 or high > limit or pattern.low_bits & misplaced
+    if paired and (low + apart < 0 or high + apart > limit or apart & misplaced):
         outside = True
     if outside:
         if context.drops_lds or (kind != Access.ATOMIC and high > LDS_BYTES):
-            code = access_within(context, wave, row, active, align)
+            code = access_within(context, wave, row, active)
             st_i64(out, 0, flags | (pattern.busy << (BUSY_SHIFT + paired)))
             return code if code < 0 else 1
-        if low < 0 or high > limit or pattern.low_bits & (align - 1):
-            return bad_lane(context, row, active, 0, limit, align)
-        return bad_lane(context, row, active, apart, limit, align)
+        if low < 0 or high > limit or pattern.low_bits & misplaced:
+            return bad_lane(context, row, active, 0, limit)
+        return bad_lane(context, row, active, apart, limit)
     busy = pattern.busy
     if paired:
         busy += busy

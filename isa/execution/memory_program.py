@@ -300,7 +300,7 @@ def _lds(row: Any, instruction: Instruction) -> None:
     atomic, pair = _DS_ATOMIC.fullmatch(name), _DS_PAIR_ATOMIC.fullmatch(name)
     if pair:
         row.access, row.atomic = Access.ATOMIC, _VECTOR_ATOMICS[f"{pair[1]}_{pair[2]}"]
-        row.returns, row.size = int("_rtn_" in name), 4
+        row.returns, row.size, row.alignment = int("_rtn_" in name), 4, 4
         return
     if transfer:
         row.access = Access.LOAD if transfer[1] == "read" else Access.STORE
@@ -326,7 +326,9 @@ def _lds(row: Any, instruction: Instruction) -> None:
             row.data, row.data1 = vgpr(fields["data1"]), vgpr(fields["data0"])
     else:
         raise UnsupportedInstructionError("it has no semantics")
-    row.size = size
+    row.size = row.alignment = size
+    if transfer:
+        row.alignment = 1 if instruction.architecture.unaligned_lds else min(size, 4)
     if paired:
         scale = size * (_ST64 if spread else 1)
         row.paired = 1

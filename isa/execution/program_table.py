@@ -36,6 +36,7 @@ PROGRAM_ROW = State(
         "atomic": Field((), "operation of an atomic (`codes.Atomic`)", i32),
         "returns": Field((), "1: an atomic returns the old value; s_*_wrexec the new EXEC", i32),
         "paired": Field((), "1: a DS instruction with two addresses a lane", i32),
+        "alignment": Field((), "bytes that an address of a DS instruction has to be a multiple of", i32),
         "sparse": Field((), "1: a load with the sparse mark", i32),
         "to_lds": Field((), "1: what it loads goes to LDS, where M0 says, by way of `destination`", i32),
         "scalar_offset": Field((), "byte offset of the scalar register added to an address; -1: none", i32),

@@ -54,6 +54,8 @@ class Architecture:
     """16-bit data of image instructions are packed two to a register (LLVM: gfx803 has FeatureUnpackedD16VMem)."""
     image_generation: int
     """Layout of image and buffer resources: 8 or 9 (isa.image_resource)."""
+    unaligned_lds: bool = True
+    """Loads and stores of LDS take any address (LLVM: FeatureUnalignedDSAccess)."""
     vgpr_granule: int = 4
     """Allocation granule of vector registers in kernel descriptors (LLVM AMDGPU guide, compute_pgm_rsrc1)."""
     d16_clears: bool = False
@@ -142,6 +144,7 @@ GFX803 = Architecture(
     resource_word3=1 << 19 | 3 << 21 | 1 << 23,  # 4-byte elements, index stride 64, the lane is the index
     packed_d16=False,
     image_generation=8,
+    unaligned_lds=False,
 )
 GFX900 = Architecture(
     name="gfx900",

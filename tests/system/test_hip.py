@@ -136,12 +136,13 @@ def test_recursion_and_malloc_in_kernels_run_on_little_memory() -> None:
 
 
 def test_an_access_in_the_drivers_block_is_let_through_and_said_once() -> None:
-    done = run(["--timing", "off", "--bounds", "loose"], PROGRAMS / "edges", "beyond", 2000)
-    assert done.stdout == "hipSuccess\n" and done.stderr.count("access outside every allocation") == 1
-    done = run(["--timing", "off", "--bounds", "loose"], PROGRAMS / "edges", "beyond", 600000)
-    assert done.stdout == "hipErrorLaunchFailure\n"
     done = run(["--timing", "off"], PROGRAMS / "edges", "beyond", 2000)
+    assert done.stdout == "hipSuccess\n" and done.stderr.count("access outside every allocation") == 1
+    done = run(["--timing", "off"], PROGRAMS / "edges", "beyond", 600000)
     assert done.stdout == "hipErrorLaunchFailure\n"
+    for strict in (["--timing", "off", "--bounds", "page"], ["--check"]):
+        done = run(strict, PROGRAMS / "edges", "beyond", 2000)
+        assert done.stdout == "hipErrorLaunchFailure\n"
 
 
 @pytest.mark.parametrize("limit", [("--max-cycles", "20000"), ("--timing", "off", "--max-seconds", "0.3")])

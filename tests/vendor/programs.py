@@ -46,7 +46,6 @@ class Shard:
     shards: int = 1
     index: int = 0
     timed: bool = False
-    options: tuple[str, ...] = ()  # of gpusim hip
     arguments: tuple[str, ...] = ()  # of the program
     cases: str = ""
 
@@ -124,7 +123,7 @@ def run_shard(shard: Shard, limit: Limit | None = None) -> Outcome:
         result = Path(folder) / "result.json"
         program = root() / _TESTS / shard.package / shard.program
         timing = "on" if shard.timed else "off"
-        options = ["--timing", timing, *shard.options, "--root", str(root()), "--quiet", "--json", str(result)]
+        options = ["--timing", timing, "--root", str(root()), "--quiet", "--json", str(result)]
         arguments = shard.arguments
         if shard.cases:
             part = Path(folder) / "cases.data"

@@ -6,7 +6,8 @@ runs them on a simulated GPU without timing, a process for each file, and renews
 TESTS: the folder of the project's repository that the suite's files lie in; FOLDER: env/bin/python is the interpreter
 with the project and pytest, and what `gpusim packages` has put there is used. `--of N`: one of N files is drawn;
 `--tests N`: of each file so many tests; `--each`: processor time for a file, `--seconds`: for all. What ran before is
-in FOLDER and counts: a second call goes on with files that were not run. Nothing is drawn of `--files NAME...`.
+in FOLDER and counts: a second call goes on with files that were not run. So do rows of the table with the same draw,
+unless `--again` is given. `--files NAME...`: only these of the drawn files are run, and replace their rows.
 """
 
 import json
@@ -223,10 +224,15 @@ def main() -> None:
     parser.add_argument("--each", type=float, default=60.0)
     parser.add_argument("--seconds", type=float, default=1200.0)
     parser.add_argument("--files", nargs="*", default=[])
+    parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
     suite, rows, begun = SUITES[asked.suite], dict[str, FileRow](), resource.getrusage(resource.RUSAGE_CHILDREN)
-    drawn = asked.files or draw_files(asked.place, suite, asked.seed, asked.of)
+    drawn = draw_files(asked.place, suite, asked.seed, asked.of)
+    recorded = {} if asked.again else recorded_rows(asked)
     for name in drawn:
+        if (name in recorded and name not in asked.files) or (asked.files and name not in asked.files):
+            rows |= {name: recorded[name]} if name in recorded else {}
+            continue
         notes = asked.folder / "tests" / f"{asked.suite}.{name.replace('/', '.')}.jsonl"
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = used.ru_utime + used.ru_stime - begun.ru_utime - begun.ru_stime
@@ -240,11 +246,23 @@ def main() -> None:
     write(asked, rows, len(drawn))
 
 
+def _draw(asked: Namespace) -> dict[str, Any]:
+    """Return what is drawn, as the table records it."""
+    return {"title": SUITES[asked.suite].title, "seed": asked.seed, "of": asked.of, "tests": asked.tests}
+
+
+def recorded_rows(asked: Namespace) -> dict[str, FileRow]:
+    """Return the table's rows for the same draw."""
+    kept = json.loads(RESULTS.read_text()).get(asked.suite, {}) if RESULTS.exists() else {}
+    if _draw(asked).items() <= kept.items():
+        return {name: FileRow(**values) for name, values in kept["rows"].items()}
+    return {}
+
+
 def write(asked: Namespace, rows: dict[str, FileRow], drawn: int) -> None:
     """Store a suite's rows, and write its table into the page."""
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    about = {"title": SUITES[asked.suite].title, "seed": asked.seed, "of": asked.of, "tests": asked.tests}
-    kept[asked.suite] = {**about, "drawn": drawn, "rows": {name: vars(row) for name, row in rows.items()}}
+    kept[asked.suite] = {**_draw(asked), "drawn": drawn, "rows": {name: vars(row) for name, row in rows.items()}}
     RESULTS.write_text(json.dumps({name: kept[name] for name in SUITES if name in kept}, indent=1) + "\n")
     text = PAGE.read_text(encoding="utf-8")
     tables = "\n\n".join(suite_text(one) for one in kept.values())

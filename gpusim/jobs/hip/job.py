@@ -62,7 +62,7 @@ class HipJob(Job):
         timing: bool = True,
         launches: RunOptions = RunOptions(),
         selector: LaunchSelector = ALL_LAUNCHES,
-        bounds: "AllocationBounds" = "page",
+        bounds: "AllocationBounds" = "loose",
         keep: bool = False,
         check: bool = False,
         max_seconds: float | None = None,

@@ -39,7 +39,7 @@ class LaunchOptions:
     """Options of timed launches."""
     keep: bool = False
     """Keep the metrics of every launch."""
-    bounds: AllocationBounds = "page"
+    bounds: AllocationBounds = "loose"
     """End of an allocation: 'page', 'exact' (its last byte) or 'loose' (the driver's block)."""
     check: bool = False
     """Check launches for races and other faults, without timing."""

@@ -59,7 +59,7 @@ def naive_bank_cycles(addresses, mask, size, serialise):
     total = 0
     for start in range(0, 64, lanes):
         active = [a for i, a in enumerate(addresses[start : start + lanes], start) if mask >> i & 1]
-        touched = [a // 4 + w for a in active for w in range(words)]
+        touched = [w for a in active for w in range(a // 4, (a + size - 1) // 4 + 1)]
         if not serialise:
             touched = list(set(touched))
         per_bank = [sum(1 for w in touched if w % 32 == bank) for bank in range(32)]
@@ -141,7 +141,6 @@ def test_lines_and_masks_and_their_repetition_elsewhere(pattern, size, high, kin
 @given(lane_patterns(highest=1 << 16), SIZES, st.booleans())
 def test_bank_cycles(pattern, size, serialise):
     addresses, mask = pattern
-    addresses = [a & ~3 for a in addresses] if size >= 4 else [a & -size for a in addresses]
     area = Area()
     area.address[:] = addresses
     exe = signed(mask)

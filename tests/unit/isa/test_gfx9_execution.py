@@ -191,6 +191,37 @@ OUT_OF_LDS = _kernel(
     vgprs=32,
     lds_bytes=2040,
 )
+# records of 5 bytes, a byte and a dword; then of 11, a byte and two dwords and two bytes
+UNALIGNED = _kernel(
+    "unaligned_lds",
+    LANES
+    + "    s_mov_b32 s8, 0x9e3779b1\n    v_mul_lo_u32 v5, v0, s8\n    v_not_b32 v6, v5\n"
+    + "    v_mul_u32_u24 v4, 5, v0\n    v_mul_u32_u24 v10, 11, v0\n    v_add_u32 v11, 1, v10\n"
+    + "    ds_write_b8 v4, v0\n    ds_write_b32 v4, v5 offset:1\n    s_waitcnt lgkmcnt(0)\n"
+    + "    ds_read_b32 v7, v4 offset:1\n    ds_read_u16 v8, v4 offset:1\n    ds_read_b32 v9, v4\n"
+    + "    ds_write_b64 v10, v[5:6] offset:1\n    ds_write_b16 v10, v0 offset:9\n    s_waitcnt lgkmcnt(0)\n"
+    + "    ds_read2_b32 v[12:13], v11 offset0:1 offset1:0\n    ds_read_b64 v[14:15], v10 offset:1\n"
+    + "    ds_read_b64 v[16:17], v10 offset:3\n    s_waitcnt lgkmcnt(0)\n"
+    + "".join(store(i, f"v{r}") for i, r in enumerate((7, 8, 9, 12, 13, 14, 15, 16, 17)))
+    + END,
+    vgprs=32,
+    lds_bytes=1024,
+)
+MISALIGNED_ATOMIC = _kernel(
+    "misaligned_atomic", LANES + "    ds_add_u32 v30, v0 offset:2\n" + END, vgprs=32, lds_bytes=512
+)
+# a scalar load of four dwords from a buffer that ends after two
+SCALAR_RANGE = _kernel(
+    "scalar_range",
+    LANES
+    + "    s_mov_b32 s8, s2\n    s_mov_b32 s9, s3\n    s_mov_b32 s10, 72\n    s_mov_b32 s11, 0x27004\n"
+    + "    s_buffer_load_dwordx4 s[12:15], s[8:11], 0x40\n    s_waitcnt lgkmcnt(0)\n"
+    + "".join(f"    v_mov_b32 v{4 + i}, s{12 + i}\n" for i in range(4))
+    + "".join(store(i, f"v{4 + i}") for i in range(4))
+    + END,
+    vgprs=32,
+    sgprs=24,
+)
 # two wavefronts that bring different words to the same place
 RACING = _kernel(
     "races_into_lds",
@@ -310,6 +341,24 @@ def test_what_goes_past_lds_is_dropped_and_noted_where_the_memory_says_so(name: 
     run_functional(launch)
     (stray,) = launch.memory.strays
     assert (stray.kind, stray.lanes) == ("LDS store", lanes) and first in stray.text, stray
+
+
+def test_lds_takes_any_address():
+    """Packed structures in LDS: compilers access their dwords where they lie."""
+    found = rows(UNALIGNED, WORDS)
+    word = LANE * 0x9E3779B1 & M32
+    expected = [word, word & M16, LANE | word << 8 & M32, word ^ M32, word, word, word ^ M32]
+    high, low = (word ^ M32) >> 16, (word ^ M32) & M16
+    expected += [word >> 16 | low << 16, high | LANE << 16]
+    for row, wanted in enumerate(expected):
+        np.testing.assert_array_equal(found[row], wanted, err_msg=f"row {row}")
+    with pytest.raises(ExecutionFault, match=r"misaligned access.* lane 0, address 0x2 \(4 bytes\)"):
+        rows(MISALIGNED_ATOMIC, WORDS)
+
+
+def test_scalar_loads_past_a_buffer_give_zeros():
+    for row, wanted in enumerate((W[16], W[17], 0, 0)):
+        np.testing.assert_array_equal(rows(SCALAR_RANGE, WORDS)[row], np.full(64, wanted), err_msg=f"row {row}")
 
 
 def test_loads_past_a_workgroups_lds_are_faults():
