@@ -126,6 +126,7 @@ class RecordedSpec(Spec):
     before: str = param(..., "file of device memory before the launch", "user")
     after: str | None = param(None, "file of what the launch changed, which is then expected", "user")
     drops_lds: bool = param(False, "accesses beyond LDS read 0 and write nothing, as in the program", "user")
+    slack_bytes: int = param(0, "accesses in a block of so many bytes that has an allocation are done", "user", ge=0)
 
 
 class ExecRunSpec(Spec):

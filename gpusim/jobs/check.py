@@ -23,13 +23,15 @@ def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, 
     Returns:
         Findings and counts as a JSON object.
     """
-    untimed = config.model_copy(update={"run": config.run.model_copy(update={"timing": False})})
+    changes: dict[str, Any] = {"run": config.run.model_copy(update={"timing": False})}
+    if config.recorded is not None:  # what a program may do is a finding here
+        changes["recorded"] = config.recorded.model_copy(update={"drops_lds": False, "slack_bytes": 0})
+    untimed = config.model_copy(update=changes)
     with reporting(reporter):
         task = ExecJob(untimed, path, reporter).variants[0].prepare()
         assert isinstance(task, CommandTask)
         (command,) = task.commands
         assert isinstance(command, LaunchCommand)
-        command.launch.memory.drops_lds = False  # such accesses are findings here
         with reporter.following(command.launch.kernel.short_name) as update:
             facts, check = check_launch(command, config.gpu, lambda progress: update(progress) or True)
     return {

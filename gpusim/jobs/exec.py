@@ -138,8 +138,8 @@ class ExecJob(Job):
         config, device = self._config, self._device
         before = MemoryFile.read(resolve_path(recorded.before, self._path))
         after = None if recorded.after is None else MemoryFile.read(resolve_path(recorded.after, self._path))
+        device.memory.drops_lds, device.memory.slack_bytes = recorded.drops_lds, recorded.slack_bytes
         allocations = before.place(device.memory)
-        device.memory.drops_lds = recorded.drops_lds
         adopt_image(device.memory, kernel.kernel, before.code)
         command = device.command(
             kernel,

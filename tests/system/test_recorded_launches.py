@@ -3,6 +3,7 @@
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,14 +58,23 @@ def test_other_memory_than_recorded_is_reported(
     assert "holds no device memory" in capfd.readouterr().err
 
 
-def test_accesses_beyond_lds_are_again_those_of_the_program(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    options = ["--timing", "off", "--record", str(tmp_path / "launches")]
-    assert run(options, sys.executable, "-c", BEYOND_LDS, BEYOND).returncode == 0
-    file = str(tmp_path / "launches/0001-beyond_lds/launch.yaml")
-    assert invoke(["exec", file]) == 0
+@pytest.mark.parametrize(
+    ("program", "finding"),
+    [
+        ((sys.executable, "-c", BEYOND_LDS, BEYOND), "outside the workgroup's LDS"),
+        ((PROGRAMS / "edges", "beyond", 2000), "outside every allocation"),
+    ],
+    ids=["LDS", "memory"],
+)
+def test_accesses_that_a_gpu_lets_pass_are_again_those_of_the_program(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], program: tuple[Any, ...], finding: str
+) -> None:
+    assert run(["--timing", "off", "--record", str(tmp_path / "launches")], *program).returncode == 0
+    (file,) = (tmp_path / "launches").glob("0001-*/launch.yaml")
+    assert invoke(["exec", str(file)]) == 0
     assert "verified               passed" in capfd.readouterr().out
-    assert invoke(["check", file]) == 1
-    assert "LDS" in capfd.readouterr().out
+    assert invoke(["check", str(file)]) == 1
+    assert finding in capfd.readouterr().out
 
 
 @needs_llvm

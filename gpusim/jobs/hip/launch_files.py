@@ -86,6 +86,8 @@ class LaunchRecorder:
         recorded: dict[str, Any] = {"before": "before.npz", **({"after": "after.npz"} if ended else {})}
         if launch.memory.drops_lds:
             recorded["drops_lds"] = True
+        if launch.memory.slack_bytes:
+            recorded["slack_bytes"] = launch.memory.slack_bytes
         document = {
             "code_object": f"../{code_name}",
             "kernel": launch.kernel.name,
