@@ -162,9 +162,12 @@ def opencl_flags(library: Path | None) -> tuple[str, ...]:
 def hip_flags(library: Path, root: Path, gpu: str = DEFAULT_GPU) -> tuple[str, ...]:
     """Return the flags for the device side of HIP alone: one linked code object, with the arguments' names.
 
-    Without -fuse-cuid=none the object would contain a hash of its source's folder.
+    Without -fuse-cuid=none the object would contain a hash of its source's folder. GFX8 has no registers with the
+    address of private memory: version 5 has it in implicit arguments, whose pointer clang 19 loses on the way to
+    functions that it does not inline, and takes 0 for it. Version 4 has it in the queue.
     """
     return (
+        *(("-mcode-object-version=4",) if gpu.startswith("gfx8") else ()),
         "-x",
         "hip",
         f"--offload-arch={gpu}",

@@ -1,6 +1,7 @@
 """Are the committed code objects what the sources give, and does clang emit what the kernels count on?"""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from isa.encoding.control_flow import decode_kernel
 from isa.object.code_object import load_code_object
 from workloads.operators.gemm_kernels import GEMM_KERNELS
 from workloads.toolchain import build
+from workloads.toolchain.compilers import hip_flags, without_library
 
 needs_compiler = pytest.mark.skipif(
     not build.compiler_available() or not build.compiler_version().startswith(build.COMPILER_VERSION),
@@ -122,3 +124,22 @@ def test_sgemm_4x4_is_mostly_multiply_accumulate() -> None:
     mnemonics = _mnemonics("sgemm_4x4", marked=False)
     assert mnemonics.count("v_mac_f32") == 256 and mnemonics.count("ds_read_b128") == 32
     assert {name for name in mnemonics if name.startswith("flat_load")} == {"flat_load_dwordx4"}
+
+
+ALONG_A_RECURSION = """
+#define FUNCTION __attribute__((device, noinline))
+FUNCTION double sign_of(double x, int* sign) { *sign = x < 0 ? -1 : 1; return x < -34 ? sign_of(-x, sign) : x; }
+FUNCTION double signed_of(double x) { int sign; double y = x > 9 ? signed_of(x - 9) : sign_of(x, &sign); return sign * y; }
+__attribute__((global)) void from(double* out) { out[0] = signed_of(out[1]); }
+"""
+
+
+@needs_compiler
+def test_private_memory_has_an_address_in_functions_that_are_not_inlined(tmp_path: Path) -> None:
+    """As implicit arguments of version 5 clang 19 reads it from 0xc0: without the arguments' own address."""
+    tools = without_library()
+    assert tools is not None
+    (tmp_path / "a.hip").write_text(ALONG_A_RECURSION)
+    flags = [*hip_flags(Path("none"), Path("none"), "gfx803"), "-nogpulib", "-nogpuinc", "-S", "-o", "-"]
+    done = subprocess.run([tools.clang, *flags, "a.hip"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "s_load_dword" in done.stdout and "0xc0" not in done.stdout

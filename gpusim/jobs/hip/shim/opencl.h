@@ -2,8 +2,11 @@
 // Declared here and not taken from Khronos's headers, which need not be installed; values are those of CL/cl.h 3.0.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -163,14 +166,16 @@ struct ClEvent : ClObject {
   static constexpr Code INVALID = CL_INVALID_EVENT;
   static constexpr ClKind KIND = ClKind::EVENT;
   static constexpr unsigned USER = 0x1204;  // CL_COMMAND_USER
+  static constexpr int SUBMITTED = 2, QUEUED = 3;
   using Callback = void (*)(ClEvent*, int, void*);
   ClQueue* queue;  // null: a user event
   ClContext* context;
   unsigned command;
-  int status = 0;  // of a user event: 2 (CL_SUBMITTED) until the program sets it to 0 or to an error
-  std::vector<std::pair<Callback, void*>> callbacks;  // of a user event that is not complete
+  // Above 0 until a user event is set, or a command that waits for one is done; errors are below 0.
+  int status = 0;
+  std::vector<std::pair<Callback, void*>> callbacks;  // of an event that is not complete
   ClEvent(ClQueue* of, unsigned what) : ClObject(KIND), queue(of), context(of->context), command(what) {}
-  explicit ClEvent(ClContext* of) : ClObject(KIND), queue(nullptr), context(of), command(USER), status(2) {}
+  explicit ClEvent(ClContext* of) : ClObject(KIND), queue(nullptr), context(of), command(USER), status(SUBMITTED) {}
 };
 
 extern ClPlatform the_platform;
@@ -188,6 +193,11 @@ template <typename T>
 T* held(T* object) {
   object->held++;
   return object;
+}
+// An object that a command needs until it is done.
+template <typename T>
+std::shared_ptr<T> kept(T* object) {
+  return {held(object), [](T* one) { release(one); }};
 }
 template <typename T>
 bool valid(const T* object) {
@@ -223,10 +233,13 @@ const char* image_type(const ClImage* image);  // in OpenCL C
 // What is wrong with the flags of a memory object and the memory that the program gives for it.
 int code_of_flags(uint64_t flags, const void* host);
 bool within(const ClBuffer* buffer, size_t offset, size_t size);
-// What a command waits for beside its queue's earlier ones.
-int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events);
-// The event of the command that the queue was told of last.
-int done(ClQueue* queue, Command what, ClEvent** event);
+// What is wrong with a command's queue and the events that it waits for.
+int check_waits(ClQueue* queue, unsigned count, ClEvent* const* events);
+// Does a command, once the queue's earlier ones and what it waits for are done; then at the latest it returns if it blocks.
+int submit(ClQueue* queue, Command what, bool blocking, unsigned count, ClEvent* const* events, ClEvent** event,
+           std::function<int()> act);
+using Triple = std::array<size_t, 3>;  // an origin or a region, which the program may change after the call
+inline Triple triple(const size_t* values) { return {values[0], values[1], values[2]}; }
 // Bytes that the program itself has read or written in a mapped buffer: they have gone over the link.
 void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking);
 // Brings what the program wrote into a mapped image back, where it stands for the program's memory.

@@ -97,8 +97,9 @@ int copy_box(ClQueue* queue, const ClImage* image, const Box& box, char* to, siz
 }
 
 // Between an image and rows of the program's memory or of a buffer; pitches of 0: without gaps.
-int copy_plain(ClQueue* queue, ClImage* image, const size_t* origin, const size_t* region, char* plain, size_t row, size_t slice,
-               bool to_image, bool blocking) {
+int copy_plain(ClQueue* queue, Command what, ClImage* image, const size_t* origin, const size_t* region, char* plain, size_t row,
+               size_t slice, bool to_image, bool blocking, unsigned count, ClEvent* const* events, ClEvent** event,
+               ClBuffer* buffer = nullptr) {
   if (!origin || !region) return CL_INVALID_VALUE;
   Box box(origin, region);
   if (!box.lies_in(image)) return CL_INVALID_VALUE;
@@ -108,8 +109,11 @@ int copy_plain(ClQueue* queue, ClImage* image, const size_t* origin, const size_
   if (!slice) slice = row * box.region[1];
   if (row < least || (box.region[2] > 1 && slice < row * box.region[1])) return CL_INVALID_VALUE;
   char* at = image->address + box.begin(image, image->row, image->slice);
-  return to_image ? copy_box(queue, image, box, at, image->row, image->slice, plain, row, slice, blocking)
-                  : copy_box(queue, image, box, plain, row, slice, at, image->row, image->slice, blocking);
+  auto one = kept<ClBuffer>(image), other = buffer ? kept(buffer) : nullptr;
+  return submit(queue, what, blocking, count, events, event, [=, one = one, other = other] {
+    return to_image ? copy_box(queue, image, box, at, image->row, image->slice, plain, row, slice, blocking)
+                    : copy_box(queue, image, box, plain, row, slice, at, image->row, image->slice, blocking);
+  });
 }
 
 // Bytes from slice to slice, or layer to layer, as the program sees them.
@@ -278,26 +282,25 @@ API int clGetImageInfo(ClBuffer* memory, unsigned name, size_t place, void* to, 
 // --- commands
 API int clEnqueueReadImage(ClQueue* queue, ClBuffer* memory, unsigned blocking, const size_t* origin, const size_t* region,
                            size_t row, size_t slice, void* to, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   ClImage* image = image_of(memory);
   if (!image) return CL_INVALID_MEM_OBJECT;
   if (!to) return CL_INVALID_VALUE;
-  if (int code = copy_plain(queue, image, origin, region, static_cast<char*>(to), row, slice, false, blocking)) return code;
-  return done(queue, READ_IMAGE, event);
+  return copy_plain(queue, READ_IMAGE, image, origin, region, static_cast<char*>(to), row, slice, false, blocking, count, events,
+                    event);
 }
 API int clEnqueueWriteImage(ClQueue* queue, ClBuffer* memory, unsigned blocking, const size_t* origin, const size_t* region,
                             size_t row, size_t slice, const void* from, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   ClImage* image = image_of(memory);
   if (!image) return CL_INVALID_MEM_OBJECT;
   if (!from) return CL_INVALID_VALUE;
   char* plain = static_cast<char*>(const_cast<void*>(from));
-  if (int code = copy_plain(queue, image, origin, region, plain, row, slice, true, blocking)) return code;
-  return done(queue, WRITE_IMAGE, event);
+  return copy_plain(queue, WRITE_IMAGE, image, origin, region, plain, row, slice, true, blocking, count, events, event);
 }
 API int clEnqueueCopyImage(ClQueue* queue, ClBuffer* from, ClBuffer* to, const size_t* from_origin, const size_t* to_origin,
                            const size_t* region, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   const ClImage *source = image_of(from), *target = image_of(to);
   if (!source || !target) return CL_INVALID_MEM_OBJECT;
   if (!from_origin || !to_origin || !region) return CL_INVALID_VALUE;
@@ -305,32 +308,33 @@ API int clEnqueueCopyImage(ClQueue* queue, ClBuffer* from, ClBuffer* to, const s
     return CL_IMAGE_FORMAT_MISMATCH;
   const Box read(from_origin, region), written(to_origin, region);
   if (!read.lies_in(source) || !written.lies_in(target)) return CL_INVALID_VALUE;
-  int code = copy_box(queue, source, read, target->address + written.begin(target, target->row, target->slice), target->row,
-                      target->slice, source->address + read.begin(source, source->row, source->slice), source->row,
-                      source->slice, false);
-  return code ? code : done(queue, COPY_IMAGE, event);
+  return submit(queue, COPY_IMAGE, false, count, events, event, [=, one = kept(from), other = kept(to)] {
+    return copy_box(queue, source, read, target->address + written.begin(target, target->row, target->slice), target->row,
+                    target->slice, source->address + read.begin(source, source->row, source->slice), source->row,
+                    source->slice, false);
+  });
 }
 API int clEnqueueCopyImageToBuffer(ClQueue* queue, ClBuffer* from, ClBuffer* to, const size_t* origin, const size_t* region,
                                    size_t offset, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   ClImage* image = image_of(from);
   if (!image || !is_buffer(to)) return CL_INVALID_MEM_OBJECT;
   if (!origin || !region || !within(to, offset, Box(origin, region).bytes(image))) return CL_INVALID_VALUE;
-  if (int code = copy_plain(queue, image, origin, region, to->address + offset, 0, 0, false, false)) return code;
-  return done(queue, COPY_IMAGE_TO_BUFFER, event);
+  return copy_plain(queue, COPY_IMAGE_TO_BUFFER, image, origin, region, to->address + offset, 0, 0, false, false, count, events,
+                    event, to);
 }
 API int clEnqueueCopyBufferToImage(ClQueue* queue, ClBuffer* from, ClBuffer* to, size_t offset, const size_t* origin,
                                    const size_t* region, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   ClImage* image = image_of(to);
   if (!image || !is_buffer(from)) return CL_INVALID_MEM_OBJECT;
   if (!origin || !region || !within(from, offset, Box(origin, region).bytes(image))) return CL_INVALID_VALUE;
-  if (int code = copy_plain(queue, image, origin, region, from->address + offset, 0, 0, true, false)) return code;
-  return done(queue, COPY_BUFFER_TO_IMAGE, event);
+  return copy_plain(queue, COPY_BUFFER_TO_IMAGE, image, origin, region, from->address + offset, 0, 0, true, false, count, events,
+                    event, from);
 }
 API int clEnqueueFillImage(ClQueue* queue, ClBuffer* memory, const void* color, const size_t* origin, const size_t* region,
                            unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   ClImage* image = image_of(memory);
   if (!image) return CL_INVALID_MEM_OBJECT;
   if (!color || !origin || !region) return CL_INVALID_VALUE;
@@ -339,14 +343,15 @@ API int clEnqueueFillImage(ClQueue* queue, ClBuffer* memory, const void* color, 
   char* at = image->address + box.begin(image, image->row, image->slice);
   const hipPitchedPtr rows{at, image->row, image->width, image->extent(1)};
   const hipExtent extent{box.region[0] * image->element, box.region[1], box.region[2]};
-  int code = code_of(fill_rows(rows, texel_of(image, color), extent, queue->stream, false));
-  return code ? code : done(queue, FILL_IMAGE, event);
+  return submit(queue, FILL_IMAGE, false, count, events, event, [=, texel = texel_of(image, color), one = kept(memory)] {
+    return code_of(fill_rows(rows, texel, extent, queue->stream, false));
+  });
 }
 // What is mapped is the image's rows themselves, or a copy in the program's memory that it stands for.
 API void* clEnqueueMapImage(ClQueue* queue, ClBuffer* memory, unsigned blocking, uint64_t flags, const size_t* origin,
                             const size_t* region, size_t* row, size_t* slice, unsigned count, ClEvent* const* events,
                             ClEvent** event, int* error) {
-  if (int code = wait_for(queue, count, events)) return made<void>(nullptr, code, error);
+  if (int code = check_waits(queue, count, events)) return made<void>(nullptr, code, error);
   ClImage* image = image_of(memory);
   if (!image) return made<void>(nullptr, CL_INVALID_MEM_OBJECT, error);
   bool has_slices = image->depth || image->layers;
@@ -359,15 +364,18 @@ API void* clEnqueueMapImage(ClQueue* queue, ClBuffer* memory, unsigned blocking,
   size_t slice_bytes = slice_pitch(image);
   if (slice) *slice = has_slices ? slice_bytes : 0;
   char* bytes = image->host ? image->host + box.begin(image, *row, slice_bytes) : inside;
-  int code = CL_SUCCESS;
-  if (flags & MAP_WRITE_INVALIDATE) code = code_of(settle());
-  else if (image->host) code = copy_box(queue, image, box, bytes, *row, slice_bytes, inside, image->row, image->slice, blocking);
-  else if (!(code = code_of(settle()))) went_over_link(queue, box.bytes(image), COPIED_FROM_DEVICE, blocking);
+  size_t row_bytes = *row;
+  int code = submit(queue, MAP_IMAGE, blocking, count, events, event, [=, one = kept(memory)] {
+    if (image->host && !(flags & MAP_WRITE_INVALIDATE))
+      return copy_box(queue, image, box, bytes, row_bytes, slice_bytes, inside, image->row, image->slice, blocking);
+    int settled = code_of(settle());
+    if (!settled && !(flags & MAP_WRITE_INVALIDATE)) went_over_link(queue, box.bytes(image), COPIED_FROM_DEVICE, blocking);
+    return settled;
+  });
   if (code) return made<void>(nullptr, code, error);
   ClBuffer::Mapping mapping{0, box.bytes(image), flags};
   std::copy(origin, origin + 3, mapping.origin), std::copy(region, region + 3, mapping.region);
   image->mapped.insert({bytes, mapping});
-  done(queue, MAP_IMAGE, event);
   return made<void>(bytes, CL_SUCCESS, error);
 }
 

@@ -1,9 +1,11 @@
 // OpenCL's queues, buffers, commands and events. A queue is a stream: its commands are done in the order of the calls, an
-// event is the stream's work that the command was, whose times the simulated clock knows.
+// event is the stream's work that the command was, whose times the simulated clock knows. A command that waits for a user
+// event, and what comes after it in its queue, is done by the thread that sets the event.
 #include <algorithm>
 #include <climits>
 #include <condition_variable>
 #include <cstdlib>
+#include <list>
 #include <mutex>
 #include <tuple>
 
@@ -28,16 +30,66 @@ constexpr size_t ALIGNMENT = 256, LOCAL_ALIGNMENT = 16, MOST_WORK_ITEMS = 1024, 
 
 uint64_t handle(const void* object) { return reinterpret_cast<uint64_t>(object); }
 
-// The status of user events: a thread of the program waits for what another one sets.
-std::mutex user_events;
-std::condition_variable user_event_set;
+// A command that waits for a user event, or for one that does.
+struct Deferred {
+  std::shared_ptr<ClEvent> event;
+  std::vector<std::shared_ptr<ClEvent>> waits;
+  std::function<int()> act;
+};
+// Of events that are not complete, and commands that are not done, in the order of the calls.
+std::mutex states;
+std::condition_variable state_changed;
+std::list<Deferred> deferred;
 
-// Of a user event; a command's is 0: commands are done in the order of the calls.
+bool has_deferred(const ClQueue* queue) {
+  return std::any_of(deferred.begin(), deferred.end(), [=](const Deferred& one) { return one.event->queue == queue; });
+}
+
 int status_of(ClEvent* event) {
-  std::lock_guard<std::mutex> locked(user_events);
+  std::lock_guard<std::mutex> locked(states);
   return event->status;
 }
 
+// Tells the simulated clock of the command that the queue was told of last, or of a command that is nothing but a time.
+void mark(ClEvent* event) {
+  bool timeless = event->command == MARKER || event->command == BARRIER || event->command == MIGRATE;
+  tell(Request(timeless ? OP_RECORD : OP_COMMAND).put(handle(event)).put(number(event->queue->stream)));
+}
+
+void wait_for_others(ClQueue* queue, ClEvent* event) {
+  if (event->queue && event->queue != queue) tell(Request(OP_WAIT).put(number(queue->stream)).put(handle(event)));
+}
+
+using Calls = std::vector<std::tuple<std::shared_ptr<ClEvent>, int, ClEvent::Callback, void*>>;
+
+void set_status(const std::shared_ptr<ClEvent>& event, int status, Calls* calls) {
+  event->status = status;
+  for (auto [call, data] : event->callbacks) calls->push_back({event, status, call, data});
+  event->callbacks.clear();
+}
+
+// The first command that waits for nothing any more.
+std::list<Deferred>::iterator find_ready() {
+  std::vector<const ClQueue*> before;
+  for (auto one = deferred.begin(); one != deferred.end(); ++one) {
+    bool first = std::find(before.begin(), before.end(), one->event->queue) == before.end();
+    if (first && std::all_of(one->waits.begin(), one->waits.end(), [](auto& event) { return event->status <= 0; })) return one;
+    before.push_back(one->event->queue);
+  }
+  return deferred.end();
+}
+
+void do_deferred(Calls* calls) {
+  for (auto one = find_ready(); one != deferred.end(); one = find_ready()) {
+    Deferred command = std::move(*one);
+    deferred.erase(one);
+    bool failed = std::any_of(command.waits.begin(), command.waits.end(), [](auto& event) { return event->status < 0; });
+    for (auto& event : command.waits) wait_for_others(command.event->queue, event.get());
+    int code = failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : command.act();
+    if (!code) mark(command.event.get());
+    set_status(command.event, code, calls);
+  }
+}
 }  // namespace
 
 bool within(const ClBuffer* buffer, size_t offset, size_t size) {
@@ -51,28 +103,33 @@ int code_of_flags(uint64_t flags, const void* host) {
   return !host != !(flags & (USE_HOST_PTR | COPY_HOST_PTR)) ? CL_INVALID_HOST_PTR : CL_SUCCESS;
 }
 
-int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events) {
+int check_waits(ClQueue* queue, unsigned count, ClEvent* const* events) {
   if (!valid(queue)) return CL_INVALID_COMMAND_QUEUE;
   if (!count != !events) return CL_INVALID_EVENT_WAIT_LIST;
   for (unsigned i = 0; i < count; i++)
     if (!valid(events[i])) return CL_INVALID_EVENT_WAIT_LIST;
-  for (unsigned i = 0; i < count; i++) {
-    int status = status_of(events[i]);
-    if (status > 0) {
-      complain_of_missing("a command that waits for a user event before its status is set");
-      return CL_INVALID_OPERATION;
-    }
-    if (status < 0) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-  }
   for (unsigned i = 0; i < count; i++)
-    if (events[i]->queue && events[i]->queue != queue) tell(Request(OP_WAIT).put(number(queue->stream)).put(handle(events[i])));
+    if (status_of(events[i]) < 0) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   return CL_SUCCESS;
 }
 
-int done(ClQueue* queue, Command what, ClEvent** event) {
-  if (!event) return CL_SUCCESS;
-  *event = new ClEvent(held(queue), what);
-  tell(Request(OP_COMMAND).put(handle(*event)).put(number(queue->stream)));
+int submit(ClQueue* queue, Command what, bool blocking, unsigned count, ClEvent* const* events, ClEvent** event,
+           std::function<int()> act) {
+  std::unique_lock<std::mutex> locked(states);
+  bool waits = has_deferred(queue) || std::any_of(events, events + count, [](ClEvent* one) { return one->status > 0; });
+  if (waits) {
+    auto command = std::shared_ptr<ClEvent>(new ClEvent(held(queue), what), [](ClEvent* one) { release(one); });
+    command->status = ClEvent::QUEUED;
+    deferred.push_back({command, {}, std::move(act)});
+    for (unsigned i = 0; i < count; i++) deferred.back().waits.push_back(kept(events[i]));
+    if (event) *event = held(command.get());
+    if (blocking) state_changed.wait(locked, [&] { return command->status <= 0; });
+    return std::min(command->status, 0);
+  }
+  locked.unlock();
+  for (unsigned i = 0; i < count; i++) wait_for_others(queue, events[i]);
+  if (int code = act()) return code;
+  if (event) mark(*event = new ClEvent(held(queue), what));
   return CL_SUCCESS;
 }
 
@@ -82,29 +139,29 @@ void went_over_link(ClQueue* queue, size_t size, Copied way, bool blocking) {
 
 namespace {
 // A command that is nothing but a time in its queue.
-int mark(ClQueue* queue, Command what, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
-  ClEvent* marker = new ClEvent(held(queue), what);
-  tell(Request(OP_RECORD).put(handle(marker)).put(number(queue->stream)));
-  if (event) *event = marker;
-  else release(marker);
-  return CL_SUCCESS;
+int pass(ClQueue* queue, Command what, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = check_waits(queue, count, events)) return code;
+  return submit(queue, what, false, count, events, event, [] { return CL_SUCCESS; });
 }
 
-int finish_of(ClQueue* queue) { return code_of(finish(number(queue->stream))); }
+int finish_of(ClQueue* queue) {
+  std::unique_lock<std::mutex> locked(states);
+  state_changed.wait(locked, [=] { return !has_deferred(queue); });
+  locked.unlock();
+  return code_of(finish(number(queue->stream)));
+}
 
 int wait_for(ClEvent* event) {
-  if (!event->queue) {
-    std::unique_lock<std::mutex> locked(user_events);
-    user_event_set.wait(locked, [event] { return event->status <= 0; });
-    return event->status;
-  }
+  std::unique_lock<std::mutex> locked(states);
+  state_changed.wait(locked, [=] { return event->status <= 0; });
+  locked.unlock();
+  if (!event->queue || event->status) return event->status;
   tell(Request(OP_EVENT_WAITED).put(handle(event)));
   return code_of(settle());
 }
 
 struct Rectangle {
-  const size_t *origin, *region;
+  Triple origin, region;
   size_t row, slice;
 
   void complete() {
@@ -119,8 +176,8 @@ struct Rectangle {
 };
 
 // buffer: which side's bounds are known; null: memory of the program.
-int copy_rectangle(ClQueue* queue, char* to, const ClBuffer* to_buffer, Rectangle t, const char* from,
-                   const ClBuffer* from_buffer, Rectangle f, bool blocking) {
+int copy_rectangle(ClQueue* queue, Command what, char* to, ClBuffer* to_buffer, Rectangle t, const char* from,
+                   ClBuffer* from_buffer, Rectangle f, bool blocking, unsigned count, ClEvent* const* events, ClEvent** event) {
   t.complete(), f.complete();
   if (!t.usable() || !f.usable()) return CL_INVALID_VALUE;
   if (to_buffer && !within(to_buffer, t.begin(), t.span())) return CL_INVALID_VALUE;
@@ -131,7 +188,9 @@ int copy_rectangle(ClQueue* queue, char* to, const ClBuffer* to_buffer, Rectangl
   how.srcPtr = {const_cast<char*>(from), f.row, f.region[0], f.slice / f.row};
   how.srcPos = {f.origin[0], f.origin[1], f.origin[2]};
   how.extent = {t.region[0], t.region[1], t.region[2]};
-  return code_of(copy_3d(&how, queue->stream, blocking));
+  auto one = to_buffer ? kept(to_buffer) : nullptr, other = from_buffer ? kept(from_buffer) : nullptr;
+  return submit(queue, what, blocking, count, events, event,
+                [=, one = one, other = other] { return code_of(copy_3d(&how, queue->stream, blocking)); });
 }
 
 // The largest divisor of a number of work-items that is not larger than `most`.
@@ -284,116 +343,118 @@ API int clGetMemObjectInfo(ClBuffer* buffer, unsigned name, size_t place, void* 
 // --- copies
 API int clEnqueueReadBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size, void* to,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!to || !within(buffer, offset, size)) return CL_INVALID_VALUE;
-  if (int code = code_of(copy(to, buffer->address + offset, size, queue->stream, blocking))) return code;
-  return done(queue, READ, event);
+  return submit(queue, READ, blocking, count, events, event, [=, memory = kept(buffer)] {
+    return code_of(copy(to, memory->address + offset, size, queue->stream, blocking));
+  });
 }
 API int clEnqueueWriteBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size,
                              const void* from, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!from || !within(buffer, offset, size)) return CL_INVALID_VALUE;
-  if (int code = code_of(copy(buffer->address + offset, from, size, queue->stream, blocking))) return code;
-  return done(queue, WRITE, event);
+  return submit(queue, WRITE, blocking, count, events, event, [=, memory = kept(buffer)] {
+    return code_of(copy(memory->address + offset, from, size, queue->stream, blocking));
+  });
 }
 API int clEnqueueCopyBuffer(ClQueue* queue, ClBuffer* from, ClBuffer* to, size_t from_offset, size_t to_offset, size_t size,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(from) || !is_buffer(to)) return CL_INVALID_MEM_OBJECT;
   if (!within(from, from_offset, size) || !within(to, to_offset, size)) return CL_INVALID_VALUE;
-  if (int code = code_of(copy(to->address + to_offset, from->address + from_offset, size, queue->stream, false))) return code;
-  return done(queue, COPY, event);
+  return submit(queue, COPY, false, count, events, event, [=, source = kept(from), target = kept(to)] {
+    return code_of(copy(target->address + to_offset, source->address + from_offset, size, queue->stream, false));
+  });
 }
 API int clEnqueueReadBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned blocking, const size_t* origin,
                                 const size_t* host_origin, const size_t* region, size_t row, size_t slice, size_t host_row,
                                 size_t host_slice, void* to, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!to || !origin || !host_origin || !region) return CL_INVALID_VALUE;
-  if (int code = copy_rectangle(queue, static_cast<char*>(to), nullptr, {host_origin, region, host_row, host_slice},
-                                buffer->address, buffer, {origin, region, row, slice}, blocking))
-    return code;
-  return done(queue, READ_RECT, event);
+  return copy_rectangle(queue, READ_RECT, static_cast<char*>(to), nullptr,
+                        {triple(host_origin), triple(region), host_row, host_slice}, buffer->address, buffer,
+                        {triple(origin), triple(region), row, slice}, blocking, count, events, event);
 }
 API int clEnqueueWriteBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned blocking, const size_t* origin,
                                  const size_t* host_origin, const size_t* region, size_t row, size_t slice, size_t host_row,
                                  size_t host_slice, const void* from, unsigned count, ClEvent* const* events,
                                  ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!from || !origin || !host_origin || !region) return CL_INVALID_VALUE;
-  if (int code = copy_rectangle(queue, buffer->address, buffer, {origin, region, row, slice}, static_cast<const char*>(from),
-                                nullptr, {host_origin, region, host_row, host_slice}, blocking))
-    return code;
-  return done(queue, WRITE_RECT, event);
+  return copy_rectangle(queue, WRITE_RECT, buffer->address, buffer, {triple(origin), triple(region), row, slice},
+                        static_cast<const char*>(from), nullptr,
+                        {triple(host_origin), triple(region), host_row, host_slice}, blocking, count, events, event);
 }
 API int clEnqueueCopyBufferRect(ClQueue* queue, ClBuffer* from, ClBuffer* to, const size_t* from_origin,
                                 const size_t* to_origin, const size_t* region, size_t from_row, size_t from_slice,
                                 size_t to_row, size_t to_slice, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(from) || !is_buffer(to)) return CL_INVALID_MEM_OBJECT;
   if (!from_origin || !to_origin || !region) return CL_INVALID_VALUE;
-  if (int code = copy_rectangle(queue, to->address, to, {to_origin, region, to_row, to_slice}, from->address, from,
-                                {from_origin, region, from_row, from_slice}, false))
-    return code;
-  return done(queue, COPY_RECT, event);
+  return copy_rectangle(queue, COPY_RECT, to->address, to, {triple(to_origin), triple(region), to_row, to_slice},
+                        from->address, from, {triple(from_origin), triple(region), from_row, from_slice}, false, count,
+                        events, event);
 }
 API int clEnqueueFillBuffer(ClQueue* queue, ClBuffer* buffer, const void* pattern, size_t width, size_t offset, size_t size,
                             unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!is_buffer(buffer)) return CL_INVALID_MEM_OBJECT;
   if (!pattern || !width || width > 128 || width & (width - 1) || offset % width || size % width || !within(buffer, offset, size))
     return CL_INVALID_VALUE;
-  if (int code = code_of(fill(buffer->address + offset, pattern, width, size / width, queue->stream, false))) return code;
-  return done(queue, FILL, event);
+  std::string bytes(static_cast<const char*>(pattern), width);
+  return submit(queue, FILL, false, count, events, event, [=, memory = kept(buffer)] {
+    return code_of(fill(memory->address + offset, bytes.data(), width, size / width, queue->stream, false));
+  });
 }
 // Memory of the device is memory of this process: what is mapped is the buffer itself, or a copy in the program's memory
 // that it stands for. As on a card, the bytes go over the link where one of both sides reads what the other wrote.
 API void* clEnqueueMapBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, uint64_t flags, size_t offset, size_t size,
                              unsigned count, ClEvent* const* events, ClEvent** event, int* error) {
-  if (int code = wait_for(queue, count, events)) return made<void>(nullptr, code, error);
+  if (int code = check_waits(queue, count, events)) return made<void>(nullptr, code, error);
   if (!is_buffer(buffer)) return made<void>(nullptr, CL_INVALID_MEM_OBJECT, error);
   if (!size || !within(buffer, offset, size) || flags & ~(MAP_READ | MAP_WRITE | MAP_WRITE_INVALIDATE))
     return made<void>(nullptr, CL_INVALID_VALUE, error);
   char *device_bytes = buffer->address + offset, *bytes = buffer->host ? buffer->host + offset : device_bytes;
-  int code = CL_SUCCESS;
-  if (flags & MAP_WRITE_INVALIDATE) code = code_of(settle());
-  else if (buffer->host) code = code_of(copy(bytes, device_bytes, size, queue->stream, blocking));
-  else if (!(code = code_of(settle()))) went_over_link(queue, size, COPIED_FROM_DEVICE, blocking);
+  int code = submit(queue, MAP, blocking, count, events, event, [=, memory = kept(buffer)] {
+    if (memory->host && !(flags & MAP_WRITE_INVALIDATE)) return code_of(copy(bytes, device_bytes, size, queue->stream, blocking));
+    int settled = code_of(settle());
+    if (!settled && !(flags & MAP_WRITE_INVALIDATE)) went_over_link(queue, size, COPIED_FROM_DEVICE, blocking);
+    return settled;
+  });
   if (code) return made<void>(nullptr, code, error);
   buffer->mapped.insert({bytes, {offset, size, flags, {}, {}}});
-  done(queue, MAP, event);
   return made<void>(bytes, CL_SUCCESS, error);
 }
 API int clEnqueueUnmapMemObject(ClQueue* queue, ClBuffer* buffer, void* bytes, unsigned count, ClEvent* const* events,
                                 ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
   auto found = buffer->mapped.find(bytes);
   if (found == buffer->mapped.end()) return CL_INVALID_VALUE;
   const ClBuffer::Mapping mapping = found->second;
-  auto [offset, size, flags] = std::tie(mapping.offset, mapping.size, mapping.flags);
   buffer->mapped.erase(found);
-  if (flags & (MAP_WRITE | MAP_WRITE_INVALIDATE)) {
-    if (buffer->host && buffer->image) {
-      if (int code = unmap_image(queue, buffer->image, mapping)) return code;
-    } else if (!buffer->host) went_over_link(queue, size, COPIED_TO_DEVICE, false);
-    else if (int code = code_of(copy(buffer->address + offset, bytes, size, queue->stream, false))) return code;
-  }
-  return done(queue, UNMAP, event);
+  return submit(queue, UNMAP, false, count, events, event, [=, memory = kept(buffer)]() -> int {
+    if (!(mapping.flags & (MAP_WRITE | MAP_WRITE_INVALIDATE))) return CL_SUCCESS;
+    if (memory->host && memory->image) return unmap_image(queue, memory->image, mapping);
+    if (memory->host) return code_of(copy(memory->address + mapping.offset, bytes, mapping.size, queue->stream, false));
+    went_over_link(queue, mapping.size, COPIED_TO_DEVICE, false);
+    return CL_SUCCESS;
+  });
 }
 API int clEnqueueMigrateMemObjects(ClQueue* queue, unsigned buffers, ClBuffer* const* list, uint64_t, unsigned count,
                                    ClEvent* const* events, ClEvent** event) {
   if (!buffers || !list) return CL_INVALID_VALUE;
-  return mark(queue, MIGRATE, count, events, event);  // there is one device, which has them all
+  return pass(queue, MIGRATE, count, events, event);  // there is one device, which has them all
 }
 
 // --- launches
 static int launch_range(Command what, ClQueue* queue, ClKernel* kernel, unsigned dimensions, const size_t* offset,
                         const size_t* global, const size_t* local, unsigned count, ClEvent* const* events, ClEvent** event) {
-  if (int code = wait_for(queue, count, events)) return code;
+  if (int code = check_waits(queue, count, events)) return code;
   if (!valid(kernel)) return CL_INVALID_KERNEL;
   if (!dimensions || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
   if (!global) return CL_INVALID_GLOBAL_WORK_SIZE;
@@ -414,12 +475,14 @@ static int launch_range(Command what, ClQueue* queue, ClKernel* kernel, unsigned
   std::string block;
   size_t local_bytes;
   if (int code = arguments_of(kernel, first, &block, &local_bytes)) return code;
-  size_t size = block.size();
-  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &block[0], HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
-  hipError_t error = hipExtModuleLaunchKernel(reinterpret_cast<hipFunction_t>(kernel->function), items[0], items[1], items[2],
-                                              group[0], group[1], group[2], local_bytes, queue->stream, nullptr, extra,
-                                              nullptr, nullptr, 0);
-  return error ? code_of(error) : done(queue, what, event);
+  Triple n = triple(items), g = triple(group);
+  return submit(queue, what, false, count, events, event, [=, code = kept(kernel)]() mutable {
+    size_t size = block.size();
+    void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &block[0], HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
+    auto function = reinterpret_cast<hipFunction_t>(code->function);
+    return code_of(hipExtModuleLaunchKernel(function, n[0], n[1], n[2], g[0], g[1], g[2], local_bytes, queue->stream, nullptr,
+                                            extra, nullptr, nullptr, 0));
+  });
 }
 API int clEnqueueNDRangeKernel(ClQueue* queue, ClKernel* kernel, unsigned dimensions, const size_t* offset,
                                const size_t* global, const size_t* local, unsigned count, ClEvent* const* events,
@@ -433,15 +496,15 @@ API int clEnqueueTask(ClQueue* queue, ClKernel* kernel, unsigned count, ClEvent*
 
 // --- events
 API int clEnqueueMarkerWithWaitList(ClQueue* q, unsigned count, ClEvent* const* events, ClEvent** event) {
-  return mark(q, MARKER, count, events, event);
+  return pass(q, MARKER, count, events, event);
 }
 API int clEnqueueBarrierWithWaitList(ClQueue* q, unsigned count, ClEvent* const* events, ClEvent** event) {
-  return mark(q, BARRIER, count, events, event);
+  return pass(q, BARRIER, count, events, event);
 }
-API int clEnqueueMarker(ClQueue* q, ClEvent** event) { return event ? mark(q, MARKER, 0, nullptr, event) : CL_INVALID_VALUE; }
-API int clEnqueueBarrier(ClQueue* q) { return mark(q, BARRIER, 0, nullptr, nullptr); }
+API int clEnqueueMarker(ClQueue* q, ClEvent** event) { return event ? pass(q, MARKER, 0, nullptr, event) : CL_INVALID_VALUE; }
+API int clEnqueueBarrier(ClQueue* q) { return pass(q, BARRIER, 0, nullptr, nullptr); }
 API int clEnqueueWaitForEvents(ClQueue* q, unsigned count, ClEvent* const* events) {
-  return count ? wait_for(q, count, events) : CL_INVALID_VALUE;
+  return count ? pass(q, MARKER, count, events, nullptr) : CL_INVALID_VALUE;
 }
 API int clWaitForEvents(unsigned count, ClEvent* const* events) {
   if (!count || !events) return CL_INVALID_VALUE;
@@ -458,15 +521,15 @@ API ClEvent* clCreateUserEvent(ClContext* context, int* error) {
 API int clSetUserEventStatus(ClEvent* event, int status) {
   if (!valid(event) || event->queue) return CL_INVALID_EVENT;
   if (status > 0) return CL_INVALID_VALUE;
-  std::vector<std::pair<ClEvent::Callback, void*>> calls;
+  Calls calls;
   {
-    std::lock_guard<std::mutex> locked(user_events);
+    std::lock_guard<std::mutex> locked(states);
     if (event->status <= 0) return CL_INVALID_OPERATION;
-    event->status = status;
-    calls.swap(event->callbacks);
+    set_status(kept(event), status, &calls);
+    do_deferred(&calls);
   }
-  user_event_set.notify_all();
-  for (auto [call, data] : calls) call(event, status, data);
+  state_changed.notify_all();
+  for (auto& [one, reached, call, data] : calls) call(one.get(), reached, data);
   return CL_SUCCESS;
 }
 API int clRetainEvent(ClEvent* e) { return retain_if_valid(e); }
@@ -479,7 +542,7 @@ API int clGetEventInfo(ClEvent* event, unsigned name, size_t place, void* to, si
     case 0x11D1: return wanted.value<unsigned>(event->command);
     case 0x11D2: return wanted.value<unsigned>(event->held);
     case 0x11D3:
-      if (!event->queue) return wanted.value<int>(status_of(event));
+      if (int status = status_of(event); status || !event->queue) return wanted.value<int>(status);
       return wanted.value<int>(wait_for(event));  // asked again and again otherwise: CL_COMPLETE is 0
     case 0x11D4: return wanted.value<ClContext*>(event->context);
     default: return CL_INVALID_VALUE;
@@ -488,26 +551,21 @@ API int clGetEventInfo(ClEvent* event, unsigned name, size_t place, void* to, si
 API int clSetEventCallback(ClEvent* event, int status, void (*call)(ClEvent*, int, void*), void* data) {
   if (!valid(event)) return CL_INVALID_EVENT;
   if (!call || status < 0 || status > 2) return CL_INVALID_VALUE;
-  if (!event->queue && status < 2) {  // CL_SUBMITTED it is from the start
-    std::lock_guard<std::mutex> locked(user_events);
+  if (event->queue || status < ClEvent::SUBMITTED) {  // which a user event is from the start
+    std::lock_guard<std::mutex> locked(states);
     if (event->status > 0) {
       event->callbacks.push_back({call, data});
       return CL_SUCCESS;
     }
   }
-  if (!event->queue) {
-    int reached = status_of(event);
-    call(event, reached < 0 ? reached : status, data);
-    return CL_SUCCESS;
-  }
-  int code = wait_for(event);
+  int code = event->queue ? wait_for(event) : std::min(status_of(event), 0);
   call(event, code ? code : status, data);
   return CL_SUCCESS;
 }
 API int clGetEventProfilingInfo(ClEvent* event, unsigned name, size_t place, void* to, size_t* size) {
   if (!valid(event)) return CL_INVALID_EVENT;
   if (name < 0x1280 || name > 0x1284) return CL_INVALID_VALUE;
-  if (!event->queue || !(event->queue->properties & PROFILING) || settle()) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  if (!event->queue || !(event->queue->properties & PROFILING) || status_of(event) || settle()) return CL_PROFILING_INFO_NOT_AVAILABLE;
   Answer answer = ask(Request(OP_TIMES).put(handle(event)));
   uint64_t times[5];
   for (int i = 0; i < 4; i++) times[i] = answer.get<uint64_t>();
