@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.formats import MILLIONS_0
 from gpusim.base.progress import current_reporter
 from gpusim.jobs.hip.supervisor import FOLDERS, LIBRARY_PATH_VARIABLE, LOADERS
 from workloads.toolchain.compilers import find_hip_tools
@@ -180,15 +181,18 @@ class PackageFolder:
         self._run("apt-get", "update", "-qq")
         names = self._dependencies(missing) if with_dependencies else missing
         names = [name for name in names if name not in record["debian"]]
-        checksums = self._listed(names)
+        listed = self._listed(names)
         download = self._apt / "download"
         shutil.rmtree(download, ignore_errors=True)
         download.mkdir()
-        current_reporter().say(f"gpusim: {self.folder}: {len(names)} packages: {', '.join(names)}")
+        fetched = sum(int(listed[name]["Size"]) for name in names)
+        unpacked = sum(int(listed[name].get("Installed-Size", 0)) << 10 for name in names)
+        cost = f"{MILLIONS_0(fetched)} MB to fetch, {MILLIONS_0(unpacked)} MB unpacked"
+        current_reporter().say(f"gpusim: {self.folder}: {len(names)} packages, {cost}: {', '.join(names)}")
         self._run("apt-get", "download", "-qq", *names, folder=download)
         for name in names:
             (file,) = download.glob(f"{name}_*.deb")
-            record["debian"][name] = self._unpack(file, checksums[name])
+            record["debian"][name] = self._unpack(file, listed[name]["SHA256"])
             self._record.write_text(json.dumps(record, indent=1) + "\n")
         self._wrap_programs(record)
 
@@ -246,15 +250,14 @@ class PackageFolder:
         file.unlink()
         return {"file": file.name, "sha256": checksum, "programs": programs}
 
-    def _listed(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the SHA-256 of each package's file, as the archive's lists have it."""
-        checksums, name = {}, ""
-        for line in self._run("apt-cache", "show", "--no-all-versions", *names).splitlines():
-            if line.startswith("Package: "):
-                name = line.split()[1]
-            elif line.startswith("SHA256: "):
-                checksums[name] = line.split()[1]
-        return checksums
+    def _listed(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return fields of each package, as the archive's lists have them."""
+        listed: dict[str, dict[str, str]] = {}
+        for text in self._run("apt-cache", "show", "--no-all-versions", *names).split("\n\n"):
+            fields = {key: value for key, _, value in (line.partition(": ") for line in text.splitlines())}
+            if "Package" in fields:
+                listed[fields["Package"]] = fields
+        return listed
 
     def _wrap_programs(self, record: dict[str, Any]) -> None:
         """Put scripts in the place of libraries' helper programs, which libraries start as they are: under the host's C
