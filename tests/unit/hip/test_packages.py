@@ -139,3 +139,18 @@ def test_the_environment_has_the_wheels_and_their_checksums(tmp_path: Path, monk
     assert wheels == {"fake-cupy": {"file": wheel.name, "sha256": checksum}}
     with pytest.raises(PackageError, match=r"-m: .*No matching distribution found for fake-cupy==2.0"):
         folder.make_environment(["fake-cupy==2.0"], sys.executable)
+
+
+# of 24.04's universe, amd64, by Ubuntu's public package lists
+NOBLE = {
+    "librocblas0": "5.5.1", "librocsparse0": "5.7.1", "librocrand1": "5.7.1", "librocfft0": "5.7.1",
+    "librocsolver0": "5.5.1", "libhipblas0": "5.5.1", "libhipsparse0": "5.7.1", "libhipfft0": "5.7.1",
+    "libhiprand1": "5.7.1", "librccl1": "5.4.3", "librocalution0": "5.7.1", "libhipsolver0": "5.5.1",
+}  # fmt: skip
+
+
+def test_sets_that_ubuntu_has_ask_for_names_of_its_lists() -> None:
+    of_ubuntu = {name for name, one in packages.PACKAGE_SETS.items() if packages.DISTRIBUTIONS[1] in one.distributions}
+    assert of_ubuntu == {"cupy", "libraries"} and packages.DISTRIBUTIONS[1].suite == "noble"
+    for name in of_ubuntu:
+        assert not set(packages.PACKAGE_SETS[name].debian) - set(NOBLE)
