@@ -166,8 +166,9 @@ def hip_flags(library: Path, root: Path, gpu: str = DEFAULT_GPU) -> tuple[str, .
     address of private memory: version 5 has it in implicit arguments, whose pointer clang 19 loses on the way to
     functions that it does not inline, and takes 0 for it. Version 4 has it in the queue.
     """
+    version = ("-mcode-object-version=4",) if gpu.startswith("gfx8") else ()
     return (
-        *(("-mcode-object-version=4",) if gpu.startswith("gfx8") else ()),
+        *version,
         "-x",
         "hip",
         f"--offload-arch={gpu}",
