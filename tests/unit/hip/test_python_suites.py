@@ -2,12 +2,14 @@
 
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.vendor.python_suites import FileRow, Suite, draw_files, read_row, suite_table, suite_text
+from tests.vendor import python_suites
+from tests.vendor.python_suites import FileRow, Suite, draw_files, read_row, recorded_rows, suite_table, suite_text
 
 CUB = "tests/a.py::TestCubReduction::test_cub_sum"
 TITLE = "CuPy 13.3.0"
@@ -49,6 +51,16 @@ def test_outcomes_are_counted_and_failures_blamed() -> None:
     assert "| all | 14 of 180 | 2 | 4 | 2 | 0 | 0 | 0 | 3 |" in suite_table({"one": row, "two": cut})
     kept = {"title": TITLE, "seed": 56, "of": 5, "tests": 24, "drawn": 4, "rows": {"one": vars(row), "two": vars(cut)}}
     assert "2 of 4 files were run, of 7 tests with a verdict 2 pass (28.6%)" in suite_text(kept)
+
+
+def test_rows_of_the_same_draw_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, asked = FileRow(drawn=3, passed=3), Namespace(suite="cupy", seed=56, of=5, tests=24)
+    monkeypatch.setattr(python_suites, "RESULTS", tmp_path / "results.json")
+    assert recorded_rows(asked) == {}
+    kept = {"title": TITLE, "seed": 56, "of": 5, "tests": 24, "drawn": 1, "rows": {"one": vars(row)}}
+    (tmp_path / "results.json").write_text(json.dumps({"cupy": kept}))
+    assert recorded_rows(asked) == {"one": row}
+    assert recorded_rows(Namespace(**{**vars(asked), "seed": 57})) == {}
 
 
 def test_tests_are_drawn_by_name_and_a_smaller_draw_is_part_of_a_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:
