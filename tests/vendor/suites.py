@@ -102,9 +102,7 @@ _CLAMP = "Debian's clang 17 loses the clamp of a subtraction with a literal (`x 
 _JACOBI = "`syevj_small_kernel` has a race: a barrier is missing between the sum of `cosines_res` and its next use"
 _BISECTION = "`stebz_bisection_kernel` takes the logarithm of `pivmin`, which is 0 where FP32 denormals are flushed"
 _CONSTRUCTED = "`copy_if` assigns to objects in LDS that were never constructed (NVIDIA/thrust issue 1153)"
-_PAST_LDS = "`fft_rtc_fwd_len8x128` reads past its 18 432 bytes of LDS, which a card lets pass; with more it is right"
 KNOWN = (
-    Known("rocfft-test", r"manual\.vs_fftw", "library", _PAST_LDS),
     Known("test_block_sort_merge|test_thrust_async_sort|device_merge_sort", ".*", "compiler", _CLAMP),
     Known("rocsolver-test", ".*(SYEVJ|GESVDJ).*", "library", _JACOBI),
     Known("rocsolver-test", ".*(STEBZ|SYEVX|GESVDX|SYEVDX).*", "library", _BISECTION),
