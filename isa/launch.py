@@ -64,6 +64,11 @@ class Launch:
         return x, y, z
 
     @property
+    def is_whole(self) -> bool:
+        """Whether no workgroup is cut at the grid's edge, so that all wavefronts have work-items."""
+        return all(g % w == 0 for g, w in zip(self.global_size, self.local_size, strict=True))
+
+    @property
     def pointers(self) -> list[int]:
         """The addresses among the kernel's arguments, in order."""
         return [

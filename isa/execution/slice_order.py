@@ -12,7 +12,7 @@ from isa.execution.codes import Access, AtomicOperation, InstructionKind, LaneEx
 from isa.execution.program import Program
 from isa.execution.special_instructions import SELECTOR_NUMBER
 
-_SUMS = frozenset((AtomicOperation.ADD, AtomicOperation.SUB))
+_SUMS = AtomicOperation.ADD, AtomicOperation.SUB
 _ALONE = (
     AtomicOperation.SIGNED_MIN,
     AtomicOperation.UNSIGNED_MIN,
@@ -20,7 +20,7 @@ _ALONE = (
     AtomicOperation.UNSIGNED_MAX,
 )
 _BITWISE = AtomicOperation.AND, AtomicOperation.OR, AtomicOperation.XOR
-_COMMUTING = (_SUMS, *(frozenset((one,)) for one in _ALONE + _BITWISE))
+_COMMUTING = frozenset((*_SUMS, *_ALONE, *_BITWISE))
 _VECTOR_MEMORY = (InstructionKind.FLAT, InstructionKind.SEGMENT, InstructionKind.BUFFER, InstructionKind.IMAGE)
 
 
@@ -41,9 +41,11 @@ def workgroup_order_reason(program: Program) -> str:
 
 
 def _commute(atomics: np.ndarray) -> bool:
-    """Tell whether atomics, rows of a program's table, leave the same in any order, and return nothing."""
-    operations = frozenset(atomics["atomic"].tolist())
-    return not atomics["returns"].any() and any(operations <= together for together in _COMMUTING)
+    """Tell whether atomics, rows of a program's table, leave the same in any order, and return nothing.
+
+    Two that do not commute, as a sum and a minimum, are of two words, or a barrier is between them: else they race.
+    """
+    return not atomics["returns"].any() and frozenset(atomics["atomic"].tolist()) <= _COMMUTING
 
 
 def slice_order_reason(program: Program) -> str:

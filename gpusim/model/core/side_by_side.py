@@ -13,7 +13,7 @@ of a launch, near a deadlock): the other thread then waits. It spins first, then
 """
 
 from gpusim.base.jit import Field, Machine, State, address_in, jit, store_release
-from gpusim.model.core.cu.slices import FOR_CACHES, FOR_CHANNELS, await_word, make_slices_alone, share_slices
+from gpusim.model.core.cu.slices import CACHES, CHANNELS, await_word, make_slices_alone, share_slices
 from gpusim.model.core.run_units import run_far_units, run_near_units
 from memory.network.crossbar import let_cross, take_answered, take_sent
 from memory.wheel import SIZE
@@ -48,7 +48,7 @@ def run_far_side(m: Machine):
     sides = m.sides
     number = sides.far[0]
     while True:
-        await_word(m, address_in(sides.near, 0), number + 1, FOR_CACHES)
+        await_word(m, address_in(sides.near, 0), number + 1, CHANNELS)
         row = number & 1
         number += 1
         end = sides.bounds[row, 1]
@@ -81,7 +81,7 @@ def run_apart(m: Machine, now, limit):
     share_slices(m)
     while True:
         number = sides.near[0]
-        await_word(m, far, number - 1, FOR_CHANNELS)
+        await_word(m, far, number - 1, CACHES)
         take_answered(m, number & 1)
         end = run_near_units(m, now, min(now + m.xbar.window // 2, limit))
         active = max(m.wheel.active, sides.far[1])
@@ -90,7 +90,7 @@ def run_apart(m: Machine, now, limit):
         if run.fault or run.done == run.workgroups or now >= limit or now - active > MOST_QUIET:
             break
     number = sides.near[0]
-    await_word(m, far, number, FOR_CHANNELS)
+    await_word(m, far, number, CACHES)
     make_slices_alone(m)
     take_answered(m, number & 1)
     take_answered(m, (number - 1) & 1)

@@ -149,6 +149,7 @@ def simulate(
         run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
         if steerer is None and serve is None and not _slice_order_reason(kernel):
             ask_ahead(m)
+            run.begins = context.program.start_index + 1 if launch.is_whole else 0
         run.every_cycle = int(not skip_idle)
         spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
         run.hotspots = address_of(spent) if hotspots or timeline is not None else 0

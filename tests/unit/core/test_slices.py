@@ -24,6 +24,7 @@ from tests.corpus.table import CASES
 from tests.support.scripted import Script, ScriptedRun
 from tests.unit.core.test_laws import ACTIONS, LINE, differing
 from tests.unit.core.test_side_by_side import FAR, counts, of_corpus
+from workloads.operators.launching import kernel_of as shipped_kernel
 
 compiled = pytest.mark.compiled_tier
 
@@ -43,8 +44,10 @@ def cut_script(actions: list[tuple[Any, ...]], barriers: int, every: int) -> Scr
     return s.end()
 
 
-def run(groups: list[list[Script]], threads: int, ahead: bool = True) -> ScriptedRun:
+def run(groups: list[list[Script]], threads: int, ahead: bool = True, alike: bool = False) -> ScriptedRun:
+    """A machine that has run scripts to the end. alike: all wavefronts begin at the first instruction."""
     r = ScriptedRun(FAR, groups, waves_per_simd=3, workgroups_per_cu=3, ahead=ahead)
+    r.m.run.begins = int(ahead and alike)
     assert (LaunchThreads(r.m, at_once=True).advance if threads == 2 else r.go)(1_000_000) == FINISHED
     return r
 
@@ -57,15 +60,18 @@ def run(groups: list[list[Script]], threads: int, ahead: bool = True) -> Scripte
     st.integers(1, 3),
     st.integers(0, 1),
     st.integers(1, 4),
+    st.booleans(),
 )
 def test_slices_are_made_in_one_order_and_the_machine_is_the_same(
-    kernels: list[Any], barriers: int, waves: int, early: int, every: int
+    kernels: list[Any], barriers: int, waves: int, early: int, every: int, alike: bool
 ) -> None:
     # all wavefronts but the first may end before a barrier: it waits for those that are left
     groups = [
         [cut_script(a[w * early :], barriers - min(early * w, barriers), every) for w in range(waves)] for a in kernels
     ]
-    on_demand, alone, both = run(groups, 1, ahead=False), run(groups, 1), run(groups, 2)
+    if alike:
+        groups = [[groups[0][0]] * waves] * len(kernels)
+    on_demand, alone, both = run(groups, 1, ahead=False), run(groups, 1, alike=alike), run(groups, 2, alike=alike)
     for law, left, right in laws(both.m, both.instructions):
         assert left == right, law
     assert set(differing(alone, on_demand)) <= {"cu.wave.trace_offset"} and differing(both, alone) == []
@@ -129,5 +135,7 @@ def reasons(name: str) -> tuple[str, str]:
 def test_code_that_can_see_when_a_slice_is_made_has_it_made_on_demand() -> None:
     assert reasons("gemm_tiles") == ("", "") == reasons("softmax")
     assert reasons("histogram_global") == ("", "")  # sums that return nothing
+    sum_and_minimum = shipped_kernel("sgemm_dib_tiled", "sgemm_dib_tiled_256x4")  # of two words
+    assert slice_order_reason(program_of(sum_and_minimum)) == ""
     for name in ("bfs_step", "kmeans_accumulate"):  # they return, or are of floats
         assert reasons(name) == ("", "it has atomics, whose order is that of wavefronts")

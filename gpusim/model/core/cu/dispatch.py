@@ -8,7 +8,7 @@ from gpusim.base.jit import ONE, Machine, call_i64_4, ctz, jit
 from gpusim.model.core.cu.dispatch_order import choose_position, resident_waves
 from gpusim.model.core.cu.instruction_buffer import forget_fetches, redirect
 from gpusim.model.core.cu.scheduling import OLDEST, forget_rank
-from gpusim.model.core.cu.slices import begin_workgroup, finish_slices, first_slice
+from gpusim.model.core.cu.slices import begin_workgroup, first_slice
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import (
     CU_WORDS,
@@ -22,7 +22,7 @@ from gpusim.model.core.cu.state import (
     SLOT_TRACE_BYTES,
     SLOTS,
 )
-from gpusim.model.core.cu.wave import open_slice, pause, release_barrier, wave_of
+from gpusim.model.core.cu.wave import NOT_OPEN, open_slice, pause, release_barrier, wave_of
 from memory.timeline import ENDED, PLACED, record
 from memory.unit_classes import DISPATCH
 from memory.waiting import CU_SPACE, freed, wait_for
@@ -75,17 +75,19 @@ def _place_wave(m: Machine, now, cu, group_slot, workgroup, number):
     run.waves_left += 1
     if m.timeline.placements:
         record(m, PLACED, w, workgroup, number)
-    if m.slices.shared[0]:
-        finish_slices(m)  # they give back registers, which a wavefront takes that starts
-    status = call_i64_4(run.start, run.producer, w, workgroup, number | (cu * MAX_WORKGROUPS + group_slot) << 32)
-    if status < 0:
-        run.fault = status
-        return 0
+    place = number | (cu * MAX_WORKGROUPS + group_slot) << 32
     if m.slices.ahead:
-        first_slice(m, w)
+        first_slice(m, w, workgroup, place)
     else:
+        status = call_i64_4(run.start, run.producer, w, workgroup, place)
+        if status < 0:
+            run.fault = status
+            return 0
         wave.trace_offset = w * SLOT_TRACE_BYTES
-    if not open_slice(m, w):
+    if run.begins:
+        wave.pc = run.begins - 1
+        wave.segment = NOT_OPEN
+    elif not open_slice(m, w):
         return 0
     redirect(m, w)
     pause(m, w, now + m.cu.launch_cycles, IDLE)

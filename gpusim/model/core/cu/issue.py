@@ -35,6 +35,7 @@ from gpusim.model.core.cu.state import (
     AT_BARRIER,
     BRANCH_LATENCY,
     EXECUTION,
+    IDLE,
     NEVER,
     SIMD_BITS,
     SIMDS_BITS,
@@ -42,7 +43,9 @@ from gpusim.model.core.cu.state import (
 )
 from gpusim.model.core.cu.wave import (
     JUMPED,
+    NOT_OPEN,
     REACH,
+    begin_slices,
     code_word,
     enter,
     pause,
@@ -220,7 +223,10 @@ def _resume(m: Machine, now, simd):
         w = wave_of(m, simd, rank)
         if m.cu.wave[w].resume <= now:
             state.paused &= ~(1 << rank)
-            account(m, w, now, m.cu.wave[w].pause_reason)
+            reason = m.cu.wave[w].pause_reason
+            account(m, w, now, reason)
+            if reason == IDLE and m.cu.wave[w].segment == NOT_OPEN and not begin_slices(m, w):
+                return
             enter(m, now, w)  # it may have to pause again
         else:
             state.next_resume = min(state.next_resume, m.cu.wave[w].resume)

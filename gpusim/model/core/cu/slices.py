@@ -28,7 +28,8 @@ from isa.trace import BARRIER, END, MORE, STATUS
 from memory.network.state import MAX_CUS
 
 SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds
-FOR_SLICE, FOR_CHANNELS, FOR_CACHES, WAITS = range(4)  # what a thread waits for, that of the channels' side last
+STARTS = 2  # of an entry of the queue
+CACHES, CHANNELS = range(2)  # the sides
 assert MAX_SLOTS & (MAX_SLOTS - 1) == 0
 
 SLICES = State(
@@ -41,10 +42,9 @@ SLICES = State(
         "asked": Field((8,), "0: slices that were put into the queue"),
         "made": Field((8,), "0: slices that were taken from it and made"),
         "busy": Field((8,), "0: 1 while a thread makes one"),
-        "queue": Field((MAX_SLOTS,), "a ring: wavefront slot << 1 | which of its buffers"),
-        "waits": Field(
-            (WAITS, 8), "of each kind of wait 0: how many, 1: looks in vain, 2: slices that were made meanwhile"
-        ),
+        "queue": Field((MAX_SLOTS,), "a ring: wavefront slot << 2 | whether it starts << 1 | which of its buffers"),
+        "workgroup": Field((MAX_SLOTS,), "by wavefront slot: workgroup of the wavefront that starts"),
+        "place": Field((MAX_SLOTS,), "its number there | workgroup slot of all CUs << 32"),
         "number": Field((MAX_SLOTS,), "by wavefront slot: `made` from which on its next slice is there"),
         "running": Field((MAX_CUS, MAX_WORKGROUPS), "wavefronts of a workgroup that have not entered their last slice"),
         "entered": Field((MAX_CUS, MAX_WORKGROUPS), "those of them in a slice that ends at the barrier to come"),
@@ -69,12 +69,14 @@ def set_lets_run(m: Machine, address: int) -> None:
 
 @jit
 def _make(m: Machine, entry):
-    """Make a slice: the wavefront slot's, into one of its buffers."""
+    """Make a slice: the wavefront slot's, into one of its buffers. The first one's registers are laid out before."""
     run = m.run
     slices = m.slices
-    w = entry >> 1
+    w = entry >> 2
     offset = (entry & 1) * TRACE_BYTES
     status = slices.failed
+    if status == 0 and entry & STARTS:
+        status = call_i64_4(run.start, run.producer, w, slices.workgroup[w], slices.place[w])
     if status == 0:
         status = call_i64_4(run.produce, run.producer, w, offset, 0)
     if status < 0:
@@ -83,17 +85,17 @@ def _make(m: Machine, entry):
 
 
 @jit(outline=True)
-def make_slice(m: Machine, kind):
+def make_slice(m: Machine, side):
     """Make the slice that was asked for first; return 0 if there is none, or another thread makes one.
 
-    kind: what the thread waits for.
+    side: whose thread asks; that of the channels makes slices while they are shared.
     """
     slices = m.slices
     made = address_in(slices.made, 0)
     asked = address_in(slices.asked, 0)
     if load_acquire(made) == load_acquire(asked):
         return 0
-    if kind == FOR_CACHES and not load_acquire(address_in(slices.shared, 0)):
+    if side == CHANNELS and not load_acquire(address_in(slices.shared, 0)):
         return 0
     if compare_swap_u8(address_in(slices.busy, 0), 0, 1):
         return 0
@@ -107,17 +109,16 @@ def make_slice(m: Machine, kind):
 
 
 @jit(outline=True)
-def await_word(m: Machine, address, least, kind):
-    """Wait until the word at an address, which another thread raises, is not below a number; make slices meanwhile."""
-    waits = m.slices.waits
-    waits[kind, 0] += 1
+def await_word(m: Machine, address, least, side):
+    """Wait until the word at an address, which another thread raises, is not below a number; make slices meanwhile.
+
+    side: whose thread waits.
+    """
     spins = 0
     while load_acquire(address) < least:
-        if make_slice(m, kind):
-            waits[kind, 2] += 1
+        if make_slice(m, side):
             spins = 0
         else:
-            waits[kind, 1] += 1
             spins += 1
             if spins > SPINS:
                 call_i64_4(m.slices.lets_run, 0, 0, 0, 0)
@@ -132,7 +133,7 @@ def share_slices(m: Machine):
 @jit
 def finish_slices(m: Machine):
     """See that all slices are made that were asked for."""
-    await_word(m, address_in(m.slices.made, 0), m.slices.asked[0], FOR_SLICE)
+    await_word(m, address_in(m.slices.made, 0), m.slices.asked[0], CACHES)
 
 
 @jit
@@ -143,10 +144,10 @@ def make_slices_alone(m: Machine):
 
 
 @jit
-def _ask(m: Machine, w):
-    """Ask for the wavefront's next slice."""
+def _ask(m: Machine, w, starts):
+    """Ask for the wavefront's next slice. starts: STARTS for its first one, 0 for others."""
     slices = m.slices
-    entry = w << 1 | (1 if m.cu.wave[w].trace_offset == w * SLOT_TRACE_BYTES else 0)
+    entry = w << 2 | starts | (1 if m.cu.wave[w].trace_offset == w * SLOT_TRACE_BYTES else 0)
     n = slices.asked[0]
     slices.queue[n & (MAX_SLOTS - 1)] = entry
     slices.number[w] = n + 1
@@ -160,14 +161,16 @@ def _ask_behind_barrier(m: Machine, cu, slot):
     for number in range(m.cu.wg_size[cu, slot]):
         w = cu * SLOTS + m.cu.wg_slot[cu, slot, number]
         if m.cu.wave[w].workgroup == slot and ld_i64(m.run.trace_base + m.cu.wave[w].trace_offset, STATUS) == BARRIER:
-            _ask(m, w)
+            _ask(m, w, 0)
 
 
 @jit(outline=True)
-def first_slice(m: Machine, w):
-    """Ask for the first slice of a wavefront that has been given its initial state."""
+def first_slice(m: Machine, w, workgroup, place):
+    """Ask for the initial state of a wavefront and its first slice; arguments as the producer's start takes them."""
+    m.slices.workgroup[w] = workgroup
+    m.slices.place[w] = place
     m.cu.wave[w].trace_offset = w * SLOT_TRACE_BYTES + TRACE_BYTES
-    _ask(m, w)
+    _ask(m, w, STARTS)
 
 
 @jit
@@ -184,14 +187,14 @@ def enter_next_slice(m: Machine, w):
     wave = m.cu.wave[w]
     first = w * SLOT_TRACE_BYTES
     trace = first + TRACE_BYTES if wave.trace_offset == first else first
-    await_word(m, address_in(slices.made, 0), slices.number[w], FOR_SLICE)
+    await_word(m, address_in(slices.made, 0), slices.number[w], CACHES)
     status = ld_i64(m.run.trace_base + trace, STATUS)
     if status < 0:
         m.run.fault = status
         return 0
     wave.trace_offset = trace
     if status == MORE:
-        _ask(m, w)
+        _ask(m, w, 0)
         return 1
     cu = w >> CU_BITS
     slot = wave.workgroup

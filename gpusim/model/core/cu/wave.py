@@ -53,6 +53,7 @@ from memory.wheel import SIZE, wake_at
 REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
 WHO_PC = 40  # of what an LDS or scalar memory instruction is announced as: its static instruction from this bit
 JUMPED = 2  # what `step` returns for a branch that was taken
+NOT_OPEN = -1  # in place of a segment: the wavefront's first slice is not open yet
 
 
 @jit
@@ -210,6 +211,18 @@ def open_slice(m: Machine, w):
     wave.pc = segment & 0xFFFFFFFF
     wave.segment_end = segment >> 32
     wave.memory_word = MEMORY_0
+    return 1
+
+
+@jit(outline=True)
+def begin_slices(m: Machine, w):
+    """Open the first slice of a wavefront that may now issue, at the instruction that has been fetched; 0 on a fault.
+
+    Meanwhile it could be made by another thread.
+    """
+    if not open_slice(m, w):
+        return 0
+    stand_in_granule(m, w)
     return 1
 
 
