@@ -166,11 +166,16 @@ def _ask_behind_barrier(m: Machine, cu, slot):
 
 @jit(outline=True)
 def first_slice(m: Machine, w, workgroup, place):
-    """Ask for the initial state of a wavefront and its first slice; arguments as the producer's start takes them."""
+    """Ask for the initial state of a wavefront and its first slice; arguments as the producer's start takes them.
+
+    One thread makes it at once: all first slices one after another would leave the host's cache before they are read.
+    """
     m.slices.workgroup[w] = workgroup
     m.slices.place[w] = place
     m.cu.wave[w].trace_offset = w * SLOT_TRACE_BYTES + TRACE_BYTES
     _ask(m, w, STARTS)
+    if not m.slices.shared[0]:
+        finish_slices(m)
 
 
 @jit
