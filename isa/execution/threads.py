@@ -32,6 +32,8 @@ _MOST_SHARE = 64  # workgroups
 _SHARES = 32  # for each thread, if there are so many workgroups
 _PREPARED_SHARES = 8  # of threads whose contexts are prepared
 _FIRST_SLICES = 64
+_FIRST_STEP_S = 0.002  # each one is four times as long: most launches that depend on their order show it soon
+_LEAST_BATCH_S = 0.002
 _SURPRISES = "workgroups store to ever other allocations"
 _DEPENDENT = "a workgroup stores to what another one loads or stores, or waits for it"
 
@@ -72,14 +74,18 @@ class _Thread:
     """CPU seconds."""
 
     def step(self, seconds: float) -> None:
-        """Run a batch of slices that takes about so long, if there is anything left to run."""
-        if self.status:
-            return
-        cpu, wall = time.thread_time(), time.perf_counter()
-        self.status = run_slices(address_of(self.arrays["run"]), self.slices)
+        """Run for about so many seconds, while there is anything left to run.
+
+        Batches of slices are as long as what is left, so that no thread waits long for the others at the end.
+        """
+        cpu, now = time.thread_time(), time.perf_counter()
+        end = now + seconds
+        while not self.status and now < end:
+            self.status = run_slices(address_of(self.arrays["run"]), self.slices)
+            before, now = now, time.perf_counter()
+            left = max(end - now, _LEAST_BATCH_S)
+            self.slices = max(1, int(self.slices * min(4.0, left / max(now - before, 1e-6))))
         self.cpu_s += time.thread_time() - cpu
-        wall = time.perf_counter() - wall
-        self.slices = max(1, int(self.slices * min(4.0, seconds / max(wall, 1e-6))))
 
     @property
     def saved(self) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +201,8 @@ class SideBySide:
         return _Thread(context, run, watch, arrays, has_found)
 
     def _step(self, seconds: float) -> bool:
-        """Run all threads for about so many seconds; return whether there is something left to run."""
+        """Run all threads for at most about so many seconds; return whether there is something left to run."""
+        seconds = min(seconds, _FIRST_STEP_S * 4 ** min(self._steps, 8))
         others = [threading.Thread(target=thread.step, args=(seconds,)) for thread in self.threads[1:]]
         for other in others:
             other.start()
