@@ -356,9 +356,11 @@ class SlicesRecord(Record):
     busy: NDArray[np.int64]
     """[8]: 0: 1 while a thread makes one."""
     queue: NDArray[np.int64]
-    """[8192]: a ring: wavefront slot << 1 | which of its buffers."""
-    waits: NDArray[np.int64]
-    """[3, 8]: of each kind of wait 0: how many, 1: looks in vain, 2: slices that were made meanwhile."""
+    """[8192]: a ring: wavefront slot << 2 | whether it starts << 1 | which of its buffers."""
+    workgroup: NDArray[np.int64]
+    """[8192]: by wavefront slot: workgroup of the wavefront that starts."""
+    place: NDArray[np.int64]
+    """[8192]: its number there | workgroup slot of all CUs << 32."""
     number: NDArray[np.int64]
     """[8192]: by wavefront slot: `made` from which on its next slice is there."""
     running: NDArray[np.int64]
@@ -1717,7 +1719,7 @@ class CuWaveRecord(Record):
     segment_end: int
     """static index one past the segment."""
     segment: int
-    """segment of the slice it is in."""
+    """segment of the slice it is in, NOT_OPEN: its first one is not open."""
     trace_offset: int
     """bytes from the first trace buffer to that with the slice it is in."""
     granule: int
@@ -1880,6 +1882,8 @@ class RunRecord(Record):
     """log2 of the granules of a line."""
     code_line: int
     """line of granule 0."""
+    begins: int
+    """static index + 1 at which all wavefronts begin, 0: not all do, or no slice is made ahead."""
     trace_base: int
     """address of slot 0's trace buffer."""
     producer: int
