@@ -19,7 +19,7 @@ from gpusim.jobs.running import runner
 from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, SPARSE
 from gpusim.lab.monitor.curves import Curves
 from gpusim.lab.monitor.job import MonitoredJob
-from gpusim.lab.papers.figures.monitored import ClosedLoopFigure
+from gpusim.lab.papers.figures.monitored import show_closed_loop
 from gpusim.lab.papers.figures.reading import load_reproduction
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.records import ReproductionResults
@@ -112,7 +112,7 @@ def test_a_figure_judges_by_what_was_simulated(ran: dict[str, Any], tmp_path: Pa
             one |= {"sparse_us": [factor * one["dense_us"]] * 3, "break_even": 0.0}
         file = tmp_path / "loop.json"
         file.write_text(json.dumps(changed))
-        figure = ClosedLoopFigure(
+        figure = show_closed_loop(
             title="", source="", trainings={"small": str(file)}, settings=MONITOR.model_dump(mode="json")
         )
         publication = Publication(load_reproduction("spartan"), ReproductionResults("spartan", {}))

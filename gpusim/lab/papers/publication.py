@@ -1,6 +1,6 @@
 """A publication: its figures, the results of its runs, and the long table of values that claims are judged by.
 
-A figure is one class: the options of its file, its tables, its picture, and its rows of the long table.
+A figure has the options of its file, its tables, its picture, and its rows of the long table.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ from gpusim.base.formats import PERCENT
 from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import Table
-from gpusim.base.view import View
 from gpusim.lab.papers.claim_spec import ClaimSpec
 from gpusim.lab.papers.long_table import FigureRecord, FigureValue, Where, list_values
 from gpusim.lab.papers.records import PointRecord, ReproductionResults
@@ -36,8 +35,6 @@ class Figure(Spec):
     """Options that name files in the folder of the figure's own file."""
     formats: ClassVar[Mapping[str, Callable[[float], str]]] = {}
     """Formats of the measures that are not written in percent."""
-    view: ClassVar[View] = View(())
-    """Columns of the table of a figure that is made of records."""
 
     def located(self, path: Path) -> Self:
         """Return the figure with the files found that its own file at `path` names; raise UserError."""
@@ -51,8 +48,8 @@ class Figure(Spec):
         return ()
 
     def tables(self, publication: "Publication") -> Iterator[Table]:
-        """Yield the tables."""
-        yield self.view.table(record.row for record in self.records(publication))
+        """Return the tables in order."""
+        return iter(())
 
     def picture(self, publication: "Publication") -> Picture | None:
         """Return the chart; None where nothing is known, or the figure is a table."""

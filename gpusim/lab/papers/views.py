@@ -5,6 +5,7 @@ A record is what a figure knows of one of its places (`gpusim.lab.papers.publica
 
 from gpusim.base.formats import (
     COUNT,
+    DIGITS_3,
     FIXED_2,
     FIXED_3,
     GROUPED_0,
@@ -150,6 +151,13 @@ TRAINING = _view(
     column("conv_share", "the layers' part of an iteration", PERCENT),
     column("simulated"),
     column("training_speedup", "training, forward passes alone", TIMES),
+)
+INSTRUCTIONS = _view(
+    column("run"),
+    column("kernels", write=COUNT),
+    column("static", "instructions in their code", COUNT),
+    column("dynamic", "executed, millions", DIGITS_3),
+    column("per_million", "static, a million executed", DIGITS_3),
 )
 LEARNING = (
     column("weights"),

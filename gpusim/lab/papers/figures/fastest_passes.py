@@ -5,19 +5,17 @@ none of these: its iteration is the sum of its passes' fastest times.
 """
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.formats import FIXED_1, FIXED_2, TIMES
-from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Table
+from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind, with_width
 from gpusim.lab.papers.figures.layers import LayerMeasurement, LayersFigure
-from gpusim.lab.papers.long_table import FigureRecord, FigureValue, list_values
+from gpusim.lab.papers.long_table import FigureRecord
 from gpusim.lab.papers.network_points import NetworkPoint
 from gpusim.lab.papers.pictures import bars, build_panel
 from gpusim.lab.papers.publication import Figure, Publication
@@ -73,149 +71,123 @@ class IterationCost:
         )
 
 
-class FastestPassesFigure(LayersFigure):
-    """Base of figures of systems, each of which takes the fastest of its ways for every pass of a layer."""
-
-    ways_key: ClassVar = ""  # of a system, where its ways are: for messages
-
-    @abstractmethod
-    def list_systems(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the ways of each system, by its name."""
-
-    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
-        """Raise UserError for ways that are not the figure's, and for measures other than time and energy by pass."""
-        super().check(spec, figures)
-        if set(self.measures) - {COMPUTE} != {TIME, ENERGY} or self.by != "pass":
-            raise UserError(
-                f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass; that of compute"
-                f" units may be beside them: '{COMPUTE}'"
-            )
-        for name, ways in self.list_systems().items():
-            for way in ways:
-                if way not in self.ways:
-                    raise UserError(f"systems.{name}{self.ways_key}: {unknown_name('way', way, self.ways)}")
-
-    def costs(self, publication: Publication) -> Iterator[tuple[RunPlace, str, IterationCost]]:
-        """Yield each network, batch and GPU, and each system whose ways are all known there, with its iteration."""
-        points = [point for point, _ in self.known_points(publication)]
-        known = {(_place_of(point), point.way) for point in points}
-        rows = self.rows(publication)
-        times, energies = self.measure(TIME, rows), self.measure(ENERGY, rows)
-        computing = self.measure(COMPUTE, rows) if COMPUTE in self.measures else []
-        for place in dict.fromkeys(map(_place_of, points)):
-            for name, ways in self.list_systems().items():
-                if all((place, way) in known for way in ways):
-                    fastest = _fastest(times, place, ways)
-                    energy, compute = (
-                        [value for value in some if _is_of(fastest, value)] for some in (energies, computing)
-                    )
-                    yield (
-                        place,
-                        name,
-                        IterationCost(
-                            time_us=_sum(value.value for value in fastest.values()),
-                            time_half_width=_sum(value.half_width for value in fastest.values()),
-                            energy_uj=_sum(value.value for value in energy),
-                            compute_uj=_sum(value.value for value in compute),
-                            compute_half_width=_sum(value.half_width for value in compute),
-                            fastest=fastest,
-                        ),
-                    )
-
-
-class IterationsFigure(FastestPassesFigure):
-    """Iterations of systems that choose by layer and pass, and by how much each is faster than others."""
-
-    kind: Literal["fastest_iterations"] = param("fastest_iterations", "what is shown", "")
-    systems: dict[str, tuple[str, ...]] = param(
-        ..., "ways among which each system chooses, by its name", "user", min_length=2
-    )
-    pairs: tuple[tuple[str, str], ...] = param(
-        ..., "systems that are compared: which is to be faster (`of`), and than which (`over`)", "user", min_length=1
-    )
-
-    def list_systems(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the ways of each system, by its name."""
-        return self.systems
-
-    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
-        """Raise UserError for ways, measures and systems that are not the figure's."""
-        super().check(spec, figures)
-        for name in (name for pair in self.pairs for name in pair):
-            if name not in self.systems:
-                raise UserError(f"pairs: {unknown_name('system', name, self.systems)}")
-
-    def _known(self, publication: Publication) -> dict[RunPlace, dict[str, IterationCost]]:
-        """Return the known iterations by place and system."""
-        known: dict[RunPlace, dict[str, IterationCost]] = {}
-        for place, name, cost in self.costs(publication):
-            known.setdefault(place, {})[name] = cost
-        return known
-
-    def records(self, publication: Publication) -> list[FigureRecord]:
-        """List the ratio of time and of energy of each pair of systems at each place."""
-        records = []
-        for place, by_system in self._known(publication).items():
-            for of, over in self.pairs:
-                if of in by_system and over in by_system:
-                    faster, slower = by_system[of], by_system[over]
-                    gain = slower.time_us / faster.time_us
-                    labels = {**_labels(place), "of": of, "over": over}
-                    values = {"gain": gain, "energy_gain": slower.energy_uj / faster.energy_uj}
-                    widths = {"gain": gain * faster.ratio_half_width(slower)}
-                    records.append(FigureRecord(labels, values, widths, place.gpu))
-        return records
-
-    def format_of(self, measure: str) -> Callable[[float], str]:
-        """Return the format of a ratio."""
-        return TIMES
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield the ratios of all pairs."""
-        return list_values(self.records(publication))
-
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table of iterations, one of ratios, and one of the passes whose way differs between systems."""
-        known = self._known(publication)
-        if known:
-            systems = [
-                {**_labels(place), "system": name, **_columns_of(cost)}
-                for place, by_system in known.items()
-                for name, cost in by_system.items()
-            ]
-            yield FASTEST_ITERATIONS.table(systems)
-            ratios = [{**one.row, "gain": with_width(one, "gain", TIMES)} for one in self.records(publication)]
-            yield FASTEST_RATIOS.table(ratios)
-            titles = {name: way.title for name, way in publication.reproduction.runs.ways.items()}
-            yield FASTEST_PASSES.table(
-                row for place, some in known.items() for row in _list_passes(place, some, titles)
-            )
-
-    def picture(self, publication: Publication) -> Picture | None:
-        """Draw each system's iteration over the first system's, by network."""
-        records = []
-        for place, by_system in self._known(publication).items():
-            first = by_system.get(next(iter(self.systems)))
-            for name, cost in by_system.items() if first is not None else ():
-                labels = {"group": f"{place.network} {place.batch}", "system": name}
-                width = 0.0 if cost is first else cost.ratio_half_width(first)  # type: ignore[arg-type]
-                value = first.time_us / cost.time_us  # type: ignore[union-attr]
-                records.append(FigureRecord(labels, {"gain": value}, {"gain": value * width}))
-        title = f"speed-up of an iteration over {next(iter(self.systems))}"
-        panel = build_panel(title, records, ("group", "system", "gain"), 1.0, with_half_widths=True)
-        return bars(self.title, [panel]) if records else None
-
-
-def with_width(record: FigureRecord, measure: str, write: Callable[[float], str]) -> str:
-    """Return a value with its half-width as text.
+def check_systems(
+    figure: Any,
+    spec: ReproductionSpec,
+    figures: Mapping[str, Figure],
+    systems: Mapping[str, Sequence[str]],
+    key: str = "",
+) -> None:
+    """Check a figure of systems, each of which takes the fastest of its ways for every pass of a layer.
 
     Args:
-        record: The record.
-        measure: Name of the value.
-        write: How both are written.
+        figure: The figure.
+        spec: The publication.
+        figures: The publication's figures.
+        systems: Ways of each system.
+        key: Where a system has its ways, for messages.
+
+    Raises:
+        UserError: Ways are not the figure's, or measures are others than time and energy by pass.
     """
-    width = record.half_widths.get(measure, 0.0)
-    return f"{write(record.values[measure])} ± {write(width)}" if width else write(record.values[measure])
+    LayersFigure.check(figure, spec, figures)
+    if set(figure.measures) - {COMPUTE} != {TIME, ENERGY} or figure.by != "pass":
+        raise UserError(
+            f"measures: must be '{TIME}' in microseconds and '{ENERGY}' in microjoules, by pass; that of compute"
+            f" units may be beside them: '{COMPUTE}'"
+        )
+    for name, ways in systems.items():
+        for way in ways:
+            if way not in figure.ways:
+                raise UserError(f"systems.{name}{key}: {unknown_name('way', way, figure.ways)}")
+
+
+def list_costs(
+    figure: LayersFigure, publication: Publication, systems: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[RunPlace, str, IterationCost]]:
+    """Yield each network, batch and GPU, and each system whose ways are all known there, with its iteration.
+
+    Args:
+        figure: The figure.
+        publication: The publication with its results.
+        systems: Ways of each system.
+    """
+    points = [point for point, _ in figure.known_points(publication)]
+    known = {(_place_of(point), point.way) for point in points}
+    rows = figure.rows(publication)
+    times, energies = figure.measure(TIME, rows), figure.measure(ENERGY, rows)
+    computing = figure.measure(COMPUTE, rows) if COMPUTE in figure.measures else []
+    for place in dict.fromkeys(map(_place_of, points)):
+        for name, ways in systems.items():
+            if all((place, way) in known for way in ways):
+                fastest = _fastest(times, place, ways)
+                energy, compute = (
+                    [value for value in some if _is_of(fastest, value)] for some in (energies, computing)
+                )
+                cost = IterationCost(
+                    time_us=_sum(value.value for value in fastest.values()),
+                    time_half_width=_sum(value.half_width for value in fastest.values()),
+                    energy_uj=_sum(value.value for value in energy),
+                    compute_uj=_sum(value.value for value in compute),
+                    compute_half_width=_sum(value.half_width for value in compute),
+                    fastest=fastest,
+                )
+                yield place, name, cost
+
+
+def _check(figure: Any, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
+    """Raise UserError for ways, measures and systems that are not the figure's."""
+    check_systems(figure, spec, figures, figure.systems)
+    for name in (name for pair in figure.pairs for name in pair):
+        if name not in figure.systems:
+            raise UserError(f"pairs: {unknown_name('system', name, figure.systems)}")
+
+
+@figure_kind("fastest_iterations", LayersFigure, check=_check, format_of=lambda figure, measure: TIMES)
+def show_iterations(
+    figure: LayersFigure,
+    publication: Publication,
+    *,
+    systems: dict[str, tuple[str, ...]] = param(
+        ..., "ways among which each system chooses, by its name", "user", min_length=2
+    ),
+    pairs: tuple[tuple[str, str], ...] = param(
+        ..., "systems that are compared: which is to be faster (`of`), and than which (`over`)", "user", min_length=1
+    ),
+) -> FigureContent:
+    """Show iterations of systems that choose by layer and pass, and by how much each is faster than others.
+
+    Values: the ratio of time and of energy of each pair of systems at each place.
+    """
+    known: dict[RunPlace, dict[str, IterationCost]] = {}
+    for place, name, cost in list_costs(figure, publication, systems):
+        known.setdefault(place, {})[name] = cost
+    if not known:
+        return FigureContent([])
+    titles = {name: way.title for name, way in publication.reproduction.runs.ways.items()}
+    records, iterations, passes, drawn, base = [], [], list[dict[str, object]](), [], next(iter(systems))
+    for place, by_system in known.items():
+        iterations += [{**_labels(place), "system": name, **_columns_of(cost)} for name, cost in by_system.items()]
+        passes += _list_passes(place, by_system, titles)
+        for of, over in pairs:
+            if of in by_system and over in by_system:
+                faster, slower = by_system[of], by_system[over]
+                gain = slower.time_us / faster.time_us
+                values = {"gain": gain, "energy_gain": slower.energy_uj / faster.energy_uj}
+                widths = {"gain": gain * faster.ratio_half_width(slower)}
+                records.append(FigureRecord({**_labels(place), "of": of, "over": over}, values, widths, place.gpu))
+        if base in by_system:
+            first = by_system[base]
+            for name, cost in by_system.items():
+                labels = {"group": f"{place.network} {place.batch}", "system": name}
+                width = 0.0 if cost is first else cost.ratio_half_width(first)
+                gain = first.time_us / cost.time_us
+                drawn.append(FigureRecord(labels, {"gain": gain}, {"gain": gain * width}))
+    ratios = [{**one.row, "gain": with_width(one, "gain", TIMES)} for one in records]
+    tables = [FASTEST_ITERATIONS.table(iterations), FASTEST_RATIOS.table(ratios), FASTEST_PASSES.table(passes)]
+    title = f"speed-up of an iteration over {base}"
+    panel = build_panel(title, drawn, ("group", "system", "gain"), 1.0, with_half_widths=True)
+    return FigureContent(tables, records, bars(figure.title, [panel]) if drawn else None)
 
 
 def _columns_of(cost: IterationCost) -> dict[str, object]:
@@ -273,7 +245,7 @@ def _pass_of(measurement: LayerMeasurement) -> LayerAndPass:
 
 
 def _fastest(
-    times: list[LayerMeasurement], place: RunPlace, ways: tuple[str, ...]
+    times: list[LayerMeasurement], place: RunPlace, ways: Sequence[str]
 ) -> dict[LayerAndPass, LayerMeasurement]:
     """Return the time of the fastest of some ways, by layer and pass.
 

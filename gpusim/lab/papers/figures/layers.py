@@ -14,6 +14,7 @@ from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
+from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind
 from gpusim.lab.papers.formats import number
 from gpusim.lab.papers.long_table import FigureValue, RatioParts, matches
 from gpusim.lab.papers.network_points import NetworkFigure, NetworkPoint
@@ -280,44 +281,27 @@ class BarsFigure(LayersFigure):
         return bars(self.title, [panel for *_, panel in panels], sharex=not several) if panels else None
 
 
-class StackFigure(LayersFigure):
-    """Stacked bars: a bar for each layer of each point, a part for each measure."""
-
-    kind: Literal["layer_stack"] = param("layer_stack", "what is shown", "")
-
-    def _stacks(self, rows: Sequence[LayerRow]) -> dict[tuple[str, str], dict[str, float]]:
-        """Return the parts of each bar, by the row's name and the point's short name."""
+@figure_kind("layer_stack", LayersFigure)
+def show_stack(figure: LayersFigure, publication: Publication) -> FigureContent:
+    """Show stacked bars: a bar for each layer of each point, a part for each measure."""
+    all_rows, measures = figure.rows(publication), figure.measures
+    networks, several = group_by_network(all_rows), len({row.point.key for row in all_rows}) > 1
+    titles = {name: figure.title_of(name) for name in measures}
+    heads, tables, bars_ = columns("layer", "run"), [], dict[str, dict[str, float]]()
+    for name, spec in measures.items():
+        heads += columns(titles[name], write=spec.format_value)
+    for network, rows in networks:
         series = name_points(list(dict.fromkeys(row.point for row in rows)))
-        found: dict[tuple[str, str], dict[str, float]] = {(row.name, series[row.point.key]): {} for row in rows}
-        for name in self.measures:
-            for one in self.measure(name, rows):
-                found[one.of.name, series[one.of.point.key]][self.title_of(name)] = one.value
-        return found
-
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table of each network: a row for each layer of each point, a column for each part."""
-        networks = group_by_network(self.rows(publication))
-        heads = columns("layer", "run")
-        for name, spec in self.measures.items():
-            heads += columns(self.title_of(name), write=spec.format_value)
-        for network, rows in networks:
-            lines = [
-                [place, run, *(parts.get(self.title_of(name)) for name in self.measures)]
-                for (place, run), parts in self._stacks(rows).items()
-            ]
-            yield Table(heads, lines, network if len(networks) > 1 else "", f"{network}.")
-
-    def picture(self, publication: Publication) -> Picture | None:
-        """Draw stacked bars."""
-        rows = self.rows(publication)
-        several = len({row.point.key for row in rows}) > 1
-        stacks = {
-            f"{place} {run}" if several else place: parts
-            for _, some in group_by_network(rows)
-            for (place, run), parts in self._stacks(some).items()
-        }
-        is_share = all(spec.shown == "percent" or spec.share for spec in self.measures.values())
-        return stacked(self.title, "share" if is_share else self.title, stacks) if rows else None
+        stacks: dict[tuple[str, str], dict[str, float]] = {(row.name, series[row.point.key]): {} for row in rows}
+        for name in measures:
+            for one in figure.measure(name, rows):
+                stacks[one.of.name, series[one.of.point.key]][titles[name]] = one.value
+        cells = [[place, run, *map(parts.get, titles.values())] for (place, run), parts in stacks.items()]
+        tables.append(Table(heads, cells, network if len(networks) > 1 else "", f"{network}."))
+        bars_ |= {f"{place} {run}" if several else place: parts for (place, run), parts in stacks.items()}
+    is_share = all(spec.shown == "percent" or spec.share for spec in measures.values())
+    picture = stacked(figure.title, "share" if is_share else figure.title, bars_) if bars_ else None
+    return FigureContent(tables, values=LayersFigure.values(figure, publication), picture=picture)
 
 
 def metric_paths(reproduction: Reproduction) -> list[str]:

@@ -2,19 +2,17 @@
 
 import csv
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
 
 from gpusim.base.errors import UserError
 from gpusim.base.formats import FIXED_1, FIXED_2, FIXED_3, PERCENT, TIMES
-from gpusim.base.picture import Picture
 from gpusim.base.spec import param
 from gpusim.base.student import interval
 from gpusim.base.sums import plain_sum
-from gpusim.base.table import Table
 from gpusim.base.view import View, column
+from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind, with_width
 from gpusim.lab.papers.long_table import FigureRecord, repeat_on
 from gpusim.lab.papers.pictures import lines
 from gpusim.lab.papers.publication import Figure, Publication
@@ -71,73 +69,64 @@ def read_curve(path: str) -> LearningCurve:
     return LearningCurve(*([row[column] for row in numbers] for column in range(1, len(_COLUMNS))))
 
 
-class LearningFigure(Figure):
-    """Loss and accuracy over trainings, several of each network, from different seeds."""
+Means = dict[str, tuple[float, float]]  # means over seeds with their half-widths, by measure
 
-    kind: Literal["learning"] = param("learning", "what is shown", "")
+
+def _list_means(curves: dict[str, list[LearningCurve]], level: float) -> list[FigureRecord]:
+    """List means over seeds of each network's last epoch, its epochs to a loss, and what it loses to the first."""
+    first, records = Means(), []
+    for name, seeds in curves.items():
+        means = {
+            "test_accuracy": interval([one.accuracy[-1] for one in seeds]),
+            "train_accuracy": interval([one.fitted[-1] for one in seeds]),
+            "loss": interval([one.loss[-1] for one in seeds]),
+            "epochs": interval([one.epochs_to(level) for one in seeds]),
+        }
+        is_first, first = not first, first or means
+        for lost, of in (("accuracy_lost", "test_accuracy"), ("fit_lost", "train_accuracy")):
+            width = 0.0 if is_first else math.hypot(first[of][1], means[of][1])
+            means[lost] = first[of][0] - means[of][0], width
+        (above, above_width), (below, below_width) = means["epochs"], first["epochs"]
+        if not is_first and math.isfinite(above / below):
+            width = above / below * math.hypot(above_width / above, below_width / below)
+            means["epochs_over_first"] = above / below, width
+        values = {measure: value for measure, (value, _) in means.items()}
+        widths = {measure: width for measure, (_, width) in means.items()}
+        counts = {"seeds": len(seeds), "last": len(seeds[0].loss)}
+        records.append(FigureRecord({"weights": name}, {**values, **counts}, widths))
+    return records
+
+
+@figure_kind("learning", Figure, files=("trainings",), formats={"epochs_over_first": TIMES})
+def show_learning(
+    figure: Figure,
+    publication: Publication,
+    *,
     trainings: dict[str, tuple[str, ...]] = param(
         ..., "files of curves by name, one for each seed; others are compared with the first name", "gpusim capture",
         min_length=2,
-    )  # fmt: skip
+    ),
+) -> FigureContent:  # fmt: skip
+    """Show loss and accuracy over trainings, several of each network, from different seeds.
 
-    files = ("trainings",)
-    formats: ClassVar = {"epochs_over_first": TIMES}
-
-    def _curves(self) -> dict[str, list[LearningCurve]]:
-        return {name: [read_curve(path) for path in paths] for name, paths in self.trainings.items()}
-
-    def _level(self) -> float:
-        """Return the loss half-way between the first network's first and last epoch."""
-        seeds = next(iter(self._curves().values()))
-        return (interval([one.loss[0] for one in seeds])[0] + interval([one.loss[-1] for one in seeds])[0]) / 2
-
-    def _means(self) -> Iterator[FigureRecord]:
-        """Yield means over seeds of each network's last epoch, its epochs to a loss, and what it loses to the first."""
-        level, first = self._level(), dict[str, tuple[float, float]]()
-        for name, seeds in self._curves().items():
-            means = {
-                "test_accuracy": interval([one.accuracy[-1] for one in seeds]),
-                "train_accuracy": interval([one.fitted[-1] for one in seeds]),
-                "loss": interval([one.loss[-1] for one in seeds]),
-                "epochs": interval([one.epochs_to(level) for one in seeds]),
-            }
-            is_first, first = not first, first or means
-            for lost, of in (("accuracy_lost", "test_accuracy"), ("fit_lost", "train_accuracy")):
-                width = 0.0 if is_first else math.hypot(first[of][1], means[of][1])
-                means[lost] = first[of][0] - means[of][0], width
-            (above, above_width), (below, below_width) = means["epochs"], first["epochs"]
-            if not is_first and math.isfinite(above / below):
-                width = above / below * math.hypot(above_width / above, below_width / below)
-                means["epochs_over_first"] = above / below, width
-            values = {measure: value for measure, (value, _) in means.items()}
-            widths = {measure: width for measure, (_, width) in means.items()}
-            counts = {"seeds": len(seeds), "last": len(seeds[0].loss)}
-            yield FigureRecord({"weights": name}, {**values, **counts}, widths)
-
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table with a row for each network: means over seeds with half-widths."""
-        formats: dict[str, Callable[[float], str]] = {"loss": FIXED_3, "epochs": FIXED_1}
-        formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), PERCENT)
-        rows = []
-        for record in self._means():
-            texts = {}
-            for measure, write in formats.items():
-                value, width = record.values[measure], record.half_widths[measure]
-                texts[measure] = f"{write(value)} ± {write(width)}" if width else write(value)
-            if not math.isfinite(record.values["epochs"]):
-                texts["epochs"] = "never"
-            rows.append({**record.row, **texts})
-        yield View((*LEARNING, column("epochs", f"epochs to a loss of {FIXED_2(self._level())}"))).table(rows)
-
-    def records(self, publication: Publication) -> Iterator[FigureRecord]:
-        """Yield each network's values of the last epoch, and its epochs to a loss over the first's; for any GPU."""
-        return repeat_on(publication.reproduction.columns, self._means())
-
-    def picture(self, publication: Publication) -> Picture:
-        """Draw the mean test accuracy of each network over the epochs."""
-        curves = {}
-        for name, seeds in self._curves().items():
-            epochs = min(len(one.accuracy) for one in seeds)
-            means = [100 * interval([one.accuracy[at] for one in seeds])[0] for at in range(epochs)]
-            curves[name] = (list(range(1, epochs + 1)), means)
-        return lines(self.title, ("epoch", "test accuracy in %"), curves)
+    The loss that epochs are counted to is half-way between the first network's first and last epoch.
+    """
+    curves = {name: [read_curve(path) for path in paths] for name, paths in trainings.items()}
+    seeds = next(iter(curves.values()))
+    level = (interval([curve.loss[0] for curve in seeds])[0] + interval([curve.loss[-1] for curve in seeds])[0]) / 2
+    records = _list_means(curves, level)
+    formats: dict[str, Callable[[float], str]] = {"loss": FIXED_3, "epochs": FIXED_1}
+    formats |= dict.fromkeys(("train_accuracy", "test_accuracy", "accuracy_lost"), PERCENT)
+    rows, lines_ = [], {}
+    for record in records:
+        texts = {measure: with_width(record, measure, write) for measure, write in formats.items()}
+        if not math.isfinite(record.values["epochs"]):
+            texts["epochs"] = "never"
+        rows.append({**record.row, **texts})
+    for name, seeds in curves.items():
+        epochs = min(len(curve.accuracy) for curve in seeds)
+        means = [100 * interval([curve.accuracy[at] for curve in seeds])[0] for at in range(epochs)]
+        lines_[name] = (list(range(1, epochs + 1)), means)
+    table = View((*LEARNING, column("epochs", f"epochs to a loss of {FIXED_2(level)}"))).table(rows)
+    of_all = repeat_on(publication.reproduction.columns, records)
+    return FigureContent([table], of_all, lines(figure.title, ("epoch", "test accuracy in %"), lines_))

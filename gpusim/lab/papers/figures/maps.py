@@ -4,20 +4,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise, product
 from math import hypot
-from typing import Any, ClassVar, Literal
-
-from pydantic import model_validator
+from typing import Any
 
 from gpusim.base.formats import PERCENT, TIMES
-from gpusim.base.picture import Picture
 from gpusim.base.spec import Spec, param
 from gpusim.base.table import MISSING, Table, columns
+from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind
 from gpusim.lab.papers.formats import thousands
 from gpusim.lab.papers.long_table import FigureValue, RatioParts
 from gpusim.lab.papers.pictures import HeatMapPanel, heat
 from gpusim.lab.papers.points import RunsFigure, build_labels
 from gpusim.lab.papers.publication import Publication
-from gpusim.lab.papers.records import PointRecord
 from gpusim.lab.papers.values import FORMATS, CaseRuns, list_groups, list_reasons
 from gpusim.lab.papers.views import LIMITS, ZEROS
 
@@ -42,146 +39,116 @@ class RatioSpec(Spec):
     comparison: str = param("ours", "the comparison that it belongs to", "user")
 
 
-class RatioMapFigure(RunsFigure):
-    """Base of figures of heat maps of speed-ups."""
-
-    ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1)
-
-    formats: ClassVar = FORMATS
-
-    def check_ways(self) -> None:
-        """Raise ValueError for a ratio of a way that the figure does not have."""
-        for ratio in self.ratios:
-            self.require_ways(ratio.path, ratio.base, option="ratios")
+def _check_ratios(figure: Any) -> None:
+    for ratio in figure.ratios:
+        figure.require_ways(ratio.path, ratio.base, option="ratios")
 
 
-class MapFigure(RatioMapFigure):
-    """Heat maps over two values of the machine or the layer: where one way wins over another."""
+def _check_map(figure: Any) -> None:
+    _check_ratios(figure)
+    if len(figure.cases) * len(figure.batches) * len(figure.data) != 1:
+        raise ValueError("a map is of one case, one batch and one kind of data")
 
-    kind: Literal["map"] = param("map", "what is shown", "")
-    x: AxisSpec = param(..., "from left to right", "user")
-    y: AxisSpec = param(..., "from bottom to top", "user")
 
-    @model_validator(mode="after")
-    def _is_one_point(self) -> "MapFigure":
-        if len(self.cases) * len(self.batches) * len(self.data) != 1:
-            raise ValueError("a map is of one case, one batch and one kind of data")
-        return self
+def _vary(figure: Any, path: str) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Yield the places of the map."""
+    for (y, below), (x, above) in product(figure.y.values.items(), figure.x.values.items()):
+        yield {"x": x, "y": y}, {**below, **above}
 
-    def variations(self, path: str) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-        """Yield the places of the map."""
-        for (y, below), (x, above) in product(self.y.values.items(), self.x.values.items()):
-            yield {"x": x, "y": y}, {**below, **above}
 
-    def _runs(self, publication: Publication, x: str, y: str) -> dict[str, PointRecord]:
-        """Return the known runs at a place of the map, by way."""
-        ((case, batch, data),) = self.places()
-        runs = {}
-        for path in self.paths:
-            labels = build_labels(case, batch, data, path, publication.spec.paths[path].sparse)
-            run = publication.results.points.get(" ".join([*labels.values(), x, y]))
-            if run is not None:
+@figure_kind("map", RunsFigure, check_ways=_check_map, variations=_vary, formats=FORMATS)
+def show_map(
+    figure: RunsFigure,
+    publication: Publication,
+    *,
+    ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1),
+    x: AxisSpec = param(..., "from left to right", "user"),
+    y: AxisSpec = param(..., "from bottom to top", "user"),
+) -> FigureContent:
+    """Show heat maps over two values of the machine or the layer: where one way wins over another.
+
+    Values: each ratio at each place, under the ratio's own name.
+    """
+    ((case, batch, data),) = figure.places()
+    points, paths = publication.results.points, publication.spec.paths
+    rows, values = list[list[Any]](), list[FigureValue]()
+    gains: list[list[list[float | None]]] = [[[] for _ in y.values] for _ in ratios]
+    for (row, below), left in product(enumerate(y.values), x.values):
+        runs = {}  # known ones at this place, by way
+        for path in figure.paths:
+            labels = build_labels(case, batch, data, path, paths[path].sparse)
+            if (run := points.get(" ".join([*labels.values(), left, below]))) is not None:
                 runs[path] = run
-        return runs
-
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table with a row for each place."""
-        heads = columns(self.x.title, self.y.title)
-        heads += columns(*(publication.spec.paths[path].title for path in self.paths), write=thousands)
-        heads += columns(*(ratio.title for ratio in self.ratios), write=TIMES)
-        rows: list[list[Any]] = []
-        for y, x in product(self.y.values, self.x.values):
-            runs = self._runs(publication, x, y)
-            cycles = [runs[path].metrics["kernel.cycles"] if path in runs else None for path in self.paths]
-            rows.append([x, y, *cycles, *(_speedup(runs, ratio) for ratio in self.ratios)])
-        yield Table(heads, rows)
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield the values of each ratio at each place, under the ratio's own name."""
-        for y, x, ratio in product(self.y.values, self.x.values, self.ratios):
-            runs = self._runs(publication, x, y)
-            gain = _speedup(runs, ratio)
-            if gain is not None:
-                labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
-                first, second = (runs[way] for way in (ratio.base, ratio.path))
-                times = RatioParts(first.time_us, second.time_us)
+        rows.append(
+            [left, below, *(runs[path].metrics["kernel.cycles"] if path in runs else None for path in figure.paths)]
+        )
+        for number, ratio in enumerate(ratios):
+            gain = None
+            if ratio.path in runs and ratio.base in runs:
+                first, second = runs[ratio.base], runs[ratio.path]
+                gain, times = first.time_us / second.time_us, RatioParts(first.time_us, second.time_us)
+                labels = {"x": left, "y": below, "path": ratio.path, "base": ratio.base}
                 explain = partial(list_reasons, first, second)
-                yield FigureValue("speedup", ratio.comparison, labels, gain, explain=explain, ratio=times)
-
-    def picture(self, publication: Publication) -> Picture | None:
-        """Draw a panel for each ratio."""
-        runs = [[self._runs(publication, x, y) for x in self.x.values] for y in self.y.values]
-        panels = [
-            HeatMapPanel(ratio.title, [[_speedup(place, ratio) for place in row] for row in runs])
-            for ratio in self.ratios
-        ]
-        x, y = ((axis.title, list(axis.values)) for axis in (self.x, self.y))
-        return heat(self.title, x, y, panels)
+                values.append(FigureValue("speedup", ratio.comparison, labels, gain, explain=explain, ratio=times))
+            rows[-1].append(gain)
+            gains[number][row].append(gain)
+    heads = columns(x.title, y.title) + columns(*(paths[path].title for path in figure.paths), write=thousands)
+    heads += columns(*(ratio.title for ratio in ratios), write=TIMES)
+    panels = [HeatMapPanel(ratio.title, of_ratio) for ratio, of_ratio in zip(ratios, gains, strict=True)]
+    across, up = ((axis.title, list(axis.values)) for axis in (x, y))
+    picture = heat(figure.title, across, up, panels)
+    return FigureContent([Table(heads, rows)], values=values, picture=picture)
 
 
-def _speedup(runs: dict[str, PointRecord], ratio: RatioSpec) -> float | None:
-    if ratio.path not in runs or ratio.base not in runs:
-        return None
-    return runs[ratio.base].time_us / runs[ratio.path].time_us
+@figure_kind("break_even", RunsFigure, check_ways=_check_ratios, formats=FORMATS)
+def show_break_even(
+    figure: RunsFigure,
+    publication: Publication,
+    *,
+    ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1),
+) -> FigureContent:
+    """Show maps over cases with their batches and over data, in order of their zeros: from which share on a way wins.
 
-
-class BreakEvenFigure(RatioMapFigure):
-    """Maps over cases with their batches and over data, in order of their zeros: from which share on a way wins."""
-
-    kind: Literal["break_even"] = param("break_even", "what is shown", "")
-
-    def _places(self, publication: Publication) -> dict[tuple[str, int], list[CaseRuns]]:
-        """Return the groups of each case and batch, by their data."""
-        found: dict[tuple[str, int], list[CaseRuns]] = {}
-        for group in list_groups(publication, self):
-            found.setdefault((group.case, group.batch), []).append(group)
-        return found
-
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table of the shares of zeros from which each ratio is above 1, and one of the ratios."""
-        heads = columns("case", "batch")
-        for ratio in self.ratios:
-            heads += columns(f"{ratio.title}: faster", "by half-widths")
-        rows: list[list[Any]] = []
-        for place, groups in self._places(publication).items():
-            rows.append(list(place))
-            for ratio in self.ratios:
-                above, at, below = (_crossing_of(groups, ratio, side) for side in (1, 0, -1))
-                rows[-1] += [at, above if above == below else f"{above}; {below}"]
-        yield Table(heads, rows, "", "At which of the shares of zeros a way is faster; between them by lines.")
-        heads = columns("case", "batch") + columns(*ZEROS, write=PERCENT)
-        heads += columns(*LIMITS, *(ratio.title for ratio in self.ratios), write=TIMES)
-        rows = [
-            [group.case, group.batch, group.zeros, group.map_zeros, group.limit, group.map_limit]
-            + [group.speedup(ratio.path, ratio.base) for ratio in self.ratios]
-            for groups in self._places(publication).values()
-            for group in groups
-        ]
-        yield Table(heads, rows, "ratios", "How many times as fast.")
-
-    def values(self, publication: Publication) -> Iterator[FigureValue]:
-        """Yield each ratio at each place, as speed-ups of its comparison."""
-        for group, ratio in product(list_groups(publication, self), self.ratios):
-            gain = group.speedup(ratio.path, ratio.base)
-            if gain is not None:
+    Values: each ratio at each place, as speed-ups of its comparison.
+    """
+    places: dict[tuple[str, int], list[CaseRuns]] = {}
+    values, gains = list[FigureValue](), list[list[Any]]()
+    for group in list_groups(publication, figure):
+        places.setdefault((group.case, group.batch), []).append(group)
+        for ratio in ratios:
+            if (gain := group.speedup(ratio.path, ratio.base)) is not None:
                 labels = {**group.labels, "path": ratio.path, "base": ratio.base}
                 explain, width = partial(group.reasons, ratio.path, ratio.base), gain * _half_width(group, ratio)
                 times = group.times(ratio.base, ratio.path)
-                yield FigureValue(
-                    "speedup", ratio.comparison, labels, gain, explain=explain, half_width=width, ratio=times
+                values.append(
+                    FigureValue(
+                        "speedup", ratio.comparison, labels, gain, explain=explain, half_width=width, ratio=times
+                    )
                 )
-
-    def picture(self, publication: Publication) -> Picture | None:
-        """Draw a panel for each ratio: data from left to right, cases and batches from bottom to top."""
-        places = self._places(publication)
-        panels = [
-            HeatMapPanel(
-                ratio.title, [[g.speedup(ratio.path, ratio.base) for g in groups] for groups in places.values()]
-            )
-            for ratio in self.ratios
+    heads, rows = columns("case", "batch"), list[list[Any]]()
+    for ratio in ratios:
+        heads += columns(f"{ratio.title}: faster", "by half-widths")
+    for place, groups in places.items():
+        rows.append(list(place))
+        for ratio in ratios:
+            above, at, below = (_crossing_of(groups, ratio, side) for side in (1, 0, -1))
+            rows[-1] += [at, above if above == below else f"{above}; {below}"]
+        gains += [
+            [group.case, group.batch, group.zeros, group.map_zeros, group.limit, group.map_limit]
+            + [group.speedup(ratio.path, ratio.base) for ratio in ratios]
+            for group in groups
         ]
-        y = [f"{case}, {batch}" for case, batch in places]
-        return heat(self.title, ("data", list(self.data)), ("case and batch", y), panels)
+    crossings = Table(heads, rows, "", "At which of the shares of zeros a way is faster; between them by lines.")
+    heads = columns("case", "batch") + columns(*ZEROS, write=PERCENT)
+    heads += columns(*LIMITS, *(ratio.title for ratio in ratios), write=TIMES)
+    panels = [
+        HeatMapPanel(ratio.title, [[g.speedup(ratio.path, ratio.base) for g in groups] for groups in places.values()])
+        for ratio in ratios
+    ]
+    rows_of_map = [f"{case}, {batch}" for case, batch in places]
+    picture = heat(figure.title, ("data", list(figure.data)), ("case and batch", rows_of_map), panels)
+    tables = [crossings, Table(heads, gains, "ratios", "How many times as fast.")]
+    return FigureContent(tables, values=values, picture=picture)
 
 
 def _half_width(group: CaseRuns, ratio: RatioSpec) -> float:

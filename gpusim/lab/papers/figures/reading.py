@@ -1,9 +1,11 @@
 """Reading a publication: its file, and a file for each of its figures."""
 
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from gpusim.base.errors import UserError, nearest, unknown_name
 from gpusim.base.spec import Spec, param
@@ -11,58 +13,30 @@ from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.tree import ConfigTree
 from gpusim.lab.papers.figures.ablation import AblationFigure
-from gpusim.lab.papers.figures.breakdown import BreakdownFigure
+from gpusim.lab.papers.figures.breakdown import show_breakdown
 from gpusim.lab.papers.figures.compared import ComparisonFigure
-from gpusim.lab.papers.figures.fastest_passes import IterationsFigure
-from gpusim.lab.papers.figures.instructions import InstructionsFigure
+from gpusim.lab.papers.figures.fastest_passes import show_iterations
+from gpusim.lab.papers.figures.instructions import show_instructions
 from gpusim.lab.papers.figures.layer_memory import LayerMemoryFigure
 from gpusim.lab.papers.figures.layer_ratios import RatiosFigure
-from gpusim.lab.papers.figures.layers import BarsFigure, StackFigure
-from gpusim.lab.papers.figures.learning import LearningFigure
-from gpusim.lab.papers.figures.maps import BreakEvenFigure, MapFigure
-from gpusim.lab.papers.figures.monitored import ClosedLoopFigure, CurvesFigure, MonitorFigure, OverheadsFigure
-from gpusim.lab.papers.figures.seconds_to_accuracy import AccuracyFigure
-from gpusim.lab.papers.figures.tables import AreaFigure, GridsFigure, LaunchesFigure, LibrariesFigure
-from gpusim.lab.papers.figures.trained import FlowStagesFigure, ScalingFigure, StagesFigure
-from gpusim.lab.papers.figures.training import TrainingFigure
+from gpusim.lab.papers.figures.layers import BarsFigure, show_stack
+from gpusim.lab.papers.figures.learning import show_learning
+from gpusim.lab.papers.figures.maps import show_break_even, show_map
+from gpusim.lab.papers.figures.monitored import show_closed_loop, show_curves, show_monitor, show_overheads
+from gpusim.lab.papers.figures.seconds_to_accuracy import show_seconds_to_accuracy
+from gpusim.lab.papers.figures.tables import show_area, show_grids, show_launches, show_libraries
+from gpusim.lab.papers.figures.trained import show_flow_stages, show_scaling, show_stages
+from gpusim.lab.papers.figures.training import show_training
 from gpusim.lab.papers.publication import Figure, Reproduction
 from gpusim.lab.papers.specs.reproduction import FOLDER, ReproductionSpec
 
-AnyFigure = Annotated[
-    # of matrix products
-    ComparisonFigure
-    | BreakdownFigure
-    | MapFigure
-    | BreakEvenFigure
-    | AblationFigure
-    | TrainingFigure
-    # of networks
-    | BarsFigure
-    | StackFigure
-    | RatiosFigure
-    | LayerMemoryFigure
-    | AccuracyFigure
-    | IterationsFigure
-    | LaunchesFigure
-    | InstructionsFigure
-    | StagesFigure
-    | ScalingFigure
-    | FlowStagesFigure
-    # of what was recorded, measured or printed
-    | CurvesFigure
-    | LearningFigure
-    | MonitorFigure
-    | OverheadsFigure
-    | ClosedLoopFigure
-    | LibrariesFigure
-    | AreaFigure
-    | GridsFigure,
-    Field(discriminator="kind"),
-]
-
-
-class _FigureOnly(Spec):
-    figure: AnyFigure = param(..., "the figure", "user")
+OF_PRODUCTS = (ComparisonFigure, AblationFigure, show_breakdown, show_map, show_break_even, show_training)
+OF_LAYERS = (BarsFigure, RatiosFigure, LayerMemoryFigure, show_stack, show_seconds_to_accuracy, show_iterations)
+OF_NETWORKS = (show_launches, show_instructions, show_stages, show_scaling, show_flow_stages)
+OF_RECORDINGS = (show_curves, show_learning, show_monitor, show_overheads, show_closed_loop, show_libraries)
+KINDS = (*OF_PRODUCTS, *OF_LAYERS, *OF_NETWORKS, *OF_RECORDINGS, show_area, show_grids)
+_ANY_KIND: Any = Annotated[reduce(or_, KINDS), Field(discriminator="kind")]
+_FigureOnly: Any = create_model("_FigureOnly", __base__=Spec, figure=(_ANY_KIND, param(..., "the figure", "user")))
 
 
 def load_reproduction(name: str) -> Reproduction:
@@ -99,7 +73,8 @@ def _load_figure(path: Path) -> Figure:
     if not path.is_file():
         guess = nearest(path.stem, [file.stem for file in path.parent.glob("*.yaml")])
         raise UserError(f"{path}: there is no such figure" + (f"; did you mean '{guess}'?" if guess else ""))
-    return checked(_FigureOnly, _tree(path, files.read(path), "figure")).figure
+    figure: Figure = checked(_FigureOnly, _tree(path, files.read(path), "figure")).figure
+    return figure
 
 
 def _check_answers(path: Path, spec: ReproductionSpec, figures: dict[str, Figure]) -> None:

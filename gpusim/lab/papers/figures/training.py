@@ -1,21 +1,20 @@
 """Equation 6.1: the speed-up of a training from those of its convolutional layers, which it weights by their time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import add, sub
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.formats import TIMES
-from gpusim.base.picture import Picture
 from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.spec import Spec, param
 from gpusim.base.sums import weighted_mean
-from gpusim.base.table import Table
 from gpusim.lab.monitor.training_speedup import TABLE_6_7, training_speedup
 from gpusim.lab.papers.figures.compared import ComparisonFigure
+from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind
 from gpusim.lab.papers.long_table import FigureRecord, Label, Where, matches
 from gpusim.lab.papers.pictures import BarPanel, bars
 from gpusim.lab.papers.publication import Figure, Publication, locate_files
@@ -52,106 +51,119 @@ class DenseIteration:
     """Share of the forward pass in each layer's time."""
 
 
-class TrainingFigure(Figure):
-    """The speed-up of a training from those of its layers."""
+def _locate(figure: Any, path: Path) -> Any:
+    """Return the figure with its files found; raise UserError."""
+    found = {
+        name: one.model_copy(update={"iteration": one.iteration and locate_files(path, one.iteration)})
+        for name, one in figure.networks.items()
+    }
+    return figure.model_copy(update={"networks": found})
 
-    kind: Literal["training"] = param("training", "what is shown", "")
-    networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
 
-    formats: ClassVar = {"training_speedup": TIMES, "mean_speedup": TIMES}
+def _check(figure: Any, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
+    """Raise UserError for a figure of speed-ups that the publication does not have."""
+    for network, one in figure.networks.items():
+        if not isinstance(figures.get(one.figure), ComparisonFigure):
+            raise UserError(f"networks.{network}.figure: '{one.figure}' is no figure of speed-ups of this publication")
 
-    def located(self, path: Path) -> Self:
-        """Return the figure with its files found; raise UserError."""
-        found = {
-            name: one.model_copy(update={"iteration": one.iteration and locate_files(path, one.iteration)})
-            for name, one in self.networks.items()
-        }
-        return self.model_copy(update={"networks": found})
 
-    def check(self, spec: ReproductionSpec, figures: Mapping[str, Figure]) -> None:
-        """Raise UserError for a figure of speed-ups that the publication does not have."""
-        for network, one in self.networks.items():
-            if not isinstance(figures.get(one.figure), ComparisonFigure):
-                raise UserError(
-                    f"networks.{network}.figure: '{one.figure}' is no figure of speed-ups of this publication"
-                )
+def _find_compared(publication: Publication, network: NetworkSpec) -> ComparisonFigure:
+    figure = publication.figures[network.figure]
+    assert isinstance(figure, ComparisonFigure)
+    return figure
 
-    def _compared(self, publication: Publication, network: str) -> ComparisonFigure:
-        figure = publication.figures[self.networks[network].figure]
-        assert isinstance(figure, ComparisonFigure)
-        return figure
 
-    def list_missing(self, publication: Publication, where: Where, column: str) -> list[str]:
-        """List the points of the layers that have not been run."""
-        found = set[str]()
-        for network, one in self.networks.items():
-            found |= set(self._compared(publication, network).list_missing(publication, one.where, column))
-        return sorted(found)
+def _list_missing(figure: Any, publication: Publication, where: Where, column: str) -> list[str]:
+    """List the points of the layers that have not been run."""
+    of_networks = (
+        _find_compared(publication, one).list_missing(publication, one.where, column)
+        for one in figure.networks.values()
+    )
+    return sorted({point for points in of_networks for point in points})
 
-    def _speedups(self, publication: Publication, network: str, comparison: str) -> FigureRecord | None:
-        """Compute a network's speed-ups by one comparison; None where not all layers are known.
 
-        The training's half-width is that of layers whose errors are fully correlated.
-        """
-        spec, pair = self.networks[network], publication.spec.comparisons[comparison]
-        compared = self._compared(publication, network)
-        groups = [group for group in list_groups(publication, compared) if matches(group.labels, spec.where)]
-        estimates = [group.estimate("speedup", pair.path, pair.base) for group in groups]
-        known, widths = ([one[part] for one in estimates if one is not None] for part in (0, 1))
-        if not known or len(known) < len(groups):
-            return None
-        # a layer's time in the batch of the publication: batches of ours may differ from layer to layer
-        times_us = [group.count * group.ways[pair.base].time_us / group.batch for group in groups]
-        shares = [time / fsum(times_us) for time in times_us]
-        published, counts = TABLE_6_7[network].conv_share, [group.count for group in groups]
-        iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
-        if spec.iteration is not None:
-            iteration = _simulated(Path(spec.iteration), [group.case for group in groups])
-        parts = [[forward, 1 - forward] for forward in iteration.forward]
-        least, sparse, most = (
-            training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains])
-            for gains in (list(map(sub, known, widths)), known, list(map(add, known, widths)))
-        )
-        values = {
-            "layers": sum(counts),
-            "mean_speedup": weighted_mean(known, counts),
-            "harmonic": 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True)),
-            "all_passes": training_speedup(published, shares, [[1.0]] * len(shares), [[gain] for gain in known]),
-            "conv_share": iteration.conv_share,
-            "simulated": "yes" if spec.iteration is not None else "no",
-            "training_speedup": sparse,
-        }
-        half_widths = {"training_speedup": (most - least) / 2, "mean_speedup": weighted_mean(widths, counts)}
-        return FigureRecord({"network": network}, values, half_widths, comparison)
+def _record(publication: Publication, network: str, spec: NetworkSpec, comparison: str) -> FigureRecord | None:
+    """Compute a network's speed-ups by one comparison; None where not all layers are known.
 
-    def tables(self, publication: Publication) -> Iterator[Table]:
-        """Yield a table with a row for each network: as published, and by each comparison."""
-        rows = []
-        for network in self.networks:
-            said = TABLE_6_7[network]
-            head = {"network": network, "published": said.conv_share}
-            means = {"mean_speedup": said.mean_speedup, "harmonic": said.implied_mean, "all_passes": said.speedup}
-            rows.append({**head, "whose": PUBLISHED, **means})
-            for name, pair in publication.spec.comparisons.items():
-                ours = self._speedups(publication, network, name)
-                rows += [{**head, "whose": pair.title, **ours.values}] if ours is not None else []
-        yield TRAINING.table(rows)
+    The training's half-width is that of layers whose errors are fully correlated.
 
-    def records(self, publication: Publication) -> Iterator[FigureRecord]:
-        """Yield the training's speed-up, and the mean of the layers' speed-ups."""
-        for network in self.networks:
-            for name in publication.spec.comparisons:
-                ours = self._speedups(publication, network, name)
-                if ours is not None:
-                    yield ours
+    Args:
+        publication: The publication with its results.
+        network: Name of the network.
+        spec: The network.
+        comparison: Name of the comparison.
+    """
+    pair, compared = publication.spec.comparisons[comparison], _find_compared(publication, spec)
+    groups = [group for group in list_groups(publication, compared) if matches(group.labels, spec.where)]
+    estimates = [group.estimate("speedup", pair.path, pair.base) for group in groups]
+    known, widths = ([one[part] for one in estimates if one is not None] for part in (0, 1))
+    if not known or len(known) < len(groups):
+        return None
+    # a layer's time in the batch of the publication: batches of ours may differ from layer to layer
+    times_us = [group.count * group.ways[pair.base].time_us / group.batch for group in groups]
+    shares = [time / fsum(times_us) for time in times_us]
+    published, counts = TABLE_6_7[network].conv_share, [group.count for group in groups]
+    iteration = DenseIteration(published, shares, [FORWARD_WORK] * len(shares))
+    if spec.iteration is not None:
+        iteration = _simulated(Path(spec.iteration), [group.case for group in groups])
+    parts = [[forward, 1 - forward] for forward in iteration.forward]
+    least, sparse, most = (
+        training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains])
+        for gains in (list(map(sub, known, widths)), known, list(map(add, known, widths)))
+    )
+    values = {
+        "layers": sum(counts),
+        "mean_speedup": weighted_mean(known, counts),
+        "harmonic": 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True)),
+        "all_passes": training_speedup(published, shares, [[1.0]] * len(shares), [[gain] for gain in known]),
+        "conv_share": iteration.conv_share,
+        "simulated": "yes" if spec.iteration is not None else "no",
+        "training_speedup": sparse,
+    }
+    half_widths = {"training_speedup": (most - least) / 2, "mean_speedup": weighted_mean(widths, counts)}
+    return FigureRecord({"network": network}, values, half_widths, comparison)
 
-    def picture(self, publication: Publication) -> Picture:
-        """Draw a bar for each comparison, next to the published one."""
-        series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in self.networks]}
-        for name, pair in publication.spec.comparisons.items():
-            found = [self._speedups(publication, network, name) for network in self.networks]
-            series[pair.title] = [None if ours is None else ours.values["training_speedup"] for ours in found]
-        return bars(self.title, [BarPanel("speed-up of the training", list(self.networks), series, line=1.0)])
+
+@figure_kind(
+    "training",
+    Figure,
+    located=_locate,
+    check=_check,
+    list_missing=_list_missing,
+    formats={"training_speedup": TIMES, "mean_speedup": TIMES},
+)
+def show_training(
+    figure: Figure,
+    publication: Publication,
+    *,
+    networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1),
+) -> FigureContent:
+    """Show the speed-up of a training from those of its layers: as published, and by each comparison.
+
+    Values: the training's speed-up, and the mean of the layers' speed-ups.
+    """
+    comparisons = publication.spec.comparisons
+    speedups = {
+        (network, name): _record(publication, network, networks[network], name)
+        for network in networks
+        for name in comparisons
+    }
+    rows = []
+    for network in networks:
+        table = TABLE_6_7[network]
+        head = {"network": network, "published": table.conv_share}
+        means = {"mean_speedup": table.mean_speedup, "harmonic": table.implied_mean, "all_passes": table.speedup}
+        rows.append({**head, "whose": PUBLISHED, **means})
+        for name, pair in comparisons.items():
+            ours = speedups[network, name]
+            rows += [{**head, "whose": pair.title, **ours.values}] if ours is not None else []
+    series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[network].speedup for network in networks]}
+    for name, pair in comparisons.items():
+        records = [speedups[network, name] for network in networks]
+        series[pair.title] = [None if ours is None else ours.values["training_speedup"] for ours in records]
+    panel = BarPanel("speed-up of the training", list(networks), series, line=1.0)
+    known = [record for record in speedups.values() if record is not None]
+    return FigureContent([TRAINING.table(rows)], known, bars(figure.title, [panel]))
 
 
 @dataclass(frozen=True)

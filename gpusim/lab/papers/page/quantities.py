@@ -13,9 +13,8 @@ from math import fsum
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.formats import PERCENT, TIMES
 from gpusim.base.table import MISSING
-from gpusim.lab.papers.figures.breakdown import BreakdownFigure
-from gpusim.lab.papers.figures.compared import ComparisonFigure
 from gpusim.lab.papers.formats import count
+from gpusim.lab.papers.points import RunsFigure
 from gpusim.lab.papers.publication import Publication
 from gpusim.lab.papers.specs.reproduction import ComparisonSpec
 from gpusim.lab.papers.values import CaseRuns, list_groups, mean_of
@@ -41,7 +40,7 @@ def _quantity(named: str, publication: Publication) -> str:
     if len(parts) != 3:
         raise UserError(f"{{{named}}}: expected {{FIGURE | DATA | WHAT}}")
     name, data, what = parts
-    figures = {n: f for n, f in publication.figures.items() if isinstance(f, ComparisonFigure | BreakdownFigure)}
+    figures = {n: f for n, f in publication.figures.items() if isinstance(f, RunsFigure)}
     if name not in figures:
         raise UserError(f"{{{named}}}: {unknown_name('figure', name, figures)}")
     figure = figures[name]
@@ -53,11 +52,11 @@ def _quantity(named: str, publication: Publication) -> str:
 
 
 def _found(
-    named: str, what: str, publication: Publication, figure: ComparisonFigure | BreakdownFigure, groups: list[CaseRuns]
+    named: str, what: str, publication: Publication, figure: RunsFigure, groups: list[CaseRuns]
 ) -> tuple[Callable[[float], str], float | None]:
     spec = publication.spec
     known = {**spec.comparisons, **({"share": spec.engine_share} if spec.engine_share else {})}
-    over = figure.base if isinstance(figure, BreakdownFigure) else figure.normalized_to
+    over = getattr(figure, "base", None) or getattr(figure, "normalized_to", None)
     if over is not None:
         known |= {path: ComparisonSpec(title="", path=path, base=over) for path in figure.paths if path not in known}
     if what in known:
