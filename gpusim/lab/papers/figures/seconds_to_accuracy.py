@@ -103,15 +103,15 @@ def show_seconds_to_accuracy(
             values["reached"] = sum(map(math.isfinite, reached))
             if values["reached"] == len(reached):
                 epochs, spread = interval(reached)
-                relative = math.hypot(spread / epochs, cost.time_half_width / cost.time_us)
                 values |= {"epochs": epochs, "seconds": epochs * steps * cost.time_us / 1e6}
                 values["joules"] = epochs * steps * cost.energy_uj / 1e6
+                relative = math.hypot(spread / epochs, cost.time_half_width / cost.time_us)
+                widths |= {"epochs": spread, "seconds": relative * values["seconds"]}
+                widths["joules"] = spread / epochs * values["joules"]
                 if cost.compute_uj:
                     values["compute_joules"] = epochs * steps * cost.compute_uj / 1e6
                     relative = math.hypot(spread / epochs, cost.compute_half_width / cost.compute_uj)
                     widths["compute_joules"] = relative * values["compute_joules"]
-                widths |= {"epochs": spread, "seconds": relative * values["seconds"]}
-                widths["joules"] = spread / epochs * values["joules"]
             labels = {"network": network, "batch": str(batch), "gpu": gpu, "system": name, "accuracy": GENERAL(level)}
             records.append(FigureRecord(labels, values, widths, gpu))
     records = list(_compare(records, costs, systems))

@@ -126,6 +126,8 @@ def test_energy_of_compute_units_has_the_uncertainty_of_its_factor(tmp_path: Pat
     assert dense.values["compute_joules"] == pytest.approx(joules)
     assert dense.half_widths["compute_joules"] == pytest.approx(joules * ((width / mean) ** 2 + 0.5**2) ** 0.5)
     assert dense.values["joules"] == pytest.approx(mean * 10 * 240e-6), "of the memory system alone, as before"
+    relative = ((width / mean) ** 2 + (dense.half_widths["iteration_us"] / 120) ** 2) ** 0.5
+    assert dense.half_widths["seconds"] == pytest.approx(dense.values["seconds"] * relative), "not the factor's"
 
 
 @pytest.mark.parametrize(
