@@ -32,8 +32,19 @@ class Import:
         return f"{self.module}:{self.line} imports {self.imported}"
 
 
-def sources(root: Path = ROOT) -> Iterator[tuple[str, Path]]:
+@cache
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a source, made once for all tests of a process that read it."""
+    return ast.parse(text)
+
+
+@cache
+def sources(root: Path = ROOT) -> tuple[tuple[str, Path], ...]:
     """Every module's dotted name and file."""
+    return tuple(_sources(root))
+
+
+def _sources(root: Path) -> Iterator[tuple[str, Path]]:
     for top in TOPS:
         for path in sorted((root / top).rglob("*.py")):
             if root == ROOT and not path.with_name("__init__.py").exists():
@@ -55,10 +66,8 @@ def packages(root: Path = ROOT) -> set[str]:
 
 def docstring(package: str) -> str:
     """What the package says of itself."""
-    return (
-        ast.get_docstring(ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")))
-        or ""
-    )
+    text = (ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
+    return ast.get_docstring(parsed(text)) or ""
 
 
 def module_in(dotted: str, modules: frozenset[str]) -> str | None:
@@ -96,7 +105,7 @@ def imports(root: Path = ROOT) -> tuple[Import, ...]:
     modules = frozenset(files)
     found = []
     for module, path in files.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path.read_text(encoding="utf-8"))
         for node, dotted in named_in(tree, module):
             imported = module_in(dotted, modules)
             if imported and imported != module:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.structure.imports import ROOT, sources
+from tests.structure.imports import ROOT, parsed, sources
 
 _RECORD_NAMES = ("m", "_m")
 _OTHERS = "isa."  # its interpreter has a record of its own, of the same name
@@ -103,7 +103,7 @@ class Accesses:
         self._names: dict[str, dict[str, tuple[str, str]]] = {}  # module → name → (module, function) it stands for
         for module, path in sources(root):
             if not module.startswith(_OTHERS):
-                self._enter(module, ast.parse(path.read_text(encoding="utf-8")))
+                self._enter(module, parsed(path.read_text(encoding="utf-8")))
         self._changed = True
         while self._changed:
             self._changed = False
@@ -244,7 +244,7 @@ def owners() -> dict[str, str]:
     found = {}
     for module, path in sources():
         text = path.read_text(encoding="utf-8")
-        for node in ast.parse(text).body if "State(" in text else ():
+        for node in parsed(text).body if "State(" in text else ():
             if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("State("):
                 declared = getattr(import_module(module), ast.unparse(node.targets[0]))
                 found |= {state.name: module for state in MACHINE if state is declared}

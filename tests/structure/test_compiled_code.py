@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.structure.imports import ROOT
+from tests.structure.imports import ROOT, parsed
 
 COMPILED = ("memory", "spartan", "gpusim/model")  # in isa one step varies, among numbers that the compiler sees
 
@@ -16,7 +16,7 @@ def _is_jit(function: ast.FunctionDef) -> bool:
 
 def steps_that_vary(source: str) -> list[int]:
     """Lines of compiled functions with a range whose step is neither a number nor a constant of the module."""
-    functions = (one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.FunctionDef) and _is_jit(one))
+    functions = (one for one in ast.walk(parsed(source)) if isinstance(one, ast.FunctionDef) and _is_jit(one))
     calls = (call for function in functions for call in ast.walk(function) if isinstance(call, ast.Call))
     found = []
     for call in calls:

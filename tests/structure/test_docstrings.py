@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import gpusim
-from tests.structure.imports import ROOT, docstring, package_of, packages, sources
+from tests.structure.imports import ROOT, docstring, package_of, packages, parsed, sources
 
 FEWEST_WORDS = 3
 # words that begin a phrase without a verb: what comes after them is left for the reader to guess
@@ -149,7 +149,7 @@ def _docstrings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
 def problems(source: str) -> list[tuple[int, str]]:
     """Return line and complaint for each docstring of a source text that breaks the rule."""
     found = []
-    for line, text, of_function in _docstrings(ast.parse(source)):
+    for line, text, of_function in _docstrings(parsed(source)):
         words = text.split()
         first = words[0].strip("'\"`.,:;()").lower() if words else ""
         if len(words) < FEWEST_WORDS:
@@ -208,7 +208,7 @@ def public_functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
     """Yield each function of the interface for scripts, with its docstring; of a constructor that of its class."""
     exported = {module.replace(".", "/") + ".py" for module in gpusim._EXPORTED.values()}
     for file in sorted({*SCRIPTS, *exported}):
-        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        tree = parsed((ROOT / file).read_text(encoding="utf-8"))
         for node in tree.body:
             if file not in SCRIPTS and getattr(node, "name", "") not in gpusim._EXPORTED:
                 continue
@@ -244,7 +244,7 @@ def test_functions_for_scripts_document_arguments_results_and_errors() -> None:
 
 def faces() -> Iterator[tuple[str, ast.FunctionDef]]:
     """Yield each package's public face: functions that other packages import. Compiled ones, inlined, have none."""
-    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in sources()}
+    trees = {module: parsed(path.read_text(encoding="utf-8")) for module, path in sources()}
     imported = {
         (node.module, alias.name)
         for module, tree in trees.items()
@@ -273,7 +273,7 @@ def test_functions_that_other_packages_import_document_arguments_and_errors() ->
 
 def test_what_a_docstring_lacks_is_named() -> None:
     source = "def f(a, b):\n    if a:\n        raise ValueError\n    return b\n"
-    function = ast.parse(source).body[0]
+    function = parsed(source).body[0]
     assert isinstance(function, ast.FunctionDef)
     assert undocumented(function, "Compute.") == ["a", "b", "Returns:", "Raises:"]
     text = "Compute.\n\nArgs:\n    a: first.\n    b: second.\n\nReturns:\n    b.\n\nRaises:\n    ValueError: a is true."

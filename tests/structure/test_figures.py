@@ -1,6 +1,5 @@
 """Are the figures that pages state in words those of stored results, and has every table its place?"""
 
-import csv
 import re
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from docs._site import sparse_kernels
 from docs._site.pages import DOCS, RESULTS, section, slot
 from docs._site.sections import BUILT, STORED
-from docs._site.stored_pages import publication
+from gpusim.lab.papers.records import load
 
 
 @pytest.mark.parametrize(
@@ -18,14 +17,9 @@ def test_break_even_is_between_the_points_around_it(cycles: tuple[float, ...], s
     assert sparse_kernels.break_even((0.4, 0.5, 0.6), cycles, dense=130) == said
 
 
-def _spartan(table: str) -> list[dict[str, str]]:
-    """Return the rows of a table of Spartan's evaluation for layers A to C at batch 128 with real data."""
-    with (publication("spartan") / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if (row["batch"], row["data"]) == ("128", "real")]
-
-
 def test_the_sparse_gains_are_over_the_same_dense_kernel_as_the_evaluation_s() -> None:
-    evaluated = {row["case"]: int(row["best dense"]) for row in _spartan("6.16-cycles")}
+    points = load(RESULTS / "spartan", "spartan").points
+    evaluated = {layer: points[f"{layer} 128 any best"].metrics["kernel.cycles"] for layer in "ABC"}
     for layer, points in sparse_kernels.gains_points().items():
         (cycles,) = {int(dense["kernel.cycles"]) for dense, _ in points}
         assert cycles == pytest.approx(evaluated[layer], rel=0.005), "one kernel, by the models of two recordings"

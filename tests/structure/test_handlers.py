@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.structure.imports import parsed
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gpusim", "isa", "memory", "spartan", "workloads")
 BROAD = {"Exception", "BaseException", "KeyError", "IndexError", "LookupError", "TypeError", "AttributeError"}
@@ -146,7 +148,7 @@ def _blocks(function: ast.AST) -> Iterator[tuple[ast.ExceptHandler | ast.With, l
 
 def handlers(text: str, file: str) -> Iterator[Handler]:
     """Yield the broad handlers of a file that stand around the project's own functions."""
-    tree = ast.parse(text)
+    tree = parsed(text)
     own, foreign = _imports(tree)
     own |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.extensions import job_kind, job_kinds, load
+from tests.structure.imports import parsed
 
 ROOT = Path(__file__).parents[2]
 # a sweep's file says of what it is by one of three keys, each with paths of its own: a table in study/sweep/tasks.py
@@ -28,7 +29,7 @@ def named_kinds(node: ast.expr) -> set[str]:
 
 def distinguished(source: str) -> list[int]:
     """Return the lines that compare a kind with the name of one, or look it up in a mapping of such names."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     written = {
         target.id: named_kinds(node.value)
         for node in ast.walk(tree)
@@ -86,7 +87,7 @@ def test_what_distinguishes_kinds(source: str, is_fault: bool) -> None:
 MADE = [
     (str(path.relative_to(ROOT)), node)
     for path in sorted((ROOT / "gpusim").rglob("*.py"))
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "make_job"
     if isinstance(node.args[0], ast.Constant)
 ]

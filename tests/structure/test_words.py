@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.imports import ROOT, TOPS
+from tests.structure.imports import ROOT, TOPS, parsed
 
 # participles, pronouns, adjectives and figures of speech: nobody can search for them, and a debugger shows them alone
 _NO_NAMES = """
@@ -31,7 +31,7 @@ _LISTED = re.compile(r"(?:^|[.;] )[a-z_]\w*(?:, [a-z_]\w*)*: ")
 def trees() -> dict[str, ast.Module]:
     """Parse every file of the product, by its path from the root."""
     paths = (path for top in TOPS for path in sorted((ROOT / top).rglob("*.py")))
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    return {str(path.relative_to(ROOT)): parsed(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def files_of(top: str) -> Iterator[tuple[str, ast.Module]]:
@@ -146,12 +146,12 @@ def unpacks_literal(node: ast.AST) -> bool:
     "text", ["f(*(a, b))", "(*[a], b)", "(*((a,) if b else ()), c)", "f(*(1,) * n)", "f(**{'a': b})"]
 )
 def test_a_literal_that_is_unpacked_is_seen(text: str) -> None:
-    assert any(unpacks_literal(node) for node in ast.walk(ast.parse(text)))
+    assert any(unpacks_literal(node) for node in ast.walk(parsed(text)))
 
 
 @pytest.mark.parametrize("text", ["f(*a)", "(*([a] if b else []), c)", "f(*[1] * n)", "f(**{'a.b': c})", "f(**a)"])
 def test_what_has_no_other_form_may_be_unpacked(text: str) -> None:
-    assert not any(unpacks_literal(node) for node in ast.walk(ast.parse(text)))
+    assert not any(unpacks_literal(node) for node in ast.walk(parsed(text)))
 
 
 @pytest.mark.parametrize("top", [*TOPS, "docs"])
@@ -161,7 +161,7 @@ def test_no_literal_is_unpacked(top: str) -> None:
     A list of one element that may be left out, `*([a] if b else [])`, and a repeated one, `*[a] * n`, stand for what
     has no other form; tuples do not.
     """
-    pages = ((str(path), ast.parse(path.read_text(encoding="utf-8"))) for path in (ROOT / "docs").rglob("*.py"))
+    pages = ((str(path), parsed(path.read_text(encoding="utf-8"))) for path in (ROOT / "docs").rglob("*.py"))
     unpacked = [
         f"{path}:{node.lineno}"
         for path, tree in (pages if top == "docs" else files_of(top))
@@ -217,11 +217,9 @@ def test_arguments_are_documented_in_a_section_of_their_own() -> None:
 
 def test_listed_arguments_are_recognised() -> None:
     source = 'def f(a, b):\n    """Add.\n\n    a: one; b: other.\n    """\n'
-    (function,) = ast.parse(source).body
+    (function,) = parsed(source).body
     assert isinstance(function, ast.FunctionDef) and listed_arguments(function) == ["a", "b"]
-    (function,) = ast.parse(
-        source.replace("    a: one; b: other.", "    Args:\n        a: one.\n        b: other.")
-    ).body
+    (function,) = parsed(source.replace("    a: one; b: other.", "    Args:\n        a: one.\n        b: other.")).body
     assert isinstance(function, ast.FunctionDef) and listed_arguments(function) == []
 
 
@@ -245,12 +243,12 @@ def test_a_variable_that_lives_long_says_what_it_is() -> None:
 def test_a_vague_variable_is_seen_in_whatever_way_it_is_bound() -> None:
     gap = "    pass\n" * LONG_LIFE_LINES
     long = f"def f():\n    held = 1\n{gap}    return held\n"
-    assert list(vague_variables(ast.parse(long))) == ["held in f, line 2"]
+    assert list(vague_variables(parsed(long))) == ["held in f, line 2"]
     argument = f"def f(found):\n{gap}    return found\n"
-    assert list(vague_variables(ast.parse(argument))) == ["found in f, line 1"]
-    assert list(vague_variables(ast.parse(argument.replace("    pass\n", "", 1)))) == []
-    assert list(vague_variables(ast.parse(f"one = 1\n{gap[4:].replace('    ', '')}print(one)\n"))) == [
+    assert list(vague_variables(parsed(argument))) == ["found in f, line 1"]
+    assert list(vague_variables(parsed(argument.replace("    pass\n", "", 1)))) == []
+    assert list(vague_variables(parsed(f"one = 1\n{gap[4:].replace('    ', '')}print(one)\n"))) == [
         "one in the module, line 1"
     ]
-    assert list(vague_variables(ast.parse(f"async {long}"))) == ["held in f, line 2"]
-    assert list(vague_variables(ast.parse(f"def f(self):\n    self.held = 1\n{gap}    return self.held\n"))) == []
+    assert list(vague_variables(parsed(f"async {long}"))) == ["held in f, line 2"]
+    assert list(vague_variables(parsed(f"def f(self):\n    self.held = 1\n{gap}    return self.held\n"))) == []
