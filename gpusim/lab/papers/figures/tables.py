@@ -1,6 +1,5 @@
 """Figures that are tables alone: vendor libraries, the engine's area, printed grids, the longest launches."""
 
-from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +14,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
+from gpusim.lab.capture.library_products import LibraryProducts
 from gpusim.lab.papers.figures.kinds import FigureContent, figure_kind
 from gpusim.lab.papers.formats import BYTES, UM2
 from gpusim.lab.papers.long_table import OURS, FigureRecord, FigureValue, repeat_on
@@ -26,26 +26,6 @@ from gpusim.model.energy.area import added_um2, engine_area
 ANY_RUN = "layerA"  # its engine is what area is computed of
 
 
-@dataclass(frozen=True)
-class _StoredTimes:
-    """Times of a vendor library's products at a share of zeros."""
-
-    zeros: float
-    dense_us: float
-    sparse_us: float
-    conversion_us: dict[str, float]
-
-
-@dataclass(frozen=True)
-class _StoredProducts:
-    """Measured products of vendor libraries."""
-
-    device: str
-    versions: dict[str, str]
-    shape: tuple[int, int, int]
-    times: list[_StoredTimes]
-
-
 @figure_kind("libraries", Figure, files=("measured",), formats={"speedup": TIMES})
 def show_libraries(
     figure: Figure,
@@ -55,7 +35,7 @@ def show_libraries(
 ) -> FigureContent:
     """Show vendor libraries' products and conversions, as measured on a real GPU."""
     hint = "`python -m gpusim.lab.capture.library_products` writes it"
-    stored = parse_as(_StoredProducts, read_json(Path(measured)), measured, hint)
+    stored = parse_as(LibraryProducts, read_json(Path(measured)), measured, hint)
     records = []
     for one in stored.times:
         dense, sparse = one.dense_us, one.sparse_us
