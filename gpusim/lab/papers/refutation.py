@@ -97,9 +97,11 @@ def _is_open(judged: JudgedClaim) -> bool:
 def _is_refuted(publication: Publication, other: Publication, judged: JudgedClaim, seed: int) -> bool:
     """Tell whether other results refute a claim by one of the comparisons."""
     name, figure = judged.figure, publication.figures[judged.figure]
-    values: Sequence[FigureValue] = other.long_table[name]
-    unchanged = [one.value for one in values] == [one.value for one in publication.long_table[name]]
-    if unchanged and not figure.is_typed and not _has_runs(figure, publication):  # it is of plans or recordings
+    before, has_runs = publication.list_values(name), _has_runs(figure, publication)
+    # a network's figure without runs is of plans, which other results do not change
+    values = other.list_values(name) if has_runs or not isinstance(figure, NetworkFigure) else before
+    unchanged = [one.value for one in values] == [one.value for one in before]
+    if unchanged and not figure.is_typed and not has_runs:  # it is of plans or recordings
         values = [_change_value(one, seed) for one in values]
     return any(
         _refutes(judged.claim, values, column, figure.format_of(judged.claim.measure)) for column in judged.judging
