@@ -14,7 +14,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.formats import DIGITS_6
 from gpusim.base.plain_data import parse_as, read_json
 from gpusim.base.sums import plain_sum
-from gpusim.lab.versions.model import SOURCES, UNRECORDED, FigureVersion
+from gpusim.lab.versions.model import UNRECORDED, FigureVersion
 from gpusim.lab.versions.recorded import (
     Models,
     StoredVersion,
@@ -281,13 +281,12 @@ class _StoredNetwork:
     launches: list[NetworkLaunchRecord]
     version: StoredVersion = None
 
-    def record(self, source: str, models: Models, sources: str) -> NetworkPointRecord:
+    def record(self, source: str, models: Models) -> NetworkPointRecord:
         """Return the record.
 
         Args:
             source: Place in the file.
             models: The file's models.
-            sources: Hash of the sources that an earlier file has instead.
 
         Returns:
             The record.
@@ -310,7 +309,7 @@ class _StoredNetwork:
                     half_widths=widths,
                 )
             )
-        version = parse_version(self.version, models, sources, source)
+        version = parse_version(self.version, models, source=source)
         return NetworkPointRecord(rows, self.launches, self.fraction, self.error, self.seconds, version)
 
 
@@ -324,11 +323,10 @@ class _StoredPoint:
     launches: list[tuple[str, int]]
     seconds: float
     version: StoredVersion = None
-    sources: str = ""
 
-    def record(self, source: str, models: Models, sources: str) -> PointRecord:
+    def record(self, source: str, models: Models) -> PointRecord:
         """Return the record; raise UserError where the version's model is not in the file."""
-        version = parse_version(self.version, models, self.sources or sources, source)
+        version = parse_version(self.version, models, source=source)
         return PointRecord(self.metrics, self.half_width, self.fraction, self.launches, self.seconds, version)
 
 
@@ -382,8 +380,7 @@ def load(folder: Path, name: str) -> ReproductionResults:
     if head.schema != SCHEMA or head.reproduction != name:
         raise UserError(f"{path}: has results of '{head.reproduction}', schema {head.schema}, not of {name}")
     stored = parse_as(_StoredResults, content, str(path), hint)
-    of_all = str(stored.run.get(SOURCES, ""))  # earlier files name the sources once, or a hash for each point
     models = parse_models(stored.models, str(path))
-    points = {key: point.record(f"{path}: points.{key}", models, of_all) for key, point in stored.points.items()}
-    networks = {key: one.record(f"{path}: networks.{key}", models, of_all) for key, one in stored.networks.items()}
+    points = {key: point.record(f"{path}: points.{key}", models) for key, point in stored.points.items()}
+    networks = {key: one.record(f"{path}: networks.{key}", models) for key, one in stored.networks.items()}
     return ReproductionResults(name, points, stored.errors, stored.run, networks)
