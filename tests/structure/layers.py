@@ -254,7 +254,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 14_420,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
-    "gpusim.lab": 24_410,
+    "gpusim.lab": 24_250,
     "isa": 21_760,
     "memory": 9_560,
     "spartan": 3_310,
