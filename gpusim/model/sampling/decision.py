@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
+from gpusim.model.sampling.covariates import CovariateRegression, regress
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_laps_left
 from gpusim.model.sampling.looks import Columns
@@ -46,6 +47,10 @@ class IntervalMeasurements:
     """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
     tolerance: float = 0.05
     """Relative change of the pace from one lap to the next that is none."""
+    covariates: np.ndarray | None = None
+    """float64 [laps, covariates] of the detailed intervals; None: the grid has none."""
+    target: np.ndarray | None = None
+    """float64 [covariates] of what was skipped and of what still may be."""
 
     @property
     def pace(self) -> np.ndarray:
@@ -83,16 +88,34 @@ class IntervalMeasurements:
         """Return the weight of each lap that counts if `last_jump` follows them; their sum is 1."""
         return block_weights([*self.jumps, last_jump], self.laps_left(first))
 
+    def regression(
+        self, laps: np.ndarray, first: int, last_jump: float, work: int = _PACE.work
+    ) -> CovariateRegression:
+        """Move detailed intervals to the covariates of what is skipped.
+
+        Args:
+            laps: float64 [intervals that count, windows, columns].
+            first: Number of initial intervals that are left out.
+            last_jump: Workgroups of the fast-forward that follows.
+            work: Column of instructions.
+        """
+        if self.covariates is None or self.target is None:
+            return CovariateRegression(laps)
+        return regress(
+            laps, work, self.covariates[self.counted(first)], self.weights(first, last_jump), self.target
+        )
+
     def strata(self, first: int) -> np.ndarray:
         """Return int64 [laps that count]: the stratum of pace of each."""
-        counted = self.counted(first)
-        laps = self.laps[counted]
+        laps = self.regression(self.laps[self.counted(first)], first, 0).laps
         halves = laps.reshape(len(laps), 2, -1, laps.shape[-1]).sum(axis=2) if laps.shape[1] % 2 == 0 else laps
         pace = halves[..., _PACE.cycles] / np.maximum(halves[..., _PACE.work], 1)
         mean = np.maximum(pace.mean(axis=1), 1e-300)
         spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
         before = max(0, self.counts[0] - first) if self.jumps else len(laps)
-        return pace_strata(self.pace[counted], spread, before, self.tolerance * (self.counts[-1] == 1))
+        totals = laps.sum(axis=1)
+        own = np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
+        return pace_strata(own, spread, before, self.tolerance * (self.counts[-1] == 1))
 
     def changes(self, first: int, last_jump: float) -> tuple[tuple[int, int, float], ...]:
         """Return the strata before and after each jump between two, and its share of what is skipped."""
@@ -101,8 +124,9 @@ class IntervalMeasurements:
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
         columns = Columns.of_pace(self.laps.shape[-1] - 2)
+        moved = self.regression(self.laps[self.counted(first)], first, last_jump)
         return ratios(
-            self.laps[self.counted(first)],
+            moved.laps,
             self.weights(first, last_jump),
             self.age(first),
             columns,
@@ -110,7 +134,8 @@ class IntervalMeasurements:
             self.lap_rounds,
             self.strata(first),
             changes=self.changes(first, last_jump),
-            own_chance=self.own_chance(plain_sum(self.jumps) + last_jump),
+            own_chance=self.own_chance(plain_sum(self.jumps) + last_jump) + moved.leverage,
+            fitted=moved.coefficients,
         )
 
     def age(self, first: int, more: int = 0) -> float:
@@ -182,9 +207,7 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
         return SamplingDecision(0, False)
     forecast = _RatioForecast(measured, first, estimated, spec)
     most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
-    needed = _more(forecast, left, wanted) or (
-        most if measured.jumps else min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
-    )
+    needed = _more(forecast, left, wanted) or min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
     more = max(needed, few, unseen) if needed else 0
     if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
         return SamplingDecision(left.jump(0), True)

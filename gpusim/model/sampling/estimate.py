@@ -84,6 +84,7 @@ def ratios(
     strata: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
     own_chance: float = 0.0,
+    fitted: int = 0,
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
@@ -98,6 +99,7 @@ def ratios(
         strata: As of `gpusim.model.sampling.noise.noise`.
         changes: Jumps from one stratum to another, with the share of each in what is skipped.
         own_chance: Variance of what is skipped by its own chance, as a part of a lap's.
+        fitted: Coefficients of a regression of the laps.
     """
     strata = np.zeros(len(laps), np.int64) if strata is None else strata
     paces = _paces(laps, strata, columns)
@@ -106,7 +108,7 @@ def ratios(
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata)
+    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata, fitted)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
@@ -186,6 +188,7 @@ def estimate(
     strata: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
     own_chance: float = 0.0,
+    fitted: int = 0,
 ) -> CountEstimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
@@ -197,11 +200,12 @@ def estimate(
         strata: As of `ratios`.
         changes: As of `ratios`.
         own_chance: As of `ratios`.
+        fitted: As of `ratios`.
         work: Instructions of the skipped wavefronts if they are known, 0: as many as those that ended in the laps had,
             which is doubted as their spread says.
         rounds: Rounds of all workgroups of the stretch.
     """
-    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, changes, own_chance)
+    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, changes, own_chance, fitted)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))

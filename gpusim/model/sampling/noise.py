@@ -38,7 +38,9 @@ class Noise:
     """Factor of the variance of a mean of detailed intervals because of `correlation`."""
 
 
-def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None) -> Noise:
+def noise(
+    laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None, fitted: int = 0
+) -> Noise:
     """Estimate the noise of laps that have settled.
 
     Args:
@@ -47,6 +49,7 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np
         time: The columns of instructions and cycles.
         strata: A number of what each lap is a sample of, where that is not the same for all: laps are then compared
             with those of their own stratum.
+        fitted: Coefficients of a regression of the laps.
     """
     totals = laps.sum(axis=1)
     last = parts_of(laps[-_PRIOR_LAPS:])
@@ -56,6 +59,7 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np
     prior = apart.reshape(count * parts, -1) * np.sqrt(parts / ((parts - 1) * count))
     strata = np.zeros(len(totals), np.int64) if strata is None else strata
     between, own_degrees = _between(totals, work, strata)
+    own_degrees = max(own_degrees - fitted, 0)
     correlation = lag1(between[:, time])
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
     prior_degrees = min(spec.prior_degrees, count * (parts - 1))

@@ -28,6 +28,7 @@ from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, UncertaintyComponent
 from gpusim.model.core.steering import SteeredLaunch, Steerer
 from gpusim.model.sampling.completion import complete
+from gpusim.model.sampling.covariates import CovariateStrata, GridCovariates
 from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
@@ -134,6 +135,7 @@ class _LaunchSteering:
         self._columns = Columns.of(self._vector)
         self._luck = np.random.default_rng(spec.seed)
         self._work: WorkgroupInstructions | None = None
+        self._parts: CovariateStrata | None = None
         self._strata: list[StratumMeasurement] = []
         self._jumped: np.ndarray | None = None  # what was counted at the first jump
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
@@ -183,6 +185,12 @@ class _LaunchSteering:
         camped = max((stretch.end for stretch in stretches if seen.camps(stretch.start, stretch.end)), default=0)
         if camped:
             self.reason = _CAMPED
+        if len(stretches) > 1 and not camped:
+            cuts = [stretch.start for stretch in stretches[1:]]
+            covariates = GridCovariates.of(self._work, seen, cuts, self._resident)
+            if covariates.count:
+                self._parts = CovariateStrata(covariates, cuts, self._total)
+                stretches = [self._work.joined(stretches)]
         for stretch in stretches:
             if stretch.start >= camped and self._worth(stretch):
                 yield from self._settled(stretch)
@@ -227,11 +235,17 @@ class _LaunchSteering:
         lap_size = ceil(rounds * self._resident)
         of_stretch = (stretch.end - stretch.start) / self._resident
         stratum = StratumMeasurement.of(stretch, self._spec, rounds, of_stretch, length, lap_size)
+        stratum.parts, place = self._parts, lap_size + GENERATIONS * self._resident
         self._strata.append(stratum)
         ended = False
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
-            looks = [now]
+            if self._parts and (
+                begin := self._parts.end_of_short(self._launch.position, place, stratum.seen)
+            ):  # what it costs counts as it is
+                yield from self._until(lambda _, begin=begin: self._launch.position >= min(begin, stretch.end))
+                now = self._look()
+            looks, began = [now], self._launch.position
             yield from self._lap(looks, rounds * round_work * pace, stretch.end)
             if len(looks) <= self._spec.windows:
                 return
@@ -239,7 +253,7 @@ class _LaunchSteering:
             if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
                 filling += 1
                 continue
-            stratum.add(np.diff(looks, axis=0))
+            stratum.add(np.diff(looks, axis=0), began, self._launch.position)
             if ended:
                 break
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
@@ -253,14 +267,18 @@ class _LaunchSteering:
                 settling=GENERATIONS * self._resident,
             )
             then = stratum.following(left, columns)
-            if then.jump:
-                self._jump(stratum, then.jump)
+            size = then.jump
+            if self._parts and size:
+                size = self._parts.clip(self._launch.position, size, place, stratum.seen)
+            if size >= min(then.jump, self._resident) > 0:
+                self._jump(stratum, size)
                 before = self._look()
                 yield from self._replaced(stretch, GENERATIONS)
                 now = self._look()
                 stratum.passages.append(now - before)
-                ended = then.enough
-            elif then.enough:
+                stratum.passed.append(range(stratum.jumps[-1].stop, self._launch.position))
+                ended = then.enough and size == then.jump
+            elif then.enough and not then.jump:
                 break
             if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
@@ -369,14 +387,14 @@ class _LaunchSteering:
             * (self._total / (self._total - sum(jumped.skipped for jumped in strata)))
         )
         partial = any(stratum.skipped % self._resident for stratum in strata)
-        changes = sum(stratum.stretch.end < self._total for stratum in strata)
-        end = ((_PARTIAL_END if partial else _END) ** 2 + changes * _CHANGE**2) ** 0.5
-        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, end / rounds * whole[np.newaxis]))
         for stratum in strata:
             self._check_work(stratum, simulated)
             found = stratum.estimate(self._columns, self._waves)
             added += found.added[:size]
             doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
+        changes = plain_sum((each.stretch.end < self._total) + each.changes(self._columns) for each in strata)
+        end = ((_PARTIAL_END if partial else _END) ** 2 + changes * _CHANGE**2) ** 0.5
+        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, end / rounds * whole[np.newaxis]))
         skipped = sum(jumped.skipped for jumped in strata)
         exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
         doubts = [Replicates(CALIBRATION**2 * doubt.factor, doubt.deviations) for doubt in doubts]

@@ -8,6 +8,7 @@ import numpy as np
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
+from gpusim.model.sampling.covariates import CovariateStrata
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -15,6 +16,7 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
+_CHANGED = 0.5  # of the pace: a change that counts in full
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
 
 
@@ -46,6 +48,12 @@ class StratumMeasurement:
     """float64 [columns] of each fast-forward: counts from it until its first detailed interval begins."""
     works: list[int] = field(default_factory=list)
     """Instructions of each fast-forward's workgroups; 0: unknown."""
+    parts: CovariateStrata | None = None
+    """Parts of the stratum with other covariates; None: workgroups are alike."""
+    seen: list[np.ndarray] = field(default_factory=list)
+    """float64 [covariates] of each detailed interval."""
+    passed: list[range] = field(default_factory=list)
+    """Workgroups from each fast-forward to its first detailed interval."""
     left_out: int = 0
     """Detailed intervals at the beginning that are left out as not settled, once the stratum is estimated."""
 
@@ -81,16 +89,39 @@ class StratumMeasurement:
         """Places with detailed intervals."""
         return sum(count > 0 for count in self.counts)
 
-    def add(self, lap: np.ndarray) -> None:
-        """Add a lap."""
+    def add(self, lap: np.ndarray, start: int = 0, end: int = 0) -> None:
+        """Add a detailed interval.
+
+        Args:
+            lap: float64 [windows, columns].
+            start: Next workgroup at its beginning.
+            end: The same at its end.
+        """
+        if self.parts is not None:
+            self.seen.append(self.parts.covariates.of_time(start, end))
         self.laps.append(lap)
         self.counts[-1] += 1
 
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
         """Decide what follows the laps measured so far."""
-        return following(self._measurements(columns), self.spec, replace(left, passed=self.skipped))
+        at = self.stretch.end - left.skippable
+        return following(
+            self._measurements(columns, range(at, self.stretch.end)), self.spec, replace(left, passed=self.skipped)
+        )
 
-    def _measurements(self, columns: Columns) -> IntervalMeasurements:
+    def _target(self, rest: range) -> np.ndarray | None:
+        """Return the mean covariates of what was skipped and of what still may be; None: there are none.
+
+        rest: Workgroups that may be skipped.
+        """
+        if self.parts is None:
+            return None
+        parts, of = (*self.jumps, *self.passed, rest), self.parts.covariates.of_workgroups
+        means = [of(part.start, part.stop) for part in parts]
+        total = max(plain_sum(work for _, work in means), 1e-300)
+        return np.asarray(np.add.reduce([mean * work for mean, work in means]) / total)
+
+    def _measurements(self, columns: Columns, rest: range = range(0)) -> IntervalMeasurements:
         return IntervalMeasurements(
             _pace(np.array(self.laps), columns),
             tuple(self.counts),
@@ -98,6 +129,8 @@ class StratumMeasurement:
             self.lap_rounds,
             lap_size=self.lap_size,
             tolerance=self.spec.tolerance,
+            covariates=None if self.parts is None else np.array(self.seen),
+            target=self._target(rest),
         )
 
     def jumped(self, over: range, work: int) -> None:
@@ -118,19 +151,43 @@ class StratumMeasurement:
             followed[k] = passage[work] * (count > 0)
         return [float(size) for size in sizes + followed / self.length]
 
-    def _passage_deviations(self, laps: np.ndarray, columns: Columns) -> np.ndarray:
+    def changes(self, columns: Columns) -> float:
+        """Return how many changes of the pace lie in what follows the first fast-forward, smaller ones in part.
+
+        It is the sum of squares. One counts in full if the pace changes by half of the mean or more.
+        """
+        if self.parts is None or not self.jumps:
+            return 0.0
+        apart, measured = self.parts.changes(self.jumps[0].start), self._measurements(columns)
+        laps = measured.laps[measured.counted(self.left_out)]
+        slopes = measured.regression(laps, self.left_out, 0).slopes
+        if slopes is None:
+            return float(len(apart))
+        totals = measured.regression(laps, self.left_out, 0).laps.sum(axis=(0, 1))
+        pace = float(totals[0] / max(totals[1], 1))
+        return float((np.minimum(np.abs(apart @ slopes[:, 0]) / (_CHANGED * max(pace, 1e-300)), 1) ** 2).sum())
+
+    def _passage_deviations(self, laps: np.ndarray, columns: Columns, slopes: np.ndarray | None) -> np.ndarray:
         """Return float64 [rows, columns]: what of passages may be the cost of other workgroups, and no skip's.
 
         What skips cost is about the same after each. So a passage's excess over the laps around it is doubted as far as
         it differs from the mean; half of it where there is one passage.
 
-        laps: float64 [laps, columns].
+        Args:
+            laps: float64 [laps, columns].
+            columns: Their columns.
+            slopes: Of the laps' regression on covariates.
         """
         ends, excesses = np.cumsum(self.counts), []
         for k, passage in enumerate(self.passages):
             around = laps[ends[k] - self.counts[k] : ends[k + 1]].sum(axis=0)
             if self.counts[k + 1]:
-                excesses.append((passage - around / around[columns.work] * passage[columns.work]) * columns.timed)
+                rates = around / around[columns.work]
+                if slopes is not None and self.parts is not None:
+                    own = np.mean(self.seen[ends[k] - self.counts[k] : ends[k + 1]], axis=0)
+                    there = self.parts.covariates.of_passage(self.jumps[k], self.passed[k].stop)
+                    rates = np.maximum(rates + (there - own) @ slopes, 0)
+                excesses.append((passage - rates * passage[columns.work]) * columns.timed)
         rows = np.array(excesses)
         if len(rows) == 1:
             return rows / 2
@@ -144,12 +201,13 @@ class StratumMeasurement:
         measured = self._measurements(columns)
         first = self.left_out = measured.first(0, self.spec)
         laps, counted = np.array(self.laps), measured.counted(first)
+        moved = measured.regression(laps[counted], first, 0, columns.work)
         unsettled = laps[first:][~counted[first:]].sum(axis=(0, 1))
         ended = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
         passages = (np.sum(ended, axis=0) + unsettled) * bool(self.work) if ended else 0 * unsettled
         replaced = int(passages[columns.work])
         estimated = estimate(
-            laps[counted],
+            moved.laps,
             measured.weights(first, 0),
             measured.age(first),
             columns,
@@ -160,14 +218,15 @@ class StratumMeasurement:
             self.rounds,
             measured.strata(first),
             measured.changes(first, 0),
-            measured.own_chance(plain_sum(measured.jumps)),
+            measured.own_chance(plain_sum(measured.jumps)) + moved.leverage,
+            moved.coefficients,
         )
         # what does not grow with time is known of them
         grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
         doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
         if ended:
             z = quantile(self.spec.confidence, MANY_DEGREES)
-            doubts.append(Replicates(z * z, self._passage_deviations(laps.sum(axis=1), columns)))
+            doubts.append(Replicates(z * z, self._passage_deviations(laps.sum(axis=1), columns, moved.slopes)))
         return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 

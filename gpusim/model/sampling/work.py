@@ -73,6 +73,17 @@ class WorkgroupInstructions:
         """Instructions of the grid."""
         return int(self._before[-1]) * (len(self._blocks) if self._alike else 1)
 
+    def shares(self, starts: np.ndarray) -> np.ndarray:
+        """Return the share of each block in the instructions of consecutive workgroups: float64 [parts, blocks].
+
+        Args:
+            starts: First workgroup of each part.
+        """
+        if self._alike:
+            return np.zeros((len(starts), 0))
+        sums = np.add.reduceat(self._blocks.astype(float), starts)
+        return np.asarray(sums / np.maximum(sums.sum(axis=1, keepdims=True), 1))
+
     def of(self, workgroups: range) -> int:
         """Return the instructions of some workgroups, one after another in the grid."""
         if self._alike:
@@ -91,6 +102,10 @@ class WorkgroupInstructions:
         others = [cut for cut in more_cuts if all(abs(cut - one) >= half for one in by_work)]
         cuts = [0, *sorted({*by_work, *others}), len(self._blocks)]
         return [self._stretch(start, end, not by_work) for start, end in pairwise(cuts)]
+
+    def joined(self, stretches: Sequence[WorkgroupStratum]) -> WorkgroupStratum:
+        """Return the stratum that consists of several, one after another."""
+        return self._stretch(stretches[0].start, stretches[-1].end, all(each.alike for each in stretches))
 
     def _stretch(self, start: int, end: int, alike: bool) -> WorkgroupStratum:
         if self._alike:
