@@ -216,7 +216,8 @@ class CovariateStrata:
         """
         edges = (0, *self.cuts, self.total)
         values = [self._values(first, after) for first, after in pairwise(edges)]
-        apart = [later - earlier for cut, (earlier, later) in zip(self.cuts, pairwise(values), strict=True) if cut >= since]
+        changed = zip(self.cuts, pairwise(values), strict=True)
+        apart = [later - earlier for cut, (earlier, later) in changed if cut >= since]
         return np.array(apart).reshape(len(apart), self.covariates.count)
 
     def _unreached(self, seen: Sequence[np.ndarray]) -> list[range]:

@@ -88,9 +88,7 @@ class IntervalMeasurements:
         """Return the weight of each lap that counts if `last_jump` follows them; their sum is 1."""
         return block_weights([*self.jumps, last_jump], self.laps_left(first))
 
-    def regression(
-        self, laps: np.ndarray, first: int, last_jump: float, work: int = _PACE.work
-    ) -> CovariateRegression:
+    def regression(self, laps: np.ndarray, first: int, last_jump: float, work: int = _PACE.work) -> CovariateRegression:
         """Move detailed intervals to the covariates of what is skipped.
 
         Args:
@@ -101,9 +99,7 @@ class IntervalMeasurements:
         """
         if self.covariates is None or self.target is None:
             return CovariateRegression(laps)
-        return regress(
-            laps, work, self.covariates[self.counted(first)], self.weights(first, last_jump), self.target
-        )
+        return regress(laps, work, self.covariates[self.counted(first)], self.weights(first, last_jump), self.target)
 
     def strata(self, first: int) -> np.ndarray:
         """Return int64 [laps that count]: the stratum of pace of each."""
@@ -207,7 +203,9 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
         return SamplingDecision(0, False)
     forecast = _RatioForecast(measured, first, estimated, spec)
     most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
-    needed = _more(forecast, left, wanted) or min(most, _more(forecast, left, _MOST_MISSED**2 * wanted))
+    needed = _more(forecast, left, wanted)
+    if not needed and (coarser := _more(forecast, left, _MOST_MISSED**2 * wanted)):
+        needed = most if measured.jumps else min(most, coarser)
     more = max(needed, few, unseen) if needed else 0
     if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
         return SamplingDecision(left.jump(0), True)

@@ -182,7 +182,8 @@ class _LaunchSteering:
             self.reason = (
                 f"not stationary: its longest workgroups have {FIXED_1(stretches[0].unevenness)} times the mean work"
             )
-        camped = max((stretch.end for stretch in stretches if seen.camps(stretch.start, stretch.end)), default=0)
+        camps, last = seen.end_of_camps(), [stretch for stretch in stretches if seen.camps(stretch.start, stretch.end)]
+        camped = max((stretch.end for stretch in stretches if stretch in last or stretch.start < camps), default=0)
         if camped:
             self.reason = _CAMPED
         if len(stretches) > 1 and not camped:
@@ -211,7 +212,7 @@ class _LaunchSteering:
         """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
         launch = self._launch
         if stretch.start:
-            yield from self._until(lambda _: launch.position >= stretch.start)
+            yield from self._dispatched(stretch.start)
             yield from self._replaced(stretch, 1)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
@@ -224,6 +225,10 @@ class _LaunchSteering:
         since = self._launch.now
         while not reached(since):
             yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // FIRST_STEPS)
+
+    def _dispatched(self, workgroup: int) -> Iterator[int]:
+        """Wait until all workgroups before one have been dispatched; yields each look."""
+        return self._until(lambda _: self._launch.position >= workgroup)
 
     def _sampled(self, stretch: WorkgroupStratum) -> Iterator[int]:
         """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
@@ -240,10 +245,9 @@ class _LaunchSteering:
         ended = False
         filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
-            if self._parts and (
-                begin := self._parts.end_of_short(self._launch.position, place, stratum.seen)
-            ):  # what it costs counts as it is
-                yield from self._until(lambda _, begin=begin: self._launch.position >= min(begin, stretch.end))
+            if self._parts:  # what a short part costs counts as it is
+                short = self._parts.end_of_short(self._launch.position, place, stratum.seen)
+                yield from self._dispatched(min(short, stretch.end))
                 now = self._look()
             looks, began = [now], self._launch.position
             yield from self._lap(looks, rounds * round_work * pace, stretch.end)
@@ -284,7 +288,7 @@ class _LaunchSteering:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
         if stratum.jumps and self._changed is None and stretch.end < self._total and not stretch.alike:
-            yield from self._until(lambda _: self._launch.position >= stretch.end)
+            yield from self._dispatched(stretch.end)
             self._changed = self._look()
 
     def _replaced(self, stretch: WorkgroupStratum, generations: int) -> Iterator[int]:

@@ -26,6 +26,8 @@ _PAGE_LINES = 15  # bits of a line's number within a page of 2 MiB
 _CHANNEL_LINES, _CHANNELS = 2, 16  # bits within a channel's part, parts that are told apart
 # places, and the share of their lines in one part from which they meet there: fewer may do so by chance
 _CAMPED = ((32, 0.3), (8, 0.5))
+_CAMPING = 0.5  # share of a workgroup's lines in one part from which on it camps
+_AGREEING = 0.3  # share of camping workgroups that meet in the same part
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,18 @@ class AddressSurvey:
         places = int(inside.sum())
         share = float(self.channels[inside].mean(axis=0).max()) if places else 0.0
         return any(places >= least and share >= camped for least, camped in _CAMPED)
+
+    def end_of_camps(self) -> int:
+        """Return the workgroup after the last of those that meet in few channels, wherever others lie between them.
+
+        A few of them decide what the launch takes. 0: there are none.
+        """
+        alone = np.flatnonzero(self.channels.max(axis=1) >= _CAMPING) if len(self.channels) else np.zeros(0, int)
+        parts = self.channels[alone].argmax(axis=1) if len(alone) else alone
+        most = int(np.bincount(parts, minlength=1).argmax())
+        meeting = alone[parts == most]
+        enough = len(meeting) >= max(_CAMPED[-1][0], _AGREEING * len(alone))
+        return int(self.workgroups[meeting[-1]]) + 1 if enough else 0
 
     def cuts(self) -> list[int]:
         """Return where stretches of the grid begin whose addresses behave alike, without the first."""
