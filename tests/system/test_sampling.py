@@ -96,20 +96,20 @@ def test_a_sampled_run_is_repeatable(sampled: gpusim.RunResult) -> None:
     assert counts[0] == counts[1]
 
 
-def test_what_has_not_settled_after_32_laps_is_not_measured_elsewhere(
+def test_what_has_not_settled_after_32_intervals_is_not_measured_elsewhere(
     whole: gpusim.RunResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
     def never_settled(measured: IntervalMeasurements, *_: Any) -> SamplingDecision:
-        asked.append(len(measured.laps))
+        asked.append(len(measured.intervals))
         return SamplingDecision(0, False)
 
     monkeypatch.setattr(stratum, "following", never_settled)
     found = run(sampling={})
-    assert max(asked) <= 32  # laps of a stretch: a change of pace begins another one
+    assert max(asked) <= 32  # intervals of a stratum: a change of pace begins another one
     assert found.sampling.method == "whole"
-    assert found.sampling.reason.startswith(("after 32 laps it had not settled", "not stationary"))
+    assert found.sampling.reason.startswith(("after 32 intervals it had not settled", "not stationary"))
     assert (found.kernel.cycles, found.kernel.cycles_half_width) == (whole.kernel.cycles, 0)
 
 
@@ -149,7 +149,7 @@ def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     network = tmp_path / "n.yaml"
     network.write_text(json.dumps({"input": [64, 32, 32], "layers": layers}))
     machine = [part for name in GPU if name != "name" for part in ("--set", f"gpu.{name}={GPU[name]}")]
-    # 48 images: the products of one layer take rounds enough
+    # 48 images: the products of one layer take waves enough
     options = ["--batch", "48", "--sample", "--error", "1%", "--jobs", "1", "--json", "-", *machine]
     assert invoke(["net", str(network), *options, "--set", "gpu.memory_mib=128"]) == 0
     printed = capsys.readouterr()
@@ -161,7 +161,7 @@ def test_a_network_s_launches_are_sampled_and_its_values_all_computed(
     assert (first["simulated_launches"], second["simulated_launches"]) == (first["launches"], 0)
     for row in (first, second):
         assert "windows" in row["sampling"]["method"] and row["sampling"]["fraction"] < 0.9
-        assert 0 < row["cycles_half_width"] <= 0.06 * row["cycles"]  # two laps: the grid is too small for 1 %
+        assert 0 < row["cycles_half_width"] <= 0.06 * row["cycles"]  # two intervals: the grid is too small for 1 %
         assert row["metrics"]["kernel"]["cycles_half_width"] == pytest.approx(row["cycles_half_width"])
         assert row["time_us_half_width"] / row["time_us"] == pytest.approx(row["cycles_half_width"] / row["cycles"])
     total = found["total"]
@@ -228,7 +228,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
 
 
 def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) -> SamplingLaunch:
-    """A launch whose workgroup k has work(k) rounds to do, on two compute units."""
+    """A launch whose workgroup k has work(k) waves to do, on two compute units."""
     spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
     memory = DeviceMemory(spec.memory_mib << 20)
     table = np.asarray(work(np.arange(groups)), np.uint32)
@@ -246,14 +246,14 @@ def _rare() -> SamplingLaunch:
     return _uneven("looped", 2400, lambda k: np.where(k % 199 == 7, 400, 12))
 
 
-def test_work_that_changes_along_the_grid_is_sampled_in_stretches() -> None:
+def test_work_that_changes_along_the_grid_is_sampled_in_strata() -> None:
     found = compare(SamplingCase("late", "uneven", "what", _late), [SamplingSpec()])[0]
     assert found.method == "windows" and found.fraction < 0.95
     assert found.covered and abs(found.error) < 0.01
 
 
 def test_without_strata_of_work_those_of_pace_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WorkgroupInstructions, "stretches", lambda *_: [WorkgroupStratum(0, 2400)])
+    monkeypatch.setattr(WorkgroupInstructions, "strata", lambda *_: [WorkgroupStratum(0, 2400)])
     found = compare(SamplingCase("late", "uneven", "what", _late), [SamplingSpec()])[0]
     assert found.fraction == 1 or abs(found.error) <= found.half_width  # the pace tells what the work would have told
 
@@ -263,7 +263,7 @@ def test_a_launch_with_rare_long_workgroups_runs_whole_and_says_why() -> None:
     assert found.fraction == 1 and found.reason.startswith("not stationary: its longest workgroups have")
 
 
-def test_laps_lie_elsewhere_with_another_seed(sampled: gpusim.RunResult) -> None:
+def test_intervals_lie_elsewhere_with_another_seed(sampled: gpusim.RunResult) -> None:
     again = run(sampling={"seed": 2})
     assert again.kernel.cycles != sampled.kernel.cycles
     assert again.kernel.wavefront_instructions == sampled.kernel.wavefront_instructions

@@ -153,7 +153,7 @@ def _components(columns: np.ndarray) -> np.ndarray:
 class CovariateRegression:
     """Counts an instruction of detailed intervals, moved to the covariates of what was skipped."""
 
-    laps: np.ndarray
+    intervals: np.ndarray
     """float64 [intervals, windows, columns]: moved counts."""
     coefficients: int = 0
     """Number of slopes of a column."""
@@ -164,20 +164,20 @@ class CovariateRegression:
 
 
 def regress(
-    laps: np.ndarray, work: int, covariates: np.ndarray, weights: np.ndarray, target: np.ndarray
+    intervals: np.ndarray, work: int, covariates: np.ndarray, weights: np.ndarray, target: np.ndarray
 ) -> CovariateRegression:
     """Move the counts of detailed intervals to other covariates; where too few intervals differ they stay.
 
     Args:
-        laps: float64 [intervals, windows, columns].
+        intervals: float64 [intervals, windows, columns].
         work: Column of instructions.
         covariates: float64 [intervals, covariates].
         weights: float64 [intervals]; their sum is 1.
         target: float64 [covariates] of what was skipped.
     """
-    totals = laps.sum(axis=1)
+    totals = intervals.sum(axis=1)
     rates = totals / np.maximum(totals[:, work : work + 1], 1)
-    for count in range(min(covariates.shape[1], len(laps) - 1 - _LEAST_DEGREES), 0, -1):
+    for count in range(min(covariates.shape[1], len(intervals) - 1 - _LEAST_DEGREES), 0, -1):
         own = covariates[:, :count]
         apart = own - own.mean(axis=0)
         if np.ptp(apart, axis=0).min() <= ALIKE:
@@ -187,12 +187,12 @@ def regress(
         leverage = float(distance @ inverse @ distance)
         if count > 1 and leverage > _MOST_LEVERAGE:
             continue
-        slopes = np.zeros((covariates.shape[1], laps.shape[2]))
+        slopes = np.zeros((covariates.shape[1], intervals.shape[2]))
         slopes[:count] = inverse @ apart.T @ (rates - rates.mean(axis=0))
         within = np.clip(target[:count], own.min(axis=0), own.max(axis=0))  # beyond, a line says nothing of a pace
-        moved = laps + ((within - own) @ slopes[:count])[:, np.newaxis] * laps[..., work : work + 1]
-        return CovariateRegression(np.maximum(moved, _LEAST_LEFT * laps), count, leverage, slopes)
-    return CovariateRegression(laps)
+        moved = intervals + ((within - own) @ slopes[:count])[:, np.newaxis] * intervals[..., work : work + 1]
+        return CovariateRegression(np.maximum(moved, _LEAST_LEFT * intervals), count, leverage, slopes)
+    return CovariateRegression(intervals)
 
 
 @dataclass(frozen=True)

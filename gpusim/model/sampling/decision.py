@@ -1,4 +1,4 @@
-"""Whether what was measured is enough, and what is to follow it: another lap here, one elsewhere, or none."""
+"""Whether what was measured is enough, and what is to follow it: another interval here, one elsewhere, or none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,156 +10,164 @@ from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.covariates import CovariateRegression, regress
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
-from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_laps_left
+from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_intervals_left
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import pace_strata, unsettled_laps
+from gpusim.model.sampling.pace import pace_strata, unsettled_intervals
 from gpusim.model.sampling.spec import SamplingSpec
 
-LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
+LEAST_SKIPPED = 0.2  # of a grid: below, a skip is not worth its error
 _PACE = Columns.of_pace()
 MOST_MOVING = 0.01  # of all waits: what one reason for them may still grow or shrink by
-_STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
+_STOP_FROM_INTERVALS = 8  # in what is left: from here on one interval at least is measured elsewhere in the grid
 _MOST_TRIED = 16
-_LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # laps: what drifts for longer changes along the grid
+_LEAST_PATIENCE, _MOST_PATIENCE = 4, 32  # intervals: what drifts for longer changes along the grid
 _MOST_MISSED = 4.0  # times the wanted error: what is skipped if less cannot be had
-_MOST_SIMULATED = 0.6  # of what is left, for laps at other places
-_MOST_AT_A_PLACE = 6  # laps
-LEAST_PLACES = 8  # where laps are taken, if half of the grid lies between them
+_MOST_SIMULATED = 0.6  # of what is left, for intervals at other places
+_MOST_AT_A_PLACE = 6  # intervals
+LEAST_PLACES = 8  # where intervals are taken, if half of the grid lies between them
 _FEWEST_PLACES = 3  # fewer say nothing of what lies between them: two thirds of the grid may be simulated for them
-_LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
+_LEAST_INTERVALS = 16  # no larger a part of the grid than the next share: a few may resemble one another by chance
 _LEAST_SHARE = 0.05
-MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too much, would be estimated from elsewhere
+MOST_BEFORE_SKIP = 32  # intervals: what has not settled until then would be estimated from elsewhere
 
 
 @dataclass(frozen=True)
 class IntervalMeasurements:
     """Measurements up to now."""
 
-    laps: np.ndarray
+    intervals: np.ndarray
     """float64 [intervals, windows, columns]: cycles, instructions and waits of the detailed intervals."""
     counts: Sequence[int]
     """Number of detailed intervals in each block between fast-forwards."""
-    jumps: Sequence[float]
+    skips: Sequence[float]
     """Workgroups that each fast-forward skips, one after each block but the last."""
-    lap_rounds: float
+    interval_waves: float
     """Waves of workgroups in a detailed interval."""
-    lap_size: float = inf
+    interval_size: float = inf
     """Workgroups of a detailed interval; infinite: what is skipped has no chance of its own."""
     tolerance: float = 0.05
-    """Relative change of the pace from one lap to the next that is none."""
+    """Relative change of the pace from one interval to the next that is none."""
     covariates: np.ndarray | None = None
-    """float64 [laps, covariates] of the detailed intervals; None: the grid has none."""
+    """float64 [intervals, covariates] of the detailed intervals; None: the grid has none."""
     target: np.ndarray | None = None
     """float64 [covariates] of what was skipped and of what still may be."""
 
     @property
     def pace(self) -> np.ndarray:
-        """float64 [laps]: cycles per instruction."""
-        totals = self.laps.sum(axis=1)
+        """float64 [intervals]: cycles per instruction."""
+        totals = self.intervals.sum(axis=1)
         return np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
 
     def counted(self, first: int) -> np.ndarray:
-        """Return bool [laps]: all but the `first` ones, and those in which a jump still had an effect."""
+        """Return bool [intervals]: all but the `first` ones, and those in which a skip still had an effect."""
         return np.asarray(
-            (np.arange(len(self.laps)) >= first) & ~unsettled_laps(self.pace, self.counts, self.tolerance)
+            (np.arange(len(self.intervals)) >= first) & ~unsettled_intervals(self.pace, self.counts, self.tolerance)
         )
 
     def own_chance(self, skipped: float) -> float:
         """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first
-        jump, which is another draw than without it: relative to a lap's.
+        skip, which is another draw than without it: relative to an interval's.
         """
-        passed = skipped / self.lap_size
+        passed = skipped / self.interval_size
         return (passed + 2 * self.simulated_after()) / passed**2 if passed else 0.0
 
     def simulated_after(self, places: int = 0) -> float:
-        """Return the laps that count after the first jump, with the launch's end; `places` to come.
+        """Return the intervals that count after the first skip, with the launch's end; `places` to come.
 
-        What lies between a jump and its laps is estimated like what was passed over.
+        What lies between a skip and its intervals is estimated like what was passed over.
         """
         return sum(self.counts[1:]) + 1.5 + places
 
-    def laps_left(self, first: int) -> list[int]:
-        """Return the number of laps that count in each block."""
+    def intervals_left(self, first: int) -> list[int]:
+        """Return the number of intervals that count in each block."""
         counted = self.counted(first)
         ends = np.cumsum(self.counts)
         return [int(counted[end - count : end].sum()) for end, count in zip(ends, self.counts, strict=True)]
 
-    def weights(self, first: int, last_jump: float) -> np.ndarray:
-        """Return the weight of each lap that counts if `last_jump` follows them; their sum is 1."""
-        return block_weights([*self.jumps, last_jump], self.laps_left(first))
+    def weights(self, first: int, last_skip: float) -> np.ndarray:
+        """Return the weight of each interval that counts if `last_skip` follows them; their sum is 1."""
+        return block_weights([*self.skips, last_skip], self.intervals_left(first))
 
-    def regression(self, laps: np.ndarray, first: int, last_jump: float, work: int = _PACE.work) -> CovariateRegression:
+    def regression(
+        self, intervals: np.ndarray, first: int, last_skip: float, work: int = _PACE.work
+    ) -> CovariateRegression:
         """Move detailed intervals to the covariates of what is skipped.
 
         Args:
-            laps: float64 [intervals that count, windows, columns].
+            intervals: float64 [intervals that count, windows, columns].
             first: Number of initial intervals that are left out.
-            last_jump: Workgroups of the fast-forward that follows.
+            last_skip: Workgroups of the fast-forward that follows.
             work: Column of instructions.
         """
         if self.covariates is None or self.target is None:
-            return CovariateRegression(laps)
-        return regress(laps, work, self.covariates[self.counted(first)], self.weights(first, last_jump), self.target)
+            return CovariateRegression(intervals)
+        return regress(
+            intervals, work, self.covariates[self.counted(first)], self.weights(first, last_skip), self.target
+        )
 
     def strata(self, first: int) -> np.ndarray:
-        """Return int64 [laps that count]: the stratum of pace of each."""
-        laps = self.regression(self.laps[self.counted(first)], first, 0).laps
-        halves = laps.reshape(len(laps), 2, -1, laps.shape[-1]).sum(axis=2) if laps.shape[1] % 2 == 0 else laps
+        """Return int64 [intervals that count]: the stratum of pace of each."""
+        intervals = self.regression(self.intervals[self.counted(first)], first, 0).intervals
+        halves = (
+            intervals.reshape(len(intervals), 2, -1, intervals.shape[-1]).sum(axis=2)
+            if intervals.shape[1] % 2 == 0
+            else intervals
+        )
         pace = halves[..., _PACE.cycles] / np.maximum(halves[..., _PACE.work], 1)
         mean = np.maximum(pace.mean(axis=1), 1e-300)
         spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
-        before = max(0, self.counts[0] - first) if self.jumps else len(laps)
-        totals = laps.sum(axis=1)
+        before = max(0, self.counts[0] - first) if self.skips else len(intervals)
+        totals = intervals.sum(axis=1)
         own = np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
         return pace_strata(own, spread, before, self.tolerance * (self.counts[-1] == 1))
 
-    def changes(self, first: int, last_jump: float) -> tuple[tuple[int, int, float], ...]:
-        """Return the strata before and after each jump between two, and its share of what is skipped."""
-        return block_changes([*self.jumps, last_jump], self.laps_left(first), self.strata(first))
+    def changes(self, first: int, last_skip: float) -> tuple[tuple[int, int, float], ...]:
+        """Return the strata before and after each skip between two, and its share of what is skipped."""
+        return block_changes([*self.skips, last_skip], self.intervals_left(first), self.strata(first))
 
-    def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
-        """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
-        columns = Columns.of_pace(self.laps.shape[-1] - 2)
-        moved = self.regression(self.laps[self.counted(first)], first, last_jump)
+    def ratios(self, first: int, last_skip: float, spec: SamplingSpec) -> Ratios:
+        """Return cycles per instruction in the intervals except the `first` ones, if `last_skip` follows them."""
+        columns = Columns.of_pace(self.intervals.shape[-1] - 2)
+        moved = self.regression(self.intervals[self.counted(first)], first, last_skip)
         return ratios(
-            moved.laps,
-            self.weights(first, last_jump),
+            moved.intervals,
+            self.weights(first, last_skip),
             self.age(first),
             columns,
             spec,
-            self.lap_rounds,
+            self.interval_waves,
             self.strata(first),
-            changes=self.changes(first, last_jump),
-            own_chance=self.own_chance(plain_sum(self.jumps) + last_jump) + moved.leverage,
+            changes=self.changes(first, last_skip),
+            own_chance=self.own_chance(plain_sum(self.skips) + last_skip) + moved.leverage,
             fitted=moved.coefficients,
         )
 
     def age(self, first: int, more: int = 0) -> float:
-        """Return how many rounds had passed at the middle of the laps from `first` on, with `more` to follow."""
-        return 1 + self.lap_rounds * (first + (len(self.laps) - first + more) / 2)
+        """Return how many waves had passed at the middle of the intervals from `first` on, with `more` to follow."""
+        return 1 + self.interval_waves * (first + (len(self.intervals) - first + more) / 2)
 
-    def first(self, last_jump: float, spec: SamplingSpec) -> int:
-        """Choose how many laps to leave out at the beginning, as not settled: the number with the smallest error.
+    def first(self, last_skip: float, spec: SamplingSpec) -> int:
+        """Choose how many intervals to leave out at the beginning, as not settled: the number with the smallest error.
 
         It is at most half of them: with more candidates, the best is more likely so by chance. What is left is enough
-        to see a drift. Laps after the first jump are always counted: what differs there is another place.
+        to see a drift. Intervals after the first skip are always counted: what differs there is another place.
         """
-        count = len(self.laps)
+        count = len(self.intervals)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
-        if self.jumps:
+        if self.skips:
             most = min(most, self.counts[0] - 1)
 
         def error(first: int) -> float:
-            found = self.ratios(first, last_jump, spec)
+            found = self.ratios(first, last_skip, spec)
             return found.squares(found.doubts, _PACE.cycles)
 
         return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
 
     @property
     def surprised(self) -> bool:
-        """Whether the pace changed at the last jump, and has not been the same twice since."""
+        """Whether the pace changed at the last skip, and has not been the same twice since."""
         count, pace = self.counts[-1], self.pace
-        if not self.jumps or not 0 < count < _MOST_AT_A_PLACE or count == len(pace):
+        if not self.skips or not 0 < count < _MOST_AT_A_PLACE or count == len(pace):
             return False
         return bool(abs(pace[-1] - pace[-2]) > self.tolerance * pace[-2])
 
@@ -168,15 +176,17 @@ class IntervalMeasurements:
 class SamplingDecision:
     """The step after a detailed interval."""
 
-    jump: int
+    skip: int
     """Workgroups to skip now."""
     enough: bool
     """No detailed interval follows."""
 
 
 def following(measured: IntervalMeasurements, spec: SamplingSpec, left: RemainingGrid) -> SamplingDecision:
-    """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
-    share = (left.skippable + plain_sum(measured.jumps)) / left.total
+    """Decide what follows the intervals measured so far: a skip over workgroups, another interval here, or no more
+    intervals.
+    """
+    share = (left.skippable + plain_sum(measured.skips)) / left.total
     if not share:
         return SamplingDecision(0, False)
     if measured.surprised:
@@ -184,34 +194,34 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     first = measured.first(left.skippable, spec)
     estimated = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
-    rounds = left.total / left.lap
-    settles = not measured.jumps and len(measured.laps) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, rounds / 6))
-    if settles and len(measured.laps) > 1 and estimated.moving > MOST_MOVING:
+    waves = left.total / left.interval
+    settles = not measured.skips and len(measured.intervals) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, waves / 6))
+    if settles and len(measured.intervals) > 1 and estimated.moving > MOST_MOVING:
         return SamplingDecision(0, False)
-    if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
+    if len(measured.intervals) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_INTERVALS * left.interval:
         return SamplingDecision(0, False)
-    few = min(_LEAST_LAPS, int(rounds * _LEAST_SHARE)) - len(measured.laps)
+    few = min(_LEAST_INTERVALS, int(waves * _LEAST_SHARE)) - len(measured.intervals)
     if left.total < 1.5 * _FEWEST_PLACES * left.place:
         return SamplingDecision(0, False)
     places = min(LEAST_PLACES, max(_FEWEST_PLACES, int(left.total / (2 * left.place))))
     unseen = ceil(places * left.skippable / left.total - 0.5) - 1  # as equal parts of the grid are left; one at its end
-    elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
+    elsewhere = measured.skips or left.skippable < _STOP_FROM_INTERVALS * left.interval
     if elsewhere and max(few, unseen) <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
-        return SamplingDecision(left.jump(0), True)
+        return SamplingDecision(left.skip(0), True)
     drifts = estimated.squares((estimated.drift,), _PACE.cycles) > wanted / 2
-    if len(measured.laps) < LEAST_FOR_DRIFT or (settles and drifts):
+    if len(measured.intervals) < LEAST_FOR_DRIFT or (settles and drifts):
         return SamplingDecision(0, False)
     forecast = _RatioForecast(measured, first, estimated, spec)
     most = max(1, int(left.skippable * _MOST_SIMULATED / left.place))
     needed = _more(forecast, left, wanted)
     if not needed and (coarser := _more(forecast, left, _MOST_MISSED**2 * wanted)):
-        needed = most if measured.jumps else min(most, coarser)
+        needed = most if measured.skips else min(most, coarser)
     more = max(needed, few, unseen) if needed else 0
-    if measured.jumps and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
-        return SamplingDecision(left.jump(0), True)
-    worth = measured.jumps or left.skippable - more * left.place >= LEAST_SKIPPED * left.total
-    jump = left.jump(min(more, max(most, unseen, 1))) if more and worth else 0
-    return SamplingDecision(jump or (left.rest() if measured.jumps else 0), False)
+    if measured.skips and unseen <= 0 and more > most:  # the end is near, and more than there can be would be needed
+        return SamplingDecision(left.skip(0), True)
+    worth = measured.skips or left.skippable - more * left.place >= LEAST_SKIPPED * left.total
+    skip = left.skip(min(more, max(most, unseen, 1))) if more and worth else 0
+    return SamplingDecision(skip or (left.rest() if measured.skips else 0), False)
 
 
 @dataclass(frozen=True)
@@ -228,33 +238,33 @@ class _RatioForecast:
     """Sampling options."""
 
     def square(self, more: int, part: float, anew: bool) -> float:
-        """Return the predicted squared relative half-width with `more` laps to come.
+        """Return the predicted squared relative half-width with `more` intervals to come.
 
-        Between them are jumps over `part` workgroups each, and one more with a lap after it; the laps are taken to be
-        like those so far. anew: leave all laps so far out.
+        Between them are skips over `part` workgroups each, and one more with an interval after it; the intervals are
+        taken to be like those so far. anew: leave all intervals so far out.
         """
         measured, estimated, spec = self.measured, self.found, self.spec
-        first = len(measured.laps) if anew else self.first
+        first = len(measured.intervals) if anew else self.first
         places = more + 1
-        laps_left = count_laps_left(measured.counts, first) if anew else measured.laps_left(first)
-        weights = block_weights([*measured.jumps, *[part] * places, 0], [*laps_left, *[1] * places])
+        intervals_left = count_intervals_left(measured.counts, first) if anew else measured.intervals_left(first)
+        weights = block_weights([*measured.skips, *[part] * places, 0], [*intervals_left, *[1] * places])
         noise = estimated.noise
         degrees = noise.degrees + places - (first - self.first)
-        if degrees <= 0:  # as many laps would be left out as are to come
+        if degrees <= 0:  # as many intervals would be left out as are to come
             return inf
         t = quantile(spec.confidence, degrees)
         passed = measured.age(first, places) - measured.age(self.first)
-        laps = (plain_sum(measured.jumps) + part * places) / measured.lap_size
-        own = (laps + 2 * measured.simulated_after(places)) / laps**2 if laps else 0.0
+        intervals = (plain_sum(measured.skips) + part * places) / measured.interval_size
+        own = (intervals + 2 * measured.simulated_after(places)) / intervals**2 if intervals else 0.0
         return float(
-            t * t * noise.inflation * estimated.lap_variance(_PACE.cycles) * ((weights**2).sum() + own)
+            t * t * noise.inflation * estimated.interval_variance(_PACE.cycles) * ((weights**2).sum() + own)
             + estimated.squares((estimated.settling,), _PACE.cycles) * 0.25 ** (passed / spec.settling_rounds)
-            + estimated.squares((estimated.jump,) if anew else (estimated.jump, estimated.change), _PACE.cycles)
+            + estimated.squares((estimated.skip,) if anew else (estimated.skip, estimated.change), _PACE.cycles)
         )
 
 
 def _more(outlook: _RatioForecast, left: RemainingGrid, wanted: float) -> int:
-    """Return how many laps are still needed, each at another place; 0: more than the grid has space for."""
+    """Return how many intervals are still needed, each at another place; 0: more than the grid has space for."""
 
     def enough(more: int) -> bool:
         part = max(left.skippable - more * left.place, 0) / (more + 1)

@@ -1,21 +1,22 @@
 """What the skipped part of a launch cost: counts in proportion to work, with replicates from which errors follow.
 
-Laps are rows of windows, windows rows of what each of them counted. The skipped part does as many instructions as its
-workgroups have, and costs of everything what the laps cost an instruction: a ratio estimator, whose error is that of
-its residuals (Cochran 1977, chapter 6). Each residual is a replicate of all counts together, so that the error of
-anything computed from several counts, such as a hit rate, has their correlation in it.
+Intervals are rows of windows, windows rows of what each of them counted. The skipped part does as many instructions as
+its workgroups have, and costs of everything what the intervals cost an instruction: a ratio estimator, whose error is
+that of its residuals (Cochran 1977, chapter 6). Each residual is a replicate of all counts together, so that the error
+of anything computed from several counts, such as a hit rate, has their correlation in it.
 
 How much work was skipped is known of most kernels (`gpusim.model.sampling.work`). Of others it follows from the
 wavefronts that ended, and is doubted by how these differ.
 
-Four things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
-may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
-does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
-again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
-What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
-jump may itself cost or save something: `SamplingSpec.bias`. The pace may go on changing over hundreds of rounds, by as
-much from the 20th to the 40th as from the 10th to the 20th, of which a few rounds' laps see nothing. No number of laps
-makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are enough.
+Four things intervals do not say of their own. They may not have settled when they are measured: how far from it a
+launch may be is taken from the spread of the windows and the waves that have passed. A launch that is seen to go on
+settling does so in the part that is skipped: what the later intervals differ from the earlier ones, beyond chance, it
+may go through again as often as their distance fits into the time of settling, and half of it at least: a standard
+uncertainty. What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it
+(`moving`). A skip may itself cost or save something: `SamplingSpec.bias`. The pace may go on changing over hundreds of
+waves, by as much from the 20th to the 40th as from the 10th to the 20th, of which a few waves' intervals see nothing.
+No number of intervals makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are
+enough.
 """
 
 from collections.abc import Sequence
@@ -31,9 +32,9 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.noise import Noise, noise
 from gpusim.model.sampling.spec import SamplingSpec
 
-SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
-LEAST_FOR_DRIFT = 2  # laps
-_LAPS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
+SETTLING_FROM_WAVES = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
+LEAST_FOR_DRIFT = 2  # intervals
+_INTERVALS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
 _ANYWHERE = 3**-0.5  # standard uncertainty of a part between 0 and 1
 
 
@@ -49,7 +50,7 @@ class Ratios:
     """Uncertainty component: initial transient."""
     drift: Replicates
     """Uncertainty component: drift along the grid."""
-    jump: Replicates
+    skip: Replicates
     """Uncertainty component: effect of fast-forwards."""
     change: Replicates
     """Uncertainty component: places of changes of the pace."""
@@ -61,10 +62,10 @@ class Ratios:
     @property
     def doubts(self) -> tuple[Replicates, ...]:
         """All independent reasons to doubt the values."""
-        return self.chance, self.settling, self.drift, self.jump, self.change
+        return self.chance, self.settling, self.drift, self.skip, self.change
 
-    def lap_variance(self, column: int) -> float:
-        """Return the relative variance of a lap's count in a column, with its work accounted for."""
+    def interval_variance(self, column: int) -> float:
+        """Return the relative variance of an interval's count in a column, with its work accounted for."""
         apart = float((self.chance.deviations[:, column] ** 2).sum())
         return apart / max(float(self.values[column]), 1e-300) ** 2
 
@@ -75,48 +76,48 @@ class Ratios:
 
 
 def ratios(
-    laps: np.ndarray,
+    intervals: np.ndarray,
     weights: np.ndarray,
     age: float,
     columns: Columns,
     spec: SamplingSpec,
-    lap_rounds: float = 1.0,
+    interval_waves: float = 1.0,
     strata: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
     own_chance: float = 0.0,
     fitted: int = 0,
 ) -> Ratios:
-    """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
+    """Return counts per instruction in intervals, with the reasons to doubt that the skipped part has the same.
 
-    Laps of strata with another pace have another number of instructions, but what is skipped has not: they are scaled
-    to the same.
+    Intervals of strata with another pace have another number of instructions, but what is skipped has not: they are
+    scaled to the same.
 
     Args:
-        laps: [lap, window, column], in order of time.
+        intervals: [interval, window, column], in order of time.
         weights: Weight of each; their sum is 1.
-        age: Rounds that had passed in the middle of them.
-        lap_rounds: Rounds that a lap takes.
+        age: Waves that had passed in the middle of them.
+        interval_waves: Waves that an interval takes.
         strata: As of `gpusim.model.sampling.noise.noise`.
-        changes: Jumps from one stratum to another, with the share of each in what is skipped.
-        own_chance: Variance of what is skipped by its own chance, as a part of a lap's.
-        fitted: Coefficients of a regression of the laps.
+        changes: Skips from one stratum to another, with the share of each in what is skipped.
+        own_chance: Variance of what is skipped by its own chance, as a part of an interval's.
+        fitted: Coefficients of a regression of the intervals.
     """
-    strata = np.zeros(len(laps), np.int64) if strata is None else strata
-    paces = _paces(laps, strata, columns)
-    means = np.array([laps[strata == k][..., columns.work].sum(axis=1).mean() for k in range(len(paces))])
-    laps = laps * (means.mean() / np.maximum(means, 1))[strata][:, np.newaxis, np.newaxis]
-    totals = laps.sum(axis=1)
+    strata = np.zeros(len(intervals), np.int64) if strata is None else strata
+    paces = _paces(intervals, strata, columns)
+    means = np.array([intervals[strata == k][..., columns.work].sum(axis=1).mean() for k in range(len(paces))])
+    intervals = intervals * (means.mean() / np.maximum(means, 1))[strata][:, np.newaxis, np.newaxis]
+    totals = intervals.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    laps_noise = noise(laps, columns.work, columns.cycles, spec, strata, fitted)
+    interval_noise = noise(intervals, columns.work, columns.cycles, spec, strata, fitted)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
-    t, z = quantile(spec.confidence, laps_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
-    spread = np.sqrt(laps.shape[1]) * laps_noise.within * scale  # of a window, as a part of the whole
-    passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
-    settling = spec.settling_rounds / lap_rounds
+    t, z = quantile(spec.confidence, interval_noise.degrees), quantile(spec.confidence, MANY_DEGREES)
+    spread = np.sqrt(intervals.shape[1]) * interval_noise.within * scale  # of a window, as a part of the whole
+    passed = 0.5 ** ((age - SETTLING_FROM_WAVES) / spec.settling_rounds)
+    settling = spec.settling_rounds / interval_waves
     waits = list(columns.waits)
     in_time = totals - (paces[strata] - values) * totals[:, columns.work : columns.work + 1]
-    moved = _drift(in_time, columns, laps_noise, scale, settling, 2.0)[waits]
+    moved = _drift(in_time, columns, interval_noise, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     # added up: changes along a grid that go on in one direction are wrong in one direction
     apart = plain_sum(
@@ -125,32 +126,33 @@ def ratios(
     return Ratios(
         values=values,
         chance=Replicates(
-            t * t * laps_noise.inflation * (float((weights**2).sum()) + own_chance), laps_noise.rows * scale
+            t * t * interval_noise.inflation * (float((weights**2).sum()) + own_chance), interval_noise.rows * scale
         ),
         settling=Replicates(z * z, unsettled[np.newaxis]),
-        drift=Replicates(z * z, _drift(in_time, columns, laps_noise, scale, settling)[np.newaxis]),
-        jump=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
+        drift=Replicates(z * z, _drift(in_time, columns, interval_noise, scale, settling)[np.newaxis]),
+        skip=Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         change=Replicates(z * z, np.broadcast_to(np.asarray(apart, float), (1, len(values)))),
-        noise=laps_noise,
+        noise=interval_noise,
         moving=float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
 
-def _paces(laps: np.ndarray, strata: np.ndarray, columns: Columns) -> np.ndarray:
-    """Return the counts per instruction of each stratum of laps, [stratum, column]."""
-    sums = np.array([laps[strata == k].sum(axis=(0, 1)) for k in range(int(strata.max()) + 1)])
+def _paces(intervals: np.ndarray, strata: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return the counts per instruction of each stratum of intervals, [stratum, column]."""
+    sums = np.array([intervals[strata == k].sum(axis=(0, 1)) for k in range(int(strata.max()) + 1)])
     return np.asarray(sums / np.maximum(sums[:, columns.work : columns.work + 1], 1))
 
 
 def _drift(
-    totals: np.ndarray, columns: Columns, laps_noise: Noise, scale: float, settling: float, sure: float = 1.0
+    totals: np.ndarray, columns: Columns, interval_noise: Noise, scale: float, settling: float, sure: float = 1.0
 ) -> np.ndarray:
-    """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
+    """Return, by column, how far the ratios of the skipped part may be from the intervals' because of a drift in the
+    intervals.
 
     A drift is what moved on beyond what chance explains.
 
     Args:
-        settling: Laps in which the distance to the settled state is halved.
+        settling: Intervals in which the distance to the settled state is halved.
         sure: Standard deviations that chance may explain.
     """
     count, half = len(totals), len(totals) // 2
@@ -158,7 +160,7 @@ def _drift(
         return np.zeros(totals.shape[1])
     earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
-    by_chance = 2 / half * laps_noise.inflation * scale**2 * (laps_noise.rows**2).sum(axis=0)
+    by_chance = 2 / half * interval_noise.inflation * scale**2 * (interval_noise.rows**2).sum(axis=0)
     left = max(0.5, settling / (count - half))
     return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - sure**2 * by_chance, 0)) * left)
 
@@ -176,15 +178,15 @@ class CountEstimate:
 
 
 def estimate(
-    laps: np.ndarray,
+    intervals: np.ndarray,
     weights: np.ndarray,
     age: float,
     columns: Columns,
     wavefronts: int,
     spec: SamplingSpec,
     work: int = 0,
-    lap_rounds: float = 1.0,
-    rounds: float = 0.0,
+    interval_waves: float = 1.0,
+    waves: float = 0.0,
     strata: np.ndarray | None = None,
     changes: Sequence[tuple[int, int, float]] = (),
     own_chance: float = 0.0,
@@ -193,42 +195,48 @@ def estimate(
     """Estimate what `wavefronts` that were not simulated add to each column.
 
     Args:
-        laps: As of `ratios`.
+        intervals: As of `ratios`.
         weights: As of `ratios`.
         age: As of `ratios`.
-        lap_rounds: As of `ratios`.
+        interval_waves: As of `ratios`.
         strata: As of `ratios`.
         changes: As of `ratios`.
         own_chance: As of `ratios`.
         fitted: As of `ratios`.
-        work: Instructions of the skipped wavefronts if they are known, 0: as many as those that ended in the laps had,
-            which is doubted as their spread says.
-        rounds: Rounds of all workgroups of the stretch.
+        work: Instructions of the skipped wavefronts if they are known, 0: as many as those that ended in the intervals
+            had, which is doubted as their spread says.
+        waves: Waves of all workgroups of the stratum.
     """
-    estimated = ratios(laps, weights, age, columns, spec, lap_rounds, strata, changes, own_chance, fitted)
-    ended = weights @ laps.sum(axis=1)
+    estimated = ratios(intervals, weights, age, columns, spec, interval_waves, strata, changes, own_chance, fitted)
+    ended = weights @ intervals.sum(axis=1)
     if ended[columns.ended] <= 0:
-        ended = laps.sum(axis=(0, 1))
+        ended = intervals.sum(axis=(0, 1))
     skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
     doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in estimated.doubts]
     z = quantile(spec.confidence, MANY_DEGREES)
-    slow = spec.slow_change * _doublings(age, rounds) * estimated.values * columns.timed * skipped
+    slow = spec.slow_change * _doublings(age, waves) * estimated.values * columns.timed * skipped
     doubts.append(Replicates(z * z, slow[np.newaxis]))
     if not work:
-        lengths = _length_deviations(laps, columns)
+        lengths = _length_deviations(intervals, columns)
         t = quantile(spec.confidence, estimated.noise.degrees)
         doubts.append(Replicates(t * t, lengths[:, np.newaxis] * estimated.values * skipped))
     return CountEstimate(estimated.values * skipped, tuple(doubts), estimated.noise)
 
 
-def _doublings(age: float, rounds: float) -> float:
-    """Return how often `age` doubles until a round of `rounds`: the mean over all of them."""
-    return max(0.0, log2(max(rounds, 1) / (e * age)))
+def _doublings(age: float, waves: float) -> float:
+    """Return how often `age` doubles until a wave of `waves`: the mean over all of them."""
+    return max(0.0, log2(max(waves, 1) / (e * age)))
 
 
-def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
-    """Return by how much, relatively, each part of the laps moves the mean length of a wavefront: independent parts."""
-    parts = laps.sum(axis=1) if len(laps) >= _LAPS_FOR_LENGTHS else laps.reshape(-1, laps.shape[-1])
+def _length_deviations(intervals: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return by how much, relatively, each part of the intervals moves the mean length of a wavefront: independent
+    parts.
+    """
+    parts = (
+        intervals.sum(axis=1)
+        if len(intervals) >= _INTERVALS_FOR_LENGTHS
+        else intervals.reshape(-1, intervals.shape[-1])
+    )
     ended, work = parts[:, columns.ended], parts[:, columns.ended_work]
     apart = work - ended * (work.sum() / max(float(ended.sum()), 1))
     return np.asarray(apart / max(float(work.sum()), 1) * np.sqrt(len(parts) / (len(parts) - 1)))

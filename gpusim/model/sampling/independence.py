@@ -1,7 +1,7 @@
 """Whether a kernel's workgroups can be passed over: whether what one does may depend on what another has done.
 
 A workgroup learns of another through memory: by an atomic that returns the old value (a queue of work, a ticket), or by
-a load that goes round its L1 (`glc`) in a loop that waits. A kernel with neither is taken for independent.
+a load that goes wave its L1 (`glc`) in a loop that waits. A kernel with neither is taken for independent.
 """
 
 from collections.abc import Sequence

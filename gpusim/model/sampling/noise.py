@@ -1,11 +1,12 @@
-"""How far the counts of a lap are from what its work would have of them: by chance.
+"""How far the counts of an interval are from what its work would have of them: by chance.
 
-Laps of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may be.
-Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were parts of a
-lap independent, its variance would be the sum of theirs. That is the prior, worth as many laps as it has degrees of
-freedom, `SamplingSpec.prior_degrees` at most (an inverse-gamma prior of the variance: Gelman et al., Bayesian Data
-Analysis, chapter 2), and each lap adds its own deviation. The parts are windows, and halves of laps once there are
-enough of these, since windows make up for one another: where they differ by 10 %, halves may differ by one.
+Intervals of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may
+be. Few intervals say little of their spread, though. What the machine does within an interval says more, and at once:
+were parts of a interval independent, its variance would be the sum of theirs. That is the prior, worth as many
+intervals as it has degrees of freedom, `SamplingSpec.prior_degrees` at most (an inverse-gamma prior of the variance:
+Gelman et al., Bayesian Data Analysis, chapter 2), and each interval adds its own deviation. The parts are windows, and
+halves of intervals once there are enough of these, since windows make up for one another: where they differ by 10 %,
+halves may differ by one.
 """
 
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ import numpy as np
 
 from gpusim.model.sampling.spec import SamplingSpec
 
-_PRIOR_LAPS = 4  # whose parts are the prior: the last ones
-_MOST_ROWS = 32  # of laps: each costs a computation of all metrics
+_PRIOR_INTERVALS = 4  # whose parts are the prior: the last ones
+_MOST_ROWS = 32  # of intervals: each costs a computation of all metrics
 _LEAST_FOR_CORRELATION = 6
-_LEAST_FOR_WITNESS = 3  # degrees of freedom of laps, from which on they bound what windows say
-_MOST_OF_LAPS = 2.0  # times the laps' own spread
+_LEAST_FOR_WITNESS = 3  # degrees of freedom of intervals, from which on they bound what windows say
+_MOST_OF_INTERVALS = 2.0  # times the intervals' own spread
 _MOST_CORRELATION = 0.92  # more says that nothing is known
 
 
@@ -39,20 +40,20 @@ class Noise:
 
 
 def noise(
-    laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None, fitted: int = 0
+    intervals: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None, fitted: int = 0
 ) -> Noise:
-    """Estimate the noise of laps that have settled.
+    """Estimate the noise of intervals that have settled.
 
     Args:
-        laps: [lap, window, column].
+        intervals: [interval, window, column].
         work: The columns of instructions and cycles.
         time: The columns of instructions and cycles.
-        strata: A number of what each lap is a sample of, where that is not the same for all: laps are then compared
-            with those of their own stratum.
-        fitted: Coefficients of a regression of the laps.
+        strata: A number of what each interval is a sample of, where that is not the same for all: intervals are then
+            compared with those of their own stratum.
+        fitted: Coefficients of a regression of the intervals.
     """
-    totals = laps.sum(axis=1)
-    last = parts_of(laps[-_PRIOR_LAPS:])
+    totals = intervals.sum(axis=1)
+    last = parts_of(intervals[-_PRIOR_INTERVALS:])
     own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
     apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
     count, parts = apart.shape[:2]
@@ -64,10 +65,10 @@ def noise(
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
     prior_degrees = min(spec.prior_degrees, count * (parts - 1))
     degrees = prior_degrees + own_degrees
-    if own_degrees >= _LEAST_FOR_WITNESS:  # windows of workgroups in step make up for one another, within laps
+    if own_degrees >= _LEAST_FOR_WITNESS:  # windows of workgroups in step make up for one another, within intervals
         own_spread = float(np.sqrt((between[:, time] ** 2).sum() / own_degrees))
         window_spread = float(np.sqrt((prior[:, time] ** 2).sum()))
-        prior = prior * min(1.0, _MOST_OF_LAPS * own_spread / max(window_spread, 1e-300))
+        prior = prior * min(1.0, _MOST_OF_INTERVALS * own_spread / max(window_spread, 1e-300))
     # neighbours are added up, and those of one stratum would cancel one another: its rows have no sum
     within_stratum = np.array([(strata[:k] == stratum).sum() for k, stratum in enumerate(strata)])
     between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)
@@ -76,8 +77,8 @@ def noise(
 
 
 def _between(totals: np.ndarray, work: int, strata: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return how far each lap is from what its work has in its stratum, [lap, column], and the degrees of freedom: the
-    mean square of a stratum's rows is unbiased with one lap less.
+    """Return how far each interval is from what its work has in its stratum, [interval, column], and the degrees of
+    freedom: the mean square of a stratum's rows is unbiased with one interval less.
     """
     between, degrees = np.zeros_like(totals, dtype=np.float64), 0
     for stratum in np.unique(strata):
@@ -88,15 +89,15 @@ def _between(totals: np.ndarray, work: int, strata: np.ndarray) -> tuple[np.ndar
     return between, degrees
 
 
-def parts_of(laps: np.ndarray) -> np.ndarray:
-    """Return laps by windows as an array [lap, part, column].
+def parts_of(intervals: np.ndarray) -> np.ndarray:
+    """Return intervals by windows as an array [interval, part, column].
 
-    Parts are halves of laps where there are `_PRIOR_LAPS`, whose differences are enough to tell their spread, otherwise
-    windows.
+    Parts are halves of intervals where there are `_PRIOR_INTERVALS`, whose differences are enough to tell their spread,
+    otherwise windows.
     """
-    count, windows = laps.shape[:2]
-    parts = 2 if count >= _PRIOR_LAPS else windows
-    return np.asarray(np.add.reduceat(laps, np.arange(parts) * windows // parts, axis=1))
+    count, windows = intervals.shape[:2]
+    parts = 2 if count >= _PRIOR_INTERVALS else windows
+    return np.asarray(np.add.reduceat(intervals, np.arange(parts) * windows // parts, axis=1))
 
 
 def joined(rows: np.ndarray, most: int) -> np.ndarray:

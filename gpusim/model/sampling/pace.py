@@ -1,8 +1,9 @@
-"""Where the pace along a grid changes for good: laps of one pace are a stratum, as workgroups of alike work are.
+"""Where the pace along a grid changes for good: intervals of one pace are a stratum, as workgroups of alike work are.
 
-A change that lasts is at least two laps on either side whose means differ by more than a tolerance and more than chance
-explains: binary segmentation (Scott and Knott 1974). A single lap that differs is chance, of which the others know: it
-widens the bar of its stratum. Before the first jump nothing is divided: what changes there is a launch that settles.
+A change that lasts is at least two intervals on either side whose means differ by more than a tolerance and more than
+chance explains: binary segmentation (Scott and Knott 1974). A single interval that differs is chance, of which the
+others know: it widens the bar of its stratum. Before the first skip nothing is divided: what changes there is a launch
+that settles.
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,18 @@ import numpy as np
 
 ALIKE = 0.02  # relative: paces that differ by less are one
 _BY_CHANCE = 3.5  # standard errors of the difference of two means
-_LEAST = 2  # laps
+_LEAST = 2  # intervals
 
 
 def pace_strata(pace: np.ndarray, spread: float, before: int, alone: float = 0.0) -> np.ndarray:
-    """Return the number of the stratum of each lap, in order along the grid.
+    """Return the number of the stratum of each interval, in order along the grid.
 
     Args:
-        pace: float64 [laps], cycles an instruction.
-        spread: standard deviation of a lap's pace by chance, as the windows within laps have it; relative.
-        before: laps before the first jump, which belong together.
-        alone: If the last place has one lap: what it differs by at least, relatively, to be of another pace by itself,
-            as no place can follow. 0: it has several.
+        pace: float64 [intervals], cycles an instruction.
+        spread: standard deviation of an interval's pace by chance, as the windows within intervals have it; relative.
+        before: intervals before the first skip, which belong together.
+        alone: If the last place has one interval: what it differs by at least, relatively, to be of another pace by
+            itself, as no place can follow. 0: it has several.
     """
     strata = np.zeros(len(pace), np.int64)
     for cut in change_points(pace, spread, ALIKE, _BY_CHANCE, max(before, _LEAST)):
@@ -96,15 +97,15 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
     return int(first[best]), int(end[best])
 
 
-def unsettled_laps(pace: np.ndarray, counts: Sequence[int], tolerance: float) -> np.ndarray:
-    """Return bool [laps]: the laps in which a jump still had an effect.
+def unsettled_intervals(pace: np.ndarray, counts: Sequence[int], tolerance: float) -> np.ndarray:
+    """Return bool [intervals]: the intervals in which a skip still had an effect.
 
-    Caches may hold what the place before used for longer than its workgroups run. That is the first lap of a place with
-    several, where its pace is another than that of these.
+    Caches may hold what the place before used for longer than its workgroups run. That is the first interval of a place
+    with several, where its pace is another than that of these.
 
     Args:
-        pace: float64 [laps], cycles an instruction.
-        counts: Laps of each place.
+        pace: float64 [intervals], cycles an instruction.
+        counts: Intervals of each place.
         tolerance: Relative difference that is none.
     """
     unsettled = np.zeros(len(pace), bool)

@@ -1,15 +1,15 @@
 """Sampling of one launch: when the machine is looked at, and when its dispatcher passes over workgroups.
 
-The grid consists of stretches of alike workgroups (`gpusim.model.sampling.work`); a stretch is sampled as a launch of
+The grid consists of strata of alike workgroups (`gpusim.model.sampling.work`); a stratum is sampled as a launch of
 its own would be, from where no workgroup of the one before is left, and where one changes to the next is simulated.
-After its first round a stretch is measured in laps of a round's time. Once it may have settled, the
-dispatcher jumps over whole rounds of workgroups between two laps, so that laps are spread over the grid; the machine
-does not notice, since what follows are other workgroups of the same kernel. When the laps say enough it jumps to the
-grid's end, where compute units run empty, and that is simulated. What was skipped cost an instruction what the laps did
-(`gpusim.model.sampling.estimate`).
+After its first wave a stratum is measured in intervals of a wave's time. Once it may have settled, the
+dispatcher skips over whole waves of workgroups between two intervals, so that intervals are spread over the grid; the
+machine does not notice, since what follows are other workgroups of the same kernel. When the intervals say enough it
+skips to the grid's end, where compute units run empty, and that is simulated. What was skipped cost an instruction what
+the intervals did (`gpusim.model.sampling.estimate`).
 
-Laps and their windows are parts of the machine's time, not numbers of workgroups that ended: workgroups end in bursts,
-and how much of the resident ones is done changes from round to round, while instructions are issued evenly.
+Intervals and their windows are parts of the machine's time, not numbers of workgroups that ended: workgroups end in
+bursts, and how much of the resident ones is done changes from wave to wave, while instructions are issued evenly.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, Unce
 from gpusim.model.core.steering import SteeredLaunch, Steerer
 from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.covariates import CovariateStrata, GridCovariates
-from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
+from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_SKIP
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
 from gpusim.model.sampling.looks import Columns, read_counts
@@ -37,7 +37,7 @@ from gpusim.model.sampling.shortened import shortened
 from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.survey import survey
-from gpusim.model.sampling.within import MOST_ROUNDS, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
+from gpusim.model.sampling.within import MOST_WAVES, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
 from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
 from isa.execution.control_slice import ControlSliceError
 from isa.execution.counting import slice_of
@@ -46,16 +46,16 @@ from isa.execution.passage import needed_of
 from isa.object.code_object import Kernel
 
 FIRST_STEP_CYCLES = 64
-FIRST_STEPS = 64  # the first round's end is seen within this part of it
-GENERATIONS = 2  # of workgroups, after a jump: those before it, and those that find what they left in caches
+FIRST_STEPS = 64  # the first wave's end is seen within this part of it
+GENERATIONS = 2  # of workgroups, after a skip: those before it, and those that find what they left in caches
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
-_END = 0.05  # of a round: standard uncertainty of when the last workgroups end, as they stand another way after a jump
-_PARTIAL_END = 12**-0.5  # the same, where no whole rounds were passed over: workgroups in step fill the last one or not
-_CHANGE = 0.2  # of a round: the same of where one stretch follows another
+_END = 0.05  # of a wave: standard uncertainty of when the last workgroups end, as they stand another way after a skip
+_PARTIAL_END = 12**-0.5  # the same, where no whole waves were passed over: workgroups in step fill the last one or not
+_CHANGE = 0.2  # of a wave: the same of where one stratum follows another
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
-# What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
+# What requests then wait for is the step in which workgroups come to ask: a skip leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
-_ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
+_ONE_SEARCH = "the engine serves one search at a time: after a skip its workgroups ask in a step that no whole run has"
 # A skip leaves workgroups in another step: of four generated launches the whole time was off by 4 to 10 %.
 _CAMPED = "its workgroups meet in few memory channels, where their pace depends on the step that they are in"
 
@@ -75,7 +75,7 @@ class LaunchSampler:
     def attach(self, launch: SteeredLaunch) -> "_LaunchSteering | LoopSteering":
         """Begin to sample a launch: within its workgroups if they are few and that may be, else by whole ones."""
         why = self._not_within
-        if self._spec.goes_within and not why and launch.workgroups <= MOST_ROUNDS * launch.resident:
+        if self._spec.goes_within and not why and launch.workgroups <= MOST_WAVES * launch.resident:
             try:
                 return inside(self._spec, launch)
             except UnskippableLoopError as refused:
@@ -128,7 +128,7 @@ class _LaunchSteering:
         self._spec, self._launch, self._not_within = spec, launch, not_within
         self._resident = launch.resident
         self._total = launch.workgroups
-        self._waves = launch.wavefronts_per_workgroup
+        self._wavefronts = launch.wavefronts_per_workgroup
         width, *others = launch.context.launch.workgroups
         self._row = width if max(others) > 1 else 1
         self._vector = CountVector.of(launch.counts().sections)
@@ -136,9 +136,9 @@ class _LaunchSteering:
         self._luck = np.random.default_rng(spec.seed)
         self._work: WorkgroupInstructions | None = None
         self._parts: CovariateStrata | None = None
-        self._strata: list[StratumMeasurement] = []
-        self._jumped: np.ndarray | None = None  # what was counted at the first jump
-        self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
+        self._measurements: list[StratumMeasurement] = []
+        self._at_first_skip: np.ndarray | None = None  # what was counted at the first skip
+        self._changed: np.ndarray | None = None  # what was counted when work first changed after skips
         served = bool(launch.context.launch.regions)
         self.reason = dependence(launch.context.instructions, served) or (
             _ONE_SEARCH if served and searches == 1 else ""
@@ -153,7 +153,7 @@ class _LaunchSteering:
     # -- how a launch is steered: each `yield` is a cycle in which to look again
 
     def _steer(self) -> Iterator[int]:
-        """Sample each stretch of the grid; yields the cycle of each look."""
+        """Sample each stratum of the grid; yields the cycle of each look."""
         if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(WorkgroupStratum(0, self._total)):
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
@@ -170,55 +170,55 @@ class _LaunchSteering:
         if seen.refusal:
             self.reason = f"what its addresses do is not known before: {seen.refusal}"
             return
-        stretches = self._work.stretches(self._resident, seen.cuts())
-        self.reason = "the grid was nearly done before its laps had settled or were enough"
-        if len(stretches) > 1:
-            changes = len(stretches) - 1
+        strata = self._work.strata(self._resident, seen.cuts())
+        self.reason = "the grid was nearly done before its intervals had settled or were enough"
+        if len(strata) > 1:
+            changes = len(strata) - 1
             self.reason = (
                 f"not stationary: it changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
                 " without a change was long enough"
             )
-        elif stretches[0].longest_rounds > 1:
+        elif strata[0].longest_waves > 1:
             self.reason = (
-                f"not stationary: its longest workgroups have {FIXED_1(stretches[0].unevenness)} times the mean work"
+                f"not stationary: its longest workgroups have {FIXED_1(strata[0].unevenness)} times the mean work"
             )
-        camps, last = seen.end_of_camps(), [stretch for stretch in stretches if seen.camps(stretch.start, stretch.end)]
-        camped = max((stretch.end for stretch in stretches if stretch in last or stretch.start < camps), default=0)
+        camps, last = seen.end_of_camps(), [stratum for stratum in strata if seen.camps(stratum.start, stratum.end)]
+        camped = max((stratum.end for stratum in strata if stratum in last or stratum.start < camps), default=0)
         if camped:
             self.reason = _CAMPED
-        if len(stretches) > 1 and not camped:
-            cuts = [stretch.start for stretch in stretches[1:]]
+        if len(strata) > 1 and not camped:
+            cuts = [stratum.start for stratum in strata[1:]]
             covariates = GridCovariates.of(self._work, seen, cuts, self._resident)
             if covariates.count:
                 self._parts = CovariateStrata(covariates, cuts, self._total)
-                stretches = [self._work.joined(stretches)]
-        for stretch in stretches:
-            if stretch.start >= camped and self._worth(stretch):
-                yield from self._settled(stretch)
-                yield from self._sampled(stretch)
+                strata = [self._work.joined(strata)]
+        for stratum in strata:
+            if stratum.start >= camped and self._worth(stratum):
+                yield from self._settled(stratum)
+                yield from self._sampled(stratum)
 
-    def _worth(self, stretch: WorkgroupStratum) -> bool:
-        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
+    def _worth(self, stratum: WorkgroupStratum) -> bool:
+        """Tell whether a stratum is long enough to be sampled, also in workgroups as long as its longest.
 
         What follows a change of work takes another time if workgroups were passed over before: where most of the launch
         does, they are not.
         """
-        size = stretch.end - stretch.start
-        end = 2 * stretch.end_doubt(size / self._resident) * stretch.share
-        change = 2 * self._spec.change_bias * stretch.share_after
-        return self._skippable(stretch) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
+        size = stratum.end - stratum.start
+        end = 2 * stratum.end_doubt(size / self._resident) * stratum.share
+        change = 2 * self._spec.change_bias * stratum.share_after
+        return self._skippable(stratum) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
 
-    def _settled(self, stretch: WorkgroupStratum) -> Iterator[int]:
-        """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
+    def _settled(self, stratum: WorkgroupStratum) -> Iterator[int]:
+        """Wait until a stratum fills the machine, and as long as its longest workgroup takes; yields each look."""
         launch = self._launch
-        if stretch.start:
-            yield from self._dispatched(stretch.start)
-            yield from self._replaced(stretch, 1)
+        if stratum.start:
+            yield from self._dispatched(stratum.start)
+            yield from self._replaced(stratum, 1)
             # stores and atomics outlive the workgroups that issued them
             served = launch.looked_up_lines + launch.outstanding_lines
-            yield from self._until(lambda _: launch.looked_up_lines >= served or not self._skippable(stretch))
-        done = launch.done + ceil(self._resident * stretch.longest_rounds)
-        yield from self._until(lambda _: launch.done >= done or not self._skippable(stretch))
+            yield from self._until(lambda _: launch.looked_up_lines >= served or not self._skippable(stratum))
+        done = launch.done + ceil(self._resident * stratum.longest_waves)
+        yield from self._until(lambda _: launch.done >= done or not self._skippable(stratum))
 
     def _until(self, reached: Callable[[int], bool]) -> Iterator[int]:
         """Wait until a state is reached; yields each look. reached: is given the cycle in which waiting began."""
@@ -230,86 +230,86 @@ class _LaunchSteering:
         """Wait until all workgroups before one have been dispatched; yields each look."""
         return self._until(lambda _: self._launch.position >= workgroup)
 
-    def _sampled(self, stretch: WorkgroupStratum) -> Iterator[int]:
-        """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
+    def _sampled(self, stratum: WorkgroupStratum) -> Iterator[int]:
+        """Take intervals and skips until enough is known, or the stratum ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
         assert self._work is not None
-        length, rounds = self._length(stretch), self._lap_rounds(stretch)
-        round_work = self._resident * length
+        length, waves = self._length(stratum), self._interval_waves(stratum)
+        wave_work = self._resident * length
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        lap_size = ceil(rounds * self._resident)
-        of_stretch = (stretch.end - stretch.start) / self._resident
-        stratum = StratumMeasurement.of(stretch, self._spec, rounds, of_stretch, length, lap_size)
-        stratum.parts, place = self._parts, lap_size + GENERATIONS * self._resident
-        self._strata.append(stratum)
+        interval_size = ceil(waves * self._resident)
+        of_stratum = (stratum.end - stratum.start) / self._resident
+        measurement = StratumMeasurement.of(stratum, self._spec, waves, of_stratum, length, interval_size)
+        measurement.parts, place = self._parts, interval_size + GENERATIONS * self._resident
+        self._measurements.append(measurement)
         ended = False
-        filling = 0  # laps, which say nothing of later ones
-        while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
+        filling = 0  # intervals, which say nothing of later ones
+        while measurement.skips or self._skippable(stratum) >= LEAST_SKIPPED * (stratum.end - stratum.start):
             if self._parts:  # what a short part costs counts as it is
-                short = self._parts.end_of_short(self._launch.position, place, stratum.seen)
-                yield from self._dispatched(min(short, stretch.end))
+                short = self._parts.end_of_short(self._launch.position, place, measurement.seen)
+                yield from self._dispatched(min(short, stratum.end))
                 now = self._look()
             looks, began = [now], self._launch.position
-            yield from self._lap(looks, rounds * round_work * pace, stretch.end)
+            yield from self._interval(looks, waves * wave_work * pace, stratum.end)
             if len(looks) <= self._spec.windows:
                 return
             now, counted = looks[-1], looks[-1] - looks[0]
-            if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
+            if not measurement.intervals and filling < MOST_BEFORE_SKIP and self._filling(now, counted):
                 filling += 1
                 continue
-            stratum.add(np.diff(looks, axis=0), began, self._launch.position)
+            measurement.add(np.diff(looks, axis=0), began, self._launch.position)
             if ended:
                 break
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
             left = RemainingGrid(
-                stretch.end - stretch.start,
-                self._skippable(stretch),
-                lap_size,
+                stratum.end - stratum.start,
+                self._skippable(stratum),
+                interval_size,
                 self._resident,
                 self._row,
                 luck=float(self._luck.random()),
                 settling=GENERATIONS * self._resident,
             )
-            then = stratum.following(left, columns)
-            size = then.jump
+            then = measurement.following(left, columns)
+            size = then.skip
             if self._parts and size:
-                size = self._parts.clip(self._launch.position, size, place, stratum.seen)
-            if size >= min(then.jump, self._resident) > 0:
-                self._jump(stratum, size)
+                size = self._parts.clip(self._launch.position, size, place, measurement.seen)
+            if size >= min(then.skip, self._resident) > 0:
+                self._fast_forward(measurement, size)
                 before = self._look()
-                yield from self._replaced(stretch, GENERATIONS)
+                yield from self._replaced(stratum, GENERATIONS)
                 now = self._look()
-                stratum.passages.append(now - before)
-                stratum.passed.append(range(stratum.jumps[-1].stop, self._launch.position))
-                ended = then.enough and size == then.jump
-            elif then.enough and not then.jump:
+                measurement.passages.append(now - before)
+                measurement.passed.append(range(measurement.skips[-1].stop, self._launch.position))
+                ended = then.enough and size == then.skip
+            elif then.enough and not then.skip:
                 break
-            if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
-                self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
+            if not measurement.skips and len(measurement.intervals) >= MOST_BEFORE_SKIP:
+                self.reason = f"after {MOST_BEFORE_SKIP} intervals it had not settled, or they differed too much"
                 return
-        if stratum.jumps and self._changed is None and stretch.end < self._total and not stretch.alike:
-            yield from self._dispatched(stretch.end)
+        if measurement.skips and self._changed is None and stratum.end < self._total and not stratum.alike:
+            yield from self._dispatched(stratum.end)
             self._changed = self._look()
 
-    def _replaced(self, stretch: WorkgroupStratum, generations: int) -> Iterator[int]:
+    def _replaced(self, stratum: WorkgroupStratum, generations: int) -> Iterator[int]:
         """Wait until the resident workgroups have ended, and those that were dispatched meanwhile; yields each look.
 
         What the machine does until then is their work, however cheap or costly the workgroups that are dispatched are:
-        a lap would say of this place what is true of the one before. (They have ended on the machine, that is:
+        an interval would say of this place what is true of the one before. (They have ended on the machine, that is:
         execution runs ahead of timing.)
 
         Args:
-            stretch: Where its last workgroup is dispatched, nothing is waited for any more.
+            stratum: Where its last workgroup is dispatched, nothing is waited for any more.
             generations: How often that is waited for: workgroups that begin beside those of another place find their
                 lines in caches, and are out of step.
         """
         launch = self._launch
         for _ in range(generations):
-            yield from self._until(lambda begun: launch.oldest_start >= begun or launch.position >= stretch.end)
+            yield from self._until(lambda begun: launch.oldest_start >= begun or launch.position >= stratum.end)
 
-    def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
-        """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
-        been dispatched.
+    def _interval(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
+        """Look at the end of each window of an interval of `cycles` cycles, or of fewer windows if all before `end`
+        have been dispatched.
         """
         start = self._launch.now
         for k in range(1, self._spec.windows + 1):
@@ -324,11 +324,12 @@ class _LaunchSteering:
         return read_counts(self._launch, self._vector)
 
     def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
-        """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
+        """Tell whether an interval still filled L2 with what will have to be written back, so that DRAM is to have more
+        work.
 
         Args:
             now: All that was counted.
-            counted: Counts of the lap.
+            counted: Counts of the interval.
         """
         columns, at = self._columns, self._vector.at
         grown = counted[columns.dirty]
@@ -339,100 +340,105 @@ class _LaunchSteering:
         fills = to_come > self._launch.l2_lines - now[columns.dirty]
         return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
 
-    def _margin(self, stretch: WorkgroupStratum) -> int:
-        """Return how many workgroups at a stretch's end are not passed over: those of a lap, before and after it."""
-        settled = (GENERATIONS + self._spec.tail_rounds) * stretch.longest_rounds
-        return ceil((settled + self._lap_rounds(stretch)) * self._resident)
+    def _margin(self, stratum: WorkgroupStratum) -> int:
+        """Return the workgroups at a stratum's end that are not passed over: those of an interval and around it."""
+        settled = (GENERATIONS + self._spec.tail_rounds) * stratum.longest_waves
+        return ceil((settled + self._interval_waves(stratum)) * self._resident)
 
-    def _length(self, stretch: WorkgroupStratum) -> float:
-        """Return the mean instructions of a stretch's workgroups."""
+    def _length(self, stratum: WorkgroupStratum) -> float:
+        """Return the mean instructions of a stratum's workgroups."""
         if self._work is None:
             return 1.0
-        return max(self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start), 1.0)
+        return max(self._work.of(range(stratum.start, stratum.end)) / (stratum.end - stratum.start), 1.0)
 
-    def _lap_rounds(self, stretch: WorkgroupStratum) -> float:
-        """Return the rounds of a lap: more than one where windows would be short, or some workgroups are long."""
+    def _interval_waves(self, stratum: WorkgroupStratum) -> float:
+        """Return the waves of an interval: more than one where windows would be short, or some workgroups are long."""
         least = 0.0 if self._work is None else self._spec.windows * LEAST_INSTRUCTIONS
-        return max(1.0, least / (self._resident * self._length(stretch)), stretch.longest_rounds / 2)
+        return max(1.0, least / (self._resident * self._length(stratum)), stratum.longest_waves / 2)
 
-    def _skippable(self, stretch: WorkgroupStratum) -> int:
-        return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))
+    def _skippable(self, stratum: WorkgroupStratum) -> int:
+        return max(0, stratum.end - max(self._launch.position, stratum.start) - self._margin(stratum))
 
-    def _jump(self, stratum: StratumMeasurement, size: int) -> None:
+    def _fast_forward(self, measurement: StratumMeasurement, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
-        if self._jumped is None:
-            self._jumped = self._look()
+        if self._at_first_skip is None:
+            self._at_first_skip = self._look()
         passed = self._launch.skip(size)
         assert self._work is not None
         executed = self._launch.execute(passed) if self._spec.functional else 0
-        stratum.jumped(passed, executed or self._work.of(passed))
+        measurement.add_fast_forward(passed, executed or self._work.of(passed))
 
     # -- what is known at the end
 
     def finish(self, facts: RunFacts) -> None:
         """Add estimates for what was skipped to the facts of a launch that has ended, and say how it was sampled."""
         simulated = int(facts.kernel.wavefront_instructions)
-        rounds = self._total / self._resident
+        waves = self._total / self._resident
         confidence = self._spec.confidence
-        strata = [jumped for jumped in self._strata if jumped.jumps]
-        if not strata:
+        measurements = [each for each in self._measurements if each.skips]
+        if not measurements:
             why = f"{self.reason}; nor within workgroups: {self._not_within}" if self._not_within else self.reason
-            facts.sampling = Sampling(confidence, WHOLE, why, rounds, simulated, simulated)
+            facts.sampling = Sampling(confidence, WHOLE, why, waves, simulated, simulated)
             return
         size = len(self._vector.timed)
         added, doubts = np.zeros(size), list[Replicates]()
-        for since, bias in ((self._jumped, self._spec.bias), (self._changed, self._spec.change_bias)):
+        for since, bias in ((self._at_first_skip, self._spec.bias), (self._changed, self._spec.change_bias)):
             if since is not None:
                 later = (self._vector.values(facts.sections) - since[:size]) * self._vector.timed
                 doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, bias * later[np.newaxis]))
         whole = (
             self._vector.values(facts.sections)
             * self._vector.timed
-            * (self._total / (self._total - sum(jumped.skipped for jumped in strata)))
+            * (self._total / (self._total - sum(each.skipped for each in measurements)))
         )
-        partial = any(stratum.skipped % self._resident for stratum in strata)
-        for stratum in strata:
-            self._check_work(stratum, simulated)
-            found = stratum.estimate(self._columns, self._waves)
+        partial = any(measurement.skipped % self._resident for measurement in measurements)
+        for measurement in measurements:
+            self._check_work(measurement, simulated)
+            found = measurement.estimate(self._columns, self._wavefronts)
             added += found.added[:size]
             doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
-        changes = plain_sum((each.stretch.end < self._total) + each.changes(self._columns) for each in strata)
+        changes = plain_sum((each.stratum.end < self._total) + each.changes(self._columns) for each in measurements)
         end = ((_PARTIAL_END if partial else _END) ** 2 + changes * _CHANGE**2) ** 0.5
-        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, end / rounds * whole[np.newaxis]))
-        skipped = sum(jumped.skipped for jumped in strata)
-        exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
+        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, end / waves * whole[np.newaxis]))
+        skipped = sum(each.skipped for each in measurements)
+        exact = {
+            "workgroups": skipped,
+            "wavefronts_ended": skipped * self._wavefronts,
+            "wavefronts": skipped * self._wavefronts,
+        }
         doubts = [Replicates(CALIBRATION**2 * doubt.factor, doubt.deviations) for doubt in doubts]
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
             confidence=confidence,
             method=WINDOWS,
-            reason=_reason(strata),
-            rounds=rounds,
+            reason=_reason(measurements),
+            rounds=waves,
             instructions=int(facts.kernel.wavefront_instructions),
             simulated=simulated,
             complete=self._spec.functional,
-            places=sum(stratum.places for stratum in strata),
-            seen=1 - plain_sum(stratum.stretch.share for stratum in strata if stratum.places < 2),
+            places=sum(measurement.places for measurement in measurements),
+            seen=1 - plain_sum(measurement.stratum.share for measurement in measurements if measurement.places < 2),
             doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
-    def _check_work(self, stratum: StratumMeasurement, simulated: int) -> None:
+    def _check_work(self, measurement: StratumMeasurement, simulated: int) -> None:
         """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
         results.
         """
         assert self._work is not None
         if self._spec.functional:
             return
-        foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
+        foretold = self._work.total - sum(self._work.of(skip) for one in self._measurements for skip in one.skips)
         if foretold != simulated:
-            stratum.work = 0
+            measurement.work = 0
 
 
-def _reason(strata: Sequence[StratumMeasurement]) -> str:
+def _reason(measurements: Sequence[StratumMeasurement]) -> str:
     """Say in short how a launch was sampled."""
-    laps = [len(one.laps) - one.left_out for one in strata]
-    jumps = sum(len(one.jumps) for one in strata)
-    first = strata[0]
-    said = f"{sum(laps)} lap{'s' * (sum(laps) > 1)} after {FIXED_0(1 + first.lap_rounds * first.left_out)} rounds"
-    stretches = f" in {len(strata)} stretches" if len(strata) > 1 else ""
-    return f"{said}{stretches}, {jumps} jump{'s' * (jumps > 1)}"
+    intervals = [len(one.intervals) - one.left_out for one in measurements]
+    skips = sum(len(one.skips) for one in measurements)
+    first = measurements[0]
+    waves = FIXED_0(1 + first.interval_waves * first.left_out)
+    said = f"{sum(intervals)} interval{'s' * (sum(intervals) > 1)} after {waves} waves"
+    strata = f" in {len(measurements)} strata" if len(measurements) > 1 else ""
+    return f"{said}{strata}, {skips} skip{'s' * (skips > 1)}"

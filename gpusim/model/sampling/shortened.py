@@ -28,7 +28,7 @@ from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.within import (
     FIRST_STEP_CYCLES,
     MOST_OF_LOOP,
-    SAME_ROUNDS,
+    SAME_WAVES,
     SHORTER_RUNS,
     WITHIN,
     LoopSteering,
@@ -99,7 +99,7 @@ def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming:
     runs: list[tuple[int, RunFacts]] = []
     while len(runs) < SHORTER_RUNS or _doubt(runs, loop.iterations, spec) > spec.error:
         if plain_sum(n for n, _ in runs) + kept > MOST_OF_LOOP * loop.iterations:
-            if len(runs) >= SHORTER_RUNS and abs(_cost(runs[-2:]) / _cost(runs[-3:-1]) - 1) <= SAME_ROUNDS:
+            if len(runs) >= SHORTER_RUNS and abs(_cost(runs[-2:]) / _cost(runs[-3:-1]) - 1) <= SAME_WAVES:
                 break
             raise UnskippableLoopError("its loads find nothing in L2, but runs with shorter loops do not lie on a line")
         facts = run(LoopShortener(spec, streaming, kept))
@@ -156,7 +156,7 @@ def _extrapolated(runs: list[tuple[int, RunFacts]], spec: SamplingSpec, streamin
         confidence=spec.confidence,
         method=ITERATIONS,
         reason=f"within workgroups: runs with {shares} and {kept} of {loop.iterations} iterations",
-        rounds=streaming.rounds,
+        rounds=streaming.waves,
         instructions=int(facts.kernel.wavefront_instructions),
         simulated=simulated,
         complete=False,

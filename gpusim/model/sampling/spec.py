@@ -15,8 +15,8 @@ estimates of generated launches (seed 53790, docs/explanation/sampling.md)."""
 class SamplingSpec(Spec):
     """How a launch is sampled.
 
-    A *round* is as many workgroups as the machine holds at a time; a *lap* is a round's time, or more where rounds are
-    short, and is measured in *windows* of equal length.
+    A *wave* is as many workgroups as the machine holds at a time; a *interval* is a wave's time, or more where waves
+    are short, and is measured in *windows* of equal length.
     """
 
     error: float = param(
@@ -30,45 +30,47 @@ class SamplingSpec(Spec):
     functional: bool = param(
         False, "execute skipped workgroups functionally, so that all results are computed", "it costs time"
     )
-    windows: int = param(8, "windows of a lap", "enough to tell their spread, few enough to cost little", ge=2, le=64)
+    windows: int = param(
+        8, "windows of an interval", "enough to tell their spread, few enough to cost little", ge=2, le=64
+    )
     prior_degrees: int = param(
         8,
-        "laps that the spread within laps is worth as witness of the laps' own",
+        "intervals that the spread within intervals is worth as witness of the intervals' own",
         _MEASURED,
         ge=1,
         le=99,
     )
     most_correlation: float = param(
-        0.3, "lag-1 autocorrelation of laps from which they count as fewer", "custom for batch means", gt=0, lt=1
+        0.3, "lag-1 autocorrelation of intervals from which they count as fewer", "custom for batch means", gt=0, lt=1
     )
     unsettled_spread: float = param(
         0.5,
-        "standard uncertainty of a lap's pace after two rounds, from not having settled: times a window's"
-        " spread, as parts of laps have it",
+        "standard uncertainty of an interval's pace after two waves, from not having settled: times a window's"
+        " spread, as parts of intervals have it",
         _MEASURED,
         ge=0,
         le=10,
     )
     unsettled: float = param(0.003, "the same: what it is at least, relative", _MEASURED, ge=0, le=1)
-    settling_rounds: float = param(3, "rounds in which both fall to a half", _MEASURED, gt=0, le=1e6)
+    settling_rounds: float = param(3, "waves in which both fall to a half", _MEASURED, gt=0, le=1e6)
     slow_change: float = param(
         0.0015,
-        "standard uncertainty of a skipped part's time, relative, for each time that the rounds before it are twice as"
-        " many as before the laps: workgroups get out of step, or into it, over hundreds of rounds",
+        "standard uncertainty of a skipped part's time, relative, for each time that the waves before it are twice as"
+        " many as before the intervals: workgroups get out of step, or into it, over hundreds of waves",
         _MEASURED,
         ge=0,
         le=1,
     )
     tail_rounds: float = param(
         0.5,
-        "rounds that are dispatched after the last lap, at least",
-        "the last round costs 1.1 to 1.4 others",
+        "waves that are dispatched after the last interval, at least",
+        "the last wave costs 1.1 to 1.4 others",
         ge=0,
         le=1e6,
     )
     bias: float = param(
         0.002,
-        "standard uncertainty of a skipped part's time that laps do not show: of the jumps themselves; relative",
+        "standard uncertainty of a skipped part's time that intervals do not show: of the skips themselves; relative",
         _MEASURED,
         ge=0,
         le=1,
@@ -82,8 +84,9 @@ class SamplingSpec(Spec):
     )
     tolerance: float = param(
         0.05,
-        "what the pace of a lap after a jump may differ from that of others before it counts as another, relative",
-        "assumed: settled laps differ by less, and half of it is little of a launch",
+        "what the pace of an interval after a skip may differ from that of others before it counts as another,"
+        " relative",
+        "assumed: settled intervals differ by less, and half of it is little of a launch",
         ge=0,
         le=1,
     )
@@ -100,7 +103,7 @@ class SamplingSpec(Spec):
         ge=0,
         le=1,
     )
-    seed: int = param(1, "of the random places of laps", "custom", ge=0, lt=2**32)
+    seed: int = param(1, "of the random places of intervals", "custom", ge=0, lt=2**32)
 
     @property
     def goes_within(self) -> bool:

@@ -1,4 +1,4 @@
-"""What was measured in one stretch of a grid, and what it says of the workgroups that were passed over there."""
+"""What was measured in one stratum of a grid, and what it says of the workgroups that were passed over there."""
 
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -17,30 +17,30 @@ from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
 _CHANGED = 0.5  # of the pace: a change that counts in full
-_MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
+_MOST_ERROR = 5.0  # times what is wanted of the launch: where a stratum has a twenty-fifth of the work, or less
 
 
 @dataclass
 class StratumMeasurement:
     """Measurement of a stratum of workgroups."""
 
-    stretch: WorkgroupStratum
+    stratum: WorkgroupStratum
     """Stratum."""
     spec: SamplingSpec
     """Sampling options with the error that this stratum may have."""
-    lap_rounds: float
+    interval_waves: float
     """Waves of workgroups in a detailed interval."""
-    rounds: float
+    waves: float
     """Waves of workgroups in the stratum."""
     length: float = 1.0
     """Mean instructions of a workgroup."""
-    lap_size: float = inf
+    interval_size: float = inf
     """Workgroups of a detailed interval."""
-    laps: list[np.ndarray] = field(default_factory=list)
+    intervals: list[np.ndarray] = field(default_factory=list)
     """float64 [windows, columns] of each detailed interval."""
     counts: list[int] = field(default_factory=lambda: [0])
     """Number of detailed intervals before each fast-forward and after the last."""
-    jumps: list[range] = field(default_factory=list)
+    skips: list[range] = field(default_factory=list)
     """Skipped workgroups of each fast-forward."""
     work: int = 0
     """Instructions of the skipped workgroups; 0: unknown."""
@@ -60,53 +60,53 @@ class StratumMeasurement:
     @classmethod
     def of(
         cls,
-        stretch: WorkgroupStratum,
+        stratum: WorkgroupStratum,
         spec: SamplingSpec,
-        lap_rounds: float,
-        rounds: float,
+        interval_waves: float,
+        waves: float,
         length: float = 1.0,
-        lap_size: float = inf,
+        interval_size: float = inf,
     ) -> "StratumMeasurement":
-        """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
+        """Begin to measure a stratum of a launch for which `spec` is wanted: errors of strata add in quadrature.
 
         Args:
-            rounds: Rounds of the stretch.
+            waves: Waves of the stratum.
             length: Mean instructions of its workgroups.
-            lap_size: Workgroups of a lap.
+            interval_size: Workgroups of an interval.
         """
-        error = spec.error / CALIBRATION * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
-        bias = (spec.bias if stretch.alike else spec.change_bias) + stretch.end_doubt(rounds)
+        error = spec.error / CALIBRATION * min(max(stratum.share, 1e-9) ** -0.5, _MOST_ERROR)
+        bias = (spec.bias if stratum.alike else spec.change_bias) + stratum.end_doubt(waves)
         wanted = spec.model_copy(update={"error": min(error, 0.99), "bias": bias})
-        return cls(stretch, wanted, lap_rounds, rounds, length=length, lap_size=lap_size)
+        return cls(stratum, wanted, interval_waves, waves, length=length, interval_size=interval_size)
 
     @property
     def skipped(self) -> int:
         """Workgroups passed over."""
-        return sum(len(jump) for jump in self.jumps)
+        return sum(len(skip) for skip in self.skips)
 
     @property
     def places(self) -> int:
         """Places with detailed intervals."""
         return sum(count > 0 for count in self.counts)
 
-    def add(self, lap: np.ndarray, start: int = 0, end: int = 0) -> None:
+    def add(self, interval: np.ndarray, start: int = 0, end: int = 0) -> None:
         """Add a detailed interval.
 
         Args:
-            lap: float64 [windows, columns].
+            interval: float64 [windows, columns].
             start: Next workgroup at its beginning.
             end: The same at its end.
         """
         if self.parts is not None:
             self.seen.append(self.parts.covariates.of_time(start, end))
-        self.laps.append(lap)
+        self.intervals.append(interval)
         self.counts[-1] += 1
 
     def following(self, left: RemainingGrid, columns: Columns) -> SamplingDecision:
-        """Decide what follows the laps measured so far."""
-        at = self.stretch.end - left.skippable
+        """Decide what follows the intervals measured so far."""
+        at = self.stratum.end - left.skippable
         return following(
-            self._measurements(columns, range(at, self.stretch.end)), self.spec, replace(left, passed=self.skipped)
+            self._measurements(columns, range(at, self.stratum.end)), self.spec, replace(left, passed=self.skipped)
         )
 
     def _target(self, rest: range) -> np.ndarray | None:
@@ -116,26 +116,26 @@ class StratumMeasurement:
         """
         if self.parts is None:
             return None
-        parts, of = (*self.jumps, *self.passed, rest), self.parts.covariates.of_workgroups
+        parts, of = (*self.skips, *self.passed, rest), self.parts.covariates.of_workgroups
         means = [of(part.start, part.stop) for part in parts]
         total = max(plain_sum(work for _, work in means), 1e-300)
         return np.asarray(np.add.reduce([mean * work for mean, work in means]) / total)
 
     def _measurements(self, columns: Columns, rest: range = range(0)) -> IntervalMeasurements:
         return IntervalMeasurements(
-            _pace(np.array(self.laps), columns),
+            _pace(np.array(self.intervals), columns),
             tuple(self.counts),
             tuple(self._sizes(columns.work)),
-            self.lap_rounds,
-            lap_size=self.lap_size,
+            self.interval_waves,
+            interval_size=self.interval_size,
             tolerance=self.spec.tolerance,
             covariates=None if self.parts is None else np.array(self.seen),
             target=self._target(rest),
         )
 
-    def jumped(self, over: range, work: int) -> None:
+    def add_fast_forward(self, over: range, work: int) -> None:
         """Note that workgroups were passed over. work: their instructions, 0 if they are not known."""
-        self.jumps.append(over)
+        self.skips.append(over)
         self.counts.append(0)
         self.work += work
         self.works.append(work)
@@ -145,8 +145,8 @@ class StratumMeasurement:
 
         work: column of instructions.
         """
-        sizes = np.array(self.works) / self.length if all(self.works) else np.array([len(jump) for jump in self.jumps])
-        followed = np.zeros(len(sizes))  # the launch may end before a lap can begin
+        sizes = np.array(self.works) / self.length if all(self.works) else np.array([len(skip) for skip in self.skips])
+        followed = np.zeros(len(sizes))  # the launch may end before an interval can begin
         for k, (passage, count) in enumerate(zip(self.passages, self.counts[1:], strict=False)):
             followed[k] = passage[work] * (count > 0)
         return [float(size) for size in sizes + followed / self.length]
@@ -156,36 +156,36 @@ class StratumMeasurement:
 
         It is the sum of squares. One counts in full if the pace changes by half of the mean or more.
         """
-        if self.parts is None or not self.jumps:
+        if self.parts is None or not self.skips:
             return 0.0
-        apart, measured = self.parts.changes(self.jumps[0].start), self._measurements(columns)
-        laps = measured.laps[measured.counted(self.left_out)]
-        slopes = measured.regression(laps, self.left_out, 0).slopes
+        apart, measured = self.parts.changes(self.skips[0].start), self._measurements(columns)
+        intervals = measured.intervals[measured.counted(self.left_out)]
+        slopes = measured.regression(intervals, self.left_out, 0).slopes
         if slopes is None:
             return float(len(apart))
-        totals = measured.regression(laps, self.left_out, 0).laps.sum(axis=(0, 1))
+        totals = measured.regression(intervals, self.left_out, 0).intervals.sum(axis=(0, 1))
         pace = float(totals[0] / max(totals[1], 1))
         return float((np.minimum(np.abs(apart @ slopes[:, 0]) / (_CHANGED * max(pace, 1e-300)), 1) ** 2).sum())
 
-    def _passage_deviations(self, laps: np.ndarray, columns: Columns, slopes: np.ndarray | None) -> np.ndarray:
+    def _passage_deviations(self, intervals: np.ndarray, columns: Columns, slopes: np.ndarray | None) -> np.ndarray:
         """Return float64 [rows, columns]: what of passages may be the cost of other workgroups, and no skip's.
 
-        What skips cost is about the same after each. So a passage's excess over the laps around it is doubted as far as
-        it differs from the mean; half of it where there is one passage.
+        What skips cost is about the same after each. So a passage's excess over the intervals around it is doubted as
+        far as it differs from the mean; half of it where there is one passage.
 
         Args:
-            laps: float64 [laps, columns].
+            intervals: float64 [intervals, columns].
             columns: Their columns.
-            slopes: Of the laps' regression on covariates.
+            slopes: Of the intervals' regression on covariates.
         """
         ends, excesses = np.cumsum(self.counts), []
         for k, passage in enumerate(self.passages):
-            around = laps[ends[k] - self.counts[k] : ends[k + 1]].sum(axis=0)
+            around = intervals[ends[k] - self.counts[k] : ends[k + 1]].sum(axis=0)
             if self.counts[k + 1]:
                 rates = around / around[columns.work]
                 if slopes is not None and self.parts is not None:
                     own = np.mean(self.seen[ends[k] - self.counts[k] : ends[k + 1]], axis=0)
-                    there = self.parts.covariates.of_passage(self.jumps[k], self.passed[k].stop)
+                    there = self.parts.covariates.of_passage(self.skips[k], self.passed[k].stop)
                     rates = np.maximum(rates + (there - own) @ slopes, 0)
                 excesses.append((passage - rates * passage[columns.work]) * columns.timed)
         rows = np.array(excesses)
@@ -194,31 +194,31 @@ class StratumMeasurement:
         return np.asarray((rows - rows.mean(axis=0)) * (len(rows) / (len(rows) - 1)) ** 0.5)
 
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
-        """Estimate what was passed over, and what followed each jump until a lap began: no whole run has that.
+        """Estimate what was passed over, and what followed each skip until an interval began: no whole run has that.
 
-        wavefronts: of a workgroup. Where the work is not known, what followed a jump counts as it was.
+        wavefronts: of a workgroup. Where the work is not known, what followed a skip counts as it was.
         """
         measured = self._measurements(columns)
         first = self.left_out = measured.first(0, self.spec)
-        laps, counted = np.array(self.laps), measured.counted(first)
-        moved = measured.regression(laps[counted], first, 0, columns.work)
-        unsettled = laps[first:][~counted[first:]].sum(axis=(0, 1))
+        intervals, counted = np.array(self.intervals), measured.counted(first)
+        moved = measured.regression(intervals[counted], first, 0, columns.work)
+        unsettled = intervals[first:][~counted[first:]].sum(axis=(0, 1))
         ended = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
         passages = (np.sum(ended, axis=0) + unsettled) * bool(self.work) if ended else 0 * unsettled
         replaced = int(passages[columns.work])
         estimated = estimate(
-            moved.laps,
+            moved.intervals,
             measured.weights(first, 0),
             measured.age(first),
             columns,
             self.skipped * wavefronts,
             self.spec,
             self.work + replaced,
-            measured.lap_rounds,
-            self.rounds,
+            measured.interval_waves,
+            self.waves,
             measured.strata(first),
             measured.changes(first, 0),
-            measured.own_chance(plain_sum(measured.jumps)) + moved.leverage,
+            measured.own_chance(plain_sum(measured.skips)) + moved.leverage,
             moved.coefficients,
         )
         # what does not grow with time is known of them
@@ -226,17 +226,17 @@ class StratumMeasurement:
         doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
         if ended:
             z = quantile(self.spec.confidence, MANY_DEGREES)
-            doubts.append(Replicates(z * z, self._passage_deviations(laps.sum(axis=1), columns, moved.slopes)))
+            doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
         return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 
-def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:
-    """Return what decides on laps: cycles, instructions, then what was waited for, [lap, window, column].
+def _pace(intervals: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return what decides on intervals: cycles, instructions, then what was waited for, [interval, window, column].
 
     That is wavefront-cycles by reason, and the cycles in which caches were full, on the same scale: queues fill up
     before a wavefront waits for it.
     """
-    waits = laps[..., list(columns.waits)]
-    scale = float(waits.sum()) / max(float(laps[..., columns.units].sum()), 1)
-    full = laps[..., list(columns.full)] * scale
-    return np.concatenate([laps[..., [columns.cycles, columns.work]], waits, full], axis=-1)
+    waits = intervals[..., list(columns.waits)]
+    scale = float(waits.sum()) / max(float(intervals[..., columns.units].sum()), 1)
+    full = intervals[..., list(columns.full)] * scale
+    return np.concatenate([intervals[..., [columns.cycles, columns.work]], waits, full], axis=-1)

@@ -3,7 +3,7 @@
 The same instructions cost differently where their addresses differ. Workgroups all over the grid are executed without
 writing (`isa.execution.survey`), and of each is noted what decides what memory and LDS take for it: lines and cycles of
 an instruction, lines and pages met, how many of them other workgroups meet, how evenly they lie over the channels, bank
-cycles. A stretch of the grid ends where any of these changes for good, as it does where work changes. How large a set
+cycles. A stratum of the grid ends where any of these changes for good, as it does where work changes. How large a set
 of lines several workgroups share is known from how often two of them meet the same (capture and recapture, Seber 1982).
 """
 
@@ -68,7 +68,7 @@ class AddressSurvey:
         return int(self.workgroups[meeting[-1]]) + 1 if enough else 0
 
     def cuts(self) -> list[int]:
-        """Return where stretches of the grid begin whose addresses behave alike, without the first."""
+        """Return where strata of the grid begin whose addresses behave alike, without the first."""
         changes = set[int]()
         for values in self.covariates.T:
             own = change_points(values, 0.0, _ALIKE, _BY_CHANCE)

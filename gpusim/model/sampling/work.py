@@ -1,10 +1,10 @@
-"""What each workgroup of a grid executes, and the stretches of the grid whose workgroups are alike.
+"""What each workgroup of a grid executes, and the strata of the grid whose workgroups are alike.
 
 What is known before anything is simulated: a functional pass over what decides control flow
-(`isa.execution.counting.executed_blocks`) counts instructions of every workgroup by basic block. A stretch ends where
-the mean of the next half a round of workgroups, in any block or in all together, differs from that of the stretch by
+(`isa.execution.counting.executed_blocks`) counts instructions of every workgroup by basic block. A stratum ends where
+the mean of the next half a wave of workgroups, in any block or in all together, differs from that of the stratum by
 more than a tolerance and more than chance allows: workgroups that differ at random are alike in that sense. Each
-stretch is a stratum (Cochran 1977, chapter 5): it is settled in, measured and estimated for itself.
+stratum is a stratum (Cochran 1977, chapter 5): it is settled in, measured and estimated for itself.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a stretch
-UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
-_END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
+ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a stratum
+UNEVEN = 1.5  # longest work over the mean, from which a stratum takes longer to settle, and to end
+_END = 0.1  # standard uncertainty of when a stratum ends, times what its longest workgroup takes
 _BY_CHANCE = 4.0  # standard errors
 
 
@@ -37,17 +37,17 @@ class WorkgroupStratum:
     """The grid's work does not change: strata differ in what their addresses do."""
 
     @property
-    def longest_rounds(self) -> float:
-        """Rounds that its longest workgroup takes."""
+    def longest_waves(self) -> float:
+        """Waves that its longest workgroup takes."""
         return self.unevenness if self.unevenness > UNEVEN else 1.0
 
-    def end_doubt(self, rounds: float) -> float:
-        """Return the standard uncertainty of a stretch's time, relative, because of when it ends. rounds: it has.
+    def end_doubt(self, waves: float) -> float:
+        """Return the standard uncertainty of a stratum's time, relative, because of when it ends. waves: it has.
 
-        Where some workgroups are far longer than others, it is where these come to lie that decides, and jumps change
+        Where some workgroups are far longer than others, it is where these come to lie that decides, and skips change
         that.
         """
-        return _END * self.unevenness / rounds if self.unevenness > UNEVEN else 0.0
+        return _END * self.unevenness / waves if self.unevenness > UNEVEN else 0.0
 
 
 class WorkgroupInstructions:
@@ -90,24 +90,24 @@ class WorkgroupInstructions:
             return int(self._before[-1]) * len(workgroups)
         return int(self._before[workgroups.stop] - self._before[workgroups.start])
 
-    def stretches(self, resident: int, more_cuts: Sequence[int] = ()) -> list[WorkgroupStratum]:
-        """Return the stretches of alike workgroups that the grid consists of.
+    def strata(self, resident: int, more_cuts: Sequence[int] = ()) -> list[WorkgroupStratum]:
+        """Return the strata of alike workgroups that the grid consists of.
 
         Args:
-            resident: workgroups of a round.
+            resident: workgroups of a wave.
             more_cuts: where workgroups change in another respect than work.
         """
         half = max(1, resident // 2)
         by_work = [] if self._alike else _cuts(self._blocks.astype(float), half)
         others = [cut for cut in more_cuts if all(abs(cut - one) >= half for one in by_work)]
         cuts = [0, *sorted({*by_work, *others}), len(self._blocks)]
-        return [self._stretch(start, end, not by_work) for start, end in pairwise(cuts)]
+        return [self._stratum(start, end, not by_work) for start, end in pairwise(cuts)]
 
-    def joined(self, stretches: Sequence[WorkgroupStratum]) -> WorkgroupStratum:
+    def joined(self, strata: Sequence[WorkgroupStratum]) -> WorkgroupStratum:
         """Return the stratum that consists of several, one after another."""
-        return self._stretch(stretches[0].start, stretches[-1].end, all(each.alike for each in stretches))
+        return self._stratum(strata[0].start, strata[-1].end, all(each.alike for each in strata))
 
-    def _stretch(self, start: int, end: int, alike: bool) -> WorkgroupStratum:
+    def _stratum(self, start: int, end: int, alike: bool) -> WorkgroupStratum:
         if self._alike:
             return WorkgroupStratum(start, end, (end - start) / len(self._blocks))
         work = np.diff(self._before[start : end + 1])

@@ -58,7 +58,7 @@ def test_workgroups_that_nothing_tells_apart_have_no_array() -> None:
     assert counts.strides[0] == 0 and len(counts) == 5 * 5 * 4
     work = WorkgroupInstructions(counts)
     assert work.total == run_functional(one).wavefront_instructions == work.each.sum()
-    assert work.of(range(3, 10)) == 7 * work.each[0] and len(work.stretches(8)) == 1
+    assert work.of(range(3, 10)) == 7 * work.each[0] and len(work.strata(8)) == 1
 
 
 @pytest.mark.parametrize(("flow", "kernel"), [("fused", "circulant_fused_conjugate"), ("o2_sum", "circulant_sum")])

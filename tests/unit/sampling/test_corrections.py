@@ -9,25 +9,26 @@ from gpusim.model.sampling.noise import lag1
 from gpusim.model.sampling.spec import SamplingSpec
 
 COLUMNS = Columns(0, 1, 2, 3, 3, np.array([True, False, False, False]))
-LAPS = 20
+INTERVALS = 20
 
 
 @pytest.mark.parametrize(("settling_rounds", "share"), [(1.0, 0.5), (5.0, 0.5), (10.0, 1.0), (20.0, 2.0)])
 def test_half_of_a_drift_is_doubted_at_least(settling_rounds: float, share: float) -> None:
-    """Ten laps of one rate, ten of one a quarter higher: what is doubted is the step times settling over ten laps.
+    """Ten intervals of one rate, ten of one a quarter higher: what is doubted is the step times settling over ten
+    intervals.
 
-    A lap's windows are alike, and laps of either half, so that chance explains but the laps' own step: of 20
-    deviations of an eighth it leaves the variance 2 / 10 of 20 / 64 over the degrees.
+    An interval's windows are alike, and intervals of either half, so that chance explains but the intervals' own step:
+    of 20 deviations of an eighth it leaves the variance 2 / 10 of 20 / 64 over the degrees.
     """
-    rates = np.repeat([1.0, 1.25], LAPS // 2)
-    laps = np.zeros((LAPS, 8, 4))
-    laps[..., 0] = 1000 * rates[:, np.newaxis]
-    laps[..., 1] = 1000
+    rates = np.repeat([1.0, 1.25], INTERVALS // 2)
+    intervals = np.zeros((INTERVALS, 8, 4))
+    intervals[..., 0] = 1000 * rates[:, np.newaxis]
+    intervals[..., 1] = 1000
     spec = SamplingSpec(settling_rounds=settling_rounds, most_correlation=0.99)
-    found = ratios(laps, np.full(LAPS, 1 / LAPS), 50.0, COLUMNS, spec)
-    degrees = 4 + LAPS - 1  # halves of four laps
+    found = ratios(intervals, np.full(INTERVALS, 1 / INTERVALS), 50.0, COLUMNS, spec)
+    degrees = 4 + INTERVALS - 1  # halves of four intervals
     assert found.noise.inflation == 1
-    by_chance = 2 / 10 * LAPS * 0.125**2 / degrees
+    by_chance = 2 / 10 * INTERVALS * 0.125**2 / degrees
     assert found.drift.deviations[0, 0] == pytest.approx(share * np.sqrt(0.25**2 - by_chance))
 
 

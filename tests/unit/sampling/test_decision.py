@@ -11,39 +11,39 @@ from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.spec import SamplingSpec
 
 RESIDENT, WINDOWS = 100, 8
-Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by rounds that have passed
+Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by waves that have passed
 
 
-def sampled(rounds: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, float]:
+def sampled(waves: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, float]:
     """A launch whose machine runs at that pace: estimated rate of what is skipped, its half-width, part simulated."""
-    laps: list[np.ndarray] = []
-    counts, jumps, ended = [0], [], False
-    total = rounds * RESIDENT
+    intervals: list[np.ndarray] = []
+    counts, skips, ended = [0], [], False
+    total = waves * RESIDENT
     tail = ceil((1 + spec.tail_rounds) * RESIDENT)
     while True:
-        left = total - (2 + len(laps)) * RESIDENT - sum(jumps) - tail  # a round ahead is dispatched
+        left = total - (2 + len(intervals)) * RESIDENT - sum(skips) - tail  # a wave ahead is dispatched
         if left < 0 and not ended:
             break
-        at = 1 + len(laps) + (np.arange(WINDOWS) + 0.5) / WINDOWS
+        at = 1 + len(intervals) + (np.arange(WINDOWS) + 0.5) / WINDOWS
         work = np.full(WINDOWS, 1000.0)
-        laps.append(np.stack([pace(at) * work, work], axis=1))
+        intervals.append(np.stack([pace(at) * work, work], axis=1))
         counts[-1] += 1
-        measured = IntervalMeasurements(np.array(laps), tuple(counts), tuple(jumps), 1.0)
+        measured = IntervalMeasurements(np.array(intervals), tuple(counts), tuple(skips), 1.0)
         if ended:
             break
         then = following(measured, spec, RemainingGrid(total, left, RESIDENT, RESIDENT))
-        if then.jump:
-            jumps.append(then.jump)
+        if then.skip:
+            skips.append(then.skip)
             counts.append(0)
         ended = then.enough
-    if not jumps:
+    if not skips:
         return 0, 0, 1
-    measured = IntervalMeasurements(np.array(laps), tuple(counts), tuple(jumps), 1.0)
+    measured = IntervalMeasurements(np.array(intervals), tuple(counts), tuple(skips), 1.0)
     first = measured.first(0, spec)
     found = measured.ratios(first, 0, spec)
     assert measured.weights(first, 0).sum() == pytest.approx(1)
     width = float(np.sqrt(found.squares(found.doubts, 0)) * found.values[0])
-    return float(found.values[0]), width, 1 - sum(jumps) / total
+    return float(found.values[0]), width, 1 - sum(skips) / total
 
 
 def steady(at: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ def noisy(seed: int, spread: float) -> Pace:
     return lambda at: 1 + spread * rng.standard_normal(len(at))
 
 
-def test_a_steady_launch_takes_a_lap_here_and_one_elsewhere() -> None:
+def test_a_steady_launch_takes_a_interval_here_and_one_elsewhere() -> None:
     rate, width, part = sampled(200, steady, SamplingSpec())
     assert rate == pytest.approx(1) and width <= 0.01
     assert part < 0.07
@@ -71,7 +71,9 @@ def test_a_wanted_error_costs_what_it_is_worth() -> None:
 def test_the_truth_lies_within_the_bar(spread: float) -> None:
     found = [sampled(300, noisy(seed, spread), SamplingSpec()) for seed in range(60)]
     assert np.mean([abs(rate - 1) <= width for rate, width, _ in found]) >= 0.9
-    assert np.mean([0 < width * (1 - part) <= 0.012 for _, width, part in found]) >= 0.9, "the last lap may widen it"
+    assert np.mean([0 < width * (1 - part) <= 0.012 for _, width, part in found]) >= 0.9, (
+        "the last interval may widen it"
+    )
 
 
 def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
@@ -79,13 +81,15 @@ def test_nothing_is_passed_over_while_the_pace_moves_on() -> None:
         return np.asarray(1 + 0.3 * np.exp(-at / 6))
 
     rate, width, part = sampled(400, settling, SamplingSpec())
-    assert abs(rate - 1) <= 3 * max(width, 0.01) and part > 0.04  # so slow a settling looks like noise of a lap's pace
+    assert (
+        abs(rate - 1) <= 3 * max(width, 0.01) and part > 0.04
+    )  # so slow a settling looks like noise of an interval's pace
 
 
 def test_where_nothing_can_be_passed_over_nothing_is() -> None:
     measured = IntervalMeasurements(np.ones((2, WINDOWS, 2)), (2,), (), 1.0)
     then = following(measured, SamplingSpec(), RemainingGrid(300, 0, RESIDENT, RESIDENT))
-    assert (then.jump, then.enough) == (0, False)
+    assert (then.skip, then.enough) == (0, False)
 
 
 def test_a_launch_that_does_not_settle_is_passed_over_in_short_parts() -> None:
@@ -98,9 +102,9 @@ def test_a_launch_too_noisy_for_its_length_is_hardly_passed_over() -> None:
 
 
 def test_nothing_is_passed_over_while_waits_move_on() -> None:
-    laps = np.ones((6, WINDOWS, 4))
-    laps[..., 2:] = 500
+    intervals = np.ones((6, WINDOWS, 4))
+    intervals[..., 2:] = 500
     left = RemainingGrid(100 * RESIDENT, 90 * RESIDENT, RESIDENT, RESIDENT)
-    assert following(IntervalMeasurements(laps, (6,), (), 1.0), SamplingSpec(), left).jump > 0
-    laps[..., 2] += 20 * np.arange(6)[:, np.newaxis]
-    assert following(IntervalMeasurements(laps, (6,), (), 1.0), SamplingSpec(), left) == SamplingDecision(0, False)
+    assert following(IntervalMeasurements(intervals, (6,), (), 1.0), SamplingSpec(), left).skip > 0
+    intervals[..., 2] += 20 * np.arange(6)[:, np.newaxis]
+    assert following(IntervalMeasurements(intervals, (6,), (), 1.0), SamplingSpec(), left) == SamplingDecision(0, False)

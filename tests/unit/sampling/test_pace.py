@@ -1,4 +1,4 @@
-"""Are changes of the pace that last found, and each jump charged by the places on either side of it?"""
+"""Are changes of the pace that last found, and each skip charged by the places on either side of it?"""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.model.sampling.decision import IntervalMeasurements
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_laps
+from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_intervals
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.work import WorkgroupStratum
@@ -15,13 +15,13 @@ from gpusim.model.sampling.work import WorkgroupStratum
 WINDOWS = 8
 
 
-def measured(pace: list[float], counts: tuple[int, ...], jumps: tuple[float, ...]) -> IntervalMeasurements:
+def measured(pace: list[float], counts: tuple[int, ...], skips: tuple[float, ...]) -> IntervalMeasurements:
     work = np.full((len(pace), WINDOWS), 1000.0)
-    laps = np.stack([np.array(pace)[:, np.newaxis] * work, work], axis=-1)
-    return IntervalMeasurements(laps, counts, jumps, 1.0)
+    intervals = np.stack([np.array(pace)[:, np.newaxis] * work, work], axis=-1)
+    return IntervalMeasurements(intervals, counts, skips, 1.0)
 
 
-def test_a_change_that_lasts_is_found_and_a_single_lap_is_none() -> None:
+def test_a_change_that_lasts_is_found_and_a_single_interval_is_none() -> None:
     assert change_points(np.array([1.0] * 5 + [3.0] * 5), 0.0, 0.02, 3.5) == [5]
     assert change_points(np.array([1.0] * 5 + [3.0]), 0.0, 0.02, 3.5) == []
     assert change_points(1 + 0.1 * np.random.default_rng(1).standard_normal(200), 0.0, 0.02, 4.0) == []
@@ -37,7 +37,7 @@ def test_a_short_region_in_the_middle_is_found() -> None:
     assert changed_region(np.ones(5), 0.08, 5.5) is None
 
 
-def test_before_the_first_jump_nothing_is_divided() -> None:
+def test_before_the_first_skip_nothing_is_divided() -> None:
     assert not pace_strata(np.array([3.0, 3, 2, 1, 1, 1, 1, 1]), 0.001, 8).any()
     assert pace_strata(np.array([3.0, 3, 3, 1, 1, 1, 1, 1]), 0.001, 3).tolist() == [0] * 3 + [1] * 5
 
@@ -47,38 +47,38 @@ def test_the_last_place_alone_may_be_of_another_pace() -> None:
     assert not pace_strata(pace, 0.001, 2).any()
     assert pace_strata(pace, 0.001, 2, 0.05).tolist() == [0, 0, 0, 0, 1]
     assert not pace_strata(np.array([1.0, 1, 1, 1, 1.04]), 0.001, 2, 0.05).any(), "by less than 5 %"
-    assert not pace_strata(np.array([1.0, 1.3, 0.8, 1.2, 1.5]), 0.001, 2, 0.05).any(), "as laps do by chance"
-    laps = measured([1.0, 1, 1, 3], (2, 1, 1), (100, 100))
-    assert laps.changes(0, 0) == ((0, 1, 0.5),), "which the bar includes"
+    assert not pace_strata(np.array([1.0, 1.3, 0.8, 1.2, 1.5]), 0.001, 2, 0.05).any(), "as intervals do by chance"
+    intervals = measured([1.0, 1, 1, 3], (2, 1, 1), (100, 100))
+    assert intervals.changes(0, 0) == ((0, 1, 0.5),), "which the bar includes"
 
 
-def test_the_lap_in_which_a_jump_has_an_effect_does_not_count() -> None:
-    found = unsettled_laps(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1), 0.05)
-    assert found.tolist() == [False, False, True, False, False, False], "of a single lap nothing is known"
-    assert unsettled_laps(np.array([1.0, 1, 2, 3, 3]), (2, 3), 0.05).tolist() == [False, False, True, False, False]
-    assert not unsettled_laps(np.array([1.0, 1, 1.02, 1, 1]), (2, 3), 0.05).any()
-    laps = measured([1.0, 1, 1.4, 1, 1], (2, 3), (100,))
-    assert laps.counted(0).tolist() == [True, True, False, True, True]
-    assert laps.counted(1).tolist() == [False, True, False, True, True]
+def test_the_interval_in_which_a_skip_has_an_effect_does_not_count() -> None:
+    found = unsettled_intervals(np.array([1.0, 1, 1.4, 1, 1, 1.3]), (2, 3, 1), 0.05)
+    assert found.tolist() == [False, False, True, False, False, False], "of a single interval nothing is known"
+    assert unsettled_intervals(np.array([1.0, 1, 2, 3, 3]), (2, 3), 0.05).tolist() == [False, False, True, False, False]
+    assert not unsettled_intervals(np.array([1.0, 1, 1.02, 1, 1]), (2, 3), 0.05).any()
+    intervals = measured([1.0, 1, 1.4, 1, 1], (2, 3), (100,))
+    assert intervals.counted(0).tolist() == [True, True, False, True, True]
+    assert intervals.counted(1).tolist() == [False, True, False, True, True]
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_what_lies_between_a_jump_and_its_laps_is_no_part_of_the_launch(known: bool) -> None:
+def test_what_lies_between_a_skip_and_its_intervals_is_no_part_of_the_launch(known: bool) -> None:
     work = np.full(WINDOWS, 1000.0)
     stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
     columns = replace(Columns.of_pace(), ended_work=1, ended=1)
 
-    def jump(workgroups: range) -> None:
-        stratum.jumped(workgroups, 80_000 if known else 0)
+    def skip(workgroups: range) -> None:
+        stratum.add_fast_forward(workgroups, 80_000 if known else 0)
         stratum.passages.append(np.array([30_000.0, 20_000.0]))
 
     for pace in (1.0, 1.0):
         stratum.add(np.stack([pace * work, work], axis=-1))
-    jump(range(20, 120))
+    skip(range(20, 120))
     for pace in (1.5, 1.0, 1.0):
         stratum.add(np.stack([pace * work, work], axis=-1))
-    jump(range(150, 250))
-    stratum.jumped(range(260, 360), 80_000 if known else 0)  # the launch ended before a lap could begin
+    skip(range(150, 250))
+    stratum.add_fast_forward(range(260, 360), 80_000 if known else 0)  # the launch ended before an interval could begin
     found = stratum.estimate(columns, 800)
     unsettled = 0.5 * WINDOWS * 1000
     assert found.added[0] == pytest.approx(240_000 - known * (10_000 + unsettled))
@@ -92,7 +92,7 @@ def test_passages_are_doubted_as_far_as_they_differ() -> None:
         stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
         stratum.add(np.stack([work, work], axis=-1))
         for k, excess in enumerate(excesses):
-            stratum.jumped(range(100 * k + 20, 100 * k + 120), 80_000)
+            stratum.add_fast_forward(range(100 * k + 20, 100 * k + 120), 80_000)
             stratum.passages.append(np.array([20_000.0 + excess, 20_000.0]))
             stratum.add(np.stack([work, work], axis=-1))
         return stratum.estimate(columns, 800).doubts[-1].deviations[:, 0]
@@ -103,12 +103,12 @@ def test_passages_are_doubted_as_far_as_they_differ() -> None:
     assert deviations([4000.0]) == pytest.approx([2000.0]), "of one it is not known"
 
 
-def test_each_jump_is_charged_by_its_own_neighbours() -> None:
-    # a cheap part before three of four jumps, a costly one after the last: laps of it are most of all laps
-    laps = measured([1.0] * 5 + [10.0] * 12, (2, 1, 1, 1, 12), (100, 100, 100, 100))
-    first = laps.first(0, SamplingSpec())
-    assert first < 5, "no lap after the first jump is taken for one of a launch that settles"
-    found = laps.ratios(first, 0, SamplingSpec())
+def test_each_skip_is_charged_by_its_own_neighbours() -> None:
+    # a cheap part before three of four skips, a costly one after the last: intervals of it are most of all intervals
+    intervals = measured([1.0] * 5 + [10.0] * 12, (2, 1, 1, 1, 12), (100, 100, 100, 100))
+    first = intervals.first(0, SamplingSpec())
+    assert first < 5, "no interval after the first skip is taken for one of a launch that settles"
+    found = intervals.ratios(first, 0, SamplingSpec())
     assert found.values[0] == pytest.approx((3 * 1 + 5.5) / 4)
     # a quarter of what is skipped is of either pace: all of it costs between 1 and 10
     width = float(np.sqrt(found.squares((found.change,), 0)) * found.values[0])

@@ -1,4 +1,4 @@
-"""After a jump a lap begins when no workgroup runs any more that ran, or began, beside those of the place before."""
+"""After a skip an interval begins when no workgroup runs any more that ran beside those of the place before."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from gpusim.model.sampling.sampler import FIRST_STEP_CYCLES, _LaunchSteering
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
-LAST = 50  # cycles of a workgroup, in rounds of four that overlap by halves
+LAST = 50  # cycles of a workgroup, in waves of four that overlap by halves
 
 
 class _Machine:

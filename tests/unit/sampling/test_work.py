@@ -1,4 +1,4 @@
-"""Are stretches of alike workgroups found where work changes, in amount or in kind, and nowhere else?"""
+"""Are strata of alike workgroups found where work changes, in amount or in kind, and nowhere else?"""
 
 from itertools import pairwise
 
@@ -13,18 +13,18 @@ RESIDENT = 40
 
 
 def cuts(blocks: np.ndarray) -> list[int]:
-    stretches = WorkgroupInstructions(blocks).stretches(RESIDENT)
-    assert stretches[0].start == 0 and stretches[-1].end == len(blocks)
-    assert all(one.end == other.start for one, other in pairwise(stretches))
-    assert sum(one.share for one in stretches) == pytest.approx(1)
-    return [one.start for one in stretches[1:]]
+    strata = WorkgroupInstructions(blocks).strata(RESIDENT)
+    assert strata[0].start == 0 and strata[-1].end == len(blocks)
+    assert all(one.end == other.start for one, other in pairwise(strata))
+    assert sum(one.share for one in strata) == pytest.approx(1)
+    return [one.start for one in strata[1:]]
 
 
 def alike(count: int, work: int = 100) -> np.ndarray:
     return np.tile([work, work // 2, 0, 0, 0, 0, 0, 0], (count, 1)).astype(np.int64)
 
 
-def test_alike_workgroups_are_one_stretch() -> None:
+def test_alike_workgroups_are_one_stratum() -> None:
     assert cuts(alike(1000)) == []
     noisy = alike(3000)
     noisy[:, 0] = np.random.default_rng(1).poisson(100, 3000)
@@ -42,30 +42,30 @@ def test_a_change_of_kind_is_found_where_the_amount_is_the_same() -> None:
     assert cuts(blocks) == [600]
 
 
-def test_a_triangle_has_several_stretches() -> None:
+def test_a_triangle_has_several_strata() -> None:
     blocks = alike(4000)
     blocks[:, 0] = 10 + np.arange(4000) // 4
     found = cuts(blocks)
     assert 4 <= len(found) <= 60 and len([one for one in found if one < 2000]) > len(found) / 2
 
 
-def test_rare_heavy_workgroups_make_a_stretch_uneven() -> None:
+def test_rare_heavy_workgroups_make_a_stratum_uneven() -> None:
     blocks = alike(8000)
     blocks[np.random.default_rng(2).random(8000) < 0.005, 0] *= 20
-    (one,) = WorkgroupInstructions(blocks).stretches(RESIDENT)
-    assert 8 < one.unevenness < 20 and one.longest_rounds == one.unevenness
+    (one,) = WorkgroupInstructions(blocks).strata(RESIDENT)
+    assert 8 < one.unevenness < 20 and one.longest_waves == one.unevenness
     assert one.end_doubt(100) == pytest.approx(0.1 * one.unevenness / 100)
-    (even,) = WorkgroupInstructions(alike(100)).stretches(RESIDENT)
-    assert (even.longest_rounds, even.end_doubt(100)) == (1, 0)
+    (even,) = WorkgroupInstructions(alike(100)).strata(RESIDENT)
+    assert (even.longest_waves, even.end_doubt(100)) == (1, 0)
 
 
 def test_work_of_a_part_of_the_grid() -> None:
     work = WorkgroupInstructions(np.concatenate([alike(10), alike(10, 200)]))
     assert work.of(range(8, 12)) == 2 * 150 + 2 * 300 and work.total == 4500
-    first, last = work.stretches(4)
+    first, last = work.strata(4)
     assert (first.share, first.share_after, last.share_after) == (pytest.approx(1 / 3), pytest.approx(2 / 3), 0)
 
 
 def test_workgroups_of_equal_work_are_cut_where_something_else_changes() -> None:
-    first, last = WorkgroupInstructions(alike(1000)).stretches(RESIDENT, [400])
+    first, last = WorkgroupInstructions(alike(1000)).strata(RESIDENT, [400])
     assert (first.end, last.start, first.alike, first.share_after) == (400, 400, True, 0)
