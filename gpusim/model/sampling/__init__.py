@@ -2,7 +2,8 @@
 
 In reading order: `spec` (what a user asks for), `sampler` (when a machine is looked at, and when its dispatcher skips),
 `independence` (whether a kernel's workgroups can be passed over), `decision` (whether intervals are enough, and what
-follows them), `grid` (which workgroups are passed over), `estimate` (counts of the skipped part, with replicates),
+follows them), `grid` (which workgroups are passed over), `covariates` (what work and addresses of the skipped part
+make of the intervals), `estimate` (counts of the skipped part, with replicates),
 `noise` and `student` (how far they are off by chance). What a sampled launch's facts carry is
 `gpusim.model.core.sampled`.
 

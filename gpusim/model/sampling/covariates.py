@@ -190,8 +190,14 @@ def regress(
         slopes = np.zeros((covariates.shape[1], intervals.shape[2]))
         slopes[:count] = inverse @ apart.T @ (rates - rates.mean(axis=0))
         within = np.clip(target[:count], own.min(axis=0), own.max(axis=0))  # beyond, a line says nothing of a pace
-        moved = intervals + ((within - own) @ slopes[:count])[:, np.newaxis] * intervals[..., work : work + 1]
-        return CovariateRegression(np.maximum(moved, _LEAST_LEFT * intervals), count, leverage, slopes)
+        fitted = rates.mean(axis=0) + apart @ slopes[:count]
+        there = rates.mean(axis=0) + (within - own.mean(axis=0)) @ slopes[:count]
+        least = _LEAST_LEFT * rates.mean(axis=0)
+        positive = (fitted > least).all(axis=0) & (there > least)  # what varies, varies in proportion to the counts
+        factors = np.where(positive, there / np.where(positive, fitted, 1), 1)
+        moved = intervals * factors[:, np.newaxis]
+        others = np.where(positive, 0, there - fitted)[:, np.newaxis] * intervals[..., work : work + 1]
+        return CovariateRegression(np.maximum(moved + others, _LEAST_LEFT * intervals), count, leverage, slopes)
     return CovariateRegression(intervals)
 
 

@@ -1,12 +1,16 @@
 """Sampling of one launch: when the machine is looked at, and when its dispatcher passes over workgroups.
 
-The grid consists of strata of alike workgroups (`gpusim.model.sampling.work`); a stratum is sampled as a launch of
-its own would be, from where no workgroup of the one before is left, and where one changes to the next is simulated.
-After its first wave a stratum is measured in intervals of a wave's time. Once it may have settled, the
-dispatcher skips over whole waves of workgroups between two intervals, so that intervals are spread over the grid; the
-machine does not notice, since what follows are other workgroups of the same kernel. When the intervals say enough it
-skips to the grid's end, where compute units run empty, and that is simulated. What was skipped cost an instruction what
-the intervals did (`gpusim.model.sampling.estimate`).
+The grid consists of strata of alike workgroups (`gpusim.model.sampling.work`). They are sampled together: intervals lie
+all over the grid, and what they cost is moved to the work and addresses of what was skipped
+(`gpusim.model.sampling.covariates`). A stratum that no interval speaks for is measured before it is skipped, or
+simulated if it is too short for an interval. Where workgroups meet in few memory channels the grid is simulated up to
+the last of them, and the strata after it are sampled one by one, each as a launch of its own.
+
+After its first wave a launch is measured in intervals of a wave's time. Once it may have settled, the dispatcher skips
+whole waves of workgroups between two intervals, so that intervals are spread over the grid; the machine does not
+notice, since what follows are other workgroups of the same kernel. When the intervals say enough it skips to the grid's
+end, where compute units run empty, and that is simulated. What was skipped cost an instruction what the intervals did
+(`gpusim.model.sampling.estimate`).
 
 Intervals and their windows are parts of the machine's time, not numbers of workgroups that ended: workgroups end in
 bursts, and how much of the resident ones is done changes from wave to wave, while instructions are issued evenly.
@@ -29,7 +33,7 @@ from gpusim.model.core.sampled import WHOLE, WINDOWS, Replicates, Sampling, Unce
 from gpusim.model.core.steering import SteeredLaunch, Steerer
 from gpusim.model.sampling.completion import complete
 from gpusim.model.sampling.covariates import CovariateStrata, GridCovariates
-from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_SKIP
+from gpusim.model.sampling.decision import LEAST_ERROR, LEAST_SKIPPED, MOST_BEFORE_SKIP, MOST_MISSED
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
 from gpusim.model.sampling.looks import Columns, read_counts
@@ -163,7 +167,9 @@ class _LaunchSteering:
             self.reason = f"how much its workgroups have to do is not known before: {why}"
             return
         try:
-            seen = survey(self._total, self._launch.accesses, self._luck)
+            instructions = self._launch.context.instructions
+            atomics = any("atomic" in each.opcode.flags and each.opcode.encoding != "ds" for each in instructions)
+            seen = survey(self._total, self._launch.accesses, self._luck, atomics)
         except (ControlSliceError, ExecutionFault) as why:
             self.reason = f"what its addresses do is not known before: {why}"
             return
@@ -206,7 +212,8 @@ class _LaunchSteering:
         size = stratum.end - stratum.start
         end = 2 * stratum.end_doubt(size / self._resident) * stratum.share
         change = 2 * self._spec.change_bias * stratum.share_after
-        return self._skippable(stratum) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
+        most = max(self._spec.error, LEAST_ERROR / MOST_MISSED)
+        return self._skippable(stratum) >= LEAST_SKIPPED * size and max(end, change) <= most
 
     def _settled(self, stratum: WorkgroupStratum) -> Iterator[int]:
         """Wait until a stratum fills the machine, and as long as its longest workgroup takes; yields each look."""

@@ -27,6 +27,7 @@ _CHANNEL_LINES, _CHANNELS = 2, 16  # bits within a channel's part, parts that ar
 # places, and the share of their lines in one part from which they meet there: fewer may do so by chance
 _CAMPED = ((32, 0.3), (8, 0.5))
 _CAMPING = 0.5  # share of a workgroup's lines in one part from which on it camps
+_LEAST_LINES = 8  # of a workgroup: fewer meet by chance
 _AGREEING = 0.3  # share of camping workgroups that meet in the same part
 
 
@@ -83,7 +84,10 @@ class AddressSurvey:
 
 
 def survey(
-    total: int, accesses: Callable[[Sequence[int]], list[WorkgroupAccesses]], luck: np.random.Generator
+    total: int,
+    accesses: Callable[[Sequence[int]], list[WorkgroupAccesses]],
+    luck: np.random.Generator,
+    atomics: bool = False,
 ) -> AddressSurvey:
     """Look at the addresses of workgroups spread over a grid, one at random in each of many equal parts.
 
@@ -91,6 +95,7 @@ def survey(
         total: workgroups of the grid.
         accesses: returns what workgroups access.
         luck: decides the places.
+        atomics: the kernel writes by atomics on memory.
     """
     few = max(1, min(LEAST_PLACES, total // _SPACING))
     by_number = {accessed.workgroup: accessed for accessed in accesses(_spread(total, few, luck))}
@@ -108,7 +113,9 @@ def survey(
             np.zeros((len(seen), _CHANNELS)),
             "its addresses depend on what it writes",
         )
-    channels = np.array([_channel_shares(np.unique(workgroup.lines)) for workgroup in seen])
+    # a word that many atomics meet in keeps its pace, in whichever step they come
+    others = [np.setdiff1d(workgroup.lines, workgroup.written if atomics else ()) for workgroup in seen]
+    channels = np.array([_channel_shares(lines) * (len(lines) >= _LEAST_LINES) for lines in others])
     return AddressSurvey(np.array(workgroups), _covariates(seen), channels)
 
 
