@@ -248,7 +248,7 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 9_250,
+    "gpusim.model": 9_690,
     "gpusim.config": 2_720,
     "gpusim.results": 13_850,
     "gpusim.jobs": 14_420,
