@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gpusim.model.sampling import pace, sampler, survey
+from gpusim.model.sampling import decision, pace, sampler, survey
 from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "sampling.md").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def test_no_sentence_is_long() -> None:
 def test_formulas_have_the_numbers_of_the_code() -> None:
     spec = SamplingSpec()
     assert f"degrees of freedom, at most {spec.prior_degrees}: {spec.windows - 1} of one interval's windows" in PAGE
-    assert f"{CALIBRATION:g} times the root" in PAGE and f"`z {sampler._CHANGE:g} / R` for each" in PAGE
+    assert f"{CALIBRATION:g} times the root" in PAGE and f"`z {sampler._CHANGE:g} q_k / R` for each" in PAGE
     assert f"`z {sampler._PARTIAL_END:.2f} / R` where" in PAGE
     assert sampler.GENERATIONS == 2 and "until two generations of workgroups have ended" in PAGE
     assert f"it is {spec.tolerance:.0%} from the others".replace("%", " %") in PAGE
@@ -38,4 +38,8 @@ def test_formulas_have_the_numbers_of_the_code() -> None:
     assert f"`z {spec.slow_change:g} max(0, log2(" in PAGE and f"`z {sampler._END:g} / R`" in PAGE
     assert f"ρ of intervals exceeds {spec.most_correlation:g}" in PAGE
     assert f"{survey.LEAST_PLACES} to {survey.MOST_PLACES} places at random" in PAGE
+    assert (
+        f"{decision.MOST_MISSED:g} times as".replace("4", "four") in PAGE
+        and f"or {decision.LEAST_ERROR:.0%}"[:-1] in PAGE
+    )
     assert pace._LEAST == 2 and "with at least two intervals a stratum" in PAGE
