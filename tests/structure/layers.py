@@ -248,15 +248,15 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 9_690,
+    "gpusim.model": 9_720,
     "gpusim.config": 2_720,
-    "gpusim.results": 13_850,
+    "gpusim.results": 13_860,
     "gpusim.jobs": 14_420,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_250,
-    "isa": 21_760,
+    "isa": 21_800,
     "memory": 9_560,
     "spartan": 3_310,
-    "workloads": 22_250,
+    "workloads": 22_260,
 }
