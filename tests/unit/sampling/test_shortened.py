@@ -46,7 +46,7 @@ def test_the_truth_lies_within_the_bar_though_wavefronts_wait_for_a_turn() -> No
     assert held is not None and held.method == ITERATIONS and not held.complete
     assert held.reason == "within workgroups: runs with 48, 96 and 192 of 800 iterations"
     assert held.fraction == pytest.approx(336 / 800, rel=0.01)
-    assert abs(found.cycles - whole.cycles) <= held.half_width("kernel", "cycles") < 0.06 * whole.cycles
+    assert abs(found.cycles - whole.cycles) <= held.half_width("kernel", "cycles") < 0.07 * whole.cycles
     assert found.kernel.wavefront_instructions == whole.kernel.wavefront_instructions
     assert found.dram.reads == pytest.approx(whole.dram.reads, rel=0.01)
     assert held.half_width("kernel", "wavefront_instructions") < 1

@@ -27,6 +27,7 @@ _SHARES: Mapping[str, tuple[Callable[[float], str], Callable[[CaseRuns], float |
     "limit": (TIMES, lambda group: group.limit),
     "map_limit": (TIMES, lambda group: group.map_limit),
 }
+_KINDS = ("compared", "breakdown")  # of figures: others have several runs for each of their data
 _FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown in percent
 
 
@@ -40,7 +41,9 @@ def _quantity(named: str, publication: Publication) -> str:
     if len(parts) != 3:
         raise UserError(f"{{{named}}}: expected {{FIGURE | DATA | WHAT}}")
     name, data, what = parts
-    figures = {n: f for n, f in publication.figures.items() if isinstance(f, RunsFigure)}
+    figures = {
+        n: f for n, f in publication.figures.items() if isinstance(f, RunsFigure) and getattr(f, "kind", "") in _KINDS
+    }
     if name not in figures:
         raise UserError(f"{{{named}}}: {unknown_name('figure', name, figures)}")
     figure = figures[name]
