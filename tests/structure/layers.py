@@ -250,7 +250,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
     "gpusim.model": 9_720,
     "gpusim.config": 2_720,
-    "gpusim.results": 13_860,
+    "gpusim.results": 13_870,
     "gpusim.jobs": 14_420,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,

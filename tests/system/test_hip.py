@@ -234,6 +234,12 @@ def test_what_no_launch_meets_is_said_with_what_there_is(options: list[str]) -> 
     assert done.stderr == said
 
 
+def test_a_program_that_is_checked_has_no_findings_of_time() -> None:
+    done = run(["--check"], PROGRAMS / "runtime", "streams")
+    assert done.returncode == 0 and "copies take" not in done.stdout + done.stderr
+    assert (done.stdout + done.stderr).rstrip().endswith("checked: nothing found")
+
+
 def test_the_launch_that_is_selected_is_recorded(tmp_path: Path) -> None:
     folder = tmp_path / "launches"
     options = ["--timing", "off", "--record", str(folder), "--only", "launch=4", "--quiet"]

@@ -46,8 +46,11 @@ def show_rows(result: Result, stream: TextIO) -> None:
         _show_table(table, stream)
     for line in views.remarks():
         print(fitted(line, 2, stream), file=stream)
-    for finding in result.document.get("findings") or ():
+    found = result.document.get("findings")  # of a program under watch
+    for finding in found or ():
         print(finding["text"], file=stream)
+    if found == []:
+        print("checked: nothing found", file=stream)
     if not views.has_screen:  # which has them
         write(format_findings(result, width), stream)
 

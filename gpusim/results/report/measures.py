@@ -147,13 +147,20 @@ def limited_occupancy(run: RunMetrics) -> float | None:
 
 
 def launching(run: RunMetrics) -> float | None:
-    """Return the share of the host's time in which neither a kernel nor a copy runs; None for a single launch, which
-    cannot become fewer ones.
+    """Return the share of the host's time in which neither a kernel nor a copy runs.
+
+    None for a single launch, which cannot become fewer ones, and where the kernels' time is not known.
     """
     host_us, launches_us = run.get("host.time_us"), run.get("host.launching_us")
-    if not host_us or launches_us is None or run.number("host.launches") < 2:
+    if not host_us or launches_us is None or run.number("host.launches") < 2 or not run.get("kernel.cycles"):
         return None
     return float(launches_us / host_us)
+
+
+def copying(run: RunMetrics) -> float | None:
+    """Return the share of the host's time in which copies run and no kernel; None where kernels' time is not known."""
+    host_us, copies_us = run.get("host.time_us"), run.get("host.copies_us")
+    return float(copies_us / host_us) if host_us and copies_us is not None and run.get("kernel.cycles") else None
 
 
 def is_cold(run: RunMetrics) -> bool:

@@ -101,7 +101,7 @@ RULES: tuple[PerformanceRule, ...] = (
     PerformanceRule(
         name="copies",
         section="launch",
-        measure=measures.formula("host.copies_us / host.time_us"),
+        measure=measures.copying,
         above=0.3,
         text="copies take {measure} of the host's {host.time_us} while no kernel runs",
         advice="copy less, leave data on the GPU between kernels, or overlap copies with kernels by streams",

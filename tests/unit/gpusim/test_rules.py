@@ -224,6 +224,7 @@ NEAREST: dict[str, dict[str, Any]] = {
         "access_patterns.2.least_bank_cycles": 0,
     },
     "launch_overhead": {"host.time_us": 200.0, "host.launching_us": 100.0, "host.launches": 1},  # no fewer than one
+    "copies": {"host.time_us": 200.0, "host.copies_us": 95.0, "kernel.cycles": None},  # beside kernels without timing
     "low_occupancy": {"profile.achieved_occupancy": 0.2, "profile.issue_slot_utilization": 0.7},
     "uneven_compute_units": {"stalls_by_compute_unit.issued": [100, 100, 100, 0], "kernel.workgroups_total": 3},
     "small_grid": {"kernel.workgroups_total": 3, "kernel.wavefronts": 3},  # compute units without any
