@@ -238,6 +238,8 @@ def test_a_program_that_is_checked_has_no_findings_of_time() -> None:
     done = run(["--check"], PROGRAMS / "runtime", "streams")
     assert done.returncode == 0 and "copies take" not in done.stdout + done.stderr
     assert (done.stdout + done.stderr).rstrip().endswith("checked: nothing found")
+    unchecked = run(["--check", "--only", "kernel=ad_one"], PROGRAMS / "runtime", "streams")
+    assert "nothing found" not in unchecked.stdout + unchecked.stderr
 
 
 def test_the_launch_that_is_selected_is_recorded(tmp_path: Path) -> None:

@@ -169,16 +169,20 @@ def is_cold(run: RunMetrics) -> bool:
     Every launch begins with empty instruction caches, so a sum over launches may miss as much for each of them.
     """
     size_kib = run.gpu.get("instruction_cache", {}).get("size_kib", 0)
-    launches = str(run.get("kernel.name")).count(" + ") + 1
-    caches = run.gpu.get("shader_arrays", 1)
-    return bool(run.number("instruction_cache.misses") * _LINE_BYTES <= size_kib * 1024 * caches * launches)
+    caches = run.gpu.get("shader_arrays", 1) * _summed_launches(run)
+    return bool(run.number("instruction_cache.misses") * _LINE_BYTES <= size_kib * 1024 * caches)
+
+
+def _summed_launches(run: RunMetrics) -> int:
+    """Return how many launches a run's metrics are summed over: the kernel of each is named."""
+    return str(run.get("kernel.name")).count(" + ") + 1
 
 
 def fetch_figures(run: RunMetrics) -> Mapping[str, str]:
     """Return why instructions are late, and what to do: the code is cold, or too large."""
     if is_cold(run):
         advice = "run more iterations in a launch, or more work for each work-item"
-        if " + " in str(run.get("kernel.name")) and run.gpu.get("caches") == "flushed":  # launched again
+        if _summed_launches(run) > 1 and run.gpu.get("caches") == "flushed":  # launched again
             advice += "; with --warm (gpu.caches: warm) L2 keeps the code between launches"
         return {"why": "cold code: ", "do": advice}
     return {"why": "", "do": "smaller code, less unrolling, so that loops stay in the instruction cache"}
