@@ -106,7 +106,7 @@ class NetworkSettings(Spec):
     sparse_gradients: bool = param(
         False,
         "with --engine on, gradients of convolutions' weights skip zeros of the activation maps too, by "
-        "ellpack_dib_registers and ellpack_dib_fused",
+        "ellpack_dib_registers, ellpack_dib_fused, ellpack_dib_padding_free and ellpack_dib_software_padding_free",
         "Dong 2020, chapter 6",
     )
     block_circulant: BlockCirculantSpec = BlockCirculantSpec()

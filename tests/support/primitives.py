@@ -1,11 +1,15 @@
 """Primitives of every kind at shapes that meet their kernels' edges: for the contract, and by chance."""
 
+import inspect
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from workloads.circulant import FLOWS
+from workloads.operators import operator
 from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
@@ -82,6 +86,7 @@ CONVOLUTIONS = (
     Convolution((2, 128, 3, 4), 6, (2, 1), padding=(1, 0, 0, 0), groups=2),  # 64 channels of a group
 )
 WHOLE_BLOCKS = Convolution((2, 8, 8, 8), 6, (3, 3), padding=(1, 1, 1, 1))  # of windows that an engine compacts
+WHOLE_IMAGES = Convolution((64, 2, 4, 3), 3, (2, 2), padding=(1, 1, 1, 1))  # a block of images
 SMALL_BUFFER = 1 << 16  # bytes: chunks of some of the images of CHUNKED
 CHUNKED = Convolution((7, 5, 9, 10), 6, (3, 3), padding=(1, 1, 1, 1))
 
@@ -111,7 +116,7 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
             *(
                 algorithm.sparse_weights(c)
                 for algorithm in ALGORITHMS.values()
-                for c in (*CONVOLUTIONS[:2], WHOLE_BLOCKS)
+                for c in (*CONVOLUTIONS[:2], WHOLE_BLOCKS, WHOLE_IMAGES)
                 if algorithm.sparse_weights is not None and not algorithm.sparse_weights.refuses(c)
             ),
             *(
@@ -388,3 +393,13 @@ def primitives(draw: st.DrawFn) -> Primitive:
         return (Concat if forward else Split)((shape[0], sum(parts), *shape[2:]), parts)
     size, over_size = draw(st.sampled_from(SIZES)), draw(st.booleans())
     return (LrnForward if forward else LrnBackward)(shape, size, draw(st.floats(0, 2)), 0.75, 1.0, over_size)
+
+
+def public_primitives() -> set[type[Primitive]]:
+    """Return the classes of primitives that a network or a configuration can have."""
+    files = Path(operator.__file__).parent.glob("*.py")
+    modules = [import_module(f"workloads.operators.{file.stem}") for file in files]
+    members = [
+        held for module in modules for name, held in inspect.getmembers(module, inspect.isclass) if name[0] != "_"
+    ]
+    return {held for held in members if issubclass(held, Primitive) and not inspect.isabstract(held)}

@@ -48,10 +48,11 @@ KERNEL void im2col_weight_bundles(global const float *restrict x, global uint *r
 /* to[c][r] = from[r][c], and bias[c] added to it if `add` is not 0: of each of several matrices.
    Workgroups: rows of from, its columns, matrices. */
 KERNEL void transpose(global const float *restrict from, global float *restrict to, global const float *restrict bias,
-                      uint rows, uint columns, uint from_ld, uint to_ld, ulong from_step, ulong to_step, uint add) {
+                      uint rows, uint columns, uint from_ld, uint to_ld, ulong from_step, ulong to_step, uint add,
+                      Divisor by_groups) {
   local float tile[EDGE * SPREAD];
   const uint lane = lane_id(), first = wavefront_id() * ROWS;
-  const uint first_row = group_id_x() * EDGE, first_column = group_id_y() * EDGE;
+  const uint first_row = group_id_x() * EDGE, first_column = column_group(by_groups) * EDGE;
   const ulong matrix = group_id_z();
 
   const uint from_bytes = ((rows - 1u) * from_ld + columns) * 4u;

@@ -14,11 +14,24 @@
 /* height, width: of a plane; bytes: of the group's planes, from those of the first image to those of the last; depth:
    weights of a filter; windows: of all images; tap_row, tap_column: between taps; row_step, column_step: between windows;
    image_bytes: between images; by_taps: of a channel; by_tap_columns: of a row of them; by_width: windows of a row;
-   by_image: of an image. */
+   by_image: of an image. channel_rows: rows between channels, where other planes lie between (CHANNELS_APART). */
 typedef struct {
   uint height, width, bytes, depth, windows, tap_row, tap_column, row_step, column_step, top, left, image_bytes;
+#ifdef CHANNELS_APART
+#define BETWEEN_CHANNELS(m) (m).channel_rows
+  uint channel_rows;
+#else
+#define BETWEEN_CHANNELS(m) (m).height
+#endif
   Divisor by_taps, by_tap_columns, by_width, by_image;
 } Windows;
+
+/* Which EDGE columns of a matrix a workgroup transposes: those of its number, moved on by that of its rows. Workgroups
+   side by side begin at other columns: the same ones of rows a power of two apart lie in one memory channel. */
+static inline uint column_group(Divisor by_groups) {
+  const uint sum = group_id_x() + group_id_y();
+  return remainder_of(sum, scalar(quotient(sum, by_groups)), by_groups);
+}
 
 /* value[i] is what the lane's window meets of the wavefront's weight i, of EDGE weights from first_weight on and EDGE
    windows from first_window on; zero in the padding, anything for weights or windows past the last one. x: the group's
@@ -44,7 +57,7 @@ static inline void meet_along(float *value, global const float *restrict x, cons
   for (uint i = 0; i < ROWS; ++i) {
     const uint below = tap_row * m.tap_row, beside = tap_column * m.tap_column;
     const bool inside = row + below < m.height && column + beside < m.width;
-    const uint at = corner + ((channel * m.height + below) * m.width + beside) * 4u;
+    const uint at = corner + ((channel * BETWEEN_CHANNELS(m) + below) * m.width + beside) * 4u;
     value[i] = read(planes, inside ? at : OUTSIDE, 0u);
     /* the next weight; past the last one, whose values are not stored, the channel does not matter */
     tap_column++;
@@ -78,7 +91,7 @@ static inline void meet_small(float *value, global const float *restrict x, cons
   const uint channel = quotient(weight, m.by_taps), tap = remainder_of(weight, channel, m.by_taps);
   const uint tap_row = quotient(tap, m.by_tap_columns), tap_column = remainder_of(tap, tap_row, m.by_tap_columns);
   const uint below = tap_row * m.tap_row, beside = tap_column * m.tap_column;
-  const uint within = ((channel * m.height + below) * m.width + beside) * 4u;
+  const uint within = ((channel * BETWEEN_CHANNELS(m) + below) * m.width + beside) * 4u;
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) {
     const uint window = minimum(first + i, m.windows - 1u);

@@ -16,7 +16,8 @@ from workloads.operators.conv_passes import ConvolutionBackwardData, Convolution
 from workloads.operators.conv_sparse import SPARSE_FORWARD
 from workloads.operators.conv_sparse_maps import IMPLICIT_SPARSE_FORWARD
 from workloads.operators.conv_sparse_parts import PADDING_FREE_SPARSE_FORWARD
-from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
+from workloads.operators.conv_sparse_weight_parts import PADDING_FREE_SPARSE_WEIGHTS
+from workloads.operators.conv_sparse_weights import WINDOW_SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm_kernels import GEMM_KERNELS, ActivationFormat
 from workloads.operators.tiles import Multiplier
@@ -112,6 +113,7 @@ _PADDING_FREE = (
 )
 # the gradients of the weights, and most of those of the data, are the implicit product's and have its name
 _DIRECT = (conv_direct.DirectForward, conv_direct.backward_data, ImplicitBackwardWeights)
+SPARSE_WEIGHTS: tuple[type[SparseBackwardWeights], ...] = (*WINDOW_SPARSE_WEIGHTS, *PADDING_FREE_SPARSE_WEIGHTS)
 _TABLE = (
     ConvolutionAlgorithm("implicit", ImplicitForward, *_IMPLICIT_BACKWARD),
     ConvolutionAlgorithm("im2col", *_IM2COL, conv_im2col.refuses),

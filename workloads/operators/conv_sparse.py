@@ -409,4 +409,5 @@ def transpose(
     values = {**names, "rows": sizes[0], "columns": sizes[1], "from_ld": leading[0], "to_ld": leading[1]}
     values |= {"from_step": steps[0], "to_step": steps[1], "add": int(bias is not None)}
     grid = (-(-sizes[0] // EDGE), -(-sizes[1] // EDGE), count)
+    values["by_groups"] = divisor(grid[1])
     return launch("conv_sparse", "transpose", next(iter(tensors.values())).memory, grid, values)

@@ -102,7 +102,7 @@ class ImplicitSparseForward(SparseForward):
             "filters": Operand((c.groups, shape.padded_k, shape.lda), by_image=False),
             "products": Operand((shape.n, shape.ldc), by_image=False),
             "places": Operand(((c.taps + 1) * shape.n + AFTER,), INDEX, by_image=False),
-            "parts": Operand((max(map(most_parts, self._shapes)),), by_image=False),
+            "parts": Operand((max(map(most_parts, self._shapes or [shape])),), by_image=False),
         }
         if self._converts:
             counts = Operand((pixels, pixel_blocks(c)), INDEX, by_image=False)

@@ -30,7 +30,7 @@ from workloads.operators.conv_sparse_maps import refuses_engine as refuses_engin
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, launch, words
 from workloads.operators.operator import GpuFacts
-from workloads.operators.register_tiling import BLOCK_ROWS, COLUMNS, RegisterTile, most_parts, register_cycles
+from workloads.operators.register_tiling import BLOCK_ROWS, COLUMNS, RegisterTile, register_cycles
 from workloads.operators.tensor import INDEX, Operand, Tensor
 from workloads.operators.tiles import DEPTH, LINE_BYTES_PER_CYCLE, DepthSplit, sum_parts
 from workloads.shapes import GemmShape, round_up
@@ -122,14 +122,12 @@ class PartsSparseForward(ImplicitSparseForward):
         c, classes = self.convolution, self._of(self._step)
         columns, ldc = sum(one.firsts[-1] for one in classes), self._chunk.ldc
         places = sum((one.taps + 1) * one.firsts[-1] + AFTER for one in classes)
-        operands = {name: operand for name, operand in super().workspace.items() if name != "parts"}
-        shapes = self._shapes or [self._chunk]
-        return operands | {
+        return {
+            **super().workspace,
             "products": Operand((columns, ldc), by_image=False),
             "places": Operand((places,), INDEX, by_image=False),
             "bases": Operand((columns // COLUMNS,), INDEX, by_image=False),
             "positions": Operand((c.positions,), INDEX, by_image=False),
-            "parts": Operand((max(map(most_parts, shapes)),), by_image=False),
         }
 
     @property

@@ -198,7 +198,4 @@ class EllpackDibFusedBackwardWeights(SparseBackwardWeights):
     fused = True
 
 
-SPARSE_WEIGHTS: tuple[type[SparseBackwardWeights], ...] = (
-    EllpackDibRegistersBackwardWeights,
-    EllpackDibFusedBackwardWeights,
-)
+WINDOW_SPARSE_WEIGHTS = (EllpackDibRegistersBackwardWeights, EllpackDibFusedBackwardWeights)

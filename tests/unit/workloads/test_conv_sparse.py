@@ -26,8 +26,13 @@ from workloads.operators.conv_sparse_maps import (
     EllpackDibSoftwareImplicitForward,
     ImplicitSparseForward,
 )
+from workloads.operators.conv_sparse_weight_parts import (
+    PADDING_FREE_SPARSE_WEIGHTS,
+    EllpackDibPaddingFreeBackwardWeights,
+    EllpackDibSoftwarePaddingFreeBackwardWeights,
+)
 from workloads.operators.conv_sparse_weights import (
-    SPARSE_WEIGHTS,
+    WINDOW_SPARSE_WEIGHTS,
     EllpackDibFusedBackwardWeights,
     EllpackDibRegistersBackwardWeights,
     SparseBackwardWeights,
@@ -122,7 +127,7 @@ def test_gradients_of_weights_are_what_numpy_gives(c: Convolution, data: st.Data
 
 
 @compiled_only
-@pytest.mark.parametrize("made", SPARSE_WEIGHTS)
+@pytest.mark.parametrize("made", WINDOW_SPARSE_WEIGHTS)
 @pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
 def test_gradients_of_weights_in_chunks_and_groups(
     sparsity: float, made: type[SparseBackwardWeights], monkeypatch: pytest.MonkeyPatch
@@ -136,6 +141,39 @@ def test_gradients_of_weights_in_chunks_and_groups(
         launches = _check_gradients(made(c), x)
         assert sum(name.startswith("im2col_weight") for name in launches) == c.groups * chunks
         assert launches[-2:] == (["sum_parts", "transpose"] if chunks > 1 else launches[-2:])
+
+
+@compiled_only
+@settings(max_examples=12)
+@given(convolutions(), st.data())
+def test_padding_free_gradients_of_weights_are_what_numpy_gives(c: Convolution, data: st.DataObject) -> None:
+    made = EllpackDibSoftwarePaddingFreeBackwardWeights
+    if not made.refuses(c):
+        _check_gradients(made(c), data.draw(maps(c.shape)))
+
+
+@compiled_only
+@pytest.mark.parametrize("made", PADDING_FREE_SPARSE_WEIGHTS)
+@pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
+def test_padding_free_gradients_in_chunks_and_groups(
+    sparsity: float, made: type[SparseBackwardWeights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk of all channels of a group, and one of each; the sums are over images, whole blocks of them."""
+    c = Convolution((64, 6, 5, 4), 14, (3, 2), (2, 1), padding=(1, 1, 1, 1), dilation=(1, 2), groups=2)
+    x = np.random.default_rng(3).standard_normal(c.shape, np.float32)
+    x *= np.random.default_rng(4).random(c.shape) >= sparsity
+    for limit, chunks in ((1 << 28, 1), (1, 3)):
+        monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
+        launches = _check_gradients(made(c), x)
+        assert sum(name.startswith("image_") for name in launches) == c.groups * chunks
+
+
+def test_windows_that_leave_a_row_over_are_refused() -> None:
+    made = EllpackDibSoftwarePaddingFreeBackwardWeights
+    assert "1 rows at the planes' end that no window meets" in made.refuses(
+        Convolution((2, 3, 8, 8), 4, (1, 1), (2, 2))
+    )
+    assert "multiples of 64" in EllpackDibPaddingFreeBackwardWeights.refuses(PADDED) and not made.refuses(PADDED)
 
 
 def _check_gradients(primitive: SparseBackwardWeights, x: np.ndarray) -> list[str]:

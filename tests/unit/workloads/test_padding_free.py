@@ -11,14 +11,13 @@ from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from tests.unit.workloads.test_convolution import convolutions
-from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
+from workloads.operators.conv_algorithms import ALGORITHMS, SPARSE_WEIGHTS, algorithm
 from workloads.operators.conv_padding_free import (
     MOST_TAPS,
     PaddingFreeBackwardData,
     PaddingFreeForward,
     inside_axes,
 )
-from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import Primitive, build
 

@@ -221,6 +221,7 @@ STATEMENTS: dict[str, tuple[Count, Count]] = {
     )},
     **{f"{name}BackwardWeights": (convolved, nothing) for name in (
         "Implicit", "Im2col", "Im2colChunked", "Winograd", "EllpackDibRegisters", "EllpackDibFused", "PaddingFree",
+        "EllpackDibPaddingFree", "EllpackDibSoftwarePaddingFree",
     )},
 }  # fmt: skip
 # where kernels leave some out; convolutions' and sparse ones' are counted in test_convolution and test_conv_sparse
