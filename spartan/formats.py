@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from isa.region import LINE_ELEMENTS, PackedMatrix
 from spartan.format import pack
 from spartan.selection import (
@@ -25,6 +26,10 @@ from spartan.selection import (
 )
 
 LIST_BITS = 32  # of a word of a list of lines
+
+
+class FormatError(UserError):
+    """A matrix does not fit the format in which the engine is to serve it."""
 
 
 class Lines(NamedTuple):
@@ -93,7 +98,7 @@ def _fixed_count(kept: int, window: int, lines: Lines) -> tuple[np.ndarray, np.n
     set_ = lines.non_zero.reshape(columns, count, -1, window)
     if (most := int(set_.sum(axis=3).max())) > kept:
         column, line, part = (int(i) for i in np.argwhere(set_.sum(axis=3) > kept)[0])
-        raise ValueError(
+        raise FormatError(
             f"format {kept}:{window}: rows {line * LINE_ELEMENTS + part * window} to "
             f"{line * LINE_ELEMENTS + (part + 1) * window - 1} of column {column} have more than {kept} non-zeros "
             f"(at most {most}); allowed are {kept} of {window}"
@@ -156,7 +161,7 @@ def state_matrix(
         listed: bool [lines], for a format with a list.
 
     Raises:
-        ValueError: the matrix does not fit the format.
+        FormatError: the matrix does not fit the format.
     """
     kind = FORMATS[name]
     columns, count = dense.size // leading_dimension, -(-rows // LINE_ELEMENTS)

@@ -47,6 +47,11 @@ _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5
 _BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-grained sparsity as future work"
 _BLOCK_ROWS = ("rows of the blocks in which synthetic zeros come, of the matrix or of a map, as `data` says", _BLOCKS)
 _BLOCK_COLUMNS = ("columns of these blocks", _BLOCKS)
+_WINDOW = (
+    "rows of a column of which as many are zero as the sparsity says (4: of each four rows two, at 0.5), in synthetic "
+    "data; 0: each element by itself",
+    "N:M sparsity, Mishra et al. 2021, arXiv 2104.08378",
+)
 MOST_COLUMNS = 1 << 24  # of B
 MOST_IMAGES = 1 << 20
 MOST_ROWS = 1 << 20  # of B; those past what a sparse region holds are launched in blocks
@@ -109,6 +114,7 @@ class LayerWorkload(Spec):
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
     zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
+    zero_window: int = param(0, *_WINDOW, ge=0, le=MAX_ROWS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
     activations: str | None = param(None, *_ACTIVATIONS)
 
@@ -120,6 +126,9 @@ class LayerWorkload(Spec):
     @model_validator(mode="after")
     def _has_data(self) -> "LayerWorkload":
         _check_data(self)
+        if self.zero_window and self.data != "synthetic":
+            raise ValueError(f"zero_window: {self.zero_window} is of data: synthetic, not of {self.data}; allowed is 0")
+        _check_window(self)
         return self
 
 
@@ -163,6 +172,15 @@ def _check_data(workload: "LayerWorkload | ConvolutionWorkload") -> None:
         )
 
 
+def _check_window(workload: "LayerWorkload | GemmWorkload") -> None:
+    """Raise ValueError for windows of rows that blocks of zeros cut, or with no whole number of zeros."""
+    window = workload.zero_window
+    if window and workload.zero_block_rows > 1:
+        raise ValueError(f"zero_window: {window} has zeros row by row; allowed with it is zero_block_rows: 1")
+    if workload.sparsity * window % 1:
+        raise ValueError(f"sparsity: {workload.sparsity} of zero_window: {window} rows is no whole number of zeros")
+
+
 class GemmWorkload(Spec):
     """A matrix product by itself: C (M x N) = A (M x K, weights) · B (K x N, activations)."""
 
@@ -174,12 +192,18 @@ class GemmWorkload(Spec):
     sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
     zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
     zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
+    zero_window: int = param(0, *_WINDOW, ge=0, le=MAX_ROWS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
 
     @property
     def title(self) -> str:
         """The workload's title for reports."""
         return f"{self.name}, M = {self.m}, N = {self.n}, K = {self.k}"
+
+    @model_validator(mode="after")
+    def _has_windows(self) -> "GemmWorkload":
+        _check_window(self)
+        return self
 
 
 def get_workload_kind(workload: Any) -> str:

@@ -65,7 +65,7 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
 def operands_of_layer(workload: LayerWorkload) -> Operands:
     """Return the operands of a layer's product."""
     if workload.data == "synthetic":
-        return SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload))
+        return SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload), workload.zero_window)
     return map_operands(workload, workload.im2col)
 
 
@@ -87,7 +87,9 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
     """Return a product of random operands."""
     shape = GemmShape(workload.m, workload.n, workload.k)
     return GemmProblem(
-        workload.title, shape, SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload))
+        workload.title,
+        shape,
+        SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload), workload.zero_window),
     )
 
 

@@ -61,9 +61,11 @@ class SyntheticOperands(Operands):
     """Seed of the draw."""
     block: tuple[int, int] = ELEMENTS
     """Rows and columns of a block of zeros."""
+    window: int = 0
+    """Rows of which as many are zero as the sparsity says; 0: each element by itself."""
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        columns = synthetic_columns(shape, self.sparsity, self.seed, self.block)
+        columns = synthetic_columns(shape, self.sparsity, self.seed, self.block, self.window)
         return partial(write_columns, shape=shape, columns=columns)
 
     def zeros(self, shape: GemmShape) -> float:

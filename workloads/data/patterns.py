@@ -50,13 +50,21 @@ def write_columns(storage: np.ndarray, shape: GemmShape, columns: Iterator[np.nd
 
 
 def synthetic_columns(
-    shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
+    shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS, window: int = 0
 ) -> Iterator[np.ndarray]:
-    """Yield the columns of `fill_synthetic`'s B, [K] float32 each; raise PatternError."""
-    return _synthetic_columns(shape, checked_sparsity(sparsity), seed, block)
+    """Yield the columns of `fill_synthetic`'s B, [K] float32 each; raise PatternError.
+
+    window: as many of each so many rows are zero as the sparsity says, at random places; 0: each element by itself.
+    """
+    checked = checked_sparsity(sparsity)
+    if window and checked * window % 1:
+        raise PatternError(f"sparsity {sparsity}: of {window} rows it is no whole number of zeros")
+    return _synthetic_columns(shape, checked, seed, block, window)
 
 
-def _synthetic_columns(shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int]) -> Iterator[np.ndarray]:
+def _synthetic_columns(
+    shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int], window: int
+) -> Iterator[np.ndarray]:
     rows, columns = block
     values = np.random.default_rng([seed, VALUES_STREAM])
     zeros = np.random.default_rng([seed, ZEROS_STREAM])
@@ -65,6 +73,9 @@ def _synthetic_columns(shape: GemmShape, sparsity: float, seed: int, block: tupl
         drawn = np.maximum(np.abs(values.standard_normal(shape.k, np.float32)), tiny)
         if column % columns == 0:
             zero = (zeros.random(-(-shape.k // rows), np.float32) < sparsity).repeat(rows)[: shape.k]
+            if window:
+                order = zeros.random((-(-shape.k // window), window), np.float32).argsort(axis=1)
+                zero = (order < sparsity * window).ravel()[: shape.k]
         drawn[zero] = 0.0
         yield drawn
 

@@ -370,7 +370,7 @@ def _multiplication(
     source = row.code_object.format(variant=split.variant)
     function = (row.function or row.code_object).format(variant=split.variant)
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
-    regions = (_region(buffers, block, row.block_rows),) if row.uses_engine else ()
+    regions = (_region(buffers, block, row),) if row.uses_engine else ()
     return launch(source, function, buffers.memory, groups, values, split.local_size, regions)
 
 
@@ -386,14 +386,14 @@ def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
     return {**addresses, **sizes}
 
 
-def _region(buffers: GemmBuffers, block: range, block_rows: int) -> SparseRegion:
-    """Return the sparse region of a launch over a block of the sum: columns of B, or of `block_rows` of its rows each.
+def _region(buffers: GemmBuffers, block: range, row: GemmKernel) -> SparseRegion:
+    """Return the sparse region of a launch over a block of the sum: columns of B, or of `block_rows` rows each.
 
     The rows that pad B's columns are zeros, and belong to a column's last such block.
     """
     from isa.region import SparseRegion
 
-    shape = buffers.shape
-    if block_rows:
-        return SparseRegion(buffers.b.address, block_rows, shape.n * shape.ldb // block_rows, block_rows)
-    return SparseRegion(buffers.b.address + 4 * block.start, len(block), shape.n, shape.ldb)
+    shape, rows = buffers.shape, row.block_rows
+    if rows:
+        return SparseRegion(buffers.b.address, rows, shape.n * shape.ldb // rows, rows, row.format)
+    return SparseRegion(buffers.b.address + 4 * block.start, len(block), shape.n, shape.ldb, row.format)

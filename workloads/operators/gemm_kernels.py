@@ -56,6 +56,8 @@ class GemmKernel:
     """Best simulated share of cycles in which the fullest SIMD multiplies; decides which kernels are measured."""
     block_rows: int = 0
     """Rows of B that are compacted as a column; 0: all rows of a launch."""
+    format: str = "ellpack_dib"
+    """What the engine makes of B (spartan.formats)."""
     estimate: Callable[[GemmShape, float, GpuFacts], float] | None = None
     """Returns the cycles of a shape for a share of zeros in B on a GPU; None: the kernel runs only if named."""
 
@@ -113,6 +115,7 @@ _TABLE = (
         estimate=register_cycles,
     ),
     GemmKernel("sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
+    GemmKernel("sgemm_2_4_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS, source="sgemm_dib_gather", format="2:4"),
     GemmKernel("dib_algorithm3", _COMPACTED, FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True), MAX_ROWS),
     GemmKernel(
         "software",

@@ -6,7 +6,7 @@ import pytest
 from gpusim.base.jit import JIT_DISABLED
 from isa.region import SparseRegion
 from spartan.engine_spec import ON_WRITE, EngineSpec
-from spartan.formats import FORMATS, state_matrix
+from spartan.formats import FORMATS, FormatError, state_matrix
 from spartan.sib_layout import sib_layout
 from tests.unit.spartan.engine_harness import Bench, naive_image
 
@@ -105,7 +105,7 @@ def test_lines_that_are_not_on_the_list_are_never_read() -> None:
 def test_more_non_zeros_than_a_window_keeps_are_refused() -> None:
     dense = np.zeros(32, np.float32)
     dense[20:23] = 1
-    with pytest.raises(ValueError, match=r"rows 20 to 23 of column 0 have more than 2 non-zeros .* allowed are 2 of 4"):
+    with pytest.raises(FormatError, match=r"rows 20 to 23 of column 0 have more than 2 non-zeros .* 2 of 4"):
         state_matrix("2:4", dense, 32, 32)
 
 

@@ -62,7 +62,8 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
-    tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "sgemm_dib_gather": (256, 4), "csc": (64, 4)}
+    tile = {"sgemm_4x4": (32, 32), "sgemm_tiled16": (16, 16), "csc": (64, 4)}
+    tile |= dict.fromkeys(("sgemm_dib_gather", "sgemm_2_4_gather"), (256, 4))
     tile |= {"mmm_local": (32, 32), "dib_algorithm3": (32, 32), "sgemm": (SWATH * chosen.x, SWATH * chosen.y)}
     tiling = Tiling(4, 6) if kernel == "sgemm_wide" else Tiling(2, 6, 256, 1)
     launch = gemm(kernel, held, GPU, tiling).launches[-1]
@@ -232,6 +233,7 @@ def test_regions_go_with_the_engine_kernels_alone() -> None:
         held = buffers()
         (region,) = gemm(kernel, held, GPU).launches[0].regions
         assert (region.address, region.rows, region.columns, region.leading_dimension) == (held.b.address, 50, 30, 64)
+    assert gemm("sgemm_2_4_gather", buffers(), GPU).launches[0].regions[0].format == "2:4"
     (region,) = gemm("sgemm_dib_registers", buffers(40, 30, 150), GPU).launches[0].regions
     assert (region.rows, region.columns, region.leading_dimension) == (64, 30 * 3, 64)  # each block of rows a column
     for kernel in (*DENSE_KERNELS, "software"):
@@ -272,7 +274,7 @@ def test_a_product_in_blocks_is_the_whole_one(kernel: str) -> None:
     def computed(most_rows: int | None) -> np.ndarray:
         memory, shape = DeviceMemory(MEMORY_BYTES), GemmShape(5, 3, 150)
         held = GemmBuffers.allocate(shape, memory)
-        SyntheticOperands(0.6, 1).fill(held.a_stored, held.b_stored, shape)
+        SyntheticOperands(0.5, 1, window=4).fill(held.a_stored, held.b_stored, shape)
         operator = gemm(kernel, held, GPU, most_rows=most_rows)
         assert len(operator.blocks) == (3 if most_rows else 1)
         for launch in operator.launches:

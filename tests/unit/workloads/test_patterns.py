@@ -104,7 +104,19 @@ def test_synthetic_sparsity(sparsity: float) -> None:
     assert not storage[:, shape.k :].any() and storage.min() >= 0
 
 
+@pytest.mark.parametrize(("window", "sparsity"), [(4, 0.5), (8, 0.25), (3, 1.0)])
+def test_each_window_of_rows_has_as_many_zeros(window: int, sparsity: float) -> None:
+    shape = GemmShape(1, 40, 5 * window + 1)
+    b = np.ones((shape.n, shape.ldb), np.float32)
+    SyntheticOperands(sparsity, 3, window=window).columns(shape)(b)
+    zeros = b[:, : 5 * window].reshape(-1, window) == 0
+    assert (zeros.sum(axis=1) == sparsity * window).all() and zeros.any(axis=0).all()
+    assert sparsity == 1 or not zeros.all(axis=0).any()
+
+
 def test_sparsity_outside_0_to_1_is_refused() -> None:
+    with pytest.raises(PatternError, match=r"sparsity 0.3: of 4 rows it is no whole number"):
+        SyntheticOperands(0.3, 1, window=4).columns(GemmShape(1, 1, 4))
     with pytest.raises(PatternError, match="0 to 1"):
         fill_synthetic(np.zeros((1, 64), np.float32), GemmShape(1, 1, 1), 1.5, 0)
 
