@@ -8,7 +8,7 @@ from gpusim.base.formats import FIXED_0, FIXED_2, GROUPED_0, GROUPED_1
 from gpusim.config.gpu import load_gpu
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec
-from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.convolution import Convolution
 
@@ -32,8 +32,8 @@ BACKWARD = ("ResNet-18 conv2",)
 
 def algorithms(layer: str) -> Iterator[str]:
     """Those that compute it, the one that the others are compared with first."""
-    for name, row in ALGORITHMS.items():
-        if not row.refuses(LAYERS[layer]) and (name != "im2col" or layer in BY_IMAGE):
+    for name in DENSE_ALGORITHMS:
+        if not ALGORITHMS[name].refuses(LAYERS[layer]) and (name != "im2col" or layer in BY_IMAGE):
             yield name
 
 
