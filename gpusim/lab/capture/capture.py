@@ -78,6 +78,8 @@ CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
     "cifar7": (),
     "resnet18cifar": (),
 }
+# whose curves alone are stored: zeros of 34 layers would be some 100 MB of maps
+CURVES_OF_PHOTOGRAPHS: Mapping[str, tuple[CapturePoint, ...]] = {"mobilenet_v2": ()}
 TRANSFORMER_LAYERS, TRANSFORMER_WIDTH, FEED_FORWARD_WIDTH = 4, 256, 1024
 TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
     "transformer": tuple(
@@ -87,7 +89,8 @@ TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
 }
 TEXTS_RATE, TEXTS_DECAY = 1e-3, 0.01  # AdamW's, for networks as small as these
 BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4
-ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
+ON_PHOTOGRAPHS = {**PHOTOGRAPHS, **CURVES_OF_PHOTOGRAPHS}
+ALL_POINTS = {**CAPTURE_POINTS, **ON_PHOTOGRAPHS, **TEXTS}
 
 
 @dataclass(frozen=True)
@@ -321,7 +324,7 @@ def _on_images(
 ) -> "_Trainer":
     """Read images and build the network that is trained on them; raise UserError for images that do not do."""
     classes = importlib.import_module("gpusim.lab.capture.models").CLASSES
-    image_set = load_photographs(path) if model in PHOTOGRAPHS else load_images(path, classes)
+    image_set = load_photographs(path) if model in ON_PHOTOGRAPHS else load_images(path, classes)
     recorded_steps = -(-captured_images // recipe.batch)
     if recorded_steps * recipe.batch > len(image_set.x_train):
         raise CaptureError(
@@ -417,8 +420,9 @@ class _Trainer:
 
     @contextmanager
     def _recording(self, active: bool, first: bool) -> Iterator[None]:
-        """Keep, while `active`, the inputs of convolutions but the first and projections; `first` drops older ones.
+        """Keep, while `active`, the inputs of convolutions but the first; `first` drops older ones.
 
+        Of filters of 1 x 1 those count that read what a ReLU wrote: MobileNet V2's projections, no shortcut.
         An average of activations is seldom zero: what an average pool reads is kept beside what a convolution does.
         """
         hooks: list[Any] = []
@@ -426,9 +430,8 @@ class _Trainer:
             if first:
                 self.recorded = {}
             for name, module in self.network.named_modules():
-                layer = (
-                    isinstance(module, self.torch.nn.Conv2d) and module.kernel_size != (1, 1) and module.in_channels > 3
-                )
+                layer = isinstance(module, self.torch.nn.Conv2d) and module.in_channels > 3
+                layer = layer and (module.kernel_size != (1, 1) or "project" in name)
                 if layer or isinstance(module, self.torch.nn.AvgPool2d):
                     kept = self.recorded.setdefault(name, [])
                     hooks.append(module.register_forward_pre_hook(keep_input(kept)))

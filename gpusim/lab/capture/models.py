@@ -1,7 +1,7 @@
 """The networks that `gpusim capture` trains (needs PyTorch: import this module only where it is used).
 
-VGGNet-11, ResNet-10, CifarNet, `resnet18cifar` and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16 and
-ResNet-18 take images of 224 x 224.
+VGGNet-11, ResNet-10, CifarNet, `resnet18cifar` and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16,
+ResNet-18 and MobileNet V2 take images of 224 x 224.
 
 Convolutions are numbered from one in module names, as in the networks' own papers.
 """
@@ -21,6 +21,12 @@ CLASSES = 10
 _VGGNET_11 = (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool")
 # Output channels and first stride of ResNet-10's four residual blocks, each of two 3x3 convolutions.
 _RESNET_10 = ((64, 1), (128, 2), (256, 2), (512, 2))
+# MobileNet V2's stages, as in sim_configs/networks/mobilenet_v2.yaml: channels, expanded channels of the blocks that
+# change them and of those that keep them, the first stride, blocks (Sandler et al. 2018, table 2).
+_MOBILENET_V2 = (
+    (24, 96, 144, 2, 2), (32, 144, 192, 2, 3), (64, 192, 384, 2, 4), (96, 384, 576, 1, 3), (160, 576, 960, 2, 3),
+    (320, 960, 0, 1, 1),
+)  # fmt: skip
 _CLASSIFIER_WIDTH = 512
 _WIDE_CLASSIFIER = 4096
 _DROPOUT = 0.5
@@ -30,7 +36,7 @@ def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None
     """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
-    networks on CIFAR-10, which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'. circulant: weights of a
+    networks on CIFAR-10, which have ten classes, 224 for those on photographs. circulant: weights of a
     network on CIFAR-10; None: dense ones.
     """
     small: dict[str, Callable[[], nn.Module]] = {
@@ -40,7 +46,7 @@ def build(model: str, classes: int = CLASSES, circulant: CirculantWeights | None
         "cifar7": cifar_7,
         "resnet18cifar": resnet_18_cifar,
     }
-    large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
+    large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18, "mobilenet_v2": mobilenet_v2}
     network = small[model]() if model in small else large[model](classes)
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
@@ -208,6 +214,49 @@ def resnet_18(classes: int) -> nn.Module:
     layers["pool"] = nn.AdaptiveAvgPool2d(1)
     layers["flatten"] = nn.Flatten()
     layers["fc"] = nn.Linear(channels, classes)
+    return nn.Sequential(layers)
+
+
+class ExpandedBlock(nn.Module):
+    """A depth-wise convolution between two of 1 x 1, the last without ReLU (Sandler et al. 2018, figure 4)."""
+
+    def __init__(self, channels_in: int, wide: int, channels_out: int, stride: int) -> None:
+        super().__init__()
+        self.expand = nn.Conv2d(channels_in, wide, 1, bias=False)
+        self.norm_expand = nn.BatchNorm2d(wide)
+        self.depthwise = nn.Conv2d(wide, wide, 3, stride=stride, padding=1, groups=wide, bias=False)
+        self.norm_depthwise = nn.BatchNorm2d(wide)
+        self.project = nn.Conv2d(wide, channels_out, 1, bias=False)
+        self.norm = nn.BatchNorm2d(channels_out)
+        self.adds = stride == 1 and channels_in == channels_out
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        """Map [images, channels_in, h, w] to [images, channels_out, h / stride, w / stride]."""
+        inner = nn.functional.relu6(self.norm_expand(self.expand(maps)))
+        inner = self.norm(self.project(nn.functional.relu6(self.norm_depthwise(self.depthwise(inner)))))
+        return inner + maps if self.adds else inner
+
+
+def mobilenet_v2(classes: int) -> nn.Module:
+    """Build MobileNet V2 of width 1; modules have the names of the shipped network's layers."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+
+    def add(name: str, number: str, made: nn.Conv2d, rectified: bool = True) -> None:
+        layers.update({f"{name}{number}": made, f"bn_{name}{number}": nn.BatchNorm2d(made.out_channels)})
+        layers.update({f"relu_{name}{number}": nn.ReLU6()} if rectified else {})
+
+    add("conv", "1", nn.Conv2d(3, 32, 3, stride=2, padding=1, bias=False))
+    add("depthwise", "1", nn.Conv2d(32, 32, 3, padding=1, groups=32, bias=False))
+    add("project", "1", nn.Conv2d(32, 16, 1, bias=False), rectified=False)
+    channels = 16
+    for stage, (narrow, changing, keeping, stride, blocks) in enumerate(_MOBILENET_V2, start=2):
+        layers[f"stage{stage}a"] = ExpandedBlock(channels, changing, narrow, stride)
+        for number in range(1, blocks):
+            layers[f"stage{stage}b{number if blocks > 2 else ''}"] = ExpandedBlock(narrow, keeping, narrow, 1)
+        channels = narrow
+    add("conv", "_last", nn.Conv2d(channels, 1280, 1, bias=False))
+    layers |= {"pool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten(), "drop": nn.Dropout(0.2)}
+    layers["fc"] = nn.Linear(1280, classes)
     return nn.Sequential(layers)
 
 

@@ -10,9 +10,9 @@ from gpusim.base.files import folder
 from gpusim.base.formats import FIXED_4, PERCENT
 from gpusim.base.interrupt import interrupt_python
 
-_MODELS = "vggnet11, resnet10, cifarnet, cifar7, resnet18cifar; alexnet, vgg16, resnet18; transformer."
+_MODELS = "vggnet11, resnet10, cifarnet, cifar7, resnet18cifar; alexnet, vgg16, resnet18, mobilenet_v2; transformer."
 _DATA = (
-    "CIFAR-10 images as .npz (x_train, y_train, ...); for alexnet, vgg16 and resnet18 a folder or .zip of photographs; "
+    "CIFAR-10 images as .npz (x_train, y_train, ...); for those from alexnet on a folder or .zip of photographs; "
     "for transformer a text file or a folder of them."
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.base.errors import unknown_name
 from gpusim.base.formats import FIXED_3
 from gpusim.config.monitor import MonitorSpec
-from gpusim.lab.capture.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
+from gpusim.lab.capture.capture import ALL_POINTS, ON_PHOTOGRAPHS, require_torch, training_device
 from gpusim.lab.monitor.attach import AttachedMonitor, CountLocation, LayerLog, dense_forward
 from gpusim.lab.monitor.overhead import expected_share, monitored_overhead
 from gpusim.lab.monitor.scheduler import MonitorError
@@ -101,7 +101,7 @@ class _Training:
     ) -> None:
         torch.manual_seed(plan.seed)
         self._torch, self._device = torch, device
-        image, classes = (LARGE, LARGE_CLASSES) if plan.model in PHOTOGRAPHS else (SMALL, SMALL_CLASSES)
+        image, classes = (LARGE, LARGE_CLASSES) if plan.model in ON_PHOTOGRAPHS else (SMALL, SMALL_CLASSES)
         self._network = (
             importlib.import_module("gpusim.lab.capture.models").build(plan.model, classes).to(device).train()
         )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workloads
-from gpusim.lab.capture.capture import CAPTURE_POINTS, PHOTOGRAPHS, TEXTS
+from gpusim.lab.capture.capture import CAPTURE_POINTS, CURVES_OF_PHOTOGRAPHS, PHOTOGRAPHS, TEXTS
 from workloads.data.activations_file import load_activations
 
 FOLDER = Path(workloads.__file__).parent / "activations"
@@ -76,6 +76,7 @@ def test_every_shipped_file_is_one_of_these():
     }
     for name in TRANSFORMERS:
         expected |= {f"{name}.csv"} | {f"{name}-{point.label}.npz" for point in TEXTS["transformer"]}
+    expected |= {f"{model}.csv" for model in CURVES_OF_PHOTOGRAPHS}
     for model in SHIPPED_PHOTOGRAPHS:
         expected |= {f"{model}.csv"} | {f"{point.label}.npz" for point in PHOTOGRAPHS[model]}
     assert {path.name for path in FOLDER.iterdir()} == expected

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpusim.config.network import load_network
 from gpusim.lab.capture.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, CirculantWeights, Recipe, capture
 from gpusim.lab.capture.image_set import CROP_PADDING, crop_and_flip, load_images
 from workloads.data.activations_file import load_activations
@@ -85,6 +86,26 @@ def test_networks_on_photographs_have_the_tables_convolutions(model):
         sizes = (layer.output_channels, layer.input_channels, layer.filter_size, layer.filter_size)
         assert tuple(convolution.weight.shape) == sizes
         assert convolution.stride == (layer.stride,) * 2 and convolution.padding == (layer.padding,) * 2
+
+
+def test_mobilenet_v2_has_the_shipped_networks_convolutions():
+    """By name, sizes and maps, which are the file's."""
+    built, seen = {}, {}
+    with torch.device("meta"):
+        network = models.mobilenet_v2(17)
+        for name, module in network.named_modules():
+            if isinstance(module, torch.nn.Conv2d):
+                layer = name.replace(".", "_")
+                module.register_forward_pre_hook(noted_in(seen, layer))
+                built[layer] = (module.out_channels, module.kernel_size, module.stride, module.groups)
+        assert network(torch.zeros(2, 3, 224, 224)).shape == (2, 17)
+    wanted, shapes = {}, {}
+    for layer in load_network("mobilenet_v2").layers:
+        if layer.kind_name == "convolution":
+            kind = layer.kind
+            wanted[layer.name] = (kind.filters, kind.kernel, kind.stride, kind.groups)
+            shapes[layer.name] = layer.input_shapes[0]
+    assert built == wanted and seen == shapes
 
 
 def test_a_capture_of_photographs_has_every_layer(tmp_path):
