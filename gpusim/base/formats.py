@@ -87,7 +87,10 @@ def three_digits(value: float) -> str:
     return GROUPED_0(value) if value >= 99.95 else FIXED_1(value)
 
 
-def clock(seconds: float) -> str:
-    """Return seconds as m:ss."""
+def duration(seconds: float) -> str:
+    """Return a time with its two largest units: 13 s, 11 min 2 s, 2 h 58 min."""
     whole = max(0, round(seconds))
-    return f"{whole // 60}:{whole % 60:02d}"
+    minutes, hours = whole // 60, whole // 3600
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpusim.base import follow
-from gpusim.base.formats import clock, scaled
+from gpusim.base.formats import duration, scaled
 from gpusim.base.visible import console, visible
 
 PLAIN_INTERVAL_S = 5.0
@@ -68,11 +68,11 @@ class ProgressRate:
 def _left(progress: Progress, elapsed: float, speed: float) -> str:
     """Estimate the time left by the wavefronts that have ended, else by the workgroups, else a lower bound on it."""
     if progress.instructions_expected and speed > 0:
-        return clock((progress.instructions_expected - progress.wavefront_instructions) / speed)
+        return duration((progress.instructions_expected - progress.wavefront_instructions) / speed)
     if elapsed > 0 and progress.workgroups_done > 0:
-        return clock(elapsed * (progress.workgroups_total - progress.workgroups_done) / progress.workgroups_done)
+        return duration(elapsed * (progress.workgroups_total - progress.workgroups_done) / progress.workgroups_done)
     least = (progress.instructions_at_least - progress.wavefront_instructions) / speed if speed > 0 else 0.0
-    return f"at least {clock(least)}" if least >= 1 else "?"
+    return f"at least {duration(least)}" if least >= 1 else "?"
 
 
 class Reporter:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpusim.base.formats import PERCENT_0, clock
+from gpusim.base.formats import PERCENT_0, duration
 from gpusim.base.jit import cache_folders
 from gpusim.base.processors import share_left
 from gpusim.base.progress import current_reporter
@@ -52,7 +52,7 @@ class Forecast:
     def line(self, now: float) -> str:
         """Return the progress as text, such as '43 %, 0:21 left'."""
         share, left = self.estimate(now)
-        return f"{PERCENT_0(share)}, {clock(left)} left"
+        return f"{PERCENT_0(share)}, {duration(left)} left"
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def compiling(what: str, work: float, processes: int = 1) -> Iterator[None]:
     forecast = Forecast(work, time.monotonic(), BYTES_PER_S * share_left(processes))
     _running.append(forecast)
     where = f"kept in {place}" if place else "not kept"
-    reporter.say(f"gpusim: compiling {what}: about {clock(forecast.estimate(time.monotonic())[1])}, {where}")
+    reporter.say(f"gpusim: compiling {what}: about {duration(forecast.estimate(time.monotonic())[1])}, {where}")
     over = threading.Event()
 
     def tell() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from gpusim.base import progress
 from gpusim.base.children import ProcessPool
 from gpusim.base.follow import overall
-from gpusim.base.formats import DIGITS_4, clock
+from gpusim.base.formats import DIGITS_4, duration
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
@@ -517,6 +517,6 @@ class _StepReporter:
         if now - self._said < progress.PLAIN_INTERVAL_S:
             return
         self._said = now
-        left = clock((now - self._start) * self._left / self._done)
-        spent = clock(now - self._start)
+        left = duration((now - self._start) * self._left / self._done)
+        spent = duration(now - self._start)
         self._reporter.say(f"{self._ended}/{self._steps} steps, {spent}, {left} left: {result.step.name}")

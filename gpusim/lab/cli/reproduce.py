@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError, UserError
-from gpusim.base.formats import GROUPED_0, clock
+from gpusim.base.formats import GROUPED_0, duration
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
@@ -175,11 +175,11 @@ def _list(
         lacking = costs.of(keys)
         cycles = math.fsum(one.cycles for one in lacking)
         memory = max((one.memory_mb for one in lacking), default=0.0)
-        return name, len(keys), len(lacking), clock(costs.seconds(keys)), GROUPED_0(cycles), GROUPED_0(memory), what
+        return name, len(keys), len(lacking), duration(costs.seconds(keys)), GROUPED_0(cycles), GROUPED_0(memory), what
 
     rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
     rows.append(row("all, what is equal once", list(plan.points), ""))
-    heads = columns("figure", "points", "lacking", "estimated m:ss of one process", "cycles", "memory MB", "what")
+    heads = columns("figure", "points", "lacking", "estimated, one process", "cycles", "memory MB", "what")
     Table(heads, rows, notes=[*costs.notes, "nothing was run"]).show(sys.stdout)
 
 

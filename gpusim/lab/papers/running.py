@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpusim.base.follow import overall
-from gpusim.base.formats import clock
+from gpusim.base.formats import duration
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
+from gpusim.config.network_run import AUTO
 from gpusim.jobs.networks.library import INSTALLING, is_there
 from gpusim.lab.papers.network_points import NetworkPoint
 from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan
@@ -44,7 +45,8 @@ class PlanOutcome:
         said = [f"{self.ran} ran", f"{self.found} were there"] + ([f"{len(self.errors)} failed"] if self.errors else [])
         said += [f"{len(self.left_out)} left out"] if self.left_out else []
         known = self.ran + self.found + len(self.errors)
-        return f"{known} of {points} points: {', '.join(said)}; {clock(self.wall_s)}, processes {clock(self.seconds)}"
+        times = f"{duration(self.wall_s)}, processes {duration(self.seconds)}"
+        return f"{known} of {points} points: {', '.join(said)}; {times}"
 
 
 def stored(keeper: StoreWriter, planned: PlannedPoint) -> MatchingRun | None:
@@ -123,9 +125,10 @@ class PlanRunner:
         self._said, self._all_s = self._start, plain_sum(planned_.seconds for planned_ in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
-        self._reporter.say(
-            f"{len(missing)} of {len(plan.points)} points to run, about {clock(self._all_s)} of processor time"
-        )
+        chooses = any(isinstance(one.point, NetworkPoint) and one.config.convolution == AUTO for one in missing)
+        beside = ", beside that of measuring algorithms, which can be more" if chooses else ""
+        count = f"{len(missing)} of {len(plan.points)} points to run"
+        self._reporter.say(f"{count}, about {duration(self._all_s)} of processor time{beside}")
         try:
             for number, planned in enumerate(missing):
                 while self._executor.full and not self._interrupt.asked:
@@ -190,4 +193,4 @@ class PlanRunner:
             return
         self._said, spent = now, now - self._start
         left = spent * (self._all_s - self._done_s) / self._done_s
-        self._reporter.say(f"{known}/{count} points, {clock(spent)}, {clock(left)} left: {planned.key}")
+        self._reporter.say(f"{known}/{count} points, {duration(spent)}, {duration(left)} left: {planned.key}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import GpusimError, UserError
-from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0, clock
+from gpusim.base.formats import FIXED_1, GENERAL, GROUPED_0, duration
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
@@ -293,7 +293,7 @@ class _PointRunner:
             self._done[key] = outcome
             self._kept.put(outcome, under[key])
             self._reporter.say(
-                f"{len(self._done)}/{len(under)} points, {clock(time.monotonic() - start)}: {point.label}, "
+                f"{len(self._done)}/{len(under)} points, {duration(time.monotonic() - start)}: {point.label}, "
                 f"{FIXED_1(outcome.time_us)} us, measured {FIXED_1(point.time_us)} us"
             )
 

@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.follow import overall
-from gpusim.base.formats import clock
+from gpusim.base.formats import duration
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import SweepSpec
@@ -287,8 +287,8 @@ class _SweepReporter:
         self._said = now
         known, points = self._progress.known, self._progress.points
         spent = now - self._start
-        left = clock(spent * self._share_left())
-        self._reporter.say(f"{known}/{points} points, {clock(spent)}, {left} left: {label}")
+        left = duration(spent * self._share_left())
+        self._reporter.say(f"{known}/{points} points, {duration(spent)}, {left} left: {label}")
 
 
 def _label(point: Point) -> str:

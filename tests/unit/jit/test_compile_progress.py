@@ -28,7 +28,7 @@ def test_steady_work_is_foretold(speed: float, steps: int) -> None:
 
 
 def test_at_first_the_guess_holds() -> None:
-    assert Forecast(10 * BYTES_PER_S, 0.0).line(0.0) == "0 %, 0:10 left"
+    assert Forecast(10 * BYTES_PER_S, 0.0).line(0.0) == "0 %, 10 s left"
 
 
 def test_the_first_guess_is_less_where_others_want_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_the_first_guess_is_less_where_others_want_to_run(monkeypatch: pytest.Mo
         monkeypatch.setattr("os.getloadavg", lambda others=others: (others, 0.0, 0.0))
         with reporting(reporter), compile_progress.compiling("it", 10 * BYTES_PER_S, processes=2):
             pass
-    assert [line.split(",")[0] for line in said] == [f"gpusim: compiling it: about 0:{s}" for s in (10, 20, 40)]
+    assert [line.split(",")[0] for line in said] == [f"gpusim: compiling it: about {s} s" for s in (10, 20, 40)]
 
 
 def test_where_the_system_does_not_tell_the_guess_is_that_of_a_quiet_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,12 +52,12 @@ def test_a_long_step_counts_while_it_runs_and_is_not_over_before_it_is() -> None
     forecast = Forecast(20 * BYTES_PER_S, 0.0)
     forecast.done(10 * BYTES_PER_S, 10.0)
     forecast.begin(10 * BYTES_PER_S, 10.0)
-    assert forecast.line(15.0) == "75 %, 0:05 left"
+    assert forecast.line(15.0) == "75 %, 5 s left"
     late = [forecast.estimate(now) for now in (19.0, 30.0, 60.0)]
     assert [share for share, _ in late] == [pytest.approx(0.95)] * 3
     assert late[0][1] < late[1][1] < late[2][1]  # twice as slow, twice as long to go
     forecast.done(10 * BYTES_PER_S, 60.0)
-    assert forecast.line(60.0) == "100 %, 0:00 left"
+    assert forecast.line(60.0) == "100 %, 0 s left"
 
 
 # of a first start's first process: CPU seconds since it began to compile, and the byte code compiled on the way by
@@ -112,7 +112,7 @@ def test_it_is_said_when_it_begins_and_while_it_lasts(
         begun = len(said) + 1  # the first one after that may have been made before
         while len(said) < begun + 2:
             time.sleep(0.001)
-    assert said[0].startswith("gpusim: compiling the core: about 0:0")
+    assert said[0].startswith("gpusim: compiling the core: about ")
     assert all(line.startswith("gpusim: compiling the core: 50 %, ") for line in said[begun:])
     compile_progress.done(1.0)  # outside of any: nothing to note
     assert compile_progress._running == []

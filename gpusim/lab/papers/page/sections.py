@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gpusim.base.formats import PERCENT, TIMES, clock
+from gpusim.base.formats import PERCENT, TIMES, duration
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Table, columns
 from gpusim.lab.papers.ages import figure_keys
@@ -105,8 +105,8 @@ def describe_runs(results: ReproductionResults) -> str:
     whole = plain_sum(one.seconds / one.fraction for one in points if one.fraction)
     sampled = sum(one.fraction < 1 for one in points)
     lines = [
-        f"{len(points)} run{'s' * (len(points) != 1)}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one"
-        f" process; in whole all would take about {clock(whole)}."
+        f"{len(points)} run{'s' * (len(points) != 1)}, {sampled} of them sampled, took {duration(seconds)} of one"
+        f" process; in whole all would take about {duration(whole)}."
     ]
     if results.said:
         lines.append("Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + ".")

@@ -7,7 +7,7 @@ from typing import Any
 from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.extensions import known_kind
-from gpusim.base.formats import clock, is_number
+from gpusim.base.formats import duration, is_number
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
 from gpusim.results import metrics
@@ -122,7 +122,7 @@ def section(swept: SweepData, detailed: Sequence[str] = (), link: str = "") -> E
         f"{len({one.number for one in swept.places})} of {swept.planned} points"
     )  # fmt: skip
     state += f", {swept.failed} failed" if swept.failed else ""
-    state += f"; its runs took {clock(swept.wall_s)} together" if swept.wall_s else ""
+    state += f"; its runs took {duration(swept.wall_s)} together" if swept.wall_s else ""
     effects = matters(swept) if swept.axes and swept.with_role("design") else None
     return tag(
         "section",
