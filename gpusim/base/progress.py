@@ -53,7 +53,7 @@ class ProgressRate:
         self._first_instructions = 0
 
     def line(self, progress: Progress) -> str:
-        """Return a line such as '1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 0:12 left'."""
+        """Return a line such as '1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 12 s left'."""
         now = time.monotonic()
         if self._start is None:
             self._start, self._first_instructions = now, progress.wavefront_instructions

@@ -50,7 +50,7 @@ class Forecast:
         return (done + _GUESS_S * self._guess) / (now - self._start + _GUESS_S)
 
     def line(self, now: float) -> str:
-        """Return the progress as text, such as '43 %, 0:21 left'."""
+        """Return the progress as text, such as '43 %, 21 s left'."""
         share, left = self.estimate(now)
         return f"{PERCENT_0(share)}, {duration(left)} left"
 
