@@ -10,10 +10,12 @@ Several covariates that change together are one: principal components, in units 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
 from gpusim.model.sampling.survey import AddressSurvey
 from gpusim.model.sampling.work import WorkgroupInstructions
 
@@ -26,6 +28,9 @@ _MOST = 2  # components
 _LEAST_DEGREES = 2  # that are left to the intervals
 _MOST_LEVERAGE = 1.0  # of several components: intervals do not tell them apart
 _LEAST_LEFT = 0.05  # of an interval's counts: a line goes below zero
+_LONG = 0.1  # of the work: a part whose pace decides the launch's
+_AT_ONCE = 0.5  # of the difference of two parts: they differ by it within a wave
+_ENTRY = 2  # waves before and after the beginning of such a part that are simulated
 ALIKE = 2.0
 """Difference of values, in units, that is none."""
 
@@ -237,28 +242,62 @@ class CovariateStrata:
         values = [self._values(part.start, part.stop) for part in parts]
         return [part for part, own in zip(parts, values, strict=True) if ((own < low) | (own > high)).any()]
 
-    def clip(self, start: int, size: int, place: int, seen: Sequence[np.ndarray]) -> int:
-        """Return the size of a fast-forward that ends where a part begins of which no other interval says anything.
+    @cached_property
+    def _entries(self) -> list[int]:
+        """Where long parts begin at once; the first is none, nor one into which the grid changes gradually."""
+        wave, entries = self.covariates.resident, list[int]()
+        edges = (0, *self.cuts, self.total)
+        works = [self.covariates.of_workgroups(first, after)[1] for first, after in pairwise(edges)]
+        for work, before, cut, after in zip(works[1:], edges[:-2], self.cuts, edges[2:], strict=True):
+            apart = np.abs(self._values(cut, after) - self._values(before, cut))
+            there = np.abs(self._values(cut, cut + wave) - self._values(cut - wave, cut))
+            at_once = (apart > ALIKE) & (there > _AT_ONCE * apart)
+            if work >= _LONG * plain_sum(works) and at_once.any():
+                entries.append(cut)
+        return entries
 
-        Where such a part is too short for an interval, the fast-forward ends before it, with an interval.
+    def _after_entry(self, position: int, place: int) -> int:
+        """Return where an interval may begin so that it does not meet the beginning of a long part.
+
+        Args:
+            position: Next workgroup.
+            place: Workgroups dispatched for a detailed interval at another place.
+        """
+        waves = _ENTRY * self.covariates.resident
+        ends = [entry + waves for entry in self._entries if entry - place + waves < position < entry + waves]
+        return max(ends, default=position)
+
+    def clip(self, start: int, size: int, place: int, seen: Sequence[np.ndarray], passed: int = 0) -> int:
+        """Return the size of a fast-forward that does not pass over what decides the rest of the launch.
+
+        It ends where a part begins of which no other interval says anything; where such a part is too short for an
+        interval, before it, with an interval. Workgroups keep the step in which they came into a long part, and with
+        it what they find in caches. So it ends two waves before such a part, and all fast-forwards together are whole
+        waves: the same slots get its first workgroups.
 
         Args:
             start: First workgroup.
             size: Workgroups that are wanted.
             place: Workgroups dispatched for a detailed interval at another place.
             seen: Covariates of the intervals.
+            passed: Workgroups of earlier fast-forwards.
         """
         wave = self.covariates.resident
-        after = start + size + place - wave
+        later = [entry for entry in self._entries if entry > start]
+        if later:
+            size = min(size, later[0] - _ENTRY * wave - start)
+        passage = start + size + _ENTRY * wave
+        after = self._after_entry(passage, place) + place - (_ENTRY + 1) * wave
         for part in self._unreached([*seen, self._values(after - wave, after + wave)]):
-            if part.start < start + size and part.stop + wave > start:
-                enters = max(part.start, start)
-                end = enters if part.stop - enters >= place else part.start - place
-                return max(0, end - start)
-        return size
+            short = part.stop - max(part.start, start) < place
+            if part.start < (passage if short else start + size) and part.stop + wave > start:
+                size = (part.start - place if short else max(part.start, start)) - start
+                break
+        return max(0, (passed + size) // wave * wave - passed if later else size)
 
-    def end_of_short(self, position: int, place: int, seen: Sequence[np.ndarray]) -> int:
-        """Return where an interval may begin again that would meet a part too short for intervals; 0: none would.
+    def next_interval(self, position: int, place: int, seen: Sequence[np.ndarray]) -> int:
+        """Return where an interval may begin that would meet the beginning of a long part, or one too short for
+        intervals; 0: it would meet neither.
 
         Args:
             position: Next workgroup.
@@ -266,6 +305,9 @@ class CovariateStrata:
             seen: Covariates of the intervals.
         """
         wave = self.covariates.resident
+        begin = self._after_entry(position, place)
+        if begin > position:
+            return begin
         parts = [range(first, after) for first, after in pairwise((0, *self.cuts, self.total))]
         known = [self._values(part.start, part.stop) for part in parts if len(part) >= place]
         for part in self._unreached([*seen, *known, self._values(position - wave, position)]):

@@ -23,7 +23,7 @@ from math import ceil
 
 import numpy as np
 
-from gpusim.base.formats import FIXED_0, FIXED_1
+from gpusim.base.formats import FIXED_0, FIXED_1, PERCENT_DIGITS_2, PERCENT_GENERAL
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.count_vector import CountVector
@@ -96,11 +96,22 @@ def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: in
         searches: as of `LaunchSampler`.
 
     Returns:
-        The launch's facts, estimated.
+        The launch's facts, estimated; they say where the half-width of the cycles is wider than `spec` asks.
 
     Raises:
         ExecutionFault: the kernel is in error.
     """
+    facts = _estimated(run, spec, searches)
+    sampling = facts.sampling
+    if sampling is not None and not facts.partial:
+        width = sampling.half_width("kernel", "cycles") / max(facts.cycles, 1)
+        if width > spec.error:
+            said = f"not as narrow as asked: ± {PERCENT_DIGITS_2(width)} for {PERCENT_GENERAL(spec.error)}"
+            facts.sampling = replace(sampling, reason=f"{sampling.reason}; {said}")
+    return facts
+
+
+def _estimated(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int) -> RunFacts:
     try:
         try:
             return run(LaunchSampler(spec, searches))
@@ -253,8 +264,8 @@ class _LaunchSteering:
         filling = 0  # intervals, which say nothing of later ones
         while measurement.skips or self._skippable(stratum) >= LEAST_SKIPPED * (stratum.end - stratum.start):
             if self._parts:  # what a short part costs counts as it is
-                short = self._parts.end_of_short(self._launch.position, place, measurement.seen)
-                yield from self._dispatched(min(short, stratum.end))
+                begin = self._parts.next_interval(self._launch.position, place, measurement.seen)
+                yield from self._dispatched(min(begin, stratum.end))
                 now = self._look()
             looks, began = [now], self._launch.position
             yield from self._interval(looks, waves * wave_work * pace, stratum.end)
@@ -280,7 +291,7 @@ class _LaunchSteering:
             then = measurement.following(left, columns)
             size = then.skip
             if self._parts and size:
-                size = self._parts.clip(self._launch.position, size, place, measurement.seen)
+                size = self._parts.clip(self._launch.position, size, place, measurement.seen, measurement.skipped)
             if size >= min(then.skip, self._resident) > 0:
                 self._fast_forward(measurement, size)
                 before = self._look()

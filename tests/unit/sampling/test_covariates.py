@@ -79,23 +79,37 @@ def test_components_that_intervals_do_not_distinguish_are_not_both_used() -> Non
 
 
 def test_a_skip_ends_where_a_part_begins_that_no_interval_speaks_for() -> None:
-    parts = between(1500, 2500)
+    parts = between(3500, 3890)  # less than a tenth of the grid, and the last of it is
     cheap = [parts.covariates.of_workgroups(0, 500)[0]] * 2
-    assert parts.clip(600, 2400, PLACE, cheap) == 900
-    assert parts.clip(600, 500, PLACE, cheap) == 500  # it is not reached
-    assert parts.clip(600, 1000, PLACE, cheap) == 1000  # the interval after the skip lies in it
-    dear = parts.covariates.of_workgroups(1600, 2400)[0]
-    assert parts.clip(600, 2400, PLACE, [*cheap, dear]) == 2400
-    assert parts.end_of_short(1400, PLACE, cheap) == 0
+    assert parts.clip(600, 3200, PLACE, cheap) == 2900
+    assert parts.clip(600, 2500, PLACE, cheap) == 2500  # it is not reached
+    assert parts.clip(600, 3000, PLACE, cheap) == 3000  # the interval after the skip lies in it
+    dear = parts.covariates.of_workgroups(3600, 3800)[0]
+    assert parts.clip(600, 3200, PLACE, [*cheap, dear]) == 3200
+    assert parts.next_interval(3400, PLACE, cheap) == 0
 
 
 def test_a_part_that_is_too_short_for_an_interval_is_simulated() -> None:
-    parts = between(1500, 1700)
+    parts = between(3500, 3700)
     cheap = [parts.covariates.of_workgroups(0, 500)[0]] * 2
-    assert parts.clip(600, 2400, PLACE, cheap) == 1500 - PLACE - 600
-    assert parts.clip(1300, 1000, PLACE, cheap) == 0
-    assert parts.end_of_short(1450, PLACE, cheap) == 1700 + RESIDENT
-    assert parts.end_of_short(1801, PLACE, cheap) == 0
+    assert parts.clip(600, 3200, PLACE, cheap) == 3500 - PLACE - 600
+    assert parts.clip(600, 2750, PLACE, cheap) == 3500 - PLACE - 600  # the passage would lie in it
+    assert parts.clip(3300, 500, PLACE, cheap) == 0
+    assert parts.next_interval(3450, PLACE, cheap) == 3700 + RESIDENT
+    assert parts.next_interval(3801, PLACE, cheap) == 0
+
+
+def test_workgroups_come_into_a_long_part_in_step() -> None:
+    """No skip passes over its beginning, and those before it are whole waves: no slot gets other workgroups."""
+    parts = between(1550, 2550)
+    both = [parts.covariates.of_workgroups(at, at + 500)[0] for at in (0, 1600)]
+    assert parts.clip(600, 2400, PLACE, both) == 700  # to two waves before it, in whole waves
+    assert parts.clip(600, 470, PLACE, both) == 400
+    assert parts.clip(600, 470, PLACE, both, 230) == 470  # 700 of them all
+    assert parts.clip(1400, 500, PLACE, both) == 0
+    assert parts.clip(2600, 470, PLACE, both) == 470  # no long part follows
+    assert [parts.next_interval(at, PLACE, both) for at in (1450, 1451, 1749, 1750)] == [0, 1750, 1750, 0]
+    assert parts.next_interval(2500, PLACE, both) == 2750
 
 
 def test_a_gradual_change_is_skipped_over() -> None:

@@ -44,7 +44,8 @@ def test_the_truth_lies_within_the_bar_though_wavefronts_wait_for_a_turn() -> No
     found, whole = in_part(one), simulate(one, SMALL)
     held = found.sampling
     assert held is not None and held.method == ITERATIONS and not held.complete
-    assert held.reason == "within workgroups: runs with 48, 96 and 192 of 800 iterations"
+    asked = "not as narrow as asked: ± 6.8 % for 5 %"
+    assert held.reason == f"within workgroups: runs with 48, 96 and 192 of 800 iterations; {asked}"
     assert held.fraction == pytest.approx(336 / 800, rel=0.01)
     assert abs(found.cycles - whole.cycles) <= held.half_width("kernel", "cycles") < 0.07 * whole.cycles
     assert found.kernel.wavefront_instructions == whole.kernel.wavefront_instructions
