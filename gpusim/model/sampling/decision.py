@@ -164,6 +164,30 @@ class IntervalMeasurements:
 
         return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
 
+    def foretold(self, first: int, spec: SamplingSpec) -> bool:
+        """Tell whether the last interval, at a place of its own, is what the others foretell of it, but for chance.
+
+        A half of the wanted half-width is no surprise.
+
+        Args:
+            first: Number of initial intervals that are left out.
+            spec: Sampling options.
+        """
+        counted = self.counted(first)
+        others = self.intervals[counted][:-1]
+        if not self.skips or self.counts[-1] != 1 or len(others) <= LEAST_FOR_DRIFT:
+            return True
+        even, moved = np.full(len(others), 1 / len(others)), CovariateRegression(others)
+        if self.covariates is not None:
+            own = self.covariates[counted]
+            moved = regress(others, _PACE.work, own[:-1], even, own[-1])
+        columns, fitted = Columns.of_pace(others.shape[-1] - 2), moved.coefficients
+        found = ratios(moved.intervals, even, self.age(first), columns, spec, self.interval_waves, fitted=fitted)
+        variance = found.interval_variance(_PACE.cycles) * (1 + 1 / len(others) + moved.leverage)
+        chance = quantile(spec.confidence, found.noise.degrees) * sqrt(variance)
+        apart = float(self.pace[-1] / max(found.values[_PACE.cycles], 1e-300)) - 1
+        return abs(apart) <= max(chance, spec.error / 2)
+
     @property
     def surprised(self) -> bool:
         """Whether the pace changed at the last skip, and has not been the same twice since."""
@@ -207,7 +231,8 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     places = min(LEAST_PLACES, max(_FEWEST_PLACES, int(left.total / (2 * left.place))))
     unseen = ceil(places * left.skippable / left.total - 0.5) - 1  # as equal parts of the grid are left; one at its end
     elsewhere = measured.skips or left.skippable < _STOP_FROM_INTERVALS * left.interval
-    if elsewhere and max(few, unseen) <= 0 and estimated.squares(estimated.doubts, _PACE.cycles) <= wanted:
+    narrow = estimated.squares(estimated.doubts, _PACE.cycles) <= wanted
+    if elsewhere and max(few, unseen) <= 0 and narrow and measured.foretold(first, spec):
         return SamplingDecision(left.skip(0), True)
     drifts = estimated.squares((estimated.drift,), _PACE.cycles) > wanted / 2
     if len(measured.intervals) < LEAST_FOR_DRIFT or (settles and drifts):

@@ -1,6 +1,7 @@
 """Does sampling go on as long as it should, and no longer: on machines that behave as simulated ones do?"""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -108,3 +109,29 @@ def test_nothing_is_passed_over_while_waits_move_on() -> None:
     assert following(IntervalMeasurements(intervals, (6,), (), 1.0), SamplingSpec(), left).skip > 0
     intervals[..., 2] += 20 * np.arange(6)[:, np.newaxis]
     assert following(IntervalMeasurements(intervals, (6,), (), 1.0), SamplingSpec(), left) == SamplingDecision(0, False)
+
+
+@pytest.mark.parametrize(("last", "foretold"), [(1.0, True), (1.004, True), (1.02, False), (0.98, False)])
+def test_a_place_that_surprises_is_not_the_last(last: float, foretold: bool) -> None:
+    """The half-width is narrow with it too; only the interval after the last skip says that its place is another."""
+    noise = np.random.default_rng(3)
+    paces = [*noise.normal(1, 0.001, 9), last]
+    intervals = np.array([[[pace * 1000, 1000]] * WINDOWS for pace in paces])
+    measured = IntervalMeasurements(intervals, (3, *[1] * 7), (2000.0,) * 7, 1.0)
+    spec, left = SamplingSpec(), RemainingGrid(20_000, 2000, RESIDENT, RESIDENT, passed=14_000)
+    estimated = measured.ratios(0, left.skippable, spec)
+    assert estimated.squares(estimated.doubts, 0) < spec.error**2
+    assert measured.foretold(0, spec) is foretold
+    assert following(measured, spec, left).enough is foretold
+
+
+def test_covariates_foretell_another_pace() -> None:
+    kinds = np.array([[0.0], [0.1], [0.0], [10.0], [10.1], [0.1], [10.0], [5.0]])
+    paces = 1 + kinds[:, 0] / 10
+    intervals = np.array([[[pace * 1000, 1000]] * WINDOWS for pace in paces])
+    measured = IntervalMeasurements(
+        intervals, (2, *[1] * 6), (2000.0,) * 6, 1.0, covariates=kinds, target=kinds.mean(0)
+    )
+    assert measured.foretold(0, SamplingSpec())
+    dearer = np.concatenate([intervals[:-1], intervals[-1:] * [1.2, 1]])
+    assert not replace(measured, intervals=dearer).foretold(0, SamplingSpec())
