@@ -226,7 +226,7 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     )
     return (
         f"sampled by {sampling['method']}: {PERCENT_DIGITS_3(sampling['fraction'])} of the instructions simulated,"
-        f" {DIGITS_3(sampling['speed_up'])} times fewer; {DIGITS_4(sampling['rounds'])} rounds;{seen}"
+        f" {DIGITS_3(sampling['speed_up'])} times fewer; {DIGITS_4(sampling['rounds'])} waves;{seen}"
         f" half-widths (±) at {PERCENT_GENERAL(sampling['confidence'])}; {sampling['reason']}"
     )
 

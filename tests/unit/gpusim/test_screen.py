@@ -115,10 +115,10 @@ def test_sampled_values_have_their_half_width() -> None:
     }  # fmt: skip
     lines = printed(result_of({**tree, "sampling": sampling}))
     said = " ".join(" ".join(lines[1:3]).split())
-    assert said.startswith("sampled by workgroups: 12.5 % of the instructions simulated, 8 times fewer; 3 rounds;")
+    assert said.startswith("sampled by workgroups: 12.5 % of the instructions simulated, 8 times fewer; 3 waves;")
     of_places = printed(result_of({**tree, "sampling": {**sampling, "places": 24, "seen": 0.98}}))
     said = " ".join(" ".join(of_places[1:4]).split())
-    assert "3 rounds; 24 places looked at, 98 % of the work in strata seen at two or more; half-widths" in said
+    assert "3 waves; 24 places looked at, 98 % of the work in strata seen at two or more; half-widths" in said
     assert row(lines, "cycles") == "100,000 ± 1,500 cycles"
     assert row(lines, "  L1, L2 hit rate") == "80.0 % ± 2.0 %, 90.0 %"
     whole = printed(result_of({**tree, "sampling": sampling}), ALL)

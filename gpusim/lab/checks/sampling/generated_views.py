@@ -112,15 +112,15 @@ def _paragraphs(rows: Rows) -> Iterator[str]:
         " The columns after it count launches by error in half-widths. *half-width* and *simulated* are medians over"
         " the sampled launches.\n"
     )
-    latest = rows[-1].policy if rows else ""
+    latest = (rows[-1].seed, rows[-1].policy) if rows else None
     for seed, policy in reversed(dict.fromkeys((row.seed, row.policy) for row in rows)):
         own = [row for row in rows if (row.seed, row.policy) == (seed, policy)]
         models = ", ".join(dict.fromkeys(row.version.name for row in own))
         yield f"## Seed {seed}\n"
         yield f"Measured with version {policy[:8]} of sampling and model {models}." + (
             "\n"
-            if policy == latest
-            else " These figures were known before the sampling code reached its present version.\n"
+            if (seed, policy) == latest
+            else " This seed's launches were known before the sampling code reached its present version.\n"
         )
         yield "\n".join(f"- {line}" for line in generated_lines(own)) + "\n"
         yield distribution(own).markdown()
