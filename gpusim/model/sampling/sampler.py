@@ -56,6 +56,7 @@ WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 _END = 0.05  # of a wave: standard uncertainty of when the last workgroups end, as they stand another way after a skip
 _PARTIAL_END = 12**-0.5  # the same, where no whole waves were passed over: workgroups in step fill the last one or not
 _CHANGE = 0.2  # of a wave: the same of where one stratum follows another
+_MOST_OF_REST = 0.7  # of the workgroups left after a skip: dispatched in an interval
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a skip leaves them and the engine's lanes in
 # one that no whole run reaches, and they keep it.
@@ -253,7 +254,6 @@ class _LaunchSteering:
         columns, now = self._columns, self._look()
         assert self._work is not None
         length, waves = self._length(stratum), self._interval_waves(stratum)
-        wave_work = self._resident * length
         pace = now[columns.cycles] / max(now[columns.work], 1)
         interval_size = ceil(waves * self._resident)
         of_stratum = (stratum.end - stratum.start) / self._resident
@@ -268,7 +268,13 @@ class _LaunchSteering:
                 yield from self._dispatched(min(begin, stratum.end))
                 now = self._look()
             looks, began = [now], self._launch.position
-            yield from self._interval(looks, waves * wave_work * pace, stratum.end)
+            size = waves * self._resident
+            if measurement.passages and not measurement.counts[-1]:
+                # cheap workgroups are dispatched faster than those that ran before
+                passage = measurement.passages[-1]
+                faster = min(passage[columns.cycles] / max(passage[columns.work] * pace, 1e-300), 1)
+                size = min(size, _MOST_OF_REST * (stratum.end - began) * faster)
+            yield from self._interval(looks, size * length * pace, stratum.end)
             if len(looks) <= self._spec.windows:
                 return
             now, counted = looks[-1], looks[-1] - looks[0]

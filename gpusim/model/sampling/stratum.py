@@ -171,27 +171,35 @@ class StratumMeasurement:
         """Return float64 [rows, columns]: what of passages may be the cost of other workgroups, and no skip's.
 
         What skips cost is about the same after each. So a passage's excess over the intervals around it is doubted as
-        far as it differs from the mean; half of it where there is one passage.
+        far as it differs from the mean; half of it where there is one passage. Where the launch ends before an interval
+        can follow, the excess is doubted for all that the skip passed over.
 
         Args:
             intervals: float64 [intervals, columns].
             columns: Their columns.
             slopes: Of the intervals' regression on covariates.
         """
-        ends, excesses = np.cumsum(self.counts), []
+        ends, excesses, alone = np.cumsum(self.counts), list[np.ndarray](), list[np.ndarray]()
         for k, passage in enumerate(self.passages):
-            around = intervals[ends[k] - self.counts[k] : ends[k + 1]].sum(axis=0)
+            around = slice(ends[k] - self.counts[k], ends[k + 1])
+            counted = intervals[around].sum(axis=0)
+            if not counted[columns.work]:
+                continue
+            rates = counted / counted[columns.work]
+            if slopes is not None and self.parts is not None:
+                there = self.parts.covariates.of_passage(self.skips[k], self.passed[k].stop)
+                rates = np.maximum(rates + (there - np.mean(self.seen[around], axis=0)) @ slopes, 0)
+            excess = (passage - rates * passage[columns.work]) * columns.timed
             if self.counts[k + 1]:
-                rates = around / around[columns.work]
-                if slopes is not None and self.parts is not None:
-                    own = np.mean(self.seen[ends[k] - self.counts[k] : ends[k + 1]], axis=0)
-                    there = self.parts.covariates.of_passage(self.skips[k], self.passed[k].stop)
-                    rates = np.maximum(rates + (there - own) @ slopes, 0)
-                excesses.append((passage - rates * passage[columns.work]) * columns.timed)
+                excesses.append(excess)
+            else:  # the passage alone says what its place costs
+                alone.append(excess * (self.works[k] / max(passage[columns.work], 1)))
         rows = np.array(excesses)
-        if len(rows) == 1:
-            return rows / 2
-        return np.asarray((rows - rows.mean(axis=0)) * (len(rows) / (len(rows) - 1)) ** 0.5)
+        if len(rows) > 1:
+            rows = (rows - rows.mean(axis=0)) * (len(rows) / (len(rows) - 1)) ** 0.5
+        elif len(rows):
+            rows = rows / 2
+        return np.array([*rows, *alone]).reshape(-1, len(columns.timed))
 
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over, and what followed each skip until an interval began: no whole run has that.
@@ -224,9 +232,8 @@ class StratumMeasurement:
         # what does not grow with time is known of them
         grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
         doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
-        if ended:
-            z = quantile(self.spec.confidence, MANY_DEGREES)
-            doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
+        z = quantile(self.spec.confidence, MANY_DEGREES)
+        doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
         return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 
