@@ -16,6 +16,8 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
+_SURE = 2.0  # standard deviations of a difference that chance may explain
+_EITHER = 3**-0.5  # standard uncertainty of what is between none of a difference and all of it
 _CHANGED = 0.5  # of the pace: a change that counts in full
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stratum has a twenty-fifth of the work, or less
 
@@ -201,6 +203,30 @@ class StratumMeasurement:
             rows = rows / 2
         return np.array([*rows, *alone]).reshape(-1, len(columns.timed))
 
+    def _state_deviation(
+        self, intervals: np.ndarray, before: int, columns: Columns, found: CountEstimate
+    ) -> np.ndarray:
+        """Return float64 [1, columns]: what the launch would cost otherwise if skips alone had changed its pace.
+
+        After a skip workgroups may stand in another step for tens of waves. So intervals before the first one, moved to
+        the same covariates, may say what a whole run takes everywhere after it; or other workgroups are there.
+
+        Args:
+            intervals: float64 [intervals, windows, columns] that count, moved to the same covariates.
+            before: Number of them before the first skip.
+            columns: Their columns.
+            found: The estimate from all of them.
+        """
+        sums = np.array([part.sum(axis=(0, 1)) for part in (intervals[:before], intervals[before:])])
+        if not sums[:, columns.work].all():
+            return np.zeros((0, len(columns.timed)))
+        rates, counts = sums / sums[:, columns.work : columns.work + 1], (before, len(intervals) - before)
+        scale = len(intervals) / sums[:, columns.work].sum()
+        chance = (found.noise.rows**2).sum(axis=0) * (scale**2 * plain_sum(1 / count for count in counts))
+        apart = np.sqrt(np.maximum((rates[1] - rates[0]) ** 2 - _SURE**2 * chance, 0))
+        work = self.length * (self.stratum.end - self.skips[0].start)
+        return np.asarray([_EITHER * work * np.sign(rates[1] - rates[0]) * apart * columns.timed])
+
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over, and what followed each skip until an interval began: no whole run has that.
 
@@ -234,6 +260,8 @@ class StratumMeasurement:
         doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
         z = quantile(self.spec.confidence, MANY_DEGREES)
         doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
+        before = measured.intervals_left(first)[0]
+        doubts.append(Replicates(z * z, self._state_deviation(moved.intervals, before, columns, estimated)))
         return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
 
 

@@ -88,19 +88,24 @@ def test_what_lies_between_a_skip_and_its_intervals_is_no_part_of_the_launch(kno
 def test_passages_are_doubted_as_far_as_they_differ() -> None:
     columns, work = replace(Columns.of_pace(), ended_work=1, ended=1), np.full(WINDOWS, 1000.0)
 
-    def deviations(excesses: list[float]) -> np.ndarray:
+    def deviations(excesses: list[float], interval_at_end: bool = True) -> np.ndarray:
         stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
         stratum.add(np.stack([work, work], axis=-1))
         for k, excess in enumerate(excesses):
             stratum.add_fast_forward(range(100 * k + 20, 100 * k + 120), 80_000)
             stratum.passages.append(np.array([20_000.0 + excess, 20_000.0]))
-            stratum.add(np.stack([work, work], axis=-1))
+            if k + 1 < len(excesses) or interval_at_end:
+                stratum.add(np.stack([work, work], axis=-1))
         return stratum.estimate(columns, 800).doubts[-1].deviations[:, 0]
 
     assert np.abs(deviations([5000.0, 5000.0, 5000.0])).max() < 1e-6, "a skip costs the same after each"
     # deviations from their mean: -1000, -1000, 2000; as a sample of three
     assert np.sqrt((deviations([0.0, 0.0, 3000.0]) ** 2).sum()) == pytest.approx((6e6 * 3 / 2) ** 0.5)
     assert deviations([4000.0]) == pytest.approx([2000.0]), "of one it is not known"
+    # a quarter more an instruction in the passage, so a quarter of the 80,000 that were passed over
+    assert deviations([4000.0, 5000.0], False) == pytest.approx([2000.0, 20_000.0]), (
+        "the launch ended before an interval"
+    )
 
 
 def test_each_skip_is_charged_by_its_own_neighbours() -> None:
