@@ -96,7 +96,7 @@ def test_passages_are_doubted_as_far_as_they_differ() -> None:
             stratum.passages.append(np.array([20_000.0 + excess, 20_000.0]))
             if k + 1 < len(excesses) or interval_at_end:
                 stratum.add(np.stack([work, work], axis=-1))
-        return stratum.estimate(columns, 800).doubts[-1].deviations[:, 0]
+        return stratum.estimate(columns, 800).doubts[-2].deviations[:, 0]
 
     assert np.abs(deviations([5000.0, 5000.0, 5000.0])).max() < 1e-6, "a skip costs the same after each"
     # deviations from their mean: -1000, -1000, 2000; as a sample of three
@@ -106,6 +106,24 @@ def test_passages_are_doubted_as_far_as_they_differ() -> None:
     assert deviations([4000.0, 5000.0], False) == pytest.approx([2000.0, 20_000.0]), (
         "the launch ended before an interval"
     )
+
+
+def test_a_pace_that_changes_at_the_first_skip_is_doubted_for_all_that_follows() -> None:
+    """Skips may have brought workgroups out of step, so that a whole run has the pace before to its end."""
+    columns, work = replace(Columns.of_pace(), ended_work=1, ended=1), np.full(WINDOWS, 1000.0)
+
+    def deviation(after: float) -> float:
+        stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
+        for pace in (1.0, 1.001, 0.999, 1.0):
+            stratum.add(np.stack([pace * work, work], axis=-1))
+        for k in range(3):
+            stratum.add_fast_forward(range(200 + 200 * k, 300 + 200 * k), 80_000)
+            stratum.add(np.stack([after * work, work], axis=-1))
+        return float(stratum.estimate(columns, 800).doubts[-1].deviations[0, 0])
+
+    # 0.1 an instruction, of 800 workgroups of 800 instructions; at most what is between none of it and all
+    assert deviation(0.9) == pytest.approx(-0.1 * 800 * 800 / 3**0.5, rel=0.05)
+    assert deviation(1.0002) == 0, "by chance"
 
 
 def test_each_skip_is_charged_by_its_own_neighbours() -> None:
