@@ -35,7 +35,7 @@ _GROUPS = (
     ),
     (
         "launches, modules, variables",
-        r"__hip(?!GetPCH)|hip(Ext|Hcc)?(Module|Launch)|_Z|hip(Configure|Setup)|hip\w*Symbol|hipKernelName|hipGetFunc",
+        r"__hip(?!GetPCH)|hip(Ext|Hcc|Drv)?(Module|Launch)|_Z|hip(Configure|Setup)|hip\w*Symbol|hipKernelName|hipGetFunc",
     ),
     ("occupancy, attributes of kernels", r"hipOccupancy|hipFunc"),
     ("streams, events", r"hipStream|hipEvent|hipGetStream|hipExtStream"),

@@ -523,7 +523,7 @@ class Node(ctypes.Structure):
 function, graph, node, runnable, array = (ctypes.c_void_p() for _ in range(5))
 assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[3], "rb").read()) == 0
 assert hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add") == 0
-assert hip.hipMalloc(ctypes.byref(array), 1024) == hip.hipMemsetD32(array, 3, 256) == 0
+assert hip.hipMalloc(ctypes.byref(array), 1024) == hip.hipMemsetD32(array, 0x3F800000, 256) == 0
 given = (*(array,) * 3, ctypes.c_uint(256))
 arguments = (ctypes.c_void_p * 4)(*(ctypes.addressof(one) for one in given))
 of_node = Node((256, 1, 1), None, function, (1, 1, 1), ctypes.addressof(arguments), 0)
@@ -533,7 +533,25 @@ assert hip.hipGraphAddKernelNode(ctypes.byref(node), graph, None, 0, ctypes.byre
 assert hip.hipGraphAddKernelNode(ctypes.byref(node), graph, None, 0, ctypes.byref(of_node)) == 0
 assert hip.hipGraphInstantiate(ctypes.byref(runnable), graph, None, None, 0) == 0
 assert hip.hipGraphLaunch(runnable, None) == hip.hipDeviceSynchronize() == 0
-print("as frameworks ask")
+
+class Asked(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_uint * 16)]
+
+class Config(ctypes.Structure):
+    _fields_ = [("sizes", ctypes.c_uint * 7), ("stream", ctypes.c_void_p), ("asked", ctypes.c_void_p),
+                ("count", ctypes.c_uint)]
+
+def launched(*asked):
+    asked = (Asked * len(asked))(*asked)
+    config = Config((1, 1, 1, 256, 1, 1, 0), None, ctypes.addressof(asked), len(asked))
+    return hip.hipDrvLaunchKernelEx(ctypes.byref(config), function, arguments, None)
+
+priority, cooperative, no_cluster, cluster = Asked(8), Asked(2, 0, (1,)), Asked(4, 0, (1, 1, 1)), Asked(4, 0, (2, 1, 1))
+assert launched(priority, cooperative, no_cluster) == 0 and launched(cluster) == 801
+values = (ctypes.c_float * 4)()
+assert hip.hipMemcpyDtoH(values, array, ctypes.c_size_t(16)) == 0
+assert hip.hipLaunchKernelExC(None, None, None) == 1
+print("as frameworks ask", [*values])
 """
 
 
@@ -546,7 +564,7 @@ import ctypes, os
 nodes = "/sys/class/kfd/kfd/topology/nodes"
 found = [open(os.path.join(nodes, node, "properties")).read() for node in os.listdir(nodes)]
 assert os.path.exists(nodes) and not os.path.exists("/sys/class/kfd_")
-print(sorted(text.split()[-1] for text in found))
+print(sorted(text.split("simd_count ")[1].split()[0] for text in found))
 hip, library = ctypes.CDLL("libamdhip64.so.7"), ctypes.CDLL("libMIOpen.so.1")
 handle = ctypes.c_void_p()
 print(library.miopenCreateWithStream(None, None), [library.miopenDestroyTensorDescriptor() for _ in range(2)])
@@ -566,10 +584,30 @@ def test_jax_finds_the_card_and_libraries_that_say_that_they_are_not_there(monke
     assert "ModuleNotFoundError" not in done.stderr, "the plugin is not on the program's path"
 
 
+OF_RCCL = """
+import ctypes, os
+nodes, c = "/sys/class/kfd/kfd/topology/nodes", ctypes.CDLL(None)
+c.fopen64.restype, c.fgets.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p)
+text = ctypes.create_string_buffer(16)
+for node in sorted(os.listdir(nodes)):
+    c.fgets(text, 16, c.fopen64(f"{nodes}/{node}/gpu_id".encode(), b"r"))
+    print(node, text.value, os.listdir(f"{nodes}/{node}/io_links"))
+"""
+
+
+@pytest.mark.skipif(Path("/sys/class/kfd").exists(), reason="the kernel's driver is there")
+def test_rccl_finds_the_gpu_in_the_driver_s_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert run(["--timing", "off"], sys.executable, "-c", OF_RCCL).returncode == 1
+    (tmp_path / "librccl.so.1").touch()
+    done = run(["--timing", "off"], sys.executable, "-c", OF_RCCL)
+    assert done.stdout == "0 b'0\\n' []\n1 b'1\\n' []\n", done.stderr
+
+
 def test_what_frameworks_ask_for_beside_kernels_is_there() -> None:
     """CuPy and XLA link these functions, and CuPy loads a module of a device function alone: it has no code."""
     done = run(["--timing", "off"], sys.executable, "-c", OF_FRAMEWORKS, *OF_THESE)
-    assert done.returncode == 0 and done.stdout == "as frameworks ask\n", done.stdout + done.stderr
+    assert done.returncode == 0 and done.stdout == "as frameworks ask [4.0, 4.0, 4.0, 4.0]\n", done.stdout + done.stderr
     assert "hipMemGetHandleForAddressRange is not supported" in done.stderr
 
 

@@ -8,6 +8,7 @@ with the project and pytest, and what `gpusim packages` has put there is used. `
 `--tests N`: of each file so many tests; `--each`: processor time for a file, `--seconds`: for all. What ran before is
 in FOLDER and counts: a second call goes on with files that were not run. So do rows of the table with the same draw,
 unless `--again` is given. `--files NAME...`: only these of the drawn files are run, and replace their rows.
+`--fresh`: files are drawn that the suite's first table has not, for a table of their own.
 """
 
 import json
@@ -16,6 +17,7 @@ import random
 import resource
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,6 +62,12 @@ SUITES = {
         variables={"DEV": "HIP"},
     ),
     "pyopencl": Suite("PyOpenCL 2026.1.4", ("test_wrapper.py", "test_clrandom.py", "test_arrays_in_structs.py")),
+    "triton": Suite(
+        "Triton 3.7.0",
+        ("unit/language",),
+        ("--gpu", "mi210"),
+        ("-p", "tests.vendor.triton_tensors"),
+    ),
     "hip-python": Suite("hip-python 7.2.2", ("test_examples.py",), ("--gpu", "mi210")),
 }
 _CUB = "tests that count calls of CUB, which CuPy's build for ROCm 5 does not make"
@@ -108,12 +116,12 @@ class FileRow:
     """Whether all drawn tests have an outcome, or the limit ended them."""
 
 
-def draw_files(tests: Path, suite: Suite, seed: int, of: int) -> list[str]:
-    """Return one of `of` test files of a suite, by their paths from the folder."""
+def draw_files(tests: Path, suite: Suite, seed: int, of: int, without: Iterable[str] = ()) -> list[str]:
+    """Return one of `of` test files of a suite, by their paths from the folder, but none of `without`."""
     found = (path for name in suite.folders for path in ((tests / name).rglob("test_*.py")))
     files = sorted(str(path.relative_to(tests)) for path in found)
     files += [name for name in suite.folders if (tests / name).is_file()]
-    return random.Random(seed).sample(files, round(len(files) / of))
+    return random.Random(seed).sample([name for name in files if name not in set(without)], round(len(files) / of))
 
 
 def read_row(lines: list[str], title: str) -> FileRow:
@@ -225,9 +233,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1200.0)
     parser.add_argument("--files", nargs="*", default=[])
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
     asked = parser.parse_args()
     suite, rows, begun = SUITES[asked.suite], dict[str, FileRow](), resource.getrusage(resource.RUSAGE_CHILDREN)
-    drawn = draw_files(asked.place, suite, asked.seed, asked.of)
+    first = recorded_draws().get(asked.suite, {}).get("rows", {}) if asked.fresh else ()
+    drawn = draw_files(asked.place, suite, asked.seed, asked.of, first)
     recorded = {} if asked.again else recorded_rows(asked)
     for name in drawn:
         if (name in recorded and name not in asked.files) or (asked.files and name not in asked.files):
@@ -251,9 +261,19 @@ def _draw(asked: Namespace) -> dict[str, Any]:
     return {"title": SUITES[asked.suite].title, "seed": asked.seed, "of": asked.of, "tests": asked.tests}
 
 
+def _key(asked: Namespace) -> str:
+    """Return a draw's name among the recorded ones."""
+    return f"{asked.suite}.fresh" if asked.fresh else str(asked.suite)
+
+
+def recorded_draws() -> dict[str, Any]:
+    """Return the recorded draws by name."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
 def recorded_rows(asked: Namespace) -> dict[str, FileRow]:
     """Return the table's rows for the same draw."""
-    kept = json.loads(RESULTS.read_text()).get(asked.suite, {}) if RESULTS.exists() else {}
+    kept = recorded_draws().get(_key(asked), {})
     if _draw(asked).items() <= kept.items():
         return {name: FileRow(**values) for name, values in kept["rows"].items()}
     return {}
@@ -261,9 +281,10 @@ def recorded_rows(asked: Namespace) -> dict[str, FileRow]:
 
 def write(asked: Namespace, rows: dict[str, FileRow], drawn: int) -> None:
     """Store a suite's rows, and write its table into the page."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    kept[asked.suite] = {**_draw(asked), "drawn": drawn, "rows": {name: vars(row) for name, row in rows.items()}}
-    RESULTS.write_text(json.dumps({name: kept[name] for name in SUITES if name in kept}, indent=1) + "\n")
+    kept = recorded_draws()
+    kept[_key(asked)] = {**_draw(asked), "drawn": drawn, "rows": {name: vars(row) for name, row in rows.items()}}
+    kept = {name: kept[name] for key in SUITES for name in (key, f"{key}.fresh") if name in kept}
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
     text = PAGE.read_text(encoding="utf-8")
     tables = "\n\n".join(suite_text(one) for one in kept.values())
     PAGE.write_text(renewed(text, {"python": lambda: tables}), encoding="utf-8")

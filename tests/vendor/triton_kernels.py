@@ -20,7 +20,8 @@ from triton.backends.amd.driver import HIPDriver, HIPLauncher, HIPUtils
 HIP = ctypes.CDLL("libamdhip64.so", mode=ctypes.RTLD_GLOBAL)
 
 
-def _done(status: int) -> None:
+def check_status(status: int) -> None:
+    """Raise RuntimeError unless a function of HIP succeeded."""
     if status:
         raise RuntimeError(f"HIP error {status}")
 
@@ -51,8 +52,8 @@ class Array:
         self.dtype = tl.float16 if values.dtype == np.float16 else tl.float32
         self._address = ctypes.c_void_p()
         self._bytes = ctypes.c_size_t(values.nbytes)
-        _done(HIP.hipMalloc(ctypes.byref(self._address), self._bytes))
-        _done(
+        check_status(HIP.hipMalloc(ctypes.byref(self._address), self._bytes))
+        check_status(
             HIP.hipMemcpy(self._address, np.ascontiguousarray(values).ctypes.data_as(ctypes.c_void_p), self._bytes, 1)
         )
 
@@ -63,7 +64,7 @@ class Array:
     def numpy(self) -> np.ndarray:
         """Return a copy of the values."""
         values = np.empty(self.shape, self._numpy)
-        _done(HIP.hipMemcpy(values.ctypes.data_as(ctypes.c_void_p), self._address, self._bytes, 2))
+        check_status(HIP.hipMemcpy(values.ctypes.data_as(ctypes.c_void_p), self._address, self._bytes, 2))
         return values
 
 

@@ -14,7 +14,7 @@ from gpusim.base.progress import current_reporter
 from gpusim.jobs.hip import jax_convolutions
 from gpusim.jobs.hip.building import STAND_IN, HipBuildError, build, compiler, is_whole, name
 from gpusim.jobs.hip.functions import stand_ins
-from workloads.toolchain.compilers import find_hip_tools, hip_root
+from workloads.toolchain.compilers import device_library, find_hip_tools, hip_root
 from workloads.toolchain.errors import KernelBuildError
 
 HIPCC = "hipcc"
@@ -54,6 +54,8 @@ _UNNUMBERED = tuple(
         "rocsparse",
     )
 )
+# the node of a GPU of AMD's at the PCI address that the HIP runtime gives, 0000:01:00.0
+_GPU_NODE = "cpu_cores_count 0\nsimd_count {simds}\nvendor_id 4098\nunique_id 1\ndomain 0\nlocation_id 256\n"
 PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
 
 
@@ -103,6 +105,8 @@ def rocm_folder(program_root: Path | None = None) -> Path | None:
         del links["include"]
         links |= {f"include/{entry.name}": str(entry.absolute()) for entry in headers}
         links["include/hip"] = str((root / "include/hip").absolute())
+    if links and (library := device_library()) is not None:  # hipcc looks for it there
+        links.setdefault("amdgcn", str(library.parent))
     return _linked("rocm", {**links, "lib": str(libraries())})
 
 
@@ -167,16 +171,19 @@ def driver_folder(compute_units: int) -> Path | None:
     from gpusim.model.core.cu.spec import SIMDS
 
     simds = SIMDS * compute_units
-    nodes = {"0": "cpu_cores_count 1\nsimd_count 0\n", "1": f"cpu_cores_count 0\nsimd_count {simds}\n"}
+    host = {"gpu_id": "0\n", "properties": "cpu_cores_count 1\nsimd_count 0\n"}
+    gpu = {"gpu_id": "1\n", "properties": _GPU_NODE.format(simds=simds)}
     kept = cache_folders.writable()
     if kept is None:
         return None
-    folder = kept / f"driver-{simds}"
-    for node, text in nodes.items():
-        path = folder / "sys/class/kfd/kfd/topology/nodes" / node / "properties"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, text)
+    folder = kept / f"driver-{hashlib.sha256(repr((host, gpu)).encode()).hexdigest()[:16]}"
+    for node, texts in enumerate((host, gpu)):
+        place = folder / "sys/class/kfd/kfd/topology/nodes" / str(node)
+        for links in ("io_links", "p2p_links"):
+            (place / links).mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            if not (place / file).exists():
+                write_whole(place / file, text)
     return folder
 
 

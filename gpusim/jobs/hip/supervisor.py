@@ -36,6 +36,7 @@ from workloads.toolchain.compilers import ROCM_VARIABLE
 LIBRARY_PATH_VARIABLE = "GPUSIM_LIBRARY_PATH"  # for helper programs in --root: where their libraries are
 ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
 # XLA computes products itself, in place of rocBLAS and hipBLASLt, and measures no alternatives
+RCCL = "librccl.so.1"  # reads the kernel driver's files
 XLA_FLAGS = (
     "--xla_gpu_gemm_rewrite_size_threshold=1000000000",
     "--xla_gpu_enable_cublaslt=false",
@@ -89,10 +90,10 @@ class HostProgram:
     """The GPU's, for which a stand-in for hipcc compiles where there is none; empty: no stand-in."""
     has_regions: bool = False
     """The program finds the module by which it declares sparse regions."""
-    jax_compute_units: int = 0
-    """Compute units of the GPU, for a program of JAX: it sees them in the kernel driver's files, and has stand-ins for
-    libraries that XLA is linked with; 0: another program.
-    """
+    jax: bool = False
+    """The program is one of JAX: it sees the kernel driver's files, and has stand-ins for libraries that XLA needs."""
+    compute_units: int = 0
+    """The GPU's, for the kernel driver's files, by which JAX counts cards and RCCL finds how they are linked."""
 
     def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
         """Return command and environment that put gpusim's library first; raises HostProgramError.
@@ -100,6 +101,7 @@ class HostProgram:
         rocm: what the program takes for ROCm's folder (`rocm_folder`).
         """
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
+        environment.setdefault("HIP_PLATFORM", "amd")  # hipcc takes a CUDA that it finds for the platform
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
         if self.architecture and (compiler := compiler_folder(self.architecture)) is not None:
@@ -128,10 +130,10 @@ class HostProgram:
     def _made_folders(self, library_folder: Path, folders: Sequence[Path], environment: dict[str, str]) -> list[Path]:
         """Return folders with what libraries lack in `folders`; for JAX the environment too gets what it looks for."""
         names = unnumbered_folder(folders)
-        if not self.jax_compute_units:
-            return [*filter(None, [names, stand_in_folder(folders, library_folder, PROFILERS)])]
-        replaced, driver = stand_in_folder(folders, library_folder), driver_folder(self.jax_compute_units)
-        if replaced is not None:
+        replaced = stand_in_folder(folders, library_folder, () if self.jax else PROFILERS)
+        if self.jax or any((folder / RCCL).exists() for folder in folders):
+            self._show_driver(library_folder, environment)
+        if self.jax and replaced is not None:
             environment["XLA_FLAGS"] = " ".join([*XLA_FLAGS, *filter(None, [environment.get("XLA_FLAGS")])])
             missing = sorted(path.name for path in replaced.iterdir())
             flags = environment["XLA_FLAGS"]
@@ -140,11 +142,15 @@ class HostProgram:
                 flags = f"{CONVOLUTION_FLAG} {flags}"
             text = f"gpusim: not there, and functions of theirs fail: {', '.join(missing)}; XLA_FLAGS: {flags}"
             current_reporter().say(text)
-        if driver is not None and not Path("/sys/class/kfd").exists():
+        return [*filter(None, [names, replaced])]
+
+    def _show_driver(self, library_folder: Path, environment: dict[str, str]) -> None:
+        """Let the program see files of the GPU's kernel driver, where there is none."""
+        driver = None if Path("/sys/class/kfd").exists() else driver_folder(self.compute_units)
+        if driver is not None:
             environment[DRIVER_VARIABLE] = str(driver)
             first = environment.get("LD_PRELOAD")
             environment["LD_PRELOAD"] = os.pathsep.join([*filter(None, [first]), str(library_folder / DRIVER_LIBRARY)])
-        return [*filter(None, [names, replaced])]
 
 
 def _add_modules(environment: dict[str, str], folder: Path | None) -> None:

@@ -32,6 +32,7 @@ def test_files_are_drawn_by_the_seed(tmp_path: Path) -> None:
     drawn = draw_files(tmp_path, SUITE, 7, 5)
     assert len(drawn) == 4 and drawn == draw_files(tmp_path, SUITE, 7, 5) != draw_files(tmp_path, SUITE, 8, 5)
     assert not any(file.startswith("example_tests") for file in drawn)
+    assert not {*drawn} & {*draw_files(tmp_path, SUITE, 7, 2, drawn)}
     (tmp_path / "test_alone.py").touch()
     assert "test_alone.py" in draw_files(tmp_path, SUITE, 7, 1)
 
@@ -54,13 +55,14 @@ def test_outcomes_are_counted_and_failures_blamed() -> None:
 
 
 def test_rows_of_the_same_draw_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row, asked = FileRow(drawn=3, passed=3), Namespace(suite="cupy", seed=56, of=5, tests=24)
+    row, asked = FileRow(drawn=3, passed=3), Namespace(suite="cupy", seed=56, of=5, tests=24, fresh=False)
     monkeypatch.setattr(python_suites, "RESULTS", tmp_path / "results.json")
     assert recorded_rows(asked) == {}
     kept = {"title": TITLE, "seed": 56, "of": 5, "tests": 24, "drawn": 1, "rows": {"one": vars(row)}}
     (tmp_path / "results.json").write_text(json.dumps({"cupy": kept}))
     assert recorded_rows(asked) == {"one": row}
     assert recorded_rows(Namespace(**{**vars(asked), "seed": 57})) == {}
+    assert recorded_rows(Namespace(**{**vars(asked), "fresh": True})) == {}, "that table is another"
 
 
 def test_tests_are_drawn_by_name_and_a_smaller_draw_is_part_of_a_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ struct Module {
   std::string others;  // GPUs it has code for
   std::unique_ptr<char[]> file;
   uint64_t id = 0;
+  hipError_t refused = hipSuccess;  // why it cannot be loaded
   std::map<std::string, std::unique_ptr<Function>> functions;
   std::vector<Managed> managed;
   std::set<uint64_t> variables;  // addresses of those that were asked for
@@ -91,9 +92,7 @@ void find_code(Module* m) {
   }
 }
 
-// Hands a module's code to the simulator, once.
-hipError_t load(Module* m) {
-  if (m->id) return hipSuccess;
+hipError_t hand_over(Module* m) {
   find_code(m);
   if (!m->code) return ask(Request(OP_NO_CODE).bytes(m->others.data(), m->others.size())).status;
   Answer answer = ask(Request(OP_LOAD).bytes(m->code, m->size));
@@ -105,6 +104,12 @@ hipError_t load(Module* m) {
     memcpy(reinterpret_cast<void*>(found.get<uint64_t>()), &variable.address, sizeof variable.address);
   }
   return hipSuccess;
+}
+
+// Hands a module's code to the simulator, once: what it refuses, which may be hundreds of megabytes, it would again.
+hipError_t load(Module* m) {
+  if (!m->id && !m->refused) m->refused = hand_over(m);
+  return m->refused;
 }
 
 hipError_t find_function(Module* m, const std::string& name, Function** found) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -52,6 +53,11 @@ API int open64(const char* path, int flags, ...) {
 }
 API int stat(const char* path, struct stat* found) noexcept { return fstatat(AT_FDCWD, Place(path).path, found, 0); }
 API int stat64(const char* path, struct stat64* found) noexcept { return fstatat64(AT_FDCWD, Place(path).path, found, 0); }
+API FILE* fopen(const char* path, const char* mode) {
+  static auto original = reinterpret_cast<FILE* (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "fopen"));
+  return original(Place(path).path, mode);
+}
+API FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 API DIR* opendir(const char* path) {
   static auto original = reinterpret_cast<DIR* (*)(const char*)>(dlsym(RTLD_NEXT, "opendir"));
   return original(Place(path).path);

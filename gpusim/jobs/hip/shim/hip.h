@@ -129,6 +129,32 @@ struct hipLaunchParams {
   hipStream_t stream;
 };
 
+// what a launch is asked for beside its sizes
+struct hipLaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    int cooperative;
+    unsigned cluster[3];
+  } value;
+};
+enum { hipLaunchAttributeCooperative = 2, LAUNCH_CLUSTER = 4 };
+
+struct hipLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  hipStream_t stream;
+  hipLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+struct HIP_LAUNCH_CONFIG {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  hipStream_t hStream;
+  hipLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
 // ends of the list that a launch's `extra` is
 #define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
 #define HIP_LAUNCH_PARAM_BUFFER_SIZE ((void*)2)

@@ -124,6 +124,20 @@ hipError_t launch_cooperative(const void* host, dim3 grid, dim3 block, void** ar
   if ((error = cooperative(f, grid, block, lds))) return error;
   return launch_blocks(f, grid, block, lds, stream, args, nullptr);
 }
+
+// Of what a launch asks for, being cooperative decides whether it can be; priorities and cache policies are hints. These
+// GPUs have no clusters of workgroups.
+hipError_t launch_asked(Function* f, dim3 grid, dim3 block, size_t lds, hipStream_t stream, const hipLaunchAttribute* asked,
+                        unsigned count, void** params, void** extra) {
+  for (unsigned i = 0; i < count; ++i) {
+    const auto& value = asked[i].value;
+    bool one = value.cluster[0] <= 1 && value.cluster[1] <= 1 && value.cluster[2] <= 1;
+    if (asked[i].id == LAUNCH_CLUSTER && !one) return fail(hipErrorNotSupported);
+    if (asked[i].id != hipLaunchAttributeCooperative || !value.cooperative) continue;
+    if (hipError_t error = cooperative(f, grid, block, lds)) return error;
+  }
+  return launch_blocks(f, grid, block, lds, stream, params, extra);
+}
 }  // namespace
 
 hipError_t kernel_work(const void* host, dim3 grid, dim3 block, void** params, void** extra, size_t lds, Work* work) {
@@ -173,6 +187,14 @@ API hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block, void** a
 API hipError_t hipLaunchKernel_spt(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {
   return launch_host(host, grid, block, args, lds, stream);
 }
+API hipError_t hipLaunchKernelExC(const hipLaunchConfig_t* c, const void* host, void** args) {
+  CONNECT();
+  if (!c) return fail(hipErrorInvalidValue);
+  hipError_t error;
+  Function* f = function_of(host, &error);
+  if (!f) return fail(error);
+  return launch_asked(f, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream, c->attrs, c->numAttrs, args, nullptr);
+}
 API hipError_t hipExtLaunchKernel(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream,
                                   hipEvent_t before, hipEvent_t after, int) {
   if (before) record(before, stream);
@@ -209,6 +231,13 @@ API hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, un
   auto function = reinterpret_cast<Function*>(f);
   if (hipError_t error = cooperative(function, {gx, gy, gz}, {bx, by, bz}, lds)) return error;
   return launch_blocks(function, {gx, gy, gz}, {bx, by, bz}, lds, stream, params, nullptr);
+}
+API hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* c, hipFunction_t f, void** params, void** extra) {
+  CONNECT();
+  if (!c || !f) return fail(c ? hipErrorInvalidHandle : hipErrorInvalidValue);
+  dim3 grid{c->gridDimX, c->gridDimY, c->gridDimZ}, block{c->blockDimX, c->blockDimY, c->blockDimZ};
+  return launch_asked(reinterpret_cast<Function*>(f), grid, block, c->sharedMemBytes, c->hStream, c->attrs, c->numAttrs, params,
+                      extra);
 }
 // sizes in work-items: of a workgroup that would reach over the grid's end, only what lies within
 static hipError_t launch_items(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
