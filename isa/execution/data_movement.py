@@ -190,12 +190,18 @@ def load_lane(host, row, i, size, signed):
             value = ld_u8(host, 0)
             if signed & SIGNED:
                 value = (value ^ 128) - 128
-        if signed & CLEARS_HALF:
-            st_i32(row, i, (value & 0xFFFF) << (16 if signed & UPPER_HALF else 0))
-        elif signed > SIGNED:
-            st_i16(row, 2 * i + (1 if signed & UPPER_HALF else 0), value)
-        else:
-            st_i32(row, i, value)
+        put_narrow(row, i, value, signed)
+
+
+@jit
+def put_narrow(row, i, value, signed):
+    """Put a loaded value of one or two bytes into lane `i` of a register row; signed: as of PROGRAM_ROW."""
+    if signed & CLEARS_HALF:
+        st_i32(row, i, (value & 0xFFFF) << (16 if signed & UPPER_HALF else 0))
+    elif signed > SIGNED:
+        st_i16(row, 2 * i + (1 if signed & UPPER_HALF else 0), value)
+    else:
+        st_i32(row, i, value)
 
 
 @jit

@@ -6,12 +6,12 @@ several dwords needs no alignment (HSA runs VI with unaligned access enabled), a
 lanes act in ascending order.
 """
 
-from gpusim.base.jit import jit, ld_i64, ld_u8, ld_u32, st_i64
+from gpusim.base.jit import jit, ld_i64, ld_u8, ld_u32, st_i32, st_i64, st_u8
 from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.device_memory import PARTIAL, READABLE, SLACK
 from isa.execution.coalescing import LINE_BITS, add_access
-from isa.execution.codes import Access
-from isa.execution.data_movement import atomic_at, load_lane, store_lane
+from isa.execution.codes import SIGNED, Access
+from isa.execution.data_movement import atomic_at, load_lane, put_narrow, store_lane
 from isa.execution.faults import FAULT_LINES, FAULT_MISALIGNED, FAULT_PRIVATE, FAULT_READ_ONLY, FAULT_UNMAPPED
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import Context, Work, wavefront_at, work_at
@@ -150,11 +150,33 @@ def _private_offset(context: Context, slot, address):
 
 
 @jit
+def _move_across(host, vectors, row: ProgramRow, lane, d, at, piece):
+    """Load or store a lane's dword `d`, or two bytes, which lies in two dwords of private memory from `at` on."""
+    wrap = (LANES - 1) * PRIVATE_ELEMENT_BYTES  # from behind a dword of the lane to its next one
+    stored = row.access == Access.STORE
+    value = ld_u32(vectors + row.data + d * ROW_BYTES, lane) if stored else 0
+    for j in range(piece):
+        byte = host + at + j + (wrap if (at & 3) + j >= PRIVATE_ELEMENT_BYTES else 0)
+        if stored:
+            st_u8(byte, 0, value >> (8 * j))
+        else:
+            value |= ld_u8(byte, 0) << (8 * j)
+    if stored:
+        return
+    register = vectors + row.destination + d * ROW_BYTES
+    if piece == PRIVATE_ELEMENT_BYTES:
+        st_i32(register, lane, value)
+    else:
+        put_narrow(register, lane, (value ^ 0x8000) - 0x8000 if row.signed & SIGNED else value, row.signed)
+
+
+@jit
 def move_private(context: Context, slot, vectors, row: ProgramRow, lane, start, size, count):
     """Execute one lane's access to private memory from device address `start`, with its dwords a row apart.
 
-    It must lie within the lane's own dwords of the wavefront's private memory. Returns the new number of lines, or a
-    fault, whose address is the offset within the work-item's private memory.
+    It must lie within the lane's own dwords of the wavefront's private memory, a dword within one of them but for loads
+    and stores where FLAT_SCRATCH is an address. Returns the new number of lines, or a fault, whose address is the
+    offset within the work-item's private memory.
     """
     host = context.image - context.memory_base
     work = work_at(context.work, 0)
@@ -164,17 +186,24 @@ def move_private(context: Context, slot, vectors, row: ProgramRow, lane, start, 
     own = own_private(context, slot)
     for d in range((size + 3) >> 2):
         at = start + d * LANES * PRIVATE_ELEMENT_BYTES
-        if (at & 3) + piece > PRIVATE_ELEMENT_BYTES:
+        across = (at & 3) + piece > PRIVATE_ELEMENT_BYTES
+        if across and (context.flat_scratch_bytes == 0 or row.access == Access.ATOMIC):
             return fault(context, FAULT_MISALIGNED, lane, _private_offset(context, slot, at), size)
-        if at < own or at >= own + context.scratch_stride or (((at - own) >> 2) ^ lane) & (LANES - 1):
+        last = at + LANES * PRIVATE_ELEMENT_BYTES if across else at
+        if at < own or last >= own + context.scratch_stride or (((at - own) >> 2) ^ lane) & (LANES - 1):
             return fault(context, FAULT_PRIVATE, lane, _private_offset(context, slot, at), size)
-        if size <= PRIVATE_ELEMENT_BYTES:
+        if across:
+            _move_across(host, vectors, row, lane, d, at, piece)
+            count = add_access(work, count, last & ~3, (at & 3) + piece - PRIVATE_ELEMENT_BYTES, 0)
+            if count < 0:
+                return fault(context, FAULT_LINES, lane, at, size)
+        elif size <= PRIVATE_ELEMENT_BYTES:
             act_on_lane(context, vectors, row, lane, host + at)
         elif row.access == Access.LOAD:
             load_lane(host + at, vectors + row.destination + d * ROW_BYTES, lane, piece, 0)
         else:
             store_lane(host + at, vectors + row.data + d * ROW_BYTES, lane, piece)
-        count = add_access(work, count, at, piece, 0)
+        count = add_access(work, count, at, PRIVATE_ELEMENT_BYTES - (at & 3) if across else piece, 0)
         if count < 0:
             return fault(context, FAULT_LINES, lane, at, size)
     return count

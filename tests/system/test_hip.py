@@ -145,6 +145,28 @@ def test_an_access_in_the_drivers_block_is_let_through_and_said_once() -> None:
         assert done.stdout == "hipErrorLaunchFailure\n"
 
 
+NULL = """
+import ctypes, sys
+hip, module, function, array = ctypes.CDLL("libamdhip64.so.5"), *(ctypes.c_void_p() for _ in range(3))
+assert hip.hipModuleLoadData(ctypes.byref(module), open(sys.argv[1], "rb").read()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add") == 0
+assert hip.hipMalloc(ctypes.byref(array), 1024) == 0
+given = (array, ctypes.c_void_p(int(sys.argv[2])), array, ctypes.c_uint(256))
+arguments = (ctypes.c_void_p * 4)(*(ctypes.addressof(one) for one in given))
+assert hip.hipModuleLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, None, arguments, None) == 0
+print(hip.hipDeviceSynchronize())
+"""
+
+
+@pytest.mark.parametrize("address", [0, 64])
+@pytest.mark.parametrize("bounds", ["loose", "exact"])
+def test_a_null_pointer_ends_the_kernel_as_on_a_gpu(address: int, bounds: str) -> None:
+    done = run(["--timing", "off", "--bounds", bounds], sys.executable, "-c", NULL, OF_THESE[2], str(address))
+    assert (done.returncode, done.stdout) == (1, "719\n"), done.stderr
+    said = f"access outside every allocation; workgroup 0, wavefront 0, lane 0, address {address:#x} (4 bytes)"
+    assert done.stderr.count(said) == 1
+
+
 @pytest.mark.parametrize("limit", [("--max-cycles", "20000"), ("--timing", "off", "--max-seconds", "0.3")])
 def test_a_kernel_that_waits_for_the_program_is_ended_at_a_limit(limit: tuple[str, ...]) -> None:
     done = run([*limit, "--quiet"], PROGRAMS / "edges", "waiting")

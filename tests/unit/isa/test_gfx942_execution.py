@@ -64,6 +64,29 @@ FORMS = ASSEMBLY.kernel(
     lds_bytes=1024,
     more="        .amdhsa_private_segment_fixed_size 16\n        .amdhsa_enable_private_segment 1\n",
 )
+# private memory at offsets that are no multiples of four
+_PRIVATE = (
+    "        .amdhsa_private_segment_fixed_size {size}\n        .amdhsa_enable_private_segment 1\n",
+    "    v_mov_b32 v20, 3\n    scratch_store_dwordx2 v20, v[4:5], off\n    s_waitcnt vmcnt(0)\n",
+)
+UNALIGNED = ASSEMBLY.kernel(
+    "unaligned",
+    _START
+    + "    v_mov_b32 v12, 0\n    v_mov_b32 v13, 0\n    v_mov_b32 v14, 0\n    v_mov_b32 v18, -1\n"
+    + "    scratch_store_dwordx3 off, v[12:14], off\n    s_waitcnt vmcnt(0)\n"
+    + _PRIVATE[1]
+    + "    scratch_load_dwordx3 v[12:14], off, off\n    scratch_load_dwordx2 v[16:17], v20, off offset:-2\n"
+    + "    scratch_load_sshort v15, off, off offset:7\n    scratch_load_short_d16_hi v18, off, off offset:3\n"
+    + "    s_waitcnt vmcnt(0)\n    scratch_store_short off, v7, off offset:7\n    s_waitcnt vmcnt(0)\n"
+    + "    scratch_load_dword v19, off, off offset:5\n    s_waitcnt vmcnt(0)\n"
+    + "".join(store(row, f"v{12 + row}") for row in range(8))
+    + "    s_endpgm\n",
+    vgprs=32,
+    more=_PRIVATE[0].format(size=12),
+)
+PAST_PRIVATE = ASSEMBLY.kernel(
+    "past_private", _START + _PRIVATE[1] + "    s_endpgm\n", vgprs=32, more=_PRIVATE[0].format(size=8)
+)
 # denormals of BF16 are kept; the first source of a product of doubles is negated; the second set of indices
 MATRICES = ASSEMBLY.kernel(
     "matrices",
@@ -188,6 +211,26 @@ def test_arguments_lie_in_scalar_registers():
     kernarg = (77).to_bytes(8, "little") + address + (99).to_bytes(8, "little")
     out = run(PRELOADED, np.zeros(4, np.uint32), kernarg)
     assert (out[0] == 99).all() and (out[1] == 77).all()
+
+
+def test_private_memory_is_read_and_written_at_any_byte():
+    words = np.random.default_rng(942).integers(0, 1 << 32, (8, LANES), dtype=np.uint32)
+    out = run(UNALIGNED, words)
+    private = np.zeros((LANES, 12), np.uint8)
+    private[:, 3:11] = np.stack(words[:2], axis=1).view(np.uint8)
+
+    def loaded(first: int, kind: str) -> np.ndarray:
+        return private[:, first : first + np.dtype(kind).itemsize].copy().view(kind)[:, 0]
+
+    expected = [*(loaded(at, "<u4") for at in (0, 4, 8)), loaded(7, "<i2").astype(np.int32).view(np.uint32)]
+    expected += [loaded(1, "<u4"), loaded(5, "<u4"), loaded(3, "<u2").astype(np.uint32) << 16]  # ECC: whole registers
+    private[:, 7:9] = words[3][:, None].view(np.uint8)[:, :2]
+    np.testing.assert_array_equal(out[:8], [*expected, loaded(5, "<u4")])
+
+
+def test_private_memory_ends_within_a_word_too():
+    with pytest.raises(UserError, match=r"address 0x3 \(8 bytes\), .*private"):
+        run(PAST_PRIVATE, np.zeros((8, LANES), np.uint32))
 
 
 def test_timing_is_refused_with_the_reason():
