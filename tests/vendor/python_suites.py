@@ -258,7 +258,8 @@ def main() -> None:
 
 def _draw(asked: Namespace) -> dict[str, Any]:
     """Return what is drawn, as the table records it."""
-    return {"title": SUITES[asked.suite].title, "seed": asked.seed, "of": asked.of, "tests": asked.tests}
+    title = SUITES[asked.suite].title + (", other files" if asked.fresh else "")
+    return {"title": title, "seed": asked.seed, "of": asked.of, "tests": asked.tests}
 
 
 def _key(asked: Namespace) -> str:

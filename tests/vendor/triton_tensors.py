@@ -6,6 +6,9 @@ tensor lies in the host's memory. A launch takes the memory that its arguments l
 
 import copy
 import ctypes
+import runpy
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -123,12 +126,30 @@ def _capability(device: Any = None) -> tuple[int, int]:
     return major.value, minor.value
 
 
-def pytest_configure() -> None:
+def install() -> None:
     """Let Triton launch by it."""
     driver = Driver()
     driver.launcher_cls = Launcher
     triton.runtime.driver.set_active(driver)
     torch.cuda.get_device_capability = _capability
     torch.cuda.get_device_properties = _properties
-    torch.cuda.synchronize = lambda device=None: None  # launches are waited for
+    torch.cuda.synchronize = lambda device=None: check_status(HIP.hipDeviceSynchronize())
     HostDevice().__enter__()
+
+
+def pytest_configure() -> None:
+    """Let Triton launch by it, in programs that tests start too."""
+    install()
+    run = subprocess.run
+
+    def run_likewise(command: Any, *args: Any, **kwargs: Any) -> Any:
+        is_program = isinstance(command, list) and command[0] == sys.executable and command[1].endswith(".py")
+        return run([sys.executable, "-m", __name__, *command[1:]] if is_program else command, *args, **kwargs)
+
+    subprocess.run = run_likewise
+
+
+if __name__ == "__main__":
+    install()
+    del sys.argv[0]
+    runpy.run_path(sys.argv[0], run_name="__main__")
