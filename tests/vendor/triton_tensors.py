@@ -131,6 +131,7 @@ def install() -> None:
     driver = Driver()
     driver.launcher_cls = Launcher
     triton.runtime.driver.set_active(driver)
+    torch.cuda.current_device = driver.get_current_device
     torch.cuda.get_device_capability = _capability
     torch.cuda.get_device_properties = _properties
     torch.cuda.synchronize = lambda device=None: check_status(HIP.hipDeviceSynchronize())

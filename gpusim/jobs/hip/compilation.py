@@ -28,6 +28,8 @@ from workloads.toolchain.errors import KernelBuildError
 # chosen by gpusim: what the program says of the GPU is what it was told
 BITCODE_FLAGS = ("-x", "ir", "-nogpulib", "-Wno-override-module")
 _LINK = ("-Xclang", "-mlink-bitcode-file", "-Xclang")
+# headers that belong to a release of clang, perhaps another one: CuPy has found those of hipcc's
+_OF_A_COMPILER = re.compile(r"-I.*/lib/clang/[\d.]+(/|$)")
 OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch", "-march=", "-mcpu=")
 
 
@@ -75,7 +77,7 @@ def compile_program(request: CompileRequest, gpu: str) -> CompileResult:
         sources = _linked(list(request.files)) if request.language in _LINKED else ["program"]
         if request.language not in _LINKED:
             (root / "program").write_text(_with_uses(request), encoding="utf-8")
-        given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
+        given = [one for one in request.options if not one.startswith(OF_THE_TARGET) and not _OF_A_COMPILER.match(one)]
         command = [clang, *flags, "-I.", "-Wno-unused-command-line-argument"]
         done = _run_compiler(command, given, sources, root, request)
         log = done.stderr if request.language in _LINKED else _named(done.stderr, request.name)

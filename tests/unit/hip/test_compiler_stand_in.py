@@ -33,6 +33,24 @@ def test_it_compiles_device_code_alone(cache: Path) -> None:
     assert str(folder) not in supervisor.HostProgram(["./program"]).started_by(cache, None)[1]["PATH"]
 
 
+def test_hipcc_finds_the_device_library_and_no_cuda(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed, library = cache / "usr", cache / "lib" / "amdgcn" / "bitcode"
+    for folder in (installed / "include", library):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(built, "hip_root", lambda: installed)
+    monkeypatch.setattr(built, "device_library", lambda: library)
+    monkeypatch.setattr(built, "libraries", lambda: cache / "lib")
+    rocm = built.rocm_folder()
+    assert rocm is not None and (rocm / "amdgcn" / "bitcode").samefile(library)
+    (installed / "amdgcn" / "bitcode").mkdir(parents=True)
+    rocm = built.rocm_folder()
+    assert rocm is not None and (rocm / "amdgcn").samefile(installed / "amdgcn"), "ROCm's own goes first"
+    monkeypatch.delenv("HIP_PLATFORM", raising=False)
+    assert supervisor.HostProgram(["./program"]).started_by(cache, rocm)[1]["HIP_PLATFORM"] == "amd"
+    monkeypatch.setenv("HIP_PLATFORM", "nvidia")
+    assert supervisor.HostProgram(["./program"]).started_by(cache, rocm)[1]["HIP_PLATFORM"] == "nvidia"
+
+
 def test_there_is_none_beside_hipcc_or_without_a_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(gpu: str) -> None:
         raise KernelBuildError("none")

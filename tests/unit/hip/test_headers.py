@@ -69,6 +69,17 @@ def test_names_of_the_hosts_library_are_there_for_those_alone_who_include_it(ahe
     assert done.code, done.log
 
 
+@NEEDS_HIP
+def test_headers_of_another_compiler_are_left_out(tmp_path: Path) -> None:
+    """CuPy gives the folders that hipcc's compiler names, which need not be the one that compiles."""
+    folder = tmp_path / "lib/clang/15.0.6/include"
+    folder.mkdir(parents=True)
+    (folder / "stdint.h").write_text("#error of another release\n")
+    request = compilation.CompileRequest(f"#include <stdint.h>\n{SOURCE}", "program", options=(f"-I{folder}",))
+    done = compilation.compile_program(request, GPU)
+    assert done.code, done.log
+
+
 @pytest.mark.parametrize("option", ["-DHIP_ENABLE_WARP_SYNC_BUILTINS", "-UX", "-include", "-isystem/mine"])
 def test_options_that_can_change_headers_get_their_text(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(headers, "_compiled", lambda *_: pytest.fail("compiled ahead"))
