@@ -22,4 +22,5 @@ HW_SH_MEM_BASES = 15  # GFX9: bits 63:48 of the apertures, private in 15:0, shar
 MODE_SINGLE_RESULTS = 1 << 5  # denormal results of FP32 are kept
 MODE_WIDE_RESULTS = 1 << 7  # those of FP16 and FP64
 MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT = 8, 9
+MODE_HALF_OVERFLOW_BIT = 23  # FP16_OVFL: a half that is too large becomes the largest one
 MODE_BITS = 10  # of those an instruction's result depends on

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, HW_TRAPSTS, M0, MODE_BITS, SCALAR_REGISTERS
+from isa.architecture import (
+    HW_ID,
+    HW_MODE,
+    HW_SH_MEM_BASES,
+    HW_STATUS,
+    HW_TRAPSTS,
+    M0,
+    MODE_BITS,
+    MODE_HALF_OVERFLOW_BIT,
+    SCALAR_REGISTERS,
+)
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import EncodedOperand, UnsupportedInstructionError, parse_operands
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, InstructionKind
@@ -134,6 +144,14 @@ def _arithmetic(
         row.returns = 1 if "wrexec" in name else 0
 
 
+def writes_half_overflow(instruction: Instruction) -> bool:
+    """Tell whether s_setreg writes MODE's FP16_OVFL alone, which the architecture has."""
+    if instruction.opcode.mnemonic not in ("s_setreg_b32", "s_setreg_imm32_b32"):
+        return False
+    alone = instruction.fields["simm16"] == HW_MODE | MODE_HALF_OVERFLOW_BIT << 6
+    return alone and instruction.architecture.generation != "GFX8"
+
+
 def _hardware_register(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
     """Fill the row of s_getreg or s_setreg.
 
@@ -149,7 +167,7 @@ def _hardware_register(row: Any, instruction: Instruction, constants: Constants,
             raise UnsupportedInstructionError(f"hardware register {number} cannot be read")
         row.kind, row.destination = InstructionKind.GET_REGISTER, 4 * fields["sdst"]
         return
-    if number == HW_MODE and offset + size > MODE_BITS:
+    if number == HW_MODE and offset + size > MODE_BITS and not writes_half_overflow(instruction):
         raise UnsupportedInstructionError("it writes MODE bits other than rounding, denormals, DX10_CLAMP and IEEE")
     if number not in (HW_MODE, HW_TRAPSTS):
         raise UnsupportedInstructionError(f"hardware register {number} cannot be written")

@@ -5,6 +5,7 @@ its operands lie. What is not implemented is refused here, before anything runs.
 columns of functions stand numbers of `operations`, from 1 on, and constants are listed apart.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from isa.execution.constants import Constants, ConstantValues
 from isa.execution.memory_program import memory_row
 from isa.execution.operations import OperationKey, OperationTable
 from isa.execution.program_table import PROGRAM_ROW
-from isa.execution.scalar_program import scalar_row
+from isa.execution.scalar_program import scalar_row, writes_half_overflow
 from isa.execution.state import PATTERN_WAYS, RESULT_ROW
 from isa.execution.vector_program import index_registers, vector_row
 from isa.lanes import library
@@ -33,6 +34,11 @@ BUILDERS = {  # the encodings that are executed
     **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
     **dict.fromkeys(("smem", "ds", "flat", "global", "scratch", "mubuf", "mimg"), memory_row),
 }
+# vector instructions with results of FP16 or FP8 that can be larger than the largest number; v_cvt_pkrtz rounds to it
+_CAN_OVERFLOW = re.compile(
+    r"v_(?!cmp|mfma|smfmac|dot2|pack_|(pk_)?(max|min|med)|(ceil|floor|trunc|rndne|fract|frexp\w*|sin|cos|sqrt)_"
+    r"|cvt_(f32|pk_f32|i16|u16|norm|pknorm|pkrtz)).*(f16|cvt_(pk|sr)_(fp8|bf8)_f32)"
+)
 _WITH_PATTERNS = (InstructionKind.LDS, InstructionKind.FLAT, InstructionKind.BUFFER, InstructionKind.SEGMENT)
 
 
@@ -76,8 +82,19 @@ def _writes_mode(instruction: Instruction) -> bool:
     return writes and instruction.fields["simm16"] & 63 == HW_MODE
 
 
+def _check_overflow(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
+    """Refuse what FP16_OVFL changes: a result in FP16 or FP8 that can be too large. Programs set it for others, too."""
+    if not any(map(writes_half_overflow, instructions)):
+        return
+    for one in instructions:
+        if _CAN_OVERFLOW.match(one.opcode.mnemonic):
+            what = f"{one.opcode.mnemonic} at {one.address:#x} is not implemented in a kernel that sets MODE.FP16_OVFL"
+            raise ProgramError(f"kernel '{kernel.name}': {what}")
+
+
 def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translation:
     """Translate a kernel's instructions into rows; raises ProgramError naming what is not implemented and where."""
+    _check_overflow(kernel, instructions)
     lanes = OperationTable(library())
     constants = Constants()
     dwords = (np.array([one.address for one in instructions], np.int64) - kernel.code_address) // 4

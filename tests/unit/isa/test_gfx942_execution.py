@@ -87,6 +87,15 @@ UNALIGNED = ASSEMBLY.kernel(
 PAST_PRIVATE = ASSEMBLY.kernel(
     "past_private", _START + _PRIVATE[1] + "    s_endpgm\n", vgprs=32, more=_PRIVATE[0].format(size=8)
 )
+# what Triton begins kernels of FP8 with, whether they convert by such instructions or not
+_SATURATE = _START + "    s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\n"
+for _name, _text in (
+    ("rounded_to_zero", "v_cvt_pkrtz_f16_f32 v12, v4, v5"),
+    ("to_half", "v_cvt_f16_f32 v12, v4"),
+    ("to_eight_bits", "v_cvt_pk_fp8_f32 v12, v4, v5"),
+    ("to_nearest_half", "v_pk_mul_f16 v12, v4, v5"),
+):
+    ASSEMBLY.kernel(_name, f"{_SATURATE}    {_text}\n{store(0, 'v12')}    s_endpgm\n", vgprs=32)
 # denormals of BF16 are kept; the first source of a product of doubles is negated; the second set of indices
 MATRICES = ASSEMBLY.kernel(
     "matrices",
@@ -226,6 +235,16 @@ def test_private_memory_is_read_and_written_at_any_byte():
     expected += [loaded(1, "<u4"), loaded(5, "<u4"), loaded(3, "<u2").astype(np.uint32) << 16]  # ECC: whole registers
     private[:, 7:9] = words[3][:, None].view(np.uint8)[:, :2]
     np.testing.assert_array_equal(out[:8], [*expected, loaded(5, "<u4")])
+
+
+def test_saturation_is_refused_where_it_would_change_a_result():
+    words = np.zeros((8, LANES), np.float32)
+    words[0], words[1] = 1e9, -65519
+    out = run("rounded_to_zero", words.view(np.uint32))
+    assert (out[0].view(np.float16).reshape(LANES, 2) == (65504, -65504)).all()
+    for name in ("to_half", "to_eight_bits", "to_nearest_half"):
+        with pytest.raises(UserError, match=rf"{name}': v_.* not implemented in a kernel that sets MODE.FP16_OVFL"):
+            run(name, words.view(np.uint32))
 
 
 def test_private_memory_ends_within_a_word_too():
