@@ -251,7 +251,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.model": 9_840,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
-    "gpusim.jobs": 14_435,
+    "gpusim.jobs": 14_437,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_250,

@@ -87,7 +87,7 @@ class HostProgram:
     host_pointers: bool = False
     """Release 5's `hipPointerGetAttributes` describes memory that HIP does not know, as release 6's does."""
     architecture: str = ""
-    """The GPU's, for which a stand-in for hipcc compiles where there is none; empty: no stand-in."""
+    """The GPU's, for which hipcc compiles, or a stand-in where there is none; empty: no stand-in."""
     has_regions: bool = False
     """The program finds the module by which it declares sparse regions."""
     jax: bool = False
@@ -102,6 +102,8 @@ class HostProgram:
         """
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         environment.setdefault("HIP_PLATFORM", "amd")  # hipcc takes a CUDA that it finds for the platform
+        if self.architecture:  # for which hipcc compiles where it finds no GPU
+            environment.setdefault("HCC_AMDGPU_TARGET", self.architecture)
         if rocm is not None:  # as CuPy has it
             environment.setdefault("ROCM_HOME", str(rocm))
         if self.architecture and (compiler := compiler_folder(self.architecture)) is not None:

@@ -46,7 +46,9 @@ def test_hipcc_finds_the_device_library_and_no_cuda(cache: Path, monkeypatch: py
     rocm = built.rocm_folder()
     assert rocm is not None and (rocm / "amdgcn").samefile(installed / "amdgcn"), "ROCm's own goes first"
     monkeypatch.delenv("HIP_PLATFORM", raising=False)
-    assert supervisor.HostProgram(["./program"]).started_by(cache, rocm)[1]["HIP_PLATFORM"] == "amd"
+    monkeypatch.delenv("HCC_AMDGPU_TARGET", raising=False)
+    environment = supervisor.HostProgram(["./program"], architecture="gfx90a").started_by(cache, rocm)[1]
+    assert (environment["HIP_PLATFORM"], environment["HCC_AMDGPU_TARGET"]) == ("amd", "gfx90a")
     monkeypatch.setenv("HIP_PLATFORM", "nvidia")
     assert supervisor.HostProgram(["./program"]).started_by(cache, rocm)[1]["HIP_PLATFORM"] == "nvidia"
 
