@@ -204,7 +204,7 @@ class StratumMeasurement:
         return np.array([*rows, *alone]).reshape(-1, len(columns.timed))
 
     def _state_deviation(
-        self, intervals: np.ndarray, before: int, columns: Columns, found: CountEstimate
+        self, intervals: np.ndarray, before: int, columns: Columns, estimate: CountEstimate
     ) -> np.ndarray:
         """Return float64 [1, columns]: what the launch would cost otherwise if skips alone had changed its pace.
 
@@ -215,14 +215,14 @@ class StratumMeasurement:
             intervals: float64 [intervals, windows, columns] that count, moved to the same covariates.
             before: Number of them before the first skip.
             columns: Their columns.
-            found: The estimate from all of them.
+            estimate: The estimate from all of them.
         """
         sums = np.array([part.sum(axis=(0, 1)) for part in (intervals[:before], intervals[before:])])
         if not sums[:, columns.work].all():
             return np.zeros((0, len(columns.timed)))
         rates, counts = sums / sums[:, columns.work : columns.work + 1], (before, len(intervals) - before)
         scale = len(intervals) / sums[:, columns.work].sum()
-        chance = (found.noise.rows**2).sum(axis=0) * (scale**2 * plain_sum(1 / count for count in counts))
+        chance = (estimate.noise.rows**2).sum(axis=0) * (scale**2 * plain_sum(1 / count for count in counts))
         apart = np.sqrt(np.maximum((rates[1] - rates[0]) ** 2 - _SURE**2 * chance, 0))
         work = self.length * (self.stratum.end - self.skips[0].start)
         return np.asarray([_EITHER * work * np.sign(rates[1] - rates[0]) * apart * columns.timed])
