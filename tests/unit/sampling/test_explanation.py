@@ -11,8 +11,8 @@ MOST_WORDS = 35
 
 
 def sentences(page: str) -> list[str]:
-    """Return the sentences of a page's paragraphs and lists."""
-    page = re.sub(r"```.*?```|<!--.*?-->", "", page, flags=re.DOTALL)
+    """Return the sentences of a page's paragraphs and lists, without the note of ages, whose lists a command writes."""
+    page = re.sub(r"```.*?```|<!-- age -->.*?<!-- end of age -->|<!--.*?-->", "", page, flags=re.DOTALL)
     lines = [
         "" if re.match(r"\s*[|#]", line) else re.sub(r"^\s*(?:[-*]|\d+\.) ", "\n", line) for line in page.split("\n")
     ]
