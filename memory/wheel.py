@@ -133,6 +133,15 @@ def due(m: Machine, slot, unit_class, first):
 
 
 @jit
+def take_word(m: Machine, t, word):
+    """Return a word of a cycle's row, and empty it."""
+    bits = np.int64(m.wheel.row[t & (SIZE - 1), word])
+    if bits:
+        m.wheel.row[t & (SIZE - 1), word] = 0
+    return bits
+
+
+@jit
 def turned(units, first, last):
     """Return a mask turned so that its bit `first` comes lowest, then those up to bit `last`, then those before it.
 

@@ -34,6 +34,7 @@ from memory.network.state import (
     SOURCE_CU_SHIFT,
     SOURCE_ID_SHIFT,
 )
+from memory.parts import main_of
 from memory.timeline import FINDS, LOOKED_UP, SERVED, record
 
 # columns of the table
@@ -75,6 +76,7 @@ MOST_EXAMINED = 64  # lines of one
 BUCKETS = 64  # into which they are put, by L1 set, and their DRAM rows: a power of two
 TOKENS = 1 << 12  # that name what is in flight on a CU: wavefront slot and entry
 TOKEN_BITS = 20
+MOST_NOTED = MAX_CUS * 128  # one a CU and cycle of a window
 
 ACCESS = State(
     "access",
@@ -84,6 +86,8 @@ ACCESS = State(
             (MAX_CUS, TOKENS),
             "with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS",
         ),
+        "noted": Field((), "vector memory instructions whose lines are not counted yet"),
+        "note": Field((MOST_NOTED, 3), "such an instruction: its cycle, static instruction, address of its record"),
         "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
         "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),
         "last_in": Field((BUCKETS,), "work area: number + 1 of the last line in a bucket, by L1 set; 0: none"),
@@ -127,6 +131,20 @@ def vector_issued(m: Machine, cu, pc, token, address):
     if header & RECORD_LDS:
         lds_issued(m, pc, header)
         return
+    if not m.parts.notes:
+        count_lines(main_of(m), pc, address)
+        return
+    n = m.access.noted
+    m.access.noted = n + 1
+    m.access.note[n, 0] = m.wheel.now
+    m.access.note[n, 1] = pc
+    m.access.note[n, 2] = address
+
+
+@jit
+def count_lines(m: Machine, pc, address):
+    """Count the lines of a vector memory instruction; with two parts in the order of cycles, as some are examined."""
+    header = ld_i64(address, 0)
     lines = header & LINES_MASK
     asked = (header >> ASKED_SHIFT) & ASKED_MASK
     row = m.access.table + pc * WIDTH * 8

@@ -12,7 +12,9 @@ queue, a channel answers while it has one for a slot at the caches, and a credit
 So what caches and channels do reaches the other side after that latency, and in no other way than as a packet or as a
 credit (`_receive_...`). While two threads run the two sides (`gpusim.model.core.side_by_side`), what crosses waits in
 an outbox, from which the other side takes it (`take_sent`, `take_answered`) in any cycle before it can be noticed. All
-that a side reads and writes otherwise is its own.
+that a side reads and writes otherwise is its own. The channels' side then makes the network's choice, too
+(`match_answers`): which answer a port takes in which cycle is known as soon as all are on their way that are there by
+then. One thread makes it in that cycle.
 
 A channel of 128 bytes a cycle (`l2.port_bytes`) moves both halves of a line as one packet: where a port's next packet
 for the channel is the other half of the line that it has just taken, it takes that too, serves both in one cycle, and
@@ -37,8 +39,13 @@ from memory.network.ideal import (
     ideal_use_bandwidth,
 )
 from memory.network.state import (
+    CYCLE_MASK,
+    CYCLE_SHIFT,
+    DELIVERED,
     JOINED,
     KIND_MASK,
+    MATCH_WORDS,
+    MATCHES,
     MAX_PORTS,
     NUMBER_BITS,
     NUMBER_MASK,
@@ -51,18 +58,23 @@ from memory.network.state import (
     R_SOURCE,
     RECEIVED,
     SOURCE_CU_SHIFT,
+    SOURCE_MASK,
+    TAKEN_ONE,
+    TAKEN_SHIFT,
     WRITE,
     bit_of,
     destination_of,
+    look_for_answer,
     of_bit,
     wake_receiver,
     wake_sender,
     wake_taker,
 )
+from memory.parts import is_own, is_whole, machine_at, main_of
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
 from memory.waiting import FILLS, LOOK_UP, REQUEST_SLOT, RESPONSE_SLOT, freed, wait_for
-from memory.wheel import wake_at
+from memory.wheel import WORD_BITS, take_word, wake_at
 
 
 @jit
@@ -298,7 +310,7 @@ def _announce_response(m: Machine, channel, earliest):
     ready = max(x.response[channel, h, R_READY], earliest)
     x.r_ready[channel] = ready
     x.returning[port] |= 1 << bit_of(channel)
-    wake_receiver(m, ready, port)
+    look_for_answer(m, ready, port)
 
 
 @jit(cold=True)
@@ -326,15 +338,7 @@ def crossbar_respond(m: Machine, now, t, channel, source):
         leaves = max(t, x.r_free[channel])
         x.r_free[channel] = leaves + 1
     x.r_youngest[channel] = source
-    ready = leaves + x.response_latency[channel]
-    if x.apart:
-        out = x.answered[x.answers_in]
-        n = out.answers
-        out.answers = n + 1
-        out.answer[n, R_SOURCE] = source
-        out.answer[n, R_READY] = ready << NUMBER_BITS | channel
-    else:
-        _receive_answer(m, channel, ready, source)
+    _receive_answer(m, channel, leaves + x.response_latency[channel], source)
     return leaves
 
 
@@ -370,54 +374,51 @@ def _receive_answer_credit(m: Machine, t, channel):
 
 @jit(outline=True)
 def take_sent(m: Machine, number):
-    """Empty an outbox of the caches: its requests are queued where channels look, its credits are the channels'.
+    """Empty an outbox of the caches: its requests are queued where channels look.
 
     From now on channels put what crosses into their outbox of this number.
     """
-    m.xbar.answers_in = number
-    out = m.xbar.sent[number]
-    for n in range(out.packets):
-        ready, port = out.packet[n, P_READY] >> NUMBER_BITS, out.packet[n, P_READY] & NUMBER_MASK
-        _receive_packet(m, port, ready, out.packet[n, P_LINE], out.packet[n, P_SOURCE], out.packet[n, P_MASK])
-    for n in range(out.credits):
-        _receive_answer_credit(m, out.credit[n] >> NUMBER_BITS, out.credit[n] & NUMBER_MASK)
-    out.packets = 0
-    out.credits = 0
+    x = m.xbar
+    x.answers_in = number
+    for part in range(1 + (m.parts.part != 0)):
+        of = machine_at(m.parts.part, 0) if part else m
+        out = of.xbar.sent[number]
+        for n in range(out.packets):
+            ready, port = out.packet[n, P_READY] >> NUMBER_BITS, out.packet[n, P_READY] & NUMBER_MASK
+            _receive_packet(m, port, ready, out.packet[n, P_LINE], out.packet[n, P_SOURCE], out.packet[n, P_MASK])
+        out.packets = 0
+    if m.parts.part:
+        x.answered[number].answers = 0
+        x.answered[number].credits = 0
 
 
 @jit(outline=True)
 def take_answered(m: Machine, number):
     """Empty an outbox of the channels: its answers are queued where ports look, its credits are the ports'.
 
+    Of a machine with two parts each takes what is its ports'; the outbox is emptied as channels come to it again.
     From now on caches put what crosses into their outbox of this number.
     """
-    m.xbar.sends_in = number
-    out = m.xbar.answered[number]
+    x = m.xbar
+    x.sends_in = number
+    out = main_of(m).xbar.answered[number]
+    x.matched = max(x.matched, out.until)
     for n in range(out.answers):
-        ready, channel = out.answer[n, R_READY] >> NUMBER_BITS, out.answer[n, R_READY] & NUMBER_MASK
-        _receive_answer(m, channel, ready, out.answer[n, R_SOURCE])
+        at, port = out.answer[n, R_READY] >> NUMBER_BITS, out.answer[n, R_READY] & NUMBER_MASK
+        if not is_own(m, port):
+            continue
+        held = x.delivered_count[port]
+        q = (x.delivered_head[port] + held) & (DELIVERED - 1)
+        x.delivered[port, q] = out.answer[n, R_SOURCE] | (at & CYCLE_MASK) << CYCLE_SHIFT
+        x.delivered_count[port] = held + 1
+        wake_receiver(m, at, port)
     for n in range(out.credits):
         back, port = out.credit[n] >> NUMBER_BITS, out.credit[n] & NUMBER_MASK
-        _receive_request_credit(m, back, port)
-    out.answers = 0
-    out.credits = 0
-
-
-@jit
-def let_cross(m: Machine, through_outboxes):
-    """Have what crosses wait in outboxes (1), or arrive in its queue at once (0)."""
-    m.xbar.apart = through_outboxes
-
-
-@jit(inline=True)
-def _send_answer_credit(m: Machine, t, channel):
-    """Send the credit of an answer back to its channel, where it is in cycle `t`."""
-    if not m.xbar.apart:
-        _receive_answer_credit(m, t, channel)
-        return
-    out = m.xbar.sent[m.xbar.sends_in]
-    out.credit[out.credits] = t << NUMBER_BITS | channel
-    out.credits += 1
+        if is_own(m, port):
+            _receive_request_credit(m, back, port)
+    if is_whole(m):
+        out.answers = 0
+        out.credits = 0
 
 
 @jit(inline=True)
@@ -428,8 +429,7 @@ def _pop_response(m: Machine, now, port, channel):
     x.r_count[channel] = n - 1
     bit = bit_of(channel)
     x.next_channel[port] = bit + 1 if bit + 1 < MAX_L2_CHANNELS else 0
-    x.responses += 1
-    _send_answer_credit(m, now + x.request_latency[port], channel)
+    _receive_answer_credit(m, now + x.request_latency[port], channel)
     if x.ideal:
         return ideal_pop_response(m, now, channel, port)
     h = x.r_head[channel]
@@ -440,8 +440,7 @@ def _pop_response(m: Machine, now, port, channel):
         h = q
         n -= 1
         x.r_count[channel] = n - 1
-        x.responses += 1
-        _send_answer_credit(m, now + x.request_latency[port], channel)
+        _receive_answer_credit(m, now + x.request_latency[port], channel)
         q = (q + 1) & (x.response_ring - 1)
     x.r_head[channel] = 0 if n == 1 and q >= RING_FRONT else q
     if n > 1:
@@ -461,8 +460,9 @@ def _receive(m: Machine, channel, port, source):
 
 @jit(outline=True)
 def _take_from_queue(m: Machine, now, port):
-    """Let channels fill the port's queue, and take its oldest answer; returns its source, or -1."""
+    """Let channels fill the port's queue, and take its oldest answer; returns as `_take_answer`."""
     x = m.xbar
+    before = x.received_count[port]
     bits = x.returning[port]
     first = x.next_channel[port]
     while bits and x.received_count[port] <= RECEIVED - 2:
@@ -471,14 +471,15 @@ def _take_from_queue(m: Machine, now, port):
         channel = of_bit(m, port, bit)
         if x.r_ready[channel] <= now:
             _receive(m, channel, port, _pop_response(m, now, port, channel))
-    if x.received_count[port] == 0:
+    count = x.received_count[port]
+    if count == 0:
         return -1
     source = x.received[port, x.received_head[port]]
     x.received_head[port] = (x.received_head[port] + 1) & (RECEIVED - 1)
-    x.received_count[port] -= 1
-    if x.received_count[port] or bits:
-        wake_receiver(m, now + 1, port)
-    return source
+    x.received_count[port] = count - 1
+    if count > 1 or bits:
+        look_for_answer(m, now + 1, port)
+    return source | (count - before) << TAKEN_SHIFT
 
 
 @jit
@@ -489,8 +490,11 @@ def _is_there(m: Machine, now, port, channel):
 
 
 @jit(inline=True)
-def crossbar_take_response(m: Machine, now, port):
-    """Take the port's response of this cycle, round robin over channels; returns its source, or -1."""
+def _take_answer(m: Machine, now, port):
+    """Take the port's answer of this cycle from channels, round robin.
+
+    Returns its source and, from TAKEN_SHIFT on, how many answers came to the port in this cycle; -1 if there is none.
+    """
     x = m.xbar
     if x.joins:
         return _take_from_queue(m, now, port)
@@ -507,10 +511,87 @@ def crossbar_take_response(m: Machine, now, port):
         return -1
     while bits:  # in any order: whether another one is there
         if _is_there(m, now, port, of_bit(m, port, ctz(bits))):
-            wake_receiver(m, now + 1, port)
+            look_for_answer(m, now + 1, port)
             break
         bits &= bits - 1
     source = _pop_response(m, now, port, taken)
     if m.timeline.on:
         record(m, TAKEN, port | taken << 8, source, 0)
-    return source
+    return source | TAKEN_ONE
+
+
+@jit(outline=True)
+def match_answers(m: Machine, end):
+    """Find which answers ports take up to cycle `end`, all of which are on the way, and send them with their cycles."""
+    x = m.xbar
+    out = x.answered[x.answers_in]
+    n = out.answers
+    for now in range(x.matching, end):
+        for word in range(MATCH_WORDS):
+            ports = take_word(m, now, MATCHES + word)
+            while ports:
+                port = word * WORD_BITS + ctz(ports)
+                ports &= ports - 1
+                taken = _take_answer(m, now, port)
+                if taken >= 0:
+                    out.answer[n, R_SOURCE] = taken
+                    out.answer[n, R_READY] = now << NUMBER_BITS | port
+                    n += 1
+    out.answers = n
+    x.matching = max(x.matching, end)
+    out.until = x.matching
+
+
+@jit(outline=True)
+def _take_delivered(m: Machine, now, port):
+    """Take the answer that was matched with the port for this cycle; returns as `_take_answer`."""
+    x = m.xbar
+    n = x.delivered_count[port]
+    h = x.delivered_head[port]
+    taken = x.delivered[port, h]
+    if n == 0 or taken >> CYCLE_SHIFT != now & CYCLE_MASK:
+        return -1
+    x.delivered_count[port] = n - 1
+    x.delivered_head[port] = 0 if n == 1 else (h + 1) & (DELIVERED - 1)
+    return taken & (1 << CYCLE_SHIFT) - 1
+
+
+@jit(inline=True)
+def crossbar_take_response(m: Machine, now, port):
+    """Take the port's response of this cycle; returns its source, or -1."""
+    taken = _take_delivered(m, now, port) if now < m.xbar.matched else _take_answer(m, now, port)
+    if taken < 0:
+        return -1
+    m.xbar.responses += taken >> TAKEN_SHIFT
+    return taken & SOURCE_MASK
+
+
+@jit
+def take_all_answered(m: Machine, number):
+    """Empty an outbox of the channels for all ports."""
+    take_answered(m, number)
+    if m.parts.part:
+        take_answered(machine_at(m.parts.part, 0), number)
+        m.xbar.answered[number].answers = 0
+        m.xbar.answered[number].credits = 0
+
+
+@jit
+def let_cross(m: Machine, now, through_outboxes):
+    """Have what crosses from cycle `now` on wait in outboxes (1), or arrive in its queue at once (0).
+
+    With outboxes, answers are matched with ports at the channels' end (`match_answers`), else as a port looks for one.
+    """
+    x = m.xbar
+    x.apart = through_outboxes
+    if through_outboxes:
+        x.matching = max(now, x.matched)
+    first = max(now, x.matched)
+    for port in range(MAX_PORTS):
+        if x.received_count[port]:
+            look_for_answer(m, first, port)
+        bits = x.returning[port]
+        while bits:
+            channel = of_bit(m, port, ctz(bits))
+            bits &= bits - 1
+            look_for_answer(m, first if x.ideal else max(first, x.r_ready[channel]), port)

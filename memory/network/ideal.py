@@ -1,8 +1,8 @@
 """What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
 from gpusim.base.jit import Machine, jit
-from memory.network.state import MICRO, NUMBER_MASK, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, wake_receiver
-from memory.wheel import wake, within_reach
+from memory.network.state import MICRO, NUMBER_MASK, R_READY, R_SOURCE, SOURCE_CU_SHIFT, bit_of, look_for_late_answer
+from memory.wheel import wake
 
 
 @jit(cold=True)
@@ -47,7 +47,7 @@ def ideal_receive(m: Machine, channel, source, ready):
     if x.r_first[channel, port] < 0:
         x.r_first[channel, port] = q
         x.returning[port] |= 1 << bit_of(channel)
-        wake_receiver(m, within_reach(m, ready), port)  # as far as bandwidth puts it off
+        look_for_late_answer(m, ready, port)
     else:
         x.r_next[channel, x.r_last[channel, port]] = q
     x.r_last[channel, port] = q
@@ -60,7 +60,7 @@ def ideal_response_ready(m: Machine, now, channel, port):
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:
         return 1
-    wake_receiver(m, within_reach(m, ready), port)
+    look_for_late_answer(m, ready, port)
     return 0
 
 
@@ -76,5 +76,5 @@ def ideal_pop_response(m: Machine, now, channel, port):
     if q < 0:
         x.returning[port] &= ~(1 << bit_of(channel))
     else:
-        wake_receiver(m, within_reach(m, max(x.response[channel, q, R_READY], now + 1)), port)
+        look_for_late_answer(m, max(x.response[channel, q, R_READY], now + 1), port)
     return x.response[channel, h, R_SOURCE]

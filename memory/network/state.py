@@ -21,7 +21,7 @@ from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.counters import CROSSBAR_COUNTERS
 from memory.network.credits import CREDITS, MAX_CREDITS, configure_credits, power_of_two
 from memory.unit_classes import DESTINATIONS, L2_TAKE, PORTS
-from memory.wheel import WORD_BITS, wake_at, wake_word, word_of
+from memory.wheel import ROW_WORDS, WORD_BITS, WORDS, wake_at, wake_word, within_far_reach, within_reach, word_of
 
 MAX_CUS = PORTS["l1"][1]
 FIRST_SCALAR_PORT, MAX_ARRAYS = PORTS["scalar_cache"][:2]
@@ -33,8 +33,12 @@ NUMBER_BITS = 8  # of a port in a source, and of a port or a destination beside 
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 assert DESTINATIONS["l2"][:2] == (0, MAX_L2_CHANNELS) and max(MAX_PORTS, MAX_DESTINATIONS) <= 1 << NUMBER_BITS
 PORT_WORDS = MAX_PORTS // 64
+MATCHES = WORDS  # first word in a row of the wheel of the ports for which an answer is looked for, after all units'
+MATCH_WORDS = MAX_PORTS // WORD_BITS
+assert MATCHES + MATCH_WORDS <= ROW_WORDS
 REQUEST_DEPTH = MAX_CREDITS
 RESPONSE_DEPTH = 1024  # a power of two
+DELIVERED = 256  # answers of a port in two windows at most, one a cycle: a power of two
 RECEIVED = 16  # answers that a port holds where channels join, a power of two (assumed)
 
 READ, WRITE, ATOMIC, ATOMIC_RETURN = range(4)
@@ -51,6 +55,12 @@ R_SOURCE = 0  # P_SOURCE of what it answers
 R_READY = 1  # cycle in which it is at the cache
 SOURCE_CU_SHIFT = 4
 SOURCE_ID_SHIFT = 12
+# of an answer that a port takes: its source, how many came from channels to the port in its cycle, its cycle
+TAKEN_SHIFT = 36
+TAKEN_ONE = 1 << TAKEN_SHIFT
+SOURCE_MASK = TAKEN_ONE - 1
+CYCLE_SHIFT = 42
+CYCLE_MASK = (1 << 20) - 1
 MICRO = 1_000_000
 
 
@@ -158,9 +168,7 @@ SENT = State(
     "sent",
     {
         "packets": Field((), "requests in it"),
-        "credits": Field((), "credits in it"),
         "packet": Field((MAX_PORTS * REQUEST_DEPTH, 4), "P_LINE ... P_MASK; P_READY: cycle | port of NUMBER_BITS"),
-        "credit": Field((MAX_DESTINATIONS * RESPONSE_DEPTH,), "cycle in which it is back | destination of NUMBER_BITS"),
     },
 )
 
@@ -169,7 +177,8 @@ ANSWERED = State(
     {
         "answers": Field((), "answers in it"),
         "credits": Field((), "credits in it"),
-        "answer": Field((MAX_DESTINATIONS * RESPONSE_DEPTH, 2), "R_SOURCE; R_READY: cycle | destination"),
+        "answer": Field((MAX_DESTINATIONS * RESPONSE_DEPTH, 2), "R_SOURCE with TAKEN; R_READY: cycle | port"),
+        "until": Field((), "cycle up to which answers have been matched with ports"),
         "credit": Field((MAX_PORTS * REQUEST_DEPTH,), "cycle in which it is back | port"),
     },
 )
@@ -191,8 +200,18 @@ CROSSBAR = State(
         "leads_to": Field((MAX_PORTS,), "destination of all requests of a port; BY_LINE: the L2 channel of the line"),
         "port": Field((MAX_PORTS,), "what is attached to a port", PORT.dtype()),
         "destination": Field((MAX_DESTINATIONS,), "what is attached to a destination", DESTINATION.dtype()),
-        # the caches' side: credits for requests, answers that have come or are on the way
+        # the caches' side: credits for requests, answers matched with ports
         "request_credits": Field((MAX_PORTS,), "credits of a port for its slots at the destinations", CREDITS.dtype()),
+        "delivered": Field(
+            (MAX_PORTS, DELIVERED), "such answers of a port: R_SOURCE with TAKEN | cycle << CYCLE_SHIFT"
+        ),
+        "delivered_head": Field((MAX_PORTS,), "position of the oldest of them"),
+        "delivered_count": Field((MAX_PORTS,), "how many they are"),
+        **counter_fields(CROSSBAR_COUNTERS),
+        "matched": Field((), "cycle before which ports take what was matched with them, and nothing else"),
+        "sends_in": Field((), "outbox that caches put packets and credits into"),
+        # the network: answers on the way; of the channels' side while two threads run, else of the caches'
+        "matching": Field((), "cycle from which answers have not been matched with ports yet"),
         "response": Field((MAX_DESTINATIONS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
         "r_head": Field((MAX_DESTINATIONS,), "position of the oldest response"),
         "r_count": Field((MAX_DESTINATIONS,), "responses held"),
@@ -207,8 +226,6 @@ CROSSBAR = State(
         "r_free_slot": Field((MAX_DESTINATIONS,), "first free slot of a channel"),
         "r_first": Field((MAX_DESTINATIONS, MAX_PORTS), "oldest response of the list, -1 none"),
         "r_last": Field((MAX_DESTINATIONS, MAX_PORTS), "youngest"),
-        **counter_fields(CROSSBAR_COUNTERS),
-        "sends_in": Field((), "outbox that caches put packets and credits into"),
         # the channels' side: requests that have come or are on the way, credits for answers
         "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
         "o_count": Field((MAX_PORTS,), "requests held"),
@@ -320,6 +337,25 @@ def wake_receiver(m: Machine, t, port):
     """Have the unit at a port take a response in cycle `t`, within the wheel's reach and still to come."""
     at = m.xbar.port[port]
     wake_word(m, at.takes, t, at.bit)
+
+
+@jit
+def look_for_answer(m: Machine, t, port):
+    """Have a port's answer of cycle `t` looked for: by the unit at the port or, while two threads run, `match_answers`.
+
+    t: a cycle to come, within the wheel's reach.
+    """
+    if m.xbar.apart:
+        wake_word(m, MATCHES + (port >> 5), t, 1 << (port & 31))
+    else:
+        wake_receiver(m, t, port)
+
+
+@jit
+def look_for_late_answer(m: Machine, t, port):
+    """Do what `look_for_answer` does for any cycle to come; beyond the wheel's reach it is looked for before, too."""
+    reach = within_far_reach(m, t) if m.xbar.apart else within_reach(m, t)
+    look_for_answer(m, reach, port)
 
 
 @jit

@@ -3,6 +3,7 @@
 from gpusim.base.jit import Machine, address_in, jit, st_i32
 from isa.trace import LINE_ADDRESS_MASK
 from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.parts import machine_at, stop_if_divided, user_in_part
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
 from memory.translation.spec import MAX_PORT_QUEUE
@@ -25,6 +26,12 @@ from memory.waiting import (
 from memory.wheel import wake, wake_at
 
 ON_ITS_WAY, ASKED = 1, 2
+
+
+@jit
+def owner_of(m: Machine, tlb):
+    """Return the machine record whose an L1 TLB is: the given one or its part."""
+    return machine_at(m.parts.part, 0) if m.parts.part and user_in_part(m, tlb) else m
 
 
 @jit
@@ -86,10 +93,13 @@ def _request(m: Machine, now, tlb, page, waiter):
         t.answered[tlb] += 1
         wake_users(m, now + t.latency, tlb)
     else:
-        t.r_page[tlb, (t.r_head[tlb] + t.r_count[tlb]) & (MAX_PORT_QUEUE - 1)] = page
+        q = (t.r_head[tlb] + t.r_count[tlb]) & (MAX_PORT_QUEUE - 1)
+        t.r_page[tlb, q] = page
+        t.r_seen[tlb, q] = now + 1
         t.r_count[tlb] += 1
         t.asking[tlb >> 5] |= 1 << (tlb & 31)
         wake_at(m, TRANSLATION_CLASS, now + 1, 0)
+        stop_if_divided(m)
     return ASKED
 
 
@@ -204,8 +214,9 @@ def ask_ahead(m: Machine, now, tlb, page):
 @jit
 def answer(m: Machine, t, tlb, page):
     """Pass an answer of the L2 TLB to an L1 TLB, which may use the page from cycle `t` on."""
+    of = owner_of(m, tlb)
     for k in range(m.translation.l1_mshrs):
-        if m.translation.m_page[tlb, k] == page:
-            m.translation.m_ready[tlb, k] = t
-    m.translation.answered[tlb] += 1
-    wake_users(m, t, tlb)
+        if of.translation.m_page[tlb, k] == page:
+            of.translation.m_ready[tlb, k] = t
+    of.translation.answered[tlb] += 1
+    wake_users(of, t, tlb)

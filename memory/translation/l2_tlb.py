@@ -1,9 +1,10 @@
 """The L2 TLB: it looks requests up, round robin over the L1 TLBs, and has its misses walked for."""
 
 from gpusim.base.jit import Machine, address_in, ctz, jit, st_i32
+from memory.parts import machine_at
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
-from memory.translation.l1_tlb import answer, wake_users
+from memory.translation.l1_tlb import answer, owner_of, wake_users
 from memory.translation.spec import MAX_PORT_QUEUE
 from memory.translation.state import MAX_TLBS, TLB_WORDS
 from memory.translation.walks import end_walk, walk_for
@@ -35,7 +36,7 @@ def _fill_l2(m: Machine, page):
 
 
 @jit
-def _next_port(m: Machine):
+def _next_port(m: Machine, now):
     """Return the L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
     t = m.translation
     low = (1 << (t.next_tlb & 31)) - 1
@@ -44,12 +45,18 @@ def _next_port(m: Machine):
         if word >= TLB_WORDS:
             word -= TLB_WORDS
         bits = t.asking[word]
+        if m.parts.part:
+            bits |= machine_at(m.parts.part, 0).translation.asking[word]
         if step == 0:
             bits &= ~low
         elif step == TLB_WORDS:
             bits &= low
-        if bits:
-            return word * 32 + ctz(bits)
+        while bits:
+            tlb = word * 32 + ctz(bits)
+            of = owner_of(m, tlb).translation
+            if of.r_seen[tlb, of.r_head[tlb]] <= now:
+                return tlb
+            bits &= bits - 1
     return -1
 
 
@@ -69,23 +76,46 @@ def _look_up(m: Machine, now, tlb, page):
 
 @jit(outline=True)
 def translation_tick(m: Machine, now):
-    """Run a cycle of the L2 TLB and the walkers: walks that are done, then look-ups of requests of earlier cycles."""
+    """Run a cycle of the L2 TLB and the walkers, unless they are held."""
+    if m.parts.held == 0 and run_l2_tlb(m, now):
+        wake_at(m, TRANSLATION, now + 1, 0)
+
+
+@jit
+def is_l2_tlb_due(m: Machine, now):
+    """Tell whether the L2 TLB has something to do in a cycle."""
     t = m.translation
+    return (t.w_count and t.w_done[t.w_head] <= now) or _next_port(m, now) >= 0
+
+
+@jit(outline=True)
+def run_l2_tlb(m: Machine, now):
+    """Do what the L2 TLB and the walkers do in a cycle: walks that are done, then look-ups of earlier requests.
+
+    Returns 1 if it is to look again in the next cycle.
+    """
+    t = m.translation
+    again = 0
     while t.w_count and t.w_done[t.w_head] <= now:
         _fill_l2(m, t.w_page[t.w_head])
         end_walk(m, now)
     for _ in range(t.l2_ports):
-        tlb = _next_port(m)
-        if tlb < 0 or not _look_up(m, now, tlb, t.r_page[tlb, t.r_head[tlb]]):
+        tlb = _next_port(m, now)
+        if tlb < 0:
             break
-        n = t.r_count[tlb]
-        t.r_head[tlb] = (t.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
-        t.r_count[tlb] = n - 1
+        owner = owner_of(m, tlb)
+        of = owner.translation
+        if not _look_up(m, now, tlb, of.r_page[tlb, of.r_head[tlb]]):
+            break
+        n = of.r_count[tlb]
+        of.r_head[tlb] = (of.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
+        of.r_count[tlb] = n - 1
         t.next_tlb = tlb + 1 if tlb + 1 < MAX_TLBS else 0
         if n == 1:
-            t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
-        if n == t.port_limit and freed(m, TLB_REQUEST + tlb):
-            wake_users(m, now, tlb)
-        wake_at(m, TRANSLATION, now + 1, 0)
+            of.asking[tlb >> 5] &= ~(1 << (tlb & 31))
+        if n == t.port_limit and freed(owner, TLB_REQUEST + tlb):
+            wake_users(owner, now, tlb)
+        again = 1
     if t.w_count:
         wake(m, TRANSLATION, t.w_done[t.w_head], 0)
+    return again

@@ -64,6 +64,7 @@ TRANSLATION_STATE = State(
         "answered": Field((MAX_TLBS,), "MSHRs with an answer, there or on its way"),
         # ports of the L2 TLB
         "r_page": Field((MAX_TLBS, MAX_PORT_QUEUE), "requests of an L1 TLB"),
+        "r_seen": Field((MAX_TLBS, MAX_PORT_QUEUE), "cycle from which a request may be looked up"),
         "r_head": Field((MAX_TLBS,), "position of the oldest"),
         "r_count": Field((MAX_TLBS,), "requests held"),
         "asking": Field((TLB_WORDS,), "L1 TLBs with a request, 32 a word"),

@@ -243,12 +243,16 @@ WRITERS: dict[tuple[str, str], str] = {
     ): "the run loop says when the run has ended, the simulator where its producer lies and what is passed over",
     ("timeline", "gpusim.results.timeline"): "the recorder's reader gives it its buffer and takes events out of it",
     ("dram", "gpusim.results.timeline"): "the same for DRAM commands",
+    ("slices", "gpusim.model.core"): "who runs both records of a divided machine puts what they ask for in order",
+    ("access", "gpusim.model.core"): "the same for accesses that are counted in an order",
+    ("l1", "gpusim.model.core"): "of two records spans of cycles are put together",
+    ("cu", "gpusim.model.core"): "the same for the LDS",
 }
 
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 9_840,
+    "gpusim.model": 10_520,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
     "gpusim.jobs": 14_439,
@@ -256,7 +260,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_299,
     "isa": 21_862,
-    "memory": 9_560,
+    "memory": 9_890,
     "spartan": 3_310,
     "workloads": 22_453,
 }

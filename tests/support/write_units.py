@@ -21,7 +21,7 @@ _MASK_BITS = 64  # units that `due` tells of at a time
 _LINE = 120
 _DOCSTRING = "Written by `tests.support.write_units` from the table in `units` beside it: change that, not this."
 
-_STOPS = """            if m.run.fault or m.run.done == m.run.workgroups:
+_STOPS = """            if m.run.fault or m.run.done == m.run.workgroups or m.parts.stops:
                 return now + 1
 """
 

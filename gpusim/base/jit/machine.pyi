@@ -118,6 +118,24 @@ class WaitingRecord(Record):
     shortage: RecordArray[WaitingShortageRecord]
     """[1792]: of the timed resources: when none was to be had."""
 
+class PartsRecord(Record):
+    """m.parts"""
+
+    part: int
+    """of the main record: address of its part, 0: it is whole."""
+    main: int
+    """of a part: address of the main record, 0: this is the main one."""
+    first_cu: int
+    """first compute unit of the part."""
+    first_array: int
+    """first shader array of the part."""
+    held: int
+    """1: L2 TLB and dispatcher do not run in their cycles; DISPATCHES: the dispatcher was to."""
+    notes: int
+    """1: what has an order that both records decide is noted, with its cycle."""
+    stops: int
+    """1: a unit has asked the L2 TLB, the record runs no further cycle of the window."""
+
 class PortsRecord(Record):
     """m.ports"""
 
@@ -207,12 +225,8 @@ class XbarSentRecord(Record):
 
     packets: int
     """requests in it."""
-    credits: int
-    """credits in it."""
     packet: NDArray[np.int64]
     """[196608, 4]: P_LINE ... P_MASK; P_READY: cycle | port of NUMBER_BITS."""
-    credit: NDArray[np.int64]
-    """[32768]: cycle in which it is back | destination of NUMBER_BITS."""
 
 class XbarAnsweredRecord(Record):
     """m.xbar.answered"""
@@ -222,7 +236,9 @@ class XbarAnsweredRecord(Record):
     credits: int
     """credits in it."""
     answer: NDArray[np.int64]
-    """[32768, 2]: R_SOURCE; R_READY: cycle | destination."""
+    """[32768, 2]: R_SOURCE with TAKEN; R_READY: cycle | port."""
+    until: int
+    """cycle up to which answers have been matched with ports."""
     credit: NDArray[np.int64]
     """[196608]: cycle in which it is back | port."""
 
@@ -255,6 +271,22 @@ class XbarRecord(Record):
     """[32]: what is attached to a destination."""
     request_credits: RecordArray[XbarRequestCreditsRecord]
     """[192]: credits of a port for its slots at the destinations."""
+    delivered: NDArray[np.int64]
+    """[192, 256]: such answers of a port: R_SOURCE with TAKEN | cycle << CYCLE_SHIFT."""
+    delivered_head: NDArray[np.int64]
+    """[192]: position of the oldest of them."""
+    delivered_count: NDArray[np.int64]
+    """[192]: how many they are."""
+    requests: int
+    """packets that first-level caches sent to L2 [packets]."""
+    responses: int
+    """answers that they took [packets]."""
+    matched: int
+    """cycle before which ports take what was matched with them, and nothing else."""
+    sends_in: int
+    """outbox that caches put packets and credits into."""
+    matching: int
+    """cycle from which answers have not been matched with ports yet."""
     response: NDArray[np.int64]
     """[32, 1024, 2]: queued responses of a channel, by R_SOURCE, R_READY."""
     r_head: NDArray[np.int64]
@@ -281,12 +313,6 @@ class XbarRecord(Record):
     """[32, 192]: oldest response of the list, -1 none."""
     r_last: NDArray[np.int64]
     """[32, 192]: youngest."""
-    requests: int
-    """packets that first-level caches sent to L2 [packets]."""
-    responses: int
-    """answers that they took [packets]."""
-    sends_in: int
-    """outbox that caches put packets and credits into."""
     request: NDArray[np.int64]
     """[192, 1024, 4]: queued requests of a port, by P_LINE ... P_READY."""
     o_count: NDArray[np.int64]
@@ -337,6 +363,18 @@ class SidesRecord(Record):
     """[8]: 0: windows that the channels' side has run; 1: last cycle in which a unit ran there."""
     bounds: NDArray[np.int64]
     """[2, 8]: of the last two windows the first cycle, and the one after the last, or HALT."""
+    begun: NDArray[np.int64]
+    """[8]: 0: windows that the caches' side has begun, where it is divided."""
+    shared: NDArray[np.int64]
+    """[2, 8]: of the last two of these the first cycle, and the one before which parts run apart."""
+    parts: NDArray[np.int64]
+    """[8]: 0: windows that the other thread has run of the part; 1: cycle to which it came."""
+    waited: NDArray[np.int64]
+    """[2, 8]: how often a side has looked in vain for what the other one was to do."""
+    quiet: int
+    """cycles without anything to do, for one thread that goes on with a whole record."""
+    apart: int
+    """cycles in which the parts of the caches' side ran apart."""
 
 class SlicesRecord(Record):
     """m.slices"""
@@ -362,7 +400,13 @@ class SlicesRecord(Record):
     place: NDArray[np.int64]
     """[8192]: its number there | workgroup slot of all CUs << 32."""
     number: NDArray[np.int64]
-    """[8192]: by wavefront slot: `made` from which on its next slice is there."""
+    """[8192]: by wavefront slot: `made` when its next slice is there, 0: not asked for."""
+    bound: NDArray[np.int64]
+    """[128]: cycle before which no wavefront of a CU comes to the end of a slice."""
+    noted: int
+    """slices that a part of the machine has asked for, not yet in the queue."""
+    note: NDArray[np.int64]
+    """[8192, 2]: such a slice: cycle in which it was asked for, entry of the queue."""
     running: NDArray[np.int64]
     """[128, 40]: wavefronts of a workgroup that have not entered their last slice."""
     entered: NDArray[np.int64]
@@ -375,6 +419,10 @@ class AccessRecord(Record):
     """address of int64 [static instruction, WIDTH], by COLUMNS; 0: nothing is counted."""
     owner: NDArray[np.int64]
     """[128, 4096]: with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS."""
+    noted: int
+    """vector memory instructions whose lines are not counted yet."""
+    note: NDArray[np.int64]
+    """[16384, 3]: such an instruction: its cycle, static instruction, address of its record."""
     row: NDArray[np.int64]
     """[64]: work area: DRAM rows of an instruction's lines."""
     of_channel: NDArray[np.int64]
@@ -443,6 +491,8 @@ class TranslationRecord(Record):
     """[192]: MSHRs with an answer, there or on its way."""
     r_page: NDArray[np.int64]
     """[192, 32]: requests of an L1 TLB."""
+    r_seen: NDArray[np.int64]
+    """[192, 32]: cycle from which a request may be looked up."""
     r_head: NDArray[np.int64]
     """[192]: position of the oldest."""
     r_count: NDArray[np.int64]
@@ -1964,6 +2014,7 @@ class Machine(Record):
     timeline: TimelineRecord
     map: MapRecord
     waiting: WaitingRecord
+    parts: PartsRecord
     ports: PortsRecord
     xbar: XbarRecord
     sides: SidesRecord

@@ -1,4 +1,4 @@
-"""How many threads run a timed launch: one, or a second one for what lies beyond the crossbar.
+"""How many threads run a timed launch: one, or a second one for what lies beyond the crossbar and some of the CUs.
 
 What they leave is equal to the bit (`gpusim.model.core.side_by_side`), so that the clock of the host may decide.
 """
@@ -8,9 +8,12 @@ import threading
 import time
 from functools import cache
 
+import numpy as np
+
 from gpusim.base.jit import JIT_DISABLED, Machine
 from gpusim.model.core.cu.slices import set_lets_run
 from gpusim.model.core.loop import FAR_SIDE, run_cycles
+from gpusim.model.core.shared_units import SharedUnits
 
 THREADS = 2  # as many as may run a launch
 SHORT_S = 0.5  # of a launch that has one thread throughout
@@ -54,9 +57,16 @@ def serial_reason(m: Machine, recorded: bool, located: bool) -> str:
 class LaunchThreads:
     """The threads of a launch: one that calls `advance`, and a second one where that is faster, or asked for."""
 
-    def __init__(self, m: Machine, at_once: bool) -> None:
-        """Begin with one thread, unless two are to run from the start."""
+    def __init__(self, m: Machine, at_once: bool, accesses: np.ndarray | None = None) -> None:
+        """Begin with one thread, unless two are to run from the start.
+
+        Args:
+            m: The machine.
+            at_once: Two are to run from the start.
+            accesses: The table into which it counts accesses; None: CUs stay on one thread.
+        """
         self._m, self._at_once = m, at_once
+        self._units = SharedUnits(m, accesses)
         self._chunks = 0  # left before one thread and two are compared
         self._alone_s = 0.0
         self._pace: list[float] = []  # of the last chunk on one thread, while it is compared
@@ -93,7 +103,11 @@ class LaunchThreads:
                 self._pace = [work / seconds]
 
     def _run_both(self, limit: int) -> int:
-        """Do what `run_cycles` does, with a second thread that ends with the chunk."""
+        """Do what `run_cycles` does, with a second thread."""
+        return self._units.run(limit, self._run_sides)
+
+    def _run_sides(self, limit: int) -> int:
+        """Do what `run_cycles` does, with a second thread that ends before."""
         m = self._m
         set_lets_run(m, _lets_run())
         m.sides.joined = 1

@@ -3,7 +3,7 @@
 from gpusim.base.jit import Machine, jit
 from gpusim.model.core.cu.slices import finish_slices
 from gpusim.model.core.run_units import run_far_units, run_near_units, wake_everything
-from gpusim.model.core.side_by_side import MOST_QUIET, let_go, run_apart, run_far_side
+from gpusim.model.core.side_by_side import MOST_QUIET, is_done, let_go, run_apart, run_far_side
 from memory.cache.l1_stores import l1_release
 from memory.cache.l2_flush import l2_flush
 from memory.wheel import SIZE, far_due, near_due
@@ -34,9 +34,13 @@ def _run_to(m: Machine, limit):
     """Do what `run_cycles` does for a limit."""
     wheel = m.wheel
     run = m.run
-    quiet = 0
+    quiet = m.sides.quiet
+    m.sides.quiet = 0
     now = wheel.now
     while now < limit:
+        if m.parts.part and (is_done(m) or quiet > MOST_QUIET):
+            m.sides.quiet = quiet  # one thread goes on with a whole record
+            break
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued + m.engine.writing == 0:
             if m.l1.dirty_lines:
                 l1_release(m, now, m.cu.cus)

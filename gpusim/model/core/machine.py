@@ -19,6 +19,7 @@ from memory.dram.mapping import channel_masks
 from memory.dram.state import decide_no_clock_ahead
 from memory.l2_share import L2Share
 from memory.network.state import CROSSBAR, configure_crossbar
+from memory.parts import PARTS, lay_machine_out
 from memory.ports import PORTS
 from memory.timeline import TIMELINE
 from memory.unit_classes import DISPATCH
@@ -31,6 +32,7 @@ MACHINE = (
     TIMELINE,
     ADDRESS_MAP,
     WAITING,
+    PARTS,
     PORTS,
     CROSSBAR,
     SIDES,
@@ -44,6 +46,9 @@ MACHINE = (
 def machine_dtype() -> np.dtype:
     """Return the structured dtype of the machine record, which is the same for every configuration."""
     return record_dtype(MACHINE)
+
+
+lay_machine_out(machine_dtype)
 
 
 def new_machine(

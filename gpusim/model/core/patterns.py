@@ -46,9 +46,10 @@ class PatternCounts:
     def __init__(self, m: Machine, context: FunctionalContext, finds: bool) -> None:
         """Have the machine and the context count. finds: also where lines are found, which takes time."""
         self._context = context
-        self._table = np.zeros((len(context.instructions), WIDTH), np.int64)
+        self.table = np.zeros((len(context.instructions), WIDTH), np.int64)
+        """Counts of accesses, a row for each static instruction."""
         self._lanes = context.count_lanes()
-        count_access(m, address_of(self._table))
+        count_access(m, address_of(self.table))
         if finds:
             count_finds(m)
 
@@ -61,7 +62,7 @@ class PatternCounts:
                 times, lanes = (int(n) for n in executed[first:end].sum(axis=0))
                 counts = {COLUMNS[ISSUED]: times, "lanes": lanes}
             else:
-                row = self._table[first].tolist()
+                row = self.table[first].tolist()
                 counts = {name: n for name, n in zip(COLUMNS, row, strict=False) if n}
                 counts |= {"lanes": int(executed[first, 1])} if described.kind == KINDS[VMEM] else {}
             if counts.get(COLUMNS[ISSUED]):

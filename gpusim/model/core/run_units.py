@@ -94,7 +94,7 @@ def run_near_units(m: Machine, now, end):
                 dispatch_tick(m, now)
             wheel.running = -1
             wheel.active = now
-            if m.run.fault or m.run.done == m.run.workgroups:
+            if m.run.fault or m.run.done == m.run.workgroups or m.parts.stops:
                 return now + 1
         now += 1
     return end

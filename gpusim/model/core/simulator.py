@@ -159,7 +159,7 @@ def simulate(
             from gpusim.model.core.engine_link import attach_engine
 
             attached, shadows = attach_engine(m, engine_spec, launch, context)
-        several = _several(m, threads, timeline is not None, hotspots)
+        several = _several(m, threads, timeline is not None, hotspots, counted.table)
         run_on = None if several is None else several.advance
         wall, cpu = time.perf_counter(), time.thread_time()  # a second thread has a time of its own
         snapshots = Snapshots(m, every) if every else None
@@ -298,7 +298,9 @@ def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
     return sorted(hotspots, key=lambda h: (-h.cycles, h.address))
 
 
-def _several(m: Machine, threads: int | None, recorded: bool, located: bool) -> LaunchThreads | None:
+def _several(
+    m: Machine, threads: int | None, recorded: bool, located: bool, accesses: np.ndarray
+) -> LaunchThreads | None:
     """Return the threads of a launch; None: one, and if more were asked for, the screen says why.
 
     Args:
@@ -306,6 +308,7 @@ def _several(m: Machine, threads: int | None, recorded: bool, located: bool) -> 
         threads: That may run it; None: as the process's limit says, where that is faster.
         recorded: Events are recorded for a timeline.
         located: It is counted where the lines of each instruction are found.
+        accesses: The table into which it counts accesses.
     """
     given = threads is not None or threads_given()
     wanted = thread_limit() if threads is None else threads
@@ -317,7 +320,7 @@ def _several(m: Machine, threads: int | None, recorded: bool, located: bool) -> 
         return None
     if given and wanted > THREADS:
         current_reporter().say_once(f"gpusim: of {wanted} threads a timed launch has two: {TWO_SIDES}")
-    return LaunchThreads(m, at_once=given)
+    return LaunchThreads(m, given, accesses)
 
 
 def _loop(

@@ -94,6 +94,7 @@ def _checksums(name: str, part: Any) -> Iterator[tuple[str, int]]:
 PLACES = {f"xbar.{field}" for field in ("sent", "answered", "request", "response", "r_head", "r_next", "r_free_slot")}
 PLACES |= {f"xbar.o_{field}" for field in ("next", "free_slot", "first", "last", "behind", "youngest")}
 PLACES |= {f"xbar.{field}" for field in ("r_first", "r_last", "sends_in", "answers_in")}
+PLACES |= {f"xbar.{field}" for field in ("matched", "matching", "delivered")}
 PARTS = ("translation", "l1", "scalar", "icache", "l2", "xbar", "dram", "cu")
 
 

@@ -27,7 +27,7 @@ from gpusim.model.core.simulator import DeadlockError, simulate
 from gpusim.model.core.units import UNITS
 from isa.execution.faults import ExecutionFault
 from isa.launch import Launch
-from memory.network.crossbar import take_answered, take_sent
+from memory.network.crossbar import match_answers, take_answered, take_sent
 from tests.corpus.build import BASE
 from tests.corpus.execute import call_of, kernel_of
 from tests.corpus.table import CASES
@@ -179,7 +179,7 @@ def test_what_needs_one_thread_is_said(more: dict[str, bool], reason: str, capsy
 
 
 # what either side may reach of the machine record, beside what is split below
-CONSTANT = {"map"}
+CONSTANT = {"map", "parts"}  # the latter is set before a window begins
 NEAR = {"cu", "run", "slices", "l1", "scalar", "icache", "translation"}
 BEYOND = {"l2", "dram", "engine", "ports"}
 ONE_THREAD = {"timeline", "access"}  # written by both only where one thread runs both (`serial_reason`)
@@ -194,7 +194,7 @@ CONSTANTS_OF_CROSSBAR = {
 }  # fmt: skip
 CROSSES = {"sent", "answered"}
 # how one thread hands over what crosses; two have outboxes
-TO_BEYOND, TO_NEAR = {"_receive_packet", "_receive_answer_credit"}, {"_receive_answer", "_receive_request_credit"}
+TO_BEYOND, TO_NEAR = {"_receive_packet", "_take_answer"}, {"wake_receiver", "_receive_request_credit"}
 
 
 def named(path: str) -> Any:
@@ -224,10 +224,25 @@ def reached(roots: list[Any], passages: set[str]) -> dict[str, ast.AST]:
 
 
 def parts(tree: ast.AST) -> Iterator[tuple[str, ast.Attribute]]:
-    """Parts of the machine record that a function reaches, and where."""
+    """Parts of machine records that a function reaches, its own or another one's, and where."""
+    others = {
+        node.targets[0].id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and (is_other(node.value) or (isinstance(node.value, ast.IfExp) and is_other(node.value.body)))
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "m":
-            yield node.attr, node
+        if isinstance(node, ast.Attribute):
+            of = node.value
+            if is_other(of) or (isinstance(of, ast.Name) and of.id in {"m", *others}):
+                yield node.attr, node
+
+
+def is_other(node: ast.AST) -> bool:
+    """Whether an expression is a record that a function of `memory.parts` has found."""
+    finders = {"machine_at", "main_of", "owner_of", "owner_of_cu"}
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in finders
 
 
 def crossbar_fields(tree: ast.AST) -> set[str]:
@@ -255,7 +270,9 @@ def sides() -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
     """The functions of either side."""
     near = [named(unit.tick) for unit in UNITS if not unit.beyond_crossbar]
     far = [named(unit.tick) for unit in UNITS if unit.beyond_crossbar]
-    return reached([*near, plain(take_answered)], TO_BEYOND), reached([*far, plain(take_sent)], TO_NEAR)
+    return reached([*near, plain(take_answered)], TO_BEYOND), reached(
+        [*far, plain(take_sent), plain(match_answers)], TO_NEAR
+    )
 
 
 def test_no_code_of_a_side_can_reach_the_state_of_the_other() -> None:
@@ -270,7 +287,7 @@ def test_no_code_of_a_side_can_reach_the_state_of_the_other() -> None:
 def test_of_the_crossbar_both_sides_reach_constants_and_outboxes_alone() -> None:
     near, far = (set().union(*map(crossbar_fields, functions.values())) for functions in sides())
     assert near & far <= CONSTANTS_OF_CROSSBAR | CROSSES
-    assert {"requests", "r_head", *CROSSES} <= near and {"o_count", "r_free", *CROSSES} <= far
+    assert {"requests", "delivered", *CROSSES} <= near and {"o_count", "r_head", *CROSSES} <= far
 
 
 @pytest.mark.plain_tier
@@ -291,6 +308,7 @@ def test_both_sides_write_words_of_their_own_in_the_wheel_and_the_wait_lists() -
             ("near", run_near_units, (m, now, end)),
             ("far", take_sent, (m, 0)),
             ("far", run_far_units, (m, now, end)),
+            ("far", match_answers, (m, end + m.xbar.window)),
             ("near", take_answered, (m, 0)),
         ):
             before = [array.copy() for array in words]

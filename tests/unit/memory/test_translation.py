@@ -5,10 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.base.jit import JIT_DISABLED, new_record, record_dtype
+from gpusim.base.jit import JIT_DISABLED, new_record
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.laws import laws, who_waits
 from gpusim.model.core.loop import FINISHED
+from gpusim.model.core.machine import machine_dtype
 from isa.trace import LINE_SPARSE
 from memory.cache.l1_state import L1Spec
 from memory.sets.replacement import POLICIES
@@ -20,9 +21,8 @@ from memory.translation.state import (
     FIRST_SCALAR_USER,
     L2_TLB_DRAW,
     MAX_TLBS,
-    TRANSLATION_STATE,
 )
-from tests.support.machines import LINE, allow_further_layouts, simple
+from tests.support.machines import LINE, simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
@@ -208,13 +208,12 @@ def test_a_full_l2_tlb_and_a_full_port_hold_the_requests_back() -> None:
 
 @given(st.sets(st.integers(0, MAX_TLBS - 1)), st.integers(0, MAX_TLBS - 1))
 def test_the_l2_tlb_goes_round_all_tlbs(asking: set[int], first: int) -> None:
-    allow_further_layouts()
-    m = new_record(record_dtype((TRANSLATION_STATE,)))
+    m = new_record(machine_dtype())
     for number in asking:
         m.translation.asking[number >> 5] |= 1 << (number & 31)
     m.translation.next_tlb = first
     around = (number % MAX_TLBS for number in range(first, first + MAX_TLBS))
-    assert l2_tlb._next_port(m) == next((number for number in around if number in asking), -1)
+    assert l2_tlb._next_port(m, 0) == next((number for number in around if number in asking), -1)
 
 
 def test_cus_get_equal_shares_of_the_l2_tlb() -> None:

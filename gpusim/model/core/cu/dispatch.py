@@ -23,6 +23,7 @@ from gpusim.model.core.cu.state import (
     SLOTS,
 )
 from gpusim.model.core.cu.wave import NOT_OPEN, open_slice, pause, release_barrier, wave_of
+from memory.parts import is_dispatcher_held, owner_of_cu
 from memory.timeline import ENDED, PLACED, record
 from memory.unit_classes import DISPATCH
 from memory.waiting import CU_SPACE, freed, wait_for
@@ -95,12 +96,11 @@ def _place_wave(m: Machine, now, cu, group_slot, workgroup, number):
 
 
 @jit
-def _place_workgroup(m: Machine, now, cu):
-    run = m.run
+def _place_workgroup(m: Machine, now, cu, workgroup):
     slot = 0
     while m.cu.wg_used[cu, slot]:
         slot += 1
-    n = run.workgroup_waves
+    n = m.run.workgroup_waves
     m.cu.wg_used[cu, slot] = 1
     m.cu.wg_size[cu, slot] = n
     m.cu.wg_left[cu, slot] = n
@@ -110,12 +110,9 @@ def _place_workgroup(m: Machine, now, cu):
     if m.cu.wg_resident[cu] == 0:
         m.cu.active_since[cu] = now
     m.cu.wg_resident[cu] += 1
-    workgroup = run.next_workgroup + run.skipped
-    run.next_workgroup += 1
     for number in range(n):
         if not _place_wave(m, now, cu, slot, workgroup, number):
             return
-    run.engine_free[run.engine_of[cu]] = now + n * run.launch_interval
 
 
 @jit
@@ -123,7 +120,7 @@ def _next_position(m: Machine):
     """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has space."""
     run = m.run
     at = choose_position(m)
-    while at >= 0 and not _has_space(m, run.cu_order[at]):
+    while at >= 0 and not _has_space(owner_of_cu(m, run.cu_order[at]), run.cu_order[at]):
         bit = ONE << (at & 63)
         run.able[at >> 6] ^= bit
         run.may_have_space[at >> 6] ^= bit
@@ -133,6 +130,13 @@ def _next_position(m: Machine):
 
 @jit(outline=True)
 def dispatch_tick(m: Machine, now):
+    """Place the next workgroups, unless the dispatcher is held."""
+    if not is_dispatcher_held(m):
+        place_workgroups(m, now)
+
+
+@jit(outline=True)
+def place_workgroups(m: Machine, now):
     """Place the next workgroups, as many as the engines that may launch and the CUs with space can take."""
     run = m.run
     while run.next_workgroup < run.workgroups and not run.fault:
@@ -152,7 +156,12 @@ def dispatch_tick(m: Machine, now):
                 wake(m, DISPATCH, next_free, 0)
             return
         run.cu_next = at + 1
-        _place_workgroup(m, now, run.cu_order[at])
+        cu = run.cu_order[at]
+        run.next_workgroup += 1
+        owner = owner_of_cu(m, cu)
+        _place_workgroup(owner, now, cu, run.next_workgroup - 1 + run.skipped)
+        run.fault = owner.run.fault
+        run.engine_free[run.engine_of[cu]] = now + run.workgroup_waves * run.launch_interval
 
 
 @jit

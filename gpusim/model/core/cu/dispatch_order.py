@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gpusim.base.jit import Machine, ctz, jit
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import CU_WORDS, SIMDS_BITS
+from memory.parts import owner_of_cu
 
 ROUND_ROBIN, FIRST, EMPTIEST = range(3)
 
@@ -67,7 +68,8 @@ def _emptiest(m: Machine, start):
     for step in range(cus):
         at = (start + step) % cus
         if (m.run.able[at >> 6] >> (at & 63)) & 1:
-            waves = resident_waves(m, m.run.cu_order[at])
+            cu = m.run.cu_order[at]
+            waves = resident_waves(owner_of_cu(m, cu), cu)
             if best < 0 or waves < fewest:
                 best = at
                 fewest = waves

@@ -23,9 +23,18 @@ from gpusim.base.jit import (
     st_i64,
     store_release,
 )
-from gpusim.model.core.cu.state import CU_BITS, MAX_SLOTS, MAX_WORKGROUPS, SLOT_TRACE_BYTES, SLOTS, TRACE_BYTES
-from isa.trace import BARRIER, END, MORE, STATUS
+from gpusim.model.core.cu.state import (
+    CU_BITS,
+    MAX_SLOTS,
+    MAX_WORKGROUPS,
+    SLOT_TRACE_BYTES,
+    SLOTS,
+    TRACE_BYTES,
+    TURN_CYCLES,
+)
+from isa.trace import BARRIER, END, INSTRUCTIONS, MORE, STATUS
 from memory.network.state import MAX_CUS
+from memory.parts import main_of
 
 SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds
 STARTS = 2  # of an entry of the queue
@@ -45,7 +54,10 @@ SLICES = State(
         "queue": Field((MAX_SLOTS,), "a ring: wavefront slot << 2 | whether it starts << 1 | which of its buffers"),
         "workgroup": Field((MAX_SLOTS,), "by wavefront slot: workgroup of the wavefront that starts"),
         "place": Field((MAX_SLOTS,), "its number there | workgroup slot of all CUs << 32"),
-        "number": Field((MAX_SLOTS,), "by wavefront slot: `made` from which on its next slice is there"),
+        "number": Field((MAX_SLOTS,), "by wavefront slot: `made` when its next slice is there, 0: not asked for"),
+        "bound": Field((MAX_CUS,), "cycle before which no wavefront of a CU comes to the end of a slice"),
+        "noted": Field((), "slices that a part of the machine has asked for, not yet in the queue"),
+        "note": Field((MAX_SLOTS, 2), "such a slice: cycle in which it was asked for, entry of the queue"),
         "running": Field((MAX_CUS, MAX_WORKGROUPS), "wavefronts of a workgroup that have not entered their last slice"),
         "entered": Field((MAX_CUS, MAX_WORKGROUPS), "those of them in a slice that ends at the barrier to come"),
     },
@@ -112,16 +124,19 @@ def make_slice(m: Machine, side):
 def await_word(m: Machine, address, least, side):
     """Wait until the word at an address, which another thread raises, is not below a number; make slices meanwhile.
 
-    side: whose thread waits.
+    side: whose thread waits. Returns how often it looked in vain without a slice to make.
     """
     spins = 0
+    waited = 0
     while load_acquire(address) < least:
         if make_slice(m, side):
             spins = 0
         else:
             spins += 1
+            waited += 1
             if spins > SPINS:
                 call_i64_4(m.slices.lets_run, 0, 0, 0, 0)
+    return waited
 
 
 @jit
@@ -146,18 +161,31 @@ def make_slices_alone(m: Machine):
 @jit
 def _ask(m: Machine, w, starts):
     """Ask for the wavefront's next slice. starts: STARTS for its first one, 0 for others."""
-    slices = m.slices
     entry = w << 2 | starts | (1 if m.cu.wave[w].trace_offset == w * SLOT_TRACE_BYTES else 0)
+    if not m.parts.notes:
+        m.slices.number[w] = put_in_queue(main_of(m), entry)
+        return
+    n = m.slices.noted
+    m.slices.noted = n + 1
+    m.slices.note[n, 0] = m.wheel.now
+    m.slices.note[n, 1] = entry
+
+
+@jit
+def put_in_queue(m: Machine, entry):
+    """Put a slice that was asked for into the queue; returns `made` from which on it is there."""
+    slices = m.slices
     n = slices.asked[0]
     slices.queue[n & (MAX_SLOTS - 1)] = entry
-    slices.number[w] = n + 1
     store_release(address_in(slices.asked, 0), n + 1)
+    return n + 1
 
 
 @jit
 def _ask_behind_barrier(m: Machine, cu, slot):
     """Ask for the next slices of the workgroup's wavefronts in the order of their numbers, as all have come so far."""
     m.slices.entered[cu, slot] = 0
+    m.slices.bound[cu] = 0
     for number in range(m.cu.wg_size[cu, slot]):
         w = cu * SLOTS + m.cu.wg_slot[cu, slot, number]
         if m.cu.wave[w].workgroup == slot and ld_i64(m.run.trace_base + m.cu.wave[w].trace_offset, STATUS) == BARRIER:
@@ -170,10 +198,12 @@ def first_slice(m: Machine, w, workgroup, place):
 
     One thread makes it at once: all first slices one after another would leave the host's cache before they are read.
     """
-    m.slices.workgroup[w] = workgroup
-    m.slices.place[w] = place
+    main = main_of(m)
+    main.slices.workgroup[w] = workgroup
+    main.slices.place[w] = place
     m.cu.wave[w].trace_offset = w * SLOT_TRACE_BYTES + TRACE_BYTES
     _ask(m, w, STARTS)
+    m.slices.bound[w >> CU_BITS] = 0
     if not m.slices.shared[0]:
         finish_slices(m)
 
@@ -192,12 +222,16 @@ def enter_next_slice(m: Machine, w):
     wave = m.cu.wave[w]
     first = w * SLOT_TRACE_BYTES
     trace = first + TRACE_BYTES if wave.trace_offset == first else first
-    await_word(m, address_in(slices.made, 0), slices.number[w], CACHES)
+    main = main_of(m)
+    await_word(main, address_in(main.slices.made, 0), slices.number[w], CACHES)
+    slices.number[w] = 0
     status = ld_i64(m.run.trace_base + trace, STATUS)
     if status < 0:
         m.run.fault = status
         return 0
     wave.trace_offset = trace
+    cycles = TURN_CYCLES * (ld_i64(m.run.trace_base + trace, INSTRUCTIONS) - 1)
+    slices.bound[w >> CU_BITS] = min(slices.bound[w >> CU_BITS], m.wheel.now + cycles)
     if status == MORE:
         _ask(m, w, 0)
         return 1

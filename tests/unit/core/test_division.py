@@ -1,0 +1,198 @@
+"""Do compute units that two threads share leave what one thread leaves, and does each record keep to its own units?"""
+
+import ast
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.model.core import shared_units, simulator
+from gpusim.model.core.cu.slices import CACHES, CHANNELS
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.cu.state import MAX_SLOTS
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import RUNNING
+from gpusim.model.core.machine import machine_dtype, new_machine
+from gpusim.model.core.part import (
+    BY_ARRAY,
+    BY_CU,
+    BY_PORT,
+    BY_SIMD,
+    BY_SLOT,
+    BY_TLB,
+    BY_USER,
+    COUNTERS,
+    MAIN,
+    NEAR,
+    ROWS,
+    SETS,
+    SPECIAL,
+)
+from gpusim.model.core.shared_units import SharedUnits
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.units import UNITS
+from isa.execution.faults import ExecutionFault
+from memory.network.state import MAX_ARRAYS, MAX_CUS
+from memory.unit_classes import CU_ISSUE, CU_LOOK_UP, CU_RETURN, FETCH
+from tests.unit.core.test_side_by_side import counts, error_of, named, of_corpus, reached
+
+MINE = ("translation", "l1", "scalar", "icache", "cu")  # all that compute units and their caches have
+compiled = pytest.mark.compiled_tier
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Has compute units shared in every chunk; lists (cycles, of these with both threads running some)."""
+    monkeypatch.setattr(shared_units, "LEAST_CYCLES", 1)
+    monkeypatch.setattr(SharedUnits, "_shares", property(lambda _: True, lambda *_: None), raising=False)
+    chunks: list[tuple[int, int]] = []
+    run_shared = SharedUnits._run_shared
+
+    def watched(self: SharedUnits, limit: int, *arguments: Any) -> int:
+        start = int(self._m.wheel.now)
+        try:
+            return run_shared(self, limit, *arguments)
+        finally:
+            chunks.append((int(self._m.wheel.now) - start, int(self._m.sides.apart)))
+
+    monkeypatch.setattr(SharedUnits, "_run_shared", watched)
+    return chunks
+
+
+def left_by(name: str, threads: int, monkeypatch: pytest.MonkeyPatch, **more: int) -> tuple[Any, Any]:
+    """What a launch of the corpus leaves: its facts with patterns and memory, and the machine."""
+    machines: list[Any] = []
+
+    def kept(*arguments: Any) -> Any:
+        machines.append(new_machine(*arguments))
+        return machines[-1]
+
+    monkeypatch.setattr(simulator, "new_machine", kept)
+    device, launch = of_corpus(name)
+    facts = simulate(launch, GpuSpec(), threads=threads, **more)  # type: ignore[arg-type]
+    patterns = [(pattern.address, pattern.counts) for pattern in facts.patterns]
+    return (counts(facts), facts.partial, patterns, device.memory.image.tobytes()), machines[0]
+
+
+def differences(one: Any, other: Any, path: str) -> list[str]:
+    """Fields in which two records differ, but for what only two threads have and places in lists."""
+    if one.dtype.names:
+        return [
+            found
+            for field in one.dtype.names
+            if field not in ("snapshot", "q_words")  # the latter keeps words of what was queued before
+            for found in differences(one[field], other[field], f"{path}.{field}")
+        ]
+    return [] if np.array_equal(one, other) else [path]
+
+
+@compiled
+@pytest.mark.parametrize("name", ["gemm_tiles", "histogram_global", "softmax", "transpose", "aes_encrypt"])
+@pytest.mark.parametrize("more", [{}, {"max_cycles": 1500}], ids=["whole", "partial"])
+def test_shared_compute_units_leave_the_same(
+    name: str, more: dict[str, int], shared: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, m = left_by(name, 1, monkeypatch, **more)
+    also, n = left_by(name, 2, monkeypatch, **more)
+    assert left == also
+    assert sum(apart for _, apart in shared) > 100 or not m.slices.ahead
+    apart = [field for part in MINE for field in differences(np.asarray(m[part]), np.asarray(n[part]), part)]
+    assert apart == []
+    for number in (CU_RETURN, CU_LOOK_UP, FETCH, CU_ISSUE):  # when they run, but for answers, is the same, too
+        assert np.array_equal(m.wheel.row[:, number : number + 2], n.wheel.row[:, number : number + 2])
+
+
+@compiled
+def test_a_fault_ends_shared_compute_units_in_the_same_cycle(shared: list[tuple[int, int]]) -> None:
+    for limit in (300, 3000):
+        left = [error_of(ExecutionFault, threads, max_instructions=limit) for threads in (1, 2)]
+        assert left[0] == left[1]
+
+
+def test_records_reach_one_another_in_a_few_places_alone() -> None:
+    units = reached([named(unit.tick) for unit in UNITS if not unit.beyond_crossbar], set())
+    across = {
+        name.rpartition(".")[2]
+        for name, tree in units.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == "machine_at"
+    }
+    # the last four are held while there is a part
+    assert across == {"main_of", "owner_of", "owner_of_cu", "_next_port"}
+    callers = {
+        name.rpartition(".")[2]
+        for name, tree in units.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "main_of"
+    }
+    assert callers == {"_ask", "enter_next_slice", "first_slice", "vector_issued"}
+
+
+def test_fields_that_a_part_lists_are_those_of_the_machine() -> None:
+    layout = machine_dtype().fields
+    assert layout is not None
+    listed = [
+        f"{part}.{field}"
+        for table in (BY_CU, BY_SIMD, BY_SLOT, BY_ARRAY, BY_PORT, BY_TLB, BY_USER, ROWS, SETS, SPECIAL, MAIN)
+        for part, fields in table.items()
+        for field in fields
+    ]
+    known = {f"{part}.{field}" for part in (*NEAR, "xbar") for field in layout[part][0].names or ()}
+    assert set(listed) <= known
+    assert {name for name in COUNTERS if not name.startswith("cu.lds.")} <= known
+    assert len(set(listed)) == len(listed)
+    # what grows with the number of units is listed
+    sized = {
+        f"{part}.{field}"
+        for part in NEAR
+        for field, (kind, *_) in (layout[part][0].fields or {}).items()
+        if kind.shape and kind.shape[0] in (MAX_CUS, MAX_CUS + MAX_ARRAYS, MAX_CUS * SIMDS, MAX_SLOTS, MAX_ARRAYS)
+    }
+    constants = {"cu.array", "cu.bit_in_array", "run.engine_free", "run.engine_cus", "run.engine_of", "run.cu_order"}
+    assert sized - set(listed) - {*constants, "run.position", "cu.grid_arrived"} == set()
+
+
+class FakeSides:
+    """Two sides that waited so long, in a machine that runs a cycle in a given time."""
+
+    def __init__(self, arrays: int) -> None:
+        self.now, self.work, self.clock = 0, 0, 0.0
+        self.wheel = SimpleNamespace(now=0)
+        self.run, self.xbar = SimpleNamespace(instructions=0), SimpleNamespace(requests=0)
+        self.scalar = SimpleNamespace(arrays=arrays)
+        self.sides = SimpleNamespace(apart=0, waited=np.zeros((2, 8), np.int64))
+
+
+@pytest.mark.parametrize(
+    ("beyond_waits", "gain", "shared"), [(True, 1.5, True), (True, 0.8, False), (False, 1.5, False)]
+)
+def test_units_are_shared_where_their_thread_has_the_most_to_do_and_both_are_faster(
+    beyond_waits: bool, gain: float, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    m = FakeSides(16)
+    splits: list[int] = []
+    part = SimpleNamespace(split=lambda first, _: splits.append(first), join=lambda: None)
+    monkeypatch.setattr(shared_units, "may_be_divided", lambda _: True)
+    monkeypatch.setattr(shared_units, "MachinePart", lambda _: part)
+    monkeypatch.setattr(shared_units, "time", SimpleNamespace(perf_counter=lambda: m.clock))
+    units = SharedUnits(m, np.zeros(1))  # type: ignore[arg-type]
+
+    def run(limit: int) -> int:
+        pace = gain if units._shares else 1.0
+        m.run.instructions += limit - m.wheel.now
+        m.clock += (limit - m.wheel.now) / pace
+        if units._shares:
+            m.sides.apart = limit - m.wheel.now
+            m.sides.waited[CHANNELS if units._first_array > 10 else CACHES, 0] += 1000
+        else:
+            m.sides.waited[CHANNELS if beyond_waits else CACHES, 0] += 1000
+        m.wheel.now = limit
+        return RUNNING
+
+    for chunk in range(8):
+        units.run(20_000 * (chunk + 1), run)
+    assert units._shares == shared
+    assert bool(splits) == beyond_waits
+    if shared:
+        assert splits[:4] == [12, 11, 10, 11]  # where the other thread waits, and where it has too much
