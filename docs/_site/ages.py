@@ -40,6 +40,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "results/publications": ("icpe2018*", "layerwise", "training-phase", "bcm", "accuracy"),
     "results/sizes": ("sweeps/sizes/*",),
 }
+_MOST_ORIGINS = 3  # models that a note names one by one
 _TABLE = re.compile(r"docs/(.+)\.md:(.+)")  # in the ledger: a table that is stored in its page
 
 
@@ -101,7 +102,8 @@ def note(ages: Mapping[str, Mapping[str, FigureAge]], model: str, day: str = "")
 
 
 def _origins(ages: Sequence[FigureAge]) -> str:
-    return " and ".join(dict.fromkeys(age.origin for age in ages))
+    origins = dict.fromkeys(age.origin for age in ages)
+    return " and ".join(origins) if len(origins) <= _MOST_ORIGINS else f"{len(origins)} earlier models"
 
 
 def rows_note(ages: Mapping[str, FigureAge], model: str, day: str = "") -> str:

@@ -86,7 +86,7 @@ def test_a_view_with_further_columns() -> None:
         (formats.scaled, -12, "-12"),
         (formats.three_digits, 99.94, "99.9"),
         (formats.three_digits, 99.96, "100"),
-        (formats.clock, 61.4, "1:01"),
+        (formats.duration, 61.4, "1 min 1 s"),
     ],
 )
 def test_formats(write: Any, value: float, text: str) -> None:

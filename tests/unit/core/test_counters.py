@@ -28,6 +28,7 @@ def path_of(table: CounterTable, counter: Counter) -> FieldPath:
 
 
 COUNTED = {path_of(table, counter) for table in MACHINE_TABLES for counter in table.counters}
+OF_THE_HOST = {("sides", "waited"), ("sides", "apart")}  # by which two threads share units, and nobody else reads
 
 
 def test_what_the_core_only_adds_to_is_in_a_table() -> None:
@@ -37,7 +38,7 @@ def test_what_the_core_only_adds_to_is_in_a_table() -> None:
             uses[tuple(access.field.split("."))].add(access.use)
     only_added = {path for path, found in uses.items() if found == {ADDED}}
     assert len(only_added) > 80, "the core's source was not understood"
-    assert only_added - COUNTED == set()
+    assert only_added - COUNTED == OF_THE_HOST
     # a span is written: L1 and L2 keep when theirs began
     assert [path for path in COUNTED if not {ADDED, WRITTEN} & uses[path]] == [], "in a table and never counted"
 

@@ -37,7 +37,8 @@ if JIT_DISABLED:  # the same edges, smaller: plain Python runs about a thousandt
 
 
 def product(kernel: GemmKernel, *shape: int) -> Builder:
-    return lambda memory, gpu: build_gemm(kernel.name, GemmShape(*shape), SyntheticOperands(0.6, 1), memory, gpu)
+    data = SyntheticOperands(0.5, 1, window=4) if kernel.format == "2:4" else SyntheticOperands(0.6, 1)
+    return lambda memory, gpu: build_gemm(kernel.name, GemmShape(*shape), data, memory, gpu)
 
 
 def gemm_case(kernel: GemmKernel, shape: tuple[int, int, int]) -> OperatorCase:
