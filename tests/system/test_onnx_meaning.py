@@ -368,6 +368,16 @@ def test_a_stored_tensor_that_is_shorter_than_its_shape_is_refused(where: str, t
         load_network(path)
 
 
+@pytest.mark.parametrize("values", [{"raw_data": bytes(48)}, {"float_data": [1.0] * 12}])
+def test_a_stored_tensor_of_an_unknown_type_is_refused(values: dict[str, Any], tmp_path: Path) -> None:
+    w = Writer([2, 3])
+    w.initializers.append(onnx.TensorProto(name="odd", data_type=79, dims=[3, 4], **values))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(w.bytes(w.node("MatMul", "image", "odd")))
+    with pytest.raises(UserError, match=r"'odd' of \[3, 4\], 79: 79 is no type of stored values; allowed"):
+        load_network(path)
+
+
 def test_every_operator_that_is_read_has_a_rule_for_the_batch() -> None:
     assert set(onnx_batch.RULES) == set(OPERATORS)
 

@@ -55,9 +55,9 @@ class FileEvaluator:
             feeds.pop(value.name, None)
         names, evaluator = [output.name for output in graph.output], None
         for inputs in batches:
-            for name, array in inputs.items():
-                feeds[name] = array.astype(self._onnx.helper.tensor_dtype_to_np_dtype(kinds[name]))
             try:
+                for name, array in inputs.items():
+                    feeds[name] = array.astype(self._onnx.helper.tensor_dtype_to_np_dtype(kinds[name]))
                 evaluator = evaluator or self._evaluator()
                 with np.errstate(all="ignore"):
                     found = evaluator.run(names, feeds)

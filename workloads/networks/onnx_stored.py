@@ -170,15 +170,27 @@ class StoredTensors:
 
     def values_of(self, name: str, tensor: Any) -> np.ndarray:
         """Return the values of the file's tensor; raise UserError where it does not hold as many as its shape."""
+        self._check_type(name, tensor)
         try:
             return np.asarray(self.onnx.numpy_helper.to_array(tensor, str(self.folder)))
         except (ValueError, TypeError) as error:
             raise UserError(f"{self._place(name, tensor)}: its data do not fit its shape and type: {error}") from None
 
+    def _check_type(self, name: str, tensor: Any) -> None:
+        """Raise UserError for a type of which no values can be read."""
+        try:
+            self.onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+        except KeyError:
+            raise UserError(
+                f"{self._place(name, tensor)}: {tensor.data_type} is no type of stored values; allowed are those of "
+                "TensorProto, 1 (FLOAT) among them"
+            ) from None
+
     def check_length(self, name: str, tensor: Any) -> None:
         """Raise UserError where a stored tensor does not hold as many values as its shape has."""
         if name in self.absent:
             return
+        self._check_type(name, tensor)
         place = external_file(tensor)
         if place is None and not tensor.HasField("raw_data"):
             self.values_of(name, tensor)
