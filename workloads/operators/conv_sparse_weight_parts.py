@@ -7,7 +7,7 @@ dy's elements. So it goes by parts of windows (`conv_sparse_parts`), over maps c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -48,6 +48,7 @@ def exchange(c: Convolution) -> Convolution:
 
 
 def _refuses(by: type[PartsSparseForward], c: Convolution) -> str:
+    """Return why the exchanged convolution cannot be computed so, '' where it can."""
     for axis, lines in enumerate(("rows", "columns")):
         if (unmet := -_end_padding(c, axis)) > 0:
             return f"{unmet} {lines} at the planes' end that no window meets; allowed are none"
@@ -162,13 +163,8 @@ class EllpackDibPaddingFreeBackwardWeights(PartsSparseBackwardWeights):
     """The engine compacts the maps, which are transposed to a column of images for each pixel of a channel."""
 
     algorithm = "ellpack_dib_padding_free"
-    kernel = "sgemm_dib_registers"
     by = _ExchangedByEngine
-
-    @staticmethod
-    def refuses(c: Convolution) -> str:
-        """Return why the engine cannot compact the maps of the convolution, '' where it can."""
-        return _refuses(EllpackDibPaddingFreeForward, c)
+    refuses: ClassVar = staticmethod(partial(_refuses, EllpackDibPaddingFreeForward))
 
 
 @dataclass(frozen=True)
@@ -176,13 +172,8 @@ class EllpackDibSoftwarePaddingFreeBackwardWeights(PartsSparseBackwardWeights):
     """A kernel compacts the maps, once."""
 
     algorithm = "ellpack_dib_software_padding_free"
-    kernel = "software_registers"
     by = _ExchangedBySoftware
-
-    @staticmethod
-    def refuses(c: Convolution) -> str:
-        """Return why no product can find the parts of the convolution, '' where one can."""
-        return _refuses(EllpackDibSoftwarePaddingFreeForward, c)
+    refuses: ClassVar = staticmethod(partial(_refuses, EllpackDibSoftwarePaddingFreeForward))
 
 
 PADDING_FREE_SPARSE_WEIGHTS = (EllpackDibPaddingFreeBackwardWeights, EllpackDibSoftwarePaddingFreeBackwardWeights)
