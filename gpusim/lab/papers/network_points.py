@@ -104,6 +104,7 @@ class NetworkFigure(Figure):
             if not self.batches or batch in self.batches
             for gpu in self.list_gpus(reproduction)
             for way in self.ways or tuple(runs.ways)[:1]
+            if way in runs.list_ways(network)
         ]
 
     def points(self, reproduction: Reproduction) -> list[NetworkPoint]:

@@ -105,7 +105,9 @@ def check_systems(
 def list_costs(
     figure: LayersFigure, publication: Publication, systems: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[RunPlace, str, IterationCost]]:
-    """Yield each network, batch and GPU, and each system whose ways are all known there, with its iteration.
+    """Yield each network, batch and GPU, and each system whose ways there are all known, with its iteration.
+
+    A way in which the network is not run is none of the system's there.
 
     Args:
         figure: The figure.
@@ -118,8 +120,10 @@ def list_costs(
     times, energies = figure.measure(TIME, rows), figure.measure(ENERGY, rows)
     computing = figure.measure(COMPUTE, rows) if COMPUTE in figure.measures else []
     for place in dict.fromkeys(map(_place_of, points)):
-        for name, ways in systems.items():
-            if all((place, way) in known for way in ways):
+        run = publication.reproduction.runs.list_ways(place.network)
+        for name, all_ways in systems.items():
+            ways = [way for way in all_ways if way in run]
+            if ways and all((place, way) in known for way in ways):
                 fastest = _fastest(times, place, ways)
                 energy, compute = (
                     [value for value in some if _is_of(fastest, value)] for some in (energies, computing)

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.gpu import GPU_FOLDER
@@ -18,6 +18,7 @@ class SubjectSpec(Spec):
 
     network: str = param(..., "a shipped network's name, or a file", "user")
     batches: tuple[int, ...] = param(..., "images", "the publication", min_length=1)
+    ways: tuple[str, ...] = param((), "ways in which it is run; none: all of the publication's", "user")
     sets: dict[str, Any] = param({}, "values of its runs, by the paths of gpusim net", "user")
 
 
@@ -51,7 +52,14 @@ class NetworkRunsSpec(Spec):
             for batch in subject.batches:
                 if batch < 1:
                     raise ValueError(f"networks.{name}.batches: {batch} is not allowed; at least 1")
+            for way in subject.ways:
+                if way not in self.ways:
+                    raise ValueError(f"networks.{name}.ways: {unknown_name('way', way, self.ways)}")
         return self
+
+    def list_ways(self, network: str) -> tuple[str, ...]:
+        """List the ways in which a network is run."""
+        return self.networks[network].ways or tuple(self.ways)
 
     @property
     def gpu_files(self) -> dict[str, str]:

@@ -82,6 +82,18 @@ def test_a_system_whose_way_has_not_run_is_compared_with_none(tmp_path: Path) ->
     assert len(next(iter(publication.figures["iterations"].tables(publication))).rows) == 1
 
 
+def test_a_way_in_which_a_network_is_not_run_is_none_of_a_system(tmp_path: Path) -> None:
+    index = OF_ITERATIONS.replace("[1, 2]}", "[1, 2], ways: [plain]}")
+    assert index != OF_ITERATIONS
+    reproduction = load_reproduction(str(written(tmp_path, index, iterations=FIGURE)))
+    figure = reproduction.figures["iterations"]
+    assert {point.way for point in figure.points(reproduction)} == {"plain"}
+    found = gains(Publication(reproduction, results_of(reproduction, run)))
+    assert {pair: one.values["gain"] for pair, one in found.items()} == {("either", "dense"): 1}
+    with pytest.raises(UserError, match=r"networks.*ways: .*did you mean 'plain'"):
+        load_reproduction(str(written(tmp_path, index.replace("ways: [plain]", "ways: [plan]"), iterations=FIGURE)))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
