@@ -31,6 +31,8 @@ _LEAST_LEFT = 0.05  # of an interval's counts: a line goes below zero
 _LONG = 0.1  # of the work: a part whose pace decides the launch's
 _AT_ONCE = 0.5  # of the difference of two parts: they differ by it within a wave
 _ENTRY = 2  # waves before and after the beginning of such a part that are simulated
+_MOST_MIXED = 0.15  # of the range of the intervals' means: standard deviation of covariates within an interval
+_LEAST_UNMIXED = 0.5  # of the intervals, without which mixed ones count too
 ALIKE = 2.0
 """Difference of values, in units, that is none."""
 
@@ -100,9 +102,18 @@ class GridCovariates:
             before: Next workgroup at the beginning.
             after: Next workgroup at the end.
         """
+        return self._mean(self._executed(before, after))[0]
+
+    def spread_of_time(self, before: int, after: int) -> np.ndarray:
+        """Return the standard deviation of the covariates of what was executed, as `of_time`: float64 [covariates]."""
+        weights = np.maximum(self._executed(before, after), 0) * self.work
+        apart = self.values - self.of_time(before, after)
+        return np.asarray(np.sqrt(weights @ apart**2 / max(float(weights.sum()), 1e-300)))
+
+    def _executed(self, before: int, after: int) -> np.ndarray:
+        """Return how long the middle of each cell was executed, in workgroups dispatched: float64 [cells]."""
         middles = (np.arange(len(self.values)) + 0.5) * self.cell
-        later = max(after, before + 1)
-        return self._mean(np.minimum(middles + self.resident, later) - np.maximum(middles, before))[0]
+        return np.asarray(np.minimum(middles + self.resident, max(after, before + 1)) - np.maximum(middles, before))
 
     def of_passage(self, skipped: range, after: int) -> np.ndarray:
         """Return the mean covariates of what was executed after a fast-forward: float64 [covariates].
@@ -166,6 +177,21 @@ class CovariateRegression:
     """Variance of what is added, as a part of an interval's."""
     slopes: np.ndarray | None = None
     """float64 [covariates, columns]; None: there is no regression."""
+
+
+def mixed_intervals(means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    """Return bool [intervals]: the intervals in which one kind of workgroups followed another.
+
+    How much of either was executed there is known roughly, so that they say less than those of one kind. Where most
+    intervals are so, all count.
+
+    Args:
+        means: float64 [intervals, covariates].
+        spreads: float64 [intervals, covariates], standard deviations within each.
+    """
+    least = np.maximum(_MOST_MIXED * np.ptp(means, axis=0), ALIKE)
+    mixed = np.asarray((spreads > least).any(axis=1))
+    return mixed if (~mixed).sum() >= max(_LEAST_UNMIXED * len(mixed), _LEAST_DEGREES + 2) else np.zeros_like(mixed)
 
 
 def regress(

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
-from gpusim.model.sampling.covariates import CovariateRegression, regress
+from gpusim.model.sampling.covariates import ALIKE, CovariateRegression, regress
 from gpusim.model.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.model.sampling.grid import RemainingGrid, block_changes, block_weights, count_intervals_left
 from gpusim.model.sampling.looks import Columns
@@ -50,6 +50,8 @@ class IntervalMeasurements:
     """Relative change of the pace from one interval to the next that is none."""
     covariates: np.ndarray | None = None
     """float64 [intervals, covariates] of the detailed intervals; None: the grid has none."""
+    mixed: np.ndarray | None = None
+    """bool [intervals] that say little, as one kind of workgroups followed another in them; None: as `covariates`."""
     target: np.ndarray | None = None
     """float64 [covariates] of what was skipped and of what still may be."""
 
@@ -60,10 +62,27 @@ class IntervalMeasurements:
         return np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
 
     def counted(self, first: int) -> np.ndarray:
-        """Return bool [intervals]: all but the `first` ones, and those in which a skip still had an effect."""
-        return np.asarray(
-            (np.arange(len(self.intervals)) >= first) & ~unsettled_intervals(self.pace, self.counts, self.tolerance)
-        )
+        """Return bool [intervals]: all but the `first` ones, the mixed ones, and those that a skip still affected."""
+        counted = np.asarray((np.arange(len(self.intervals)) >= first) & ~self.unsettled)
+        if self.mixed is None:
+            return counted
+        unmixed = counted & ~self.mixed
+        return unmixed if self._apart(unmixed) <= max(self._apart(counted), ALIKE) else counted
+
+    def _apart(self, counted: np.ndarray) -> float:
+        """Return how far the covariates of what is skipped lie beyond those of some intervals; infinite if of none."""
+        if self.covariates is None or self.target is None:
+            return 0.0
+        if not counted.any():
+            return inf
+        own = self.covariates[counted]
+        beyond = np.maximum(own.min(axis=0) - self.target, self.target - own.max(axis=0))
+        return float(np.maximum(beyond, 0).max())
+
+    @property
+    def unsettled(self) -> np.ndarray:
+        """bool [intervals]: the intervals in which a skip still had an effect."""
+        return unsettled_intervals(self.pace, self.counts, self.tolerance, self.covariates, ALIKE)
 
     def own_chance(self, skipped: float) -> float:
         """Return the variance of what is skipped by its own chance, and by that of what is simulated after the first
@@ -117,7 +136,7 @@ class IntervalMeasurements:
         pace = halves[..., _PACE.cycles] / np.maximum(halves[..., _PACE.work], 1)
         mean = np.maximum(pace.mean(axis=1), 1e-300)
         spread = float(np.median(pace.std(axis=1, ddof=1) / mean)) / sqrt(pace.shape[1])
-        before = max(0, self.counts[0] - first) if self.skips else len(intervals)
+        before = self.intervals_left(first)[0] if self.skips else len(intervals)
         totals = intervals.sum(axis=1)
         own = np.asarray(totals[:, _PACE.cycles] / np.maximum(totals[:, _PACE.work], 1))
         return pace_strata(own, spread, before, self.tolerance * (self.counts[-1] == 1))
@@ -151,7 +170,8 @@ class IntervalMeasurements:
         """Choose how many intervals to leave out at the beginning, as not settled: the number with the smallest error.
 
         It is at most half of them: with more candidates, the best is more likely so by chance. What is left is enough
-        to see a drift. Intervals after the first skip are always counted: what differs there is another place.
+        to see a drift. Intervals after the first skip are always counted: what differs there is another place. So are
+        those without which no other would be like what is skipped.
         """
         count = len(self.intervals)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
@@ -162,12 +182,14 @@ class IntervalMeasurements:
             found = self.ratios(first, last_skip, spec)
             return found.squares(found.doubts, _PACE.cycles)
 
-        return min(range(0, most + 1, most // _MOST_TRIED + 1), key=error)
+        reached = max(self._apart(self.counted(0)), ALIKE)
+        tried = range(0, most + 1, most // _MOST_TRIED + 1)
+        return min((first for first in tried if self._apart(self.counted(first)) <= reached), key=error)
 
     def foretold(self, first: int, spec: SamplingSpec) -> bool:
         """Tell whether the last interval, at a place of its own, is what the others foretell of it, but for chance.
 
-        A half of the wanted half-width is no surprise.
+        A half of the wanted half-width is no surprise. What a mixed interval was foretold is not known.
 
         Args:
             first: Number of initial intervals that are left out.
@@ -177,6 +199,8 @@ class IntervalMeasurements:
         others = self.intervals[counted][:-1]
         if not self.skips or self.counts[-1] != 1 or len(others) <= LEAST_FOR_DRIFT:
             return True
+        if not counted[-1]:
+            return False
         even, moved = np.full(len(others), 1 / len(others)), CovariateRegression(others)
         if self.covariates is not None:
             own = self.covariates[counted]

@@ -97,22 +97,29 @@ def changed_region(values: np.ndarray, alike: float, by_chance: float) -> tuple[
     return int(first[best]), int(end[best])
 
 
-def unsettled_intervals(pace: np.ndarray, counts: Sequence[int], tolerance: float) -> np.ndarray:
+def unsettled_intervals(
+    pace: np.ndarray, counts: Sequence[int], tolerance: float, covariates: np.ndarray | None = None, alike: float = 0.0
+) -> np.ndarray:
     """Return bool [intervals]: the intervals in which a skip still had an effect.
 
     Caches may hold what the place before used for longer than its workgroups run. That is the first interval of a place
-    with several, where its pace is another than that of these.
+    with several, where its pace is another than that of these, and its workgroups are not others.
 
     Args:
         pace: float64 [intervals], cycles an instruction.
         counts: Intervals of each place.
         tolerance: Relative difference that is none.
+        covariates: float64 [intervals, covariates]; None: workgroups are alike.
+        alike: Difference of covariates that is none.
     """
     unsettled = np.zeros(len(pace), bool)
     at = counts[0]
     for count in counts[1:]:
         if count > 1:
-            later = pace[at + 1 : at + count].mean()
+            others = slice(at + 1, at + count)
+            later = pace[others].mean()
             unsettled[at] = abs(pace[at] - later) > tolerance * later
+            if covariates is not None and (np.abs(covariates[at] - covariates[others].mean(axis=0)) > alike).any():
+                unsettled[at] = False
         at += count
     return unsettled

@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.model.core.sampled import Replicates
-from gpusim.model.sampling.covariates import CovariateStrata
+from gpusim.model.sampling.covariates import CovariateStrata, mixed_intervals
 from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecision, following
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
@@ -54,6 +54,8 @@ class StratumMeasurement:
     """Parts of the stratum with other covariates; None: workgroups are alike."""
     seen: list[np.ndarray] = field(default_factory=list)
     """float64 [covariates] of each detailed interval."""
+    spreads: list[np.ndarray] = field(default_factory=list)
+    """float64 [covariates] of each detailed interval: their standard deviation within it."""
     passed: list[range] = field(default_factory=list)
     """Workgroups from each fast-forward to its first detailed interval."""
     left_out: int = 0
@@ -101,6 +103,7 @@ class StratumMeasurement:
         """
         if self.parts is not None:
             self.seen.append(self.parts.covariates.of_time(start, end))
+            self.spreads.append(self.parts.covariates.spread_of_time(start, end))
         self.intervals.append(interval)
         self.counts[-1] += 1
 
@@ -111,20 +114,27 @@ class StratumMeasurement:
             self._measurements(columns, range(at, self.stratum.end)), self.spec, replace(left, passed=self.skipped)
         )
 
-    def _target(self, rest: range) -> np.ndarray | None:
-        """Return the mean covariates of what was skipped and of what still may be; None: there are none.
+    def _target(self, columns: Columns, unsettled: np.ndarray, rest: range) -> np.ndarray:
+        """Return the mean covariates of what is estimated, and of what still may be skipped.
 
-        rest: Workgroups that may be skipped.
+        Args:
+            columns: Columns of the intervals.
+            unsettled: bool [intervals] in which a skip still had an effect.
+            rest: Workgroups that may be skipped.
         """
-        if self.parts is None:
-            return None
-        parts, of = (*self.skips, *self.passed, rest), self.parts.covariates.of_workgroups
-        means = [of(part.start, part.stop) for part in parts]
+        assert self.parts is not None
+        grid = self.parts.covariates
+        means = [grid.of_workgroups(part.start, part.stop) for part in (*self.skips, rest)]
+        for skip, passed, passage, count in zip(self.skips, self.passed, self.passages, self.counts[1:], strict=False):
+            if count:
+                means.append((grid.of_passage(skip, passed.stop), float(passage[columns.work])))
+        for k in np.flatnonzero(unsettled):
+            means.append((self.seen[k], float(self.intervals[k][:, columns.work].sum())))
         total = max(plain_sum(work for _, work in means), 1e-300)
         return np.asarray(np.add.reduce([mean * work for mean, work in means]) / total)
 
     def _measurements(self, columns: Columns, rest: range = range(0)) -> IntervalMeasurements:
-        return IntervalMeasurements(
+        measured = IntervalMeasurements(
             _pace(np.array(self.intervals), columns),
             tuple(self.counts),
             tuple(self._sizes(columns.work)),
@@ -132,8 +142,11 @@ class StratumMeasurement:
             interval_size=self.interval_size,
             tolerance=self.spec.tolerance,
             covariates=None if self.parts is None else np.array(self.seen),
-            target=self._target(rest),
         )
+        if self.parts is None:
+            return measured
+        mixed = mixed_intervals(np.array(self.seen), np.array(self.spreads))
+        return replace(measured, mixed=mixed, target=self._target(columns, measured.unsettled, rest))
 
     def add_fast_forward(self, over: range, work: int) -> None:
         """Note that workgroups were passed over. work: their instructions, 0 if they are not known."""
@@ -236,7 +249,7 @@ class StratumMeasurement:
         first = self.left_out = measured.first(0, self.spec)
         intervals, counted = np.array(self.intervals), measured.counted(first)
         moved = measured.regression(intervals[counted], first, 0, columns.work)
-        unsettled = intervals[first:][~counted[first:]].sum(axis=(0, 1))
+        unsettled = intervals[measured.unsettled].sum(axis=(0, 1))
         ended = [passage for passage, count in zip(self.passages, self.counts[1:], strict=False) if count]
         passages = (np.sum(ended, axis=0) + unsettled) * bool(self.work) if ended else 0 * unsettled
         replaced = int(passages[columns.work])
