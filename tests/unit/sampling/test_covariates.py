@@ -1,11 +1,16 @@
 """Do intervals say what other work and addresses cost, and is nothing skipped that no interval speaks for?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gpusim.model.sampling.covariates import CovariateStrata, GridCovariates, regress
+from gpusim.model.sampling.covariates import CovariateStrata, GridCovariates, mixed_intervals, regress
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.survey import AddressSurvey
-from gpusim.model.sampling.work import WorkgroupInstructions
+from gpusim.model.sampling.work import WorkgroupInstructions, WorkgroupStratum
 
 TOTAL, RESIDENT, PLACE = 4000, 100, 300
 WINDOWS = 4
@@ -45,6 +50,16 @@ def test_two_kinds_that_alternate_are_one_covariate() -> None:
     assert covariates.of_time(500, 501)[0] == pytest.approx(first, abs=abs(second - first) * 0.6)
     both, work = covariates.of_workgroups(250, 750)
     assert both[0] == pytest.approx((first + second) / 2) and work == 500 * 50
+
+
+def test_an_interval_in_which_kinds_follow_one_another_is_mixed() -> None:
+    covariates = between(2000, 3000).covariates
+    times = [(500, 600), (1200, 1300), (1980, 2050), (2300, 2400), (2600, 2700), (3300, 3400)]
+    means, spreads = (np.array([of(*time) for time in times]) for of in (covariates.of_time, covariates.spread_of_time))
+    assert spreads[0] == pytest.approx(0, abs=0.5) and spreads[2] > 3
+    assert mixed_intervals(means, spreads).tolist() == [False, False, True, False, False, False]
+    assert not mixed_intervals(means[1:5], spreads[1:5]).any(), "too few others"
+    assert not mixed_intervals(means, spreads + 100).any(), "all are"
 
 
 def test_intervals_are_moved_to_what_was_skipped() -> None:
@@ -139,3 +154,27 @@ def test_scattered_workgroups_that_meet_in_one_channel_are_found() -> None:
     apart[camping] = 0
     apart[camping, np.arange(40) % 16] = 1  # each in a channel of its own
     assert AddressSurvey(np.arange(400) * 10, np.ones((400, 1)), apart).end_of_camps() == 0
+
+
+@pytest.mark.parametrize("first", [1.0, 1.4])
+def test_each_estimated_part_costs_what_its_own_workgroups_do(first: float) -> None:
+    """A skip over dear workgroups, a passage of both kinds, then cheap ones, of which a first interval is unsettled."""
+    parts, columns = between(2000, 3000), replace(Columns.of_pace(), ended_work=1, ended=1)
+    cheap, dear = (parts.covariates.of_workgroups(start, start + 100)[0][0] for start in (500, 2500))
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, TOTAL), SamplingSpec(), 1.0, 40.0, 50.0)
+    stratum.parts = parts
+
+    def add(pace: float, start: int) -> None:
+        stratum.add(intervals([pace], 5000 // WINDOWS)[0], start, start + 100)
+
+    for pace, start in ((1.0, 500), (1.0, 700), (5.0, 2200), (5.0, 2350)):
+        add(pace, start)
+    stratum.add_fast_forward(range(2500, 2900), 400 * 50)
+    stratum.passed.append(range(2900, 3100))
+    share = (parts.covariates.of_passage(range(2500, 2900), 3100)[0] - cheap) / (dear - cheap)
+    assert 0.3 < share < 0.9
+    stratum.passages.append(np.array([(1 + 4 * share) * 10_000, 10_000]))
+    for pace, start in ((first, 3200), (1.0, 3300), (1.0, 3400)):
+        add(pace, start)
+    added = stratum.estimate(columns, 50).added
+    assert added[0] == pytest.approx(5 * 400 * 50 - (first - 1) * 5000, rel=0.01)

@@ -135,3 +135,7 @@ def test_covariates_foretell_another_pace() -> None:
     assert measured.foretold(0, SamplingSpec())
     dearer = np.concatenate([intervals[:-1], intervals[-1:] * [1.2, 1]])
     assert not replace(measured, intervals=dearer).foretold(0, SamplingSpec())
+    like = replace(measured, intervals=intervals[[*range(7), 6]], covariates=kinds[[*range(7), 6]])
+    mixed = np.arange(len(kinds)) == len(kinds) - 1
+    assert like.foretold(0, SamplingSpec())
+    assert not replace(like, mixed=mixed).foretold(0, SamplingSpec()), "of a mixed interval it is not known"

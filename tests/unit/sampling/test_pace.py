@@ -136,3 +136,24 @@ def test_each_skip_is_charged_by_its_own_neighbours() -> None:
     # a quarter of what is skipped is of either pace: all of it costs between 1 and 10
     width = float(np.sqrt(found.squares((found.change,), 0)) * found.values[0])
     assert 4.5 / 4 <= width <= 1.2 * 4.5 / 4
+
+
+def test_an_interval_of_other_workgroups_shows_no_effect_of_a_skip() -> None:
+    """After a skip come cheap workgroups, then dear ones as before it: the pace of the cheap ones is their own."""
+    pace, kinds = [5.0, 5, 1, 5, 5], np.array([[0.0], [0.0], [30.0], [0.0], [0.0]])
+    intervals = replace(measured(pace, (2, 3), (100,)), covariates=kinds, target=np.array([1.0]))
+    assert intervals.unsettled.tolist() == [False] * 5 and intervals.counted(0).all()
+    alike = replace(intervals, covariates=np.zeros((5, 1)), target=np.zeros(1))
+    assert alike.unsettled.tolist() == [False, False, True, False, False]
+
+
+def test_what_is_like_the_skipped_part_is_never_left_out() -> None:
+    """Of the first intervals two are cheap, and so is what is skipped; the dear ones alone have the narrower bar."""
+    pace, kinds = [1.0, 1.3, 5, 5, 5, 5, 5], np.array([[30.0], [30.0], *[[0.0]] * 5])
+    intervals = replace(measured(pace, (4, 3), (100,)), covariates=kinds, target=np.array([30.0]))
+    assert intervals.first(0, SamplingSpec()) <= 1
+    dear = replace(intervals, target=np.zeros(1))
+    assert dear.first(0, SamplingSpec()) >= 2
+    mixed = np.array([True, True, *[False] * 5])
+    assert replace(intervals, mixed=mixed).counted(0).all(), "without the mixed ones none is like it"
+    assert replace(dear, mixed=mixed).counted(0).tolist() == [False, False, *[True] * 5]
