@@ -1,12 +1,13 @@
-"""The CUs' side of the crossbar, divided between two machine records, each of which a thread runs.
+"""The CUs' side of the crossbar, divided among several machine records, each of which a thread runs.
 
-The *main* record has everything. While it is divided, a second one, its *part*, has the shader arrays from one number
-on: their compute units and caches, with a wheel, counters and wait lists of their own. What serves both, the L2 TLB and
-the dispatcher, is *held*: it is left for whoever runs both records (`gpusim.model.core.division`), in the order of
-cycles. Code that is given a record reaches the other one by `machine_at` alone.
+The *main* record has everything. While it is divided, others, its *parts*, have shader arrays of their own: their
+compute units and caches, with a wheel, counters and wait lists. The main record has the first arrays, then each part
+the next ones, so that the order of records is that of units. What serves all, the L2 TLB and the dispatcher, is *held*:
+it is left for whoever runs all records (`gpusim.model.core.division`), in the order of cycles. Code that is given a
+record reaches another one by the functions below that return one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,18 +18,22 @@ from gpusim.base.jit.functions import Intrinsic, note_primitive
 from memory.unit_classes import MOST_UNITS
 
 _LLVM = "gpusim.base.jit.operations_llvm"
-_MAX_CUS = MOST_UNITS["CU_LOOK_UP"]
+_MAX_CUS, MAX_PARTS = MOST_UNITS["CU_LOOK_UP"], MOST_UNITS["SCALAR"]
 DISPATCHES = 2  # beside 1 in `held`: the dispatcher has something to do
 
 PARTS = State(
     "parts",
     {
-        "part": Field((), "of the main record: address of its part, 0: it is whole"),
+        "others": Field((), "of the main record: number of its parts, 0: it is whole"),
+        "address": Field((1 + MAX_PARTS,), "of the main record: addresses of its parts, from 1 on"),
         "main": Field((), "of a part: address of the main record, 0: this is the main one"),
-        "first_cu": Field((), "first compute unit of the part"),
-        "first_array": Field((), "first shader array of the part"),
+        "first_cu": Field((), "first compute unit of the record"),
+        "end_cu": Field((), "compute unit after its last one"),
+        "first_array": Field((), "first shader array of the record"),
+        "end_array": Field((), "shader array after its last one"),
+        "came": Field((), "cycle to which the record has come in a window"),
         "held": Field((), "1: L2 TLB and dispatcher do not run in their cycles; DISPATCHES: the dispatcher was to"),
-        "notes": Field((), "1: what has an order that both records decide is noted, with its cycle"),
+        "notes": Field((), "1: what has an order that all records decide is noted, with its cycle"),
         "stops": Field((), "1: a unit has asked the L2 TLB, the record runs no further cycle of the window"),
     },
 )
@@ -62,30 +67,35 @@ def lay_machine_out(layout: Callable[[], np.dtype]) -> None:
         machine_at.layout = layout
 
 
-def divide(m: Machine, part: Machine, addresses: tuple[int, int], first_cu: int, first_array: int) -> None:
-    """Let a record be the part of a machine, which has units from some numbers on.
+def divide(records: Sequence[Machine], addresses: Sequence[int], arrays: Sequence[int], cus_per_array: int) -> None:
+    """Let records be a machine and its parts.
 
     Args:
-        m: The machine.
-        part: The record.
-        addresses: Of both.
-        first_cu: First of the part's compute units.
-        first_array: First of its shader arrays.
+        records: The machine, then its parts.
+        addresses: Of the records.
+        arrays: Number of shader arrays of each.
+        cus_per_array: Compute units of an array.
     """
-    for record in (m, part):
-        record.parts.first_cu, record.parts.first_array = first_cu, first_array
-        record.parts.held, record.parts.stops, record.parts.notes = 1, 0, 0
-    part.parts.main, m.parts.part = addresses
+    first = 0
+    for record, number in zip(records, arrays, strict=True):
+        parts = record.parts
+        parts.first_array, parts.end_array = first, first + number
+        parts.first_cu, parts.end_cu = first * cus_per_array, (first + number) * cus_per_array
+        parts.held, parts.stops, parts.notes = 1, 0, 0
+        parts.main = 0 if first == 0 else addresses[0]
+        first += number
+    main = records[0].parts
+    main.others, main.address[: len(addresses)] = len(addresses) - 1, addresses
 
 
 def make_whole(m: Machine) -> None:
     """Let a machine have no part."""
-    m.parts.part, m.parts.held, m.parts.stops = 0, 0, 0
+    m.parts.others, m.parts.held, m.parts.stops = 0, 0, 0
 
 
 @jit
 def is_dispatcher_held(m: Machine):
-    """Tell whether the dispatcher, which has something to do now, is left to whoever runs both records."""
+    """Tell whether the dispatcher, which has something to do now, is left to whoever runs all records."""
     if m.parts.held:
         m.parts.held |= DISPATCHES
     return m.parts.held
@@ -108,7 +118,7 @@ def stop_if_divided(m: Machine):
 
 @jit
 def note_orders(m: Machine, notes):
-    """Have what both records decide the order of be noted (1) from a window's begin on, or be done at once (0)."""
+    """Have what all records decide the order of be noted (1) from a window's begin on, or be done at once (0)."""
     m.parts.stops = 0
     m.parts.notes = notes
 
@@ -120,24 +130,36 @@ def main_of(m: Machine):
 
 
 @jit
+def record_of(m: Machine, number):
+    """Return the main record (0) or one of its parts by its number."""
+    return machine_at(m.parts.address[number], 0) if number else m
+
+
+@jit
 def is_whole(m: Machine):
     """Tell whether the record has all shader arrays."""
-    return m.parts.part == 0 and m.parts.main == 0
+    return m.parts.others == 0 and m.parts.main == 0
 
 
 @jit
-def owner_of_cu(m: Machine, cu):
-    """Return the machine record whose a compute unit is: the given one or its part."""
-    return machine_at(m.parts.part, 0) if m.parts.part and cu >= m.parts.first_cu else m
-
-
-@jit
-def user_in_part(m: Machine, number):
-    """Tell whether a port, or an L1 TLB, is the part's: CUs' come first, then arrays'."""
-    return number - _MAX_CUS >= m.parts.first_array if number >= _MAX_CUS else number >= m.parts.first_cu
+def _has(m: Machine, number):
+    """Tell whether a port, or an L1 TLB, is of the record's units: CUs' come first, then arrays'."""
+    if number >= _MAX_CUS:
+        return m.parts.first_array <= number - _MAX_CUS < m.parts.end_array
+    return m.parts.first_cu <= number < m.parts.end_cu
 
 
 @jit
 def is_own(m: Machine, number):
     """Tell whether a port, or an L1 TLB, is the record's."""
-    return is_whole(m) or user_in_part(m, number) == (m.parts.main != 0)
+    return is_whole(m) or _has(m, number)
+
+
+@jit
+def owner_of(m: Machine, number):
+    """Return the record, of the main one and its parts, whose a compute unit, a port or an L1 TLB is."""
+    for part in range(1, 1 + m.parts.others):
+        of = machine_at(m.parts.address[part], 0)
+        if _has(of, number):
+            return of
+    return m

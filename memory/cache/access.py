@@ -87,6 +87,7 @@ ACCESS = State(
             "with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS",
         ),
         "noted": Field((), "vector memory instructions whose lines are not counted yet"),
+        "ordered": Field((), "of these, vector memory instructions whose lines are counted by now"),
         "note": Field((MOST_NOTED, 3), "such an instruction: its cycle, static instruction, address of its record"),
         "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
         "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),

@@ -70,7 +70,7 @@ from memory.network.state import (
     wake_sender,
     wake_taker,
 )
-from memory.parts import is_own, is_whole, machine_at, main_of
+from memory.parts import is_own, is_whole, main_of, record_of
 from memory.rings import RING_FRONT
 from memory.timeline import SENT, TAKEN, record
 from memory.waiting import FILLS, LOOK_UP, REQUEST_SLOT, RESPONSE_SLOT, freed, wait_for
@@ -380,14 +380,13 @@ def take_sent(m: Machine, number):
     """
     x = m.xbar
     x.answers_in = number
-    for part in range(1 + (m.parts.part != 0)):
-        of = machine_at(m.parts.part, 0) if part else m
-        out = of.xbar.sent[number]
+    for part in range(1 + m.parts.others):
+        out = record_of(m, part).xbar.sent[number]
         for n in range(out.packets):
             ready, port = out.packet[n, P_READY] >> NUMBER_BITS, out.packet[n, P_READY] & NUMBER_MASK
             _receive_packet(m, port, ready, out.packet[n, P_LINE], out.packet[n, P_SOURCE], out.packet[n, P_MASK])
         out.packets = 0
-    if m.parts.part:
+    if m.parts.others:
         x.answered[number].answers = 0
         x.answered[number].credits = 0
 
@@ -396,7 +395,7 @@ def take_sent(m: Machine, number):
 def take_answered(m: Machine, number):
     """Empty an outbox of the channels: its answers are queued where ports look, its credits are the ports'.
 
-    Of a machine with two parts each takes what is its ports'; the outbox is emptied as channels come to it again.
+    Of a machine with parts each record takes what is its ports'; the outbox is emptied as channels come to it again.
     From now on caches put what crosses into their outbox of this number.
     """
     x = m.xbar
@@ -570,8 +569,9 @@ def crossbar_take_response(m: Machine, now, port):
 def take_all_answered(m: Machine, number):
     """Empty an outbox of the channels for all ports."""
     take_answered(m, number)
-    if m.parts.part:
-        take_answered(machine_at(m.parts.part, 0), number)
+    for part in range(1, 1 + m.parts.others):
+        take_answered(record_of(m, part), number)
+    if m.parts.others:
         m.xbar.answered[number].answers = 0
         m.xbar.answered[number].credits = 0
 

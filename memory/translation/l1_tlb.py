@@ -3,7 +3,7 @@
 from gpusim.base.jit import Machine, address_in, jit, st_i32
 from isa.trace import LINE_ADDRESS_MASK
 from memory.network.state import MAX_ARRAYS, MAX_CUS
-from memory.parts import machine_at, stop_if_divided, user_in_part
+from memory.parts import owner_of, stop_if_divided
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
 from memory.translation.spec import MAX_PORT_QUEUE
@@ -26,12 +26,6 @@ from memory.waiting import (
 from memory.wheel import wake, wake_at
 
 ON_ITS_WAY, ASKED = 1, 2
-
-
-@jit
-def owner_of(m: Machine, tlb):
-    """Return the machine record whose an L1 TLB is: the given one or its part."""
-    return machine_at(m.parts.part, 0) if m.parts.part and user_in_part(m, tlb) else m
 
 
 @jit

@@ -1,10 +1,10 @@
 """The L2 TLB: it looks requests up, round robin over the L1 TLBs, and has its misses walked for."""
 
 from gpusim.base.jit import Machine, address_in, ctz, jit, st_i32
-from memory.parts import machine_at
+from memory.parts import owner_of, record_of
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
-from memory.translation.l1_tlb import answer, owner_of, wake_users
+from memory.translation.l1_tlb import answer, wake_users
 from memory.translation.spec import MAX_PORT_QUEUE
 from memory.translation.state import MAX_TLBS, TLB_WORDS
 from memory.translation.walks import end_walk, walk_for
@@ -45,8 +45,8 @@ def _next_port(m: Machine, now):
         if word >= TLB_WORDS:
             word -= TLB_WORDS
         bits = t.asking[word]
-        if m.parts.part:
-            bits |= machine_at(m.parts.part, 0).translation.asking[word]
+        for part in range(1, 1 + m.parts.others):
+            bits |= record_of(m, part).translation.asking[word]
         if step == 0:
             bits &= ~low
         elif step == TLB_WORDS:

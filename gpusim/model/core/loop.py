@@ -1,15 +1,14 @@
 """The run loop over the wake-up wheel: in each cycle, the units that have something to do, class by class."""
 
 from gpusim.base.jit import Machine, jit
-from gpusim.model.core.cu.slices import finish_slices
+from gpusim.model.core.cu.slices import CHANNELS, finish_slices
 from gpusim.model.core.run_units import run_far_units, run_near_units, wake_everything
-from gpusim.model.core.side_by_side import MOST_QUIET, is_done, let_go, run_apart, run_far_side
+from gpusim.model.core.side_by_side import MOST_QUIET, is_done, let_go, run_apart, run_far_side, run_part
 from memory.cache.l1_stores import l1_release
 from memory.cache.l2_flush import l2_flush
 from memory.wheel import SIZE, far_due, near_due
 
 RUNNING, FINISHED, DEADLOCK, FAULT, LIVELOCK = range(5)
-FAR_SIDE = -1  # in place of a limit
 
 
 @jit
@@ -17,10 +16,14 @@ def run_cycles(m: Machine, limit):
     """Simulate until the kernel is done, faults or deadlocks, or cycle `limit` is reached; returns which.
 
     While a timeline is recorded it returns RUNNING early too, when the recorded events should be taken.
-    limit: FAR_SIDE has this thread run the channels' side, for one that runs to a limit of its own meanwhile.
+    limit: minus a thread's number has this thread run what that one does (`gpusim.model.core.side_by_side`), for one
+    that runs to a limit of its own meanwhile.
     """
-    if limit == FAR_SIDE:
-        run_far_side(m)
+    if limit < 0:
+        if limit == -CHANNELS:
+            run_far_side(m)
+        else:
+            run_part(m, -limit)
         return RUNNING
     status = _run_to(m, limit)
     finish_slices(m)
@@ -38,7 +41,7 @@ def _run_to(m: Machine, limit):
     m.sides.quiet = 0
     now = wheel.now
     while now < limit:
-        if m.parts.part and (is_done(m) or quiet > MOST_QUIET):
+        if m.parts.others and (is_done(m) or quiet > MOST_QUIET):
             m.sides.quiet = quiet  # one thread goes on with a whole record
             break
         if run.done == run.workgroups and m.l1.queued + m.scalar.queued + m.engine.writing == 0:

@@ -1,11 +1,11 @@
-"""A machine's part (`memory.parts`): the second record that has some shader arrays while two threads run CUs.
+"""A machine's parts (`memory.parts`): further records that have some shader arrays while several threads run CUs.
 
 What each unit owns in the parts of the record on the CUs' side is listed here: rows of fields by compute unit, SIMD,
-wavefront slot, shader array, crossbar port, L1 TLB or user of one. All else is a counter, of which the part has its own
+wavefront slot, shader array, crossbar port, L1 TLB or user of one. All else is a counter, of which a part has its own
 that begin at 0, or a constant of the launch.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -61,10 +61,13 @@ SETS: _Fields = {"l1": ("filled_by", "held", "dirty"), "scalar": ("filled_by",)}
 SPECIAL: _Fields = {"l1": ("unit", "since", "span_cycles"), "cu": ("lds",), "translation": ("l1_rows", "asking")}
 # work areas and what only the main record has
 MAIN: _Fields = {
-    "slices": ("queue", "asked", "made", "busy", "shared", "failed", "lets_run", "note", "noted", "workgroup", "place"),
+    "slices": (
+        "queue", "asked", "made", "busy", "shared", "failed", "lets_run", "spins", "note", "noted", "ordered",
+        "workgroup", "place",
+    ),
     "run": ("may_have_space", "fault"),
     "translation": ("l2_rows",),
-}
+}  # fmt: skip
 _SUMS = ("run.waves_left", "l1.queued", "l1.dirty_lines", "scalar.queued", "icache.outstanding")
 COUNTERS = (
     *(
@@ -93,89 +96,122 @@ def may_be_divided(m: Machine) -> bool:
     return bool(m.slices.ahead) and m.scalar.arrays > 1 and window >= LEAST_APART and answers_late
 
 
-class MachinePart:
-    """The second record of a machine, and the arrays that it has while it has any."""
+class MachineParts:
+    """The further records of a machine, of which some are in use while it is divided."""
+
+    def __init__(self, m: Machine, accesses: np.ndarray) -> None:
+        """Begin with a whole machine.
+
+        Args:
+            m: The machine.
+            accesses: The table into which it counts accesses (`memory.cache.access`).
+        """
+        self._m, self._accesses = m, accesses
+        self._all: list[_MachinePart] = []
+        self._used: list[_MachinePart] = []
+
+    def split(self, arrays: Sequence[int]) -> None:
+        """Divide the machine. arrays: shader arrays of the main record, then of each part."""
+        m = self._m
+        self._all += [_MachinePart(m) for _ in range(len(self._all), len(arrays) - 1)]
+        self._used = self._all[: len(arrays) - 1]
+        first = arrays[0]
+        for part, number in zip(self._used, arrays[1:], strict=True):
+            part.split(first, first + number, self._accesses)
+            first += number
+        m.access.noted = m.slices.noted = 0
+        m.slices.bound[:] = 0
+        records = [m, *(part.record for part in self._used)]
+        divide(records, [_address(record) for record in records], arrays, int(m.scalar.cus_per_array))
+
+    def join(self) -> None:
+        """Give the machine all arrays again, and add what its parts have counted."""
+        make_whole(self._m)
+        for part in self._used:
+            part.join(self._accesses)
+
+
+class _MachinePart:
+    """A record of a machine beside its main one, and the arrays that it has while it has any."""
 
     def __init__(self, m: Machine) -> None:
         """Make a part of a machine, without arrays."""
         self._m = m
-        self._p: Any = new_record(machine_dtype())
-        self._known: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-        self._first_array = 0
-        self._table = self._own_table = np.zeros(0, np.int64)  # of accesses
+        self.record: Any = new_record(machine_dtype())
+        self._known: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._arrays = (0, 0)
+        self._own_accesses = np.zeros(0, np.int64)
         for name in _constants():
-            _copy(self._p, m, name)
+            _copy(self.record, m, name)
 
-    def split(self, first_array: int, accesses: np.ndarray) -> None:
-        """Give the part the arrays from one number on.
+    def split(self, first: int, end: int, accesses: np.ndarray) -> None:
+        """Give the part arrays from one number up to another.
 
         Args:
-            first_array: The number.
-            accesses: The table into which the machine counts accesses (`memory.cache.access`).
+            first: The first array.
+            end: The one after the last.
+            accesses: The table into which the machine counts accesses.
         """
-        m, p = self._m, self._p
-        self._first_array = first_array
-        self._table = accesses
-        self._own_table = np.zeros_like(accesses)
+        m, p = self._m, self.record
+        self._arrays = (first, end)
+        self._own_accesses = np.zeros_like(accesses)
         self._move(m, p)
         for name in COUNTERS:
             _set(p, name, 0)
         for name in ("l1.since", "l1.span_cycles", "cu.lds.until", "cu.lds.span_cycles", "xbar.matched", "run.fault"):
             _copy(p, m, name)
         p.wheel.now, p.wheel.running, p.wheel.active = m.wheel.now, -1, m.wheel.active
-        p.access.table = address_of(self._own_table)
-        p.access.noted = m.access.noted = p.slices.noted = m.slices.noted = 0
+        p.access.table = address_of(self._own_accesses)
+        p.access.noted = p.slices.noted = 0
         p.slices.shared[0] = p.slices.ahead
         p.run.next_workgroup, p.run.may_have_space[:] = m.run.next_workgroup, 0
         p.xbar.apart = 1
         p.waiting.waiters[CU_SPACE] = 1  # whatever comes free is told
-        for record in (m, p):
-            record.slices.bound[:] = 0
-        divide(m, p, (_address(m), _address(p)), self._first_cu, first_array)
+        p.slices.bound[:] = 0
 
-    def join(self) -> None:
-        """Give the machine all arrays again, and add what the part has counted."""
-        m, p = self._m, self._p
-        make_whole(m)
+    def join(self, accesses: np.ndarray) -> None:
+        """Give the machine the part's arrays again, and add what the part has counted. accesses: as for `split`."""
+        m, p = self._m, self.record
         self._move(p, m)
         for name in COUNTERS:
             _set(m, name, attrgetter(name)(m) + attrgetter(name)(p))
-        self._table += self._own_table
+        accesses += self._own_accesses
         m.run.fault = m.run.fault or p.run.fault
         _join_spans(m.l1, p.l1)
         _join_lds(m.cu.lds, p.cu.lds)
         m.wheel.active = max(m.wheel.active, p.wheel.active)
 
     @property
-    def _first_cu(self) -> int:
-        return self._first_array * int(self._m.scalar.cus_per_array)
+    def _cus(self) -> tuple[int, int]:
+        each = int(self._m.scalar.cus_per_array)
+        return self._arrays[0] * each, self._arrays[1] * each
 
     def _move(self, a: Machine, b: Machine) -> None:
         """Move what the part's units own, and when they run, from one record to the other."""
-        cu, cus = self._first_cu, int(self._m.cu.cus)
+        if self._arrays[0] == self._arrays[1]:
+            return
         for of_main, of_part in self._rows():
             if b is self._m:
                 of_main[...] = of_part
             else:
                 of_part[...] = of_main
-        self._copy_l1(a, b, cu, cus)
+        self._copy_l1(a, b)
         self._move_requests(a, b)
         self._move_waiters(a, b)
         self._move_wakes(a, b)
 
     def _rows(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the rows of the part's units in either record; they are looked up once for a first array."""
-        if self._first_array not in self._known:
-            self._known[self._first_array] = [
-                (_rows_of(self._m, name, first, end), _rows_of(self._p, name, first, end))
+        """Return the rows of the part's units in either record; they are looked up once for the same arrays."""
+        if self._arrays not in self._known:
+            self._known[self._arrays] = [
+                (_rows_of(self._m, name, first, end), _rows_of(self.record, name, first, end))
                 for name, first, end in self._ranges()
             ]
-        return self._known[self._first_array]
+        return self._known[self._arrays]
 
     def _ranges(self) -> Iterator[tuple[str, int, int]]:
         """Yield fields with the first of the part's rows and the one after the last."""
-        cu, cus = self._first_cu, int(self._m.cu.cus)
-        array, arrays = self._first_array, int(self._m.scalar.arrays)
+        (cu, cus), (array, arrays) = self._cus, self._arrays
         for fields, each in ((BY_CU, 1), (BY_SIMD, SIMDS), (BY_SLOT, SLOTS)):
             yield from ((name, cu * each, cus * each) for name in _named(fields))
         yield from ((name, array, arrays) for name in _named(BY_ARRAY))
@@ -192,8 +228,9 @@ class MachinePart:
                 first, end = (cu, cus) if name.startswith("l1.") else (array, arrays)
                 yield name, first * each, end * each
 
-    def _copy_l1(self, a: Machine, b: Machine, cu: int, cus: int) -> None:
+    def _copy_l1(self, a: Machine, b: Machine) -> None:
         """Copy the CUs' L1s; of instructions with many lines the words of those that are queued."""
+        cu, cus = self._cus
         kind = a.l1.unit.dtype
         head = kind.fields["q_words"][1] + 8 * _L1_HEAD_WORDS
         rows, to = (np.asarray(r.l1.unit[cu:cus]).view(np.uint8).reshape(cus - cu, kind.itemsize) for r in (a, b))
@@ -207,20 +244,16 @@ class MachinePart:
 
     def _move_requests(self, a: Machine, b: Machine) -> None:
         """Move who asks the L2 TLB."""
-        for tlb in (*range(self._first_cu, int(self._m.cu.cus)), *self._array_tlbs()):
+        for tlb in (*range(*self._cus), *range(MAX_CUS + self._arrays[0], MAX_CUS + self._arrays[1])):
             word, bit = tlb >> 5, 1 << (tlb & 31)
             if int(a.translation.asking[word]) & bit:
                 a.translation.asking[word] &= ~bit
                 b.translation.asking[word] |= bit
 
-    def _array_tlbs(self) -> range:
-        return range(MAX_CUS + self._first_array, MAX_CUS + int(self._m.scalar.arrays))
-
     def _move_waiters(self, a: Machine, b: Machine) -> None:
         """Move who waits for what the part's units have, and when that was short."""
-        cus, arrays = (self._first_cu, int(self._m.cu.cus)), (self._first_array, int(self._m.scalar.arrays))
         for kind in RESOURCES:
-            for first, end in _owners(kind.owner, cus, arrays):
+            for first, end in _owners(kind.owner, self._cus, self._arrays):
                 rows = slice(kind.first + first, kind.first + end)
                 b.waiting.waiters[rows] = a.waiting.waiters[rows]
                 if kind.first >= TIMED:
@@ -229,10 +262,7 @@ class MachinePart:
 
     def _move_wakes(self, a: Machine, b: Machine) -> None:
         """Move in which cycles units run."""
-        for classes, first, end in (
-            (_CU_CLASSES, self._first_cu, int(self._m.cu.cus)),
-            (_ARRAY_CLASSES, self._first_array, int(self._m.scalar.arrays)),
-        ):
+        for classes, (first, end) in ((_CU_CLASSES, self._cus), (_ARRAY_CLASSES, self._arrays)):
             for word in range(first // WORD_BITS, -(-end // WORD_BITS)):
                 bits = np.uint32(sum(1 << k for k in range(WORD_BITS) if first <= word * WORD_BITS + k < end))
                 for number in classes:

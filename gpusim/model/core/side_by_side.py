@@ -1,15 +1,17 @@
-"""Two threads run the two sides of the crossbar, and leave what one thread leaves, equal to the bit.
+"""Threads run the two sides of the crossbar, and leave what one thread leaves, equal to the bit.
 
 Nothing crosses in less than the crossbar's latency, so that a side needs what the other one did a latency ago. Windows
 are of half the latency: the caches' side runs window k while the channels' side may still run window k - 1, and takes
 what channels sent up to window k - 2. So the caches' side, where a launch ends or faults, decides alone where a window
 ends, and the other side runs no cycle too many.
 
-Both sides make slices of traces (`gpusim.model.core.cu.slices`) while they wait for one another, so that the side that
-has less to do takes most of functional execution.
+All threads make slices of traces (`gpusim.model.core.cu.slices`) while they wait for one another, so that those that
+have less to do take most of functional execution.
 
-The thread that called `run_cycles` runs the caches' side, and both in turn where windows are of one cycle (at the end
-of a launch, near a deadlock): the other thread then waits. It spins first, then lets other threads of the host run.
+Threads are numbered. Thread 0, which called `run_cycles`, runs the caches' side, and both sides in turn where windows
+are of one cycle (at the end of a launch, near a deadlock): the other threads then wait. Thread 1 runs the channels'
+side. Where the caches' side is divided (`gpusim.model.core.division`), each thread runs the part of its number, thread
+1 before the channels' side of the same window. A thread that waits spins first, then lets others of the host run.
 """
 
 from gpusim.base.jit import Field, Machine, State, address_in, jit, store_release
@@ -17,24 +19,27 @@ from gpusim.model.core.cu.slices import CACHES, CHANNELS, await_word, make_slice
 from gpusim.model.core.division import begin_window, divided_until, finish_window, run_in_step
 from gpusim.model.core.run_units import run_far_units, run_near_units
 from memory.network.crossbar import let_cross, match_answers, take_all_answered, take_answered, take_sent
-from memory.parts import machine_at
+from memory.parts import MAX_PARTS, record_of
 from memory.wheel import SIZE
 
 MOST_QUIET = SIZE // 2  # cycles without anything to do, after which one thread runs both sides
 LEAST_APART = 4  # cycles of a window for which it is worth to run parts apart
 HALT = -1  # end of a window: there is none
+MOST_THREADS = 1 + MAX_PARTS
+WORDS = 8  # of a line of the host's cache, which one thread writes
 
 SIDES = State(
     "sides",
     {
         "joined": Field((), "1: another thread waits for windows to run beyond the crossbar"),
-        "near": Field((8,), "0: windows that the caches' side has run"),
-        "far": Field((8,), "0: windows that the channels' side has run; 1: last cycle in which a unit ran there"),
-        "bounds": Field((2, 8), "of the last two windows the first cycle, and the one after the last, or HALT"),
-        "begun": Field((8,), "0: windows that the caches' side has begun, where it is divided"),
-        "shared": Field((2, 8), "of the last two of these the first cycle, and the one before which parts run apart"),
-        "parts": Field((8,), "0: windows that the other thread has run of the part; 1: cycle to which it came"),
-        "waited": Field((2, 8), "how often a side has looked in vain for what the other one was to do"),
+        "near": Field((WORDS,), "0: windows that the caches' side has run"),
+        "far": Field((WORDS,), "0: windows that the channels' side has run; 1: last cycle in which a unit ran there"),
+        "bounds": Field((2, WORDS), "of the last two windows the first cycle, and the one after the last, or HALT"),
+        "begun": Field((WORDS,), "0: windows that the caches' side has begun, where it is divided"),
+        "shared": Field((2, WORDS), "of the last two of these the first cycle, and the one before which parts run apart"),
+        "further": Field((WORDS,), "0: 1 + the last window of the threads from 2 on; 1, 2: its cycles, as in `bounds`"),
+        "parts": Field((MOST_THREADS, WORDS), "by thread, 0: 1 + the last window that it has run of its part"),
+        "waited": Field((MOST_THREADS, WORDS), "by thread, 0: how often it has looked in vain for what others were to do"),
         "quiet": Field((), "cycles without anything to do, for one thread that goes on with a whole record"),
         "apart": Field((), "cycles in which the parts of the caches' side ran apart"),
     },
@@ -62,34 +67,54 @@ def _begin(m: Machine, first, end):
 
 
 @jit
-def _run_part(m: Machine, number):
-    """Run the part's share of a window, once the other thread has begun it."""
+def _begin_further(m: Machine, first, end):
+    """Let the threads from 2 on run a window of their parts, none of which still runs an earlier one."""
+    sides = m.sides
+    sides.further[1] = first
+    sides.further[2] = end
+    store_release(address_in(sides.further, 0), sides.near[0] + 1)
+
+
+@jit
+def _run_part(m: Machine, thread, number, first, end):
+    """Run a thread's part of a window."""
+    p = record_of(m, thread)
+    take_answered(p, number & 1)
+    p.parts.came = run_near_units(p, first, end)
+    store_release(address_in(m.sides.parts, WORDS * thread), number + 1)
+
+
+@jit
+def _run_shared(m: Machine, number):
+    """Run the part of thread 1 in a window, once it has begun."""
     sides = m.sides
     await_word(m, address_in(sides.begun, 0), number + 1, CHANNELS)
     first = sides.shared[number & 1, 0]
     end = sides.shared[number & 1, 1]
     if end > first:
-        p = machine_at(m.parts.part, 0)
-        take_answered(p, number & 1)
-        sides.parts[1] = run_near_units(p, first, end)
-        store_release(address_in(sides.parts, 0), number + 1)
+        _run_part(m, CHANNELS, number, first, end)
 
 
 @jit
 def _run_divided(m: Machine, now, end):
-    """Run a window of a caches' side of two parts; returns the cycle after the last one."""
+    """Run a window of a caches' side that has parts; returns the cycle after the last one."""
     sides = m.sides
     number = sides.near[0]
     until = divided_until(m, now, end)
     if until < min(now + LEAST_APART, end):
         _begin(m, now, now)
-        take_answered(machine_at(m.parts.part, 0), number & 1)
-        return run_in_step(m, now, now, end)
-    begin_window(m)
+        begin_window(m, now, 0)
+        for part in range(1, 1 + m.parts.others):
+            take_answered(record_of(m, part), number & 1)
+        return run_in_step(m, end)
+    begin_window(m, now, 1)
     _begin(m, now, until)
-    came = run_near_units(m, now, until)
-    sides.waited[CACHES, 0] += await_word(m, address_in(sides.parts, 0), number + 1, CACHES)
-    finish_window(m, came, sides.parts[1], until)
+    if m.parts.others > 1:
+        _begin_further(m, now, until)
+    m.parts.came = run_near_units(m, now, until)
+    for thread in range(1, 1 + m.parts.others):
+        sides.waited[CACHES, 0] += await_word(m, address_in(sides.parts, WORDS * thread), number + 1, CACHES)
+    finish_window(m, now, until)
     sides.apart += until - now
     return until
 
@@ -97,20 +122,34 @@ def _run_divided(m: Machine, now, end):
 @jit
 def is_done(m: Machine):
     """Tell whether all workgroups have ended."""
-    done = m.run.done
-    if m.parts.part:
-        done += machine_at(m.parts.part, 0).run.done
+    done = 0
+    for number in range(1 + m.parts.others):
+        done += record_of(m, number).run.done
     return done == m.run.workgroups
 
 
 @jit(outline=True)
+def run_part(m: Machine, thread):
+    """Run the part of a thread from 2 on in the windows that are handed over, until the thread is let go."""
+    sides = m.sides
+    further = address_in(sides.further, 0)
+    number = sides.parts[thread, 0]
+    while True:
+        sides.waited[thread, 0] += await_word(m, further, number + 1, thread)
+        number = sides.further[0]
+        if sides.further[2] == HALT:
+            return
+        _run_part(m, thread, number - 1, sides.further[1], sides.further[2])
+
+
+@jit(outline=True)
 def run_far_side(m: Machine):
-    """Run the windows beyond the crossbar that the other thread hands over, until it lets go."""
+    """Run the windows beyond the crossbar, and the part of thread 1, that thread 0 hands over, until it lets go."""
     sides = m.sides
     number = sides.far[0]
     while True:
-        if m.parts.part:
-            _run_part(m, number)
+        if m.parts.others:
+            _run_shared(m, number)
         sides.waited[CHANNELS, 0] += await_word(m, address_in(sides.near, 0), number + 1, CHANNELS)
         row = number & 1
         number += 1
@@ -127,15 +166,17 @@ def run_far_side(m: Machine):
 
 @jit
 def let_go(m: Machine):
-    """Let the thread that runs the channels' side return."""
+    """Let the other threads return."""
+    sides = m.sides
     _begin(m, 0, 0)
+    _begin_further(m, 0, HALT)
     _hand_over(m, 0, HALT)
-    m.sides.joined = 0
+    sides.joined = 0
 
 
 @jit(outline=True)
 def run_apart(m: Machine, now, limit):
-    """Run windows on two threads, at most up to cycle `limit`, until one thread has to go on with both sides.
+    """Run windows on all threads, at most up to cycle `limit`, until one thread has to go on with both sides.
 
     Returns the cycle after the last one, up to which both sides have run.
     """
@@ -151,9 +192,10 @@ def run_apart(m: Machine, now, limit):
         sides.waited[CACHES, 0] += await_word(m, far, number - 1, CACHES)
         take_answered(m, number & 1)
         end = min(now + m.xbar.window // 2, limit)
-        if m.parts.part:
+        if m.parts.others:
             end = _run_divided(m, now, end)
-            m.wheel.active = max(m.wheel.active, machine_at(m.parts.part, 0).wheel.active)
+            for part in range(1, 1 + m.parts.others):
+                m.wheel.active = max(m.wheel.active, record_of(m, part).wheel.active)
         else:
             end = run_near_units(m, now, end)
         active = max(m.wheel.active, sides.far[1])

@@ -22,7 +22,7 @@ from gpusim.model.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.model.core.cu.state import NEVER
 from gpusim.model.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.launch_threads import THREADS, LaunchThreads, serial_reason
+from gpusim.model.core.launch_threads import LaunchThreads, serial_reason
 from gpusim.model.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.model.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
 from gpusim.model.core.machine import new_machine
@@ -34,6 +34,7 @@ from gpusim.model.core.recording import LaunchRecording, Watcher
 from gpusim.model.core.resident import resident_groups
 from gpusim.model.core.roofline import roofline
 from gpusim.model.core.series import Snapshots
+from gpusim.model.core.shared_units import LEAST_THREADS, most_threads
 from gpusim.model.core.warm import WarmCaches
 from isa.encoding.disassembler import disassemble
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
@@ -237,7 +238,7 @@ def simulate(
         if several is not None:
             cpu += several.cpu_s
             if several.used > 1:
-                current_reporter().say_once(f"gpusim: two threads run long launches: {TWO_SIDES}")
+                current_reporter().say_once(f"gpusim: up to {several.used} threads run long launches: {TWO_SIDES}")
         if status == FAULT:
             raise context.fault(resident)
         if status in (DEADLOCK, LIVELOCK):
@@ -312,15 +313,16 @@ def _several(
     """
     given = threads is not None or threads_given()
     wanted = thread_limit() if threads is None else threads
-    if wanted < THREADS:
+    if wanted < LEAST_THREADS:
         return None
     if reason := serial_reason(m, recorded, located):
         if given:
             current_reporter().say_once(f"gpusim: one thread runs the launch: {reason}")
         return None
-    if given and wanted > THREADS:
-        current_reporter().say_once(f"gpusim: of {wanted} threads a timed launch has two: {TWO_SIDES}")
-    return LaunchThreads(m, given, accesses)
+    most = most_threads(m)
+    if given and wanted > most:
+        current_reporter().say_once(f"gpusim: of {wanted} threads a launch has {most}: {TWO_SIDES}")
+    return LaunchThreads(m, given, accesses, min(wanted, most))
 
 
 def _loop(

@@ -23,7 +23,7 @@ from gpusim.model.core.cu.state import (
     SLOTS,
 )
 from gpusim.model.core.cu.wave import NOT_OPEN, open_slice, pause, release_barrier, wave_of
-from memory.parts import is_dispatcher_held, owner_of_cu
+from memory.parts import is_dispatcher_held, owner_of
 from memory.timeline import ENDED, PLACED, record
 from memory.unit_classes import DISPATCH
 from memory.waiting import CU_SPACE, freed, wait_for
@@ -120,7 +120,7 @@ def _next_position(m: Machine):
     """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has space."""
     run = m.run
     at = choose_position(m)
-    while at >= 0 and not _has_space(owner_of_cu(m, run.cu_order[at]), run.cu_order[at]):
+    while at >= 0 and not _has_space(owner_of(m, run.cu_order[at]), run.cu_order[at]):
         bit = ONE << (at & 63)
         run.able[at >> 6] ^= bit
         run.may_have_space[at >> 6] ^= bit
@@ -158,7 +158,7 @@ def place_workgroups(m: Machine, now):
         run.cu_next = at + 1
         cu = run.cu_order[at]
         run.next_workgroup += 1
-        owner = owner_of_cu(m, cu)
+        owner = owner_of(m, cu)
         _place_workgroup(owner, now, cu, run.next_workgroup - 1 + run.skipped)
         run.fault = owner.run.fault
         run.engine_free[run.engine_of[cu]] = now + run.workgroup_waves * run.launch_interval

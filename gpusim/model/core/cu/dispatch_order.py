@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gpusim.base.jit import Machine, ctz, jit
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import CU_WORDS, SIMDS_BITS
-from memory.parts import owner_of_cu
+from memory.parts import owner_of
 
 ROUND_ROBIN, FIRST, EMPTIEST = range(3)
 
@@ -69,7 +69,7 @@ def _emptiest(m: Machine, start):
         at = (start + step) % cus
         if (m.run.able[at >> 6] >> (at & 63)) & 1:
             cu = m.run.cu_order[at]
-            waves = resident_waves(owner_of_cu(m, cu), cu)
+            waves = resident_waves(owner_of(m, cu), cu)
             if best < 0 or waves < fewest:
                 best = at
                 fewest = waves

@@ -36,9 +36,9 @@ from isa.trace import BARRIER, END, INSTRUCTIONS, MORE, STATUS
 from memory.network.state import MAX_CUS
 from memory.parts import main_of
 
-SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds
+SPINS = 4000  # looks at a word before other threads of the host may run, some microseconds; 0 with too few processors
 STARTS = 2  # of an entry of the queue
-CACHES, CHANNELS = range(2)  # the sides
+CACHES, CHANNELS = range(2)  # threads that run the sides; further ones have parts alone
 assert MAX_SLOTS & (MAX_SLOTS - 1) == 0
 
 SLICES = State(
@@ -46,8 +46,9 @@ SLICES = State(
     {
         "ahead": Field((), "1: a wavefront asks for its next slice as it enters the present one"),
         "lets_run": Field((), "address of the function that lets other threads of the host run"),
+        "spins": Field((), "looks at a word before it is called"),
         "failed": Field((), "status of the first slice with a fault, which all later ones have in place of being made"),
-        "shared": Field((8,), "0: 1 while another thread makes slices, too"),
+        "shared": Field((8,), "0: 1 while other threads make slices, too"),
         "asked": Field((8,), "0: slices that were put into the queue"),
         "made": Field((8,), "0: slices that were taken from it and made"),
         "busy": Field((8,), "0: 1 while a thread makes one"),
@@ -57,6 +58,7 @@ SLICES = State(
         "number": Field((MAX_SLOTS,), "by wavefront slot: `made` when its next slice is there, 0: not asked for"),
         "bound": Field((MAX_CUS,), "cycle before which no wavefront of a CU comes to the end of a slice"),
         "noted": Field((), "slices that a part of the machine has asked for, not yet in the queue"),
+        "ordered": Field((), "slices of these that are in the queue by now"),
         "note": Field((MAX_SLOTS, 2), "such a slice: cycle in which it was asked for, entry of the queue"),
         "running": Field((MAX_CUS, MAX_WORKGROUPS), "wavefronts of a workgroup that have not entered their last slice"),
         "entered": Field((MAX_CUS, MAX_WORKGROUPS), "those of them in a slice that ends at the barrier to come"),
@@ -69,14 +71,16 @@ def ask_ahead(m: Machine) -> None:
     m.slices.ahead = 1
 
 
-def set_lets_run(m: Machine, address: int) -> None:
+def set_lets_run(m: Machine, address: int, has_processors: bool) -> None:
     """Set the function that threads call that wait long.
 
     Args:
         m: The machine.
         address: The function's address; it takes nothing.
+        has_processors: Each thread has a processor of its own.
     """
     m.slices.lets_run = address
+    m.slices.spins = SPINS if has_processors else 0
 
 
 @jit
@@ -97,17 +101,17 @@ def _make(m: Machine, entry):
 
 
 @jit(outline=True)
-def make_slice(m: Machine, side):
+def make_slice(m: Machine, thread):
     """Make the slice that was asked for first; return 0 if there is none, or another thread makes one.
 
-    side: whose thread asks; that of the channels makes slices while they are shared.
+    thread: the one that asks; all but CACHES make slices while they are shared.
     """
     slices = m.slices
     made = address_in(slices.made, 0)
     asked = address_in(slices.asked, 0)
     if load_acquire(made) == load_acquire(asked):
         return 0
-    if side == CHANNELS and not load_acquire(address_in(slices.shared, 0)):
+    if thread != CACHES and not load_acquire(address_in(slices.shared, 0)):
         return 0
     if compare_swap_u8(address_in(slices.busy, 0), 0, 1):
         return 0
@@ -121,27 +125,27 @@ def make_slice(m: Machine, side):
 
 
 @jit(outline=True)
-def await_word(m: Machine, address, least, side):
+def await_word(m: Machine, address, least, thread):
     """Wait until the word at an address, which another thread raises, is not below a number; make slices meanwhile.
 
-    side: whose thread waits. Returns how often it looked in vain without a slice to make.
+    thread: the one that waits. Returns how often it looked in vain without a slice to make.
     """
     spins = 0
     waited = 0
     while load_acquire(address) < least:
-        if make_slice(m, side):
+        if make_slice(m, thread):
             spins = 0
         else:
             spins += 1
             waited += 1
-            if spins > SPINS:
+            if spins > m.slices.spins:
                 call_i64_4(m.slices.lets_run, 0, 0, 0, 0)
     return waited
 
 
 @jit
 def share_slices(m: Machine):
-    """Let the other thread make slices, too."""
+    """Let the other threads make slices, too."""
     store_release(address_in(m.slices.shared, 0), 1)
 
 
@@ -153,7 +157,7 @@ def finish_slices(m: Machine):
 
 @jit
 def make_slices_alone(m: Machine):
-    """Let the other thread make no slices any more."""
+    """Let the other threads make no slices any more."""
     finish_slices(m)
     store_release(address_in(m.slices.shared, 0), 0)
 
