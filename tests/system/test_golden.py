@@ -57,10 +57,10 @@ def test_metrics_are_what_they_were(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.compiled_tier
-@pytest.mark.parametrize("case", ["dense_4x4", "sparse_tiled"])
-def test_two_threads_make_the_same_metrics(case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "threads"), [("dense_4x4", 2), ("dense_4x4", 5), ("sparse_tiled", 3)])
+def test_several_threads_make_the_same_metrics(case: str, threads: int, tmp_path: Path) -> None:
     try:
-        found = metrics_of(case, tmp_path, "--threads", "2")
+        found = metrics_of(case, tmp_path, "--threads", str(threads))
     finally:
         limit_threads(None)
     assert found == json.loads((GOLDEN / f"{case}.json").read_text())

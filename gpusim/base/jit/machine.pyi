@@ -121,18 +121,26 @@ class WaitingRecord(Record):
 class PartsRecord(Record):
     """m.parts"""
 
-    part: int
-    """of the main record: address of its part, 0: it is whole."""
+    others: int
+    """of the main record: number of its parts, 0: it is whole."""
+    address: NDArray[np.int64]
+    """[65]: of the main record: addresses of its parts, from 1 on."""
     main: int
     """of a part: address of the main record, 0: this is the main one."""
     first_cu: int
-    """first compute unit of the part."""
+    """first compute unit of the record."""
+    end_cu: int
+    """compute unit after its last one."""
     first_array: int
-    """first shader array of the part."""
+    """first shader array of the record."""
+    end_array: int
+    """shader array after its last one."""
+    came: int
+    """cycle to which the record has come in a window."""
     held: int
     """1: L2 TLB and dispatcher do not run in their cycles; DISPATCHES: the dispatcher was to."""
     notes: int
-    """1: what has an order that both records decide is noted, with its cycle."""
+    """1: what has an order that all records decide is noted, with its cycle."""
     stops: int
     """1: a unit has asked the L2 TLB, the record runs no further cycle of the window."""
 
@@ -366,11 +374,13 @@ class SidesRecord(Record):
     begun: NDArray[np.int64]
     """[8]: 0: windows that the caches' side has begun, where it is divided."""
     shared: NDArray[np.int64]
-    """[2, 8]: of the last two of these the first cycle, and the one before which parts run apart."""
+    """[2, 8]: of the last two of these the first cycle, and the one up to which parts run apart."""
+    further: NDArray[np.int64]
+    """[8]: 0: 1 + the last window of the threads from 2 on; 1, 2: its cycles, as in `bounds`."""
     parts: NDArray[np.int64]
-    """[8]: 0: windows that the other thread has run of the part; 1: cycle to which it came."""
+    """[65, 8]: by thread, 0: 1 + the last window that it has run of its part."""
     waited: NDArray[np.int64]
-    """[2, 8]: how often a side has looked in vain for what the other one was to do."""
+    """[65, 8]: by thread, 0: how often it has looked in vain for what others do."""
     quiet: int
     """cycles without anything to do, for one thread that goes on with a whole record."""
     apart: int
@@ -383,10 +393,12 @@ class SlicesRecord(Record):
     """1: a wavefront asks for its next slice as it enters the present one."""
     lets_run: int
     """address of the function that lets other threads of the host run."""
+    spins: int
+    """looks at a word before it is called."""
     failed: int
     """status of the first slice with a fault, which all later ones have in place of being made."""
     shared: NDArray[np.int64]
-    """[8]: 0: 1 while another thread makes slices, too."""
+    """[8]: 0: 1 while other threads make slices, too."""
     asked: NDArray[np.int64]
     """[8]: 0: slices that were put into the queue."""
     made: NDArray[np.int64]
@@ -405,6 +417,8 @@ class SlicesRecord(Record):
     """[128]: cycle before which no wavefront of a CU comes to the end of a slice."""
     noted: int
     """slices that a part of the machine has asked for, not yet in the queue."""
+    ordered: int
+    """slices of these that are in the queue by now."""
     note: NDArray[np.int64]
     """[8192, 2]: such a slice: cycle in which it was asked for, entry of the queue."""
     running: NDArray[np.int64]
@@ -421,6 +435,8 @@ class AccessRecord(Record):
     """[128, 4096]: with FINDS, what an instruction in flight is: token | static instruction << TOKEN_BITS."""
     noted: int
     """vector memory instructions whose lines are not counted yet."""
+    ordered: int
+    """of these, vector memory instructions whose lines are counted by now."""
     note: NDArray[np.int64]
     """[16384, 3]: such an instruction: its cycle, static instruction, address of its record."""
     row: NDArray[np.int64]

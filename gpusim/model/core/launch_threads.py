@@ -79,10 +79,15 @@ class LaunchThreads:
         self._paces: list[float] = []  # of chunks since, on as many threads as now
         self._compares = False  # the next chunk is on several threads, to be compared
         self._several = False
-        self.used = 1
-        """Threads that were chosen, the most of them."""
+        self._chosen = at_once  # several threads, at some time
+        self._ran = LEAST_THREADS  # the most that ran at a time, if several did
         self.cpu_s = 0.0
         """Processor seconds of all threads but the one that calls."""
+
+    @property
+    def used(self) -> int:
+        """Threads that were chosen, the most of them."""
+        return self._ran if self._chosen else 1
 
     def advance(self, limit: int) -> int:
         """Do what `run_cycles` does."""
@@ -107,6 +112,7 @@ class LaunchThreads:
                 self._judge(work / seconds)
         elif several:
             self._compares, self._several = False, work > LEAST_GAIN * self._pace * seconds
+            self._chosen |= self._several
             self._chunks = STAYS_CHUNKS
             self._paces.clear()
             if self._several and self._units.threads < self._limit:
@@ -154,8 +160,7 @@ class LaunchThreads:
             for other in others:
                 other.join()
             self.cpu_s += plain_sum(spent)
-            if self._at_once or self._several:
-                self.used = max(self.used, 1 + len(others))
+            self._ran = max(self._ran, 1 + len(others))
 
     def _run_thread(self, number: int, spent: list[float]) -> None:
         start = time.thread_time()

@@ -143,7 +143,8 @@ class SharedUnits:
             return
         waited, arrays = self._m.sides.waited[: self.threads, 0].tolist(), self._arrays
         can_give = [k for k in range(self.threads) if arrays[k] > _least_arrays(k, self.threads)]
-        idle, busy = max(range(self.threads), key=waited.__getitem__), min(can_give, key=waited.__getitem__)
+        idle = max(range(self.threads), key=waited.__getitem__)
+        busy = min(can_give, key=waited.__getitem__, default=idle)
         if waited[idle] > WAITED_LESS * waited[busy]:
             arrays[idle] += 1
             arrays[busy] -= 1

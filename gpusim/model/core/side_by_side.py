@@ -36,10 +36,12 @@ SIDES = State(
         "far": Field((WORDS,), "0: windows that the channels' side has run; 1: last cycle in which a unit ran there"),
         "bounds": Field((2, WORDS), "of the last two windows the first cycle, and the one after the last, or HALT"),
         "begun": Field((WORDS,), "0: windows that the caches' side has begun, where it is divided"),
-        "shared": Field((2, WORDS), "of the last two of these the first cycle, and the one before which parts run apart"),
+        "shared": Field(
+            (2, WORDS), "of the last two of these the first cycle, and the one up to which parts run apart"
+        ),
         "further": Field((WORDS,), "0: 1 + the last window of the threads from 2 on; 1, 2: its cycles, as in `bounds`"),
         "parts": Field((MOST_THREADS, WORDS), "by thread, 0: 1 + the last window that it has run of its part"),
-        "waited": Field((MOST_THREADS, WORDS), "by thread, 0: how often it has looked in vain for what others were to do"),
+        "waited": Field((MOST_THREADS, WORDS), "by thread, 0: how often it has looked in vain for what others do"),
         "quiet": Field((), "cycles without anything to do, for one thread that goes on with a whole record"),
         "apart": Field((), "cycles in which the parts of the caches' side ran apart"),
     },

@@ -1,4 +1,4 @@
-"""Do compute units that two threads share leave what one thread leaves, and does each record keep to its own units?"""
+"""Do compute units that threads share leave what one thread leaves, and does each record keep to its own units?"""
 
 import ast
 from types import SimpleNamespace
@@ -29,13 +29,13 @@ from gpusim.model.core.part import (
     SETS,
     SPECIAL,
 )
-from gpusim.model.core.shared_units import SharedUnits
-from gpusim.model.core.simulator import simulate
+from gpusim.model.core.shared_units import SharedUnits, first_arrays
+from gpusim.model.core.simulator import DeadlockError, simulate
 from gpusim.model.core.units import UNITS
 from isa.execution.faults import ExecutionFault
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.unit_classes import CU_ISSUE, CU_LOOK_UP, CU_RETURN, FETCH
-from tests.unit.core.test_side_by_side import counts, error_of, named, of_corpus, reached
+from tests.unit.core.test_side_by_side import counts, error_of, named, of_corpus, reached, without_stores
 
 MINE = ("translation", "l1", "scalar", "icache", "cu")  # all that compute units and their caches have
 compiled = pytest.mark.compiled_tier
@@ -72,7 +72,7 @@ def left_by(name: str, threads: int, monkeypatch: pytest.MonkeyPatch, **more: in
     device, launch = of_corpus(name)
     facts = simulate(launch, GpuSpec(), threads=threads, **more)  # type: ignore[arg-type]
     patterns = [(pattern.address, pattern.counts) for pattern in facts.patterns]
-    return (counts(facts), facts.partial, patterns, device.memory.image.tobytes()), machines[0]
+    return (counts(facts), facts.series, facts.partial, patterns, device.memory.image.tobytes()), machines[0]
 
 
 def differences(one: Any, other: Any, path: str) -> list[str]:
@@ -89,25 +89,41 @@ def differences(one: Any, other: Any, path: str) -> list[str]:
 
 @compiled
 @pytest.mark.parametrize("name", ["gemm_tiles", "histogram_global", "softmax", "transpose", "aes_encrypt"])
-@pytest.mark.parametrize("more", [{}, {"max_cycles": 1500}], ids=["whole", "partial"])
+@pytest.mark.parametrize("more", [{"every": 900}, {"max_cycles": 1500}], ids=["every", "partial"])
 def test_shared_compute_units_leave_the_same(
     name: str, more: dict[str, int], shared: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left, m = left_by(name, 1, monkeypatch, **more)
-    also, n = left_by(name, 2, monkeypatch, **more)
-    assert left == also
-    assert sum(apart for _, apart in shared) > 100 or not m.slices.ahead
-    apart = [field for part in MINE for field in differences(np.asarray(m[part]), np.asarray(n[part]), part)]
-    assert apart == []
-    for number in (CU_RETURN, CU_LOOK_UP, FETCH, CU_ISSUE):  # when they run, but for answers, is the same, too
-        assert np.array_equal(m.wheel.row[:, number : number + 2], n.wheel.row[:, number : number + 2])
+    for threads in (2, 3, 5):
+        shared.clear()
+        also, n = left_by(name, threads, monkeypatch, **more)
+        assert left == also
+        assert sum(apart for _, apart in shared) > 100 or not m.slices.ahead
+        assert not m.slices.ahead or np.count_nonzero(n.parts.address) == threads
+        apart = [field for part in MINE for field in differences(np.asarray(m[part]), np.asarray(n[part]), part)]
+        assert apart == []
+        for number in (CU_RETURN, CU_LOOK_UP, FETCH, CU_ISSUE):  # when they run, but for answers, is the same, too
+            assert np.array_equal(m.wheel.row[:, number : number + 2], n.wheel.row[:, number : number + 2])
+
+
+def deadlock_of(name: str, threads: int) -> str:
+    """The message of the deadlock that a launch of the corpus ends with."""
+    with pytest.raises(DeadlockError) as caught:
+        simulate(of_corpus(name)[1], GpuSpec(), threads=threads)
+    return str(caught.value)
 
 
 @compiled
-def test_a_fault_ends_shared_compute_units_in_the_same_cycle(shared: list[tuple[int, int]]) -> None:
+def test_a_fault_and_a_deadlock_end_shared_compute_units_in_the_same_cycle(
+    shared: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for limit in (300, 3000):
-        left = [error_of(ExecutionFault, threads, max_instructions=limit) for threads in (1, 2)]
-        assert left[0] == left[1]
+        left = [error_of(ExecutionFault, threads, max_instructions=limit) for threads in (1, 2, 3, 5)]
+        assert left == left[:1] * len(left)
+    monkeypatch.setattr(simulator, "new_machine", without_stores)
+    left = [deadlock_of("transpose", threads) for threads in (1, 2, 3, 5)]
+    assert left == left[:1] * len(left) and left[0].startswith("deadlock: cycle ")
+    assert sum(apart for _, apart in shared) > 100
 
 
 def test_records_reach_one_another_in_a_few_places_alone() -> None:
@@ -116,10 +132,10 @@ def test_records_reach_one_another_in_a_few_places_alone() -> None:
         name.rpartition(".")[2]
         for name, tree in units.items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == "machine_at"
+        if isinstance(node, ast.Name) and node.id in ("machine_at", "record_of")
     }
-    # the last four are held while there is a part
-    assert across == {"main_of", "owner_of", "owner_of_cu", "_next_port"}
+    # the last two are held while there is a part
+    assert across == {"main_of", "record_of", "owner_of", "_next_port"}
     callers = {
         name.rpartition(".")[2]
         for name, tree in units.items()
@@ -161,7 +177,17 @@ class FakeSides:
         self.wheel = SimpleNamespace(now=0)
         self.run, self.xbar = SimpleNamespace(instructions=0), SimpleNamespace(requests=0)
         self.scalar = SimpleNamespace(arrays=arrays)
-        self.sides = SimpleNamespace(apart=0, waited=np.zeros((2, 8), np.int64))
+        self.sides = SimpleNamespace(apart=0, waited=np.zeros((3, 8), np.int64))
+
+
+def divided(m: FakeSides, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Arrays of each thread, by chunk in which units are shared; nothing is divided."""
+    splits: list[list[int]] = []
+    parts = SimpleNamespace(split=lambda arrays: splits.append([*arrays]), join=lambda: None)
+    monkeypatch.setattr(shared_units, "may_be_divided", lambda _: True)
+    monkeypatch.setattr(shared_units, "MachineParts", lambda *_: parts)
+    monkeypatch.setattr(shared_units, "time", SimpleNamespace(perf_counter=lambda: m.clock))
+    return splits
 
 
 @pytest.mark.parametrize(
@@ -171,11 +197,7 @@ def test_units_are_shared_where_their_thread_has_the_most_to_do_and_both_are_fas
     beyond_waits: bool, gain: float, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     m = FakeSides(16)
-    splits: list[int] = []
-    part = SimpleNamespace(split=lambda first, _: splits.append(first), join=lambda: None)
-    monkeypatch.setattr(shared_units, "may_be_divided", lambda _: True)
-    monkeypatch.setattr(shared_units, "MachinePart", lambda _: part)
-    monkeypatch.setattr(shared_units, "time", SimpleNamespace(perf_counter=lambda: m.clock))
+    splits = divided(m, monkeypatch)
     units = SharedUnits(m, np.zeros(1))  # type: ignore[arg-type]
 
     def run(limit: int) -> int:
@@ -184,7 +206,7 @@ def test_units_are_shared_where_their_thread_has_the_most_to_do_and_both_are_fas
         m.clock += (limit - m.wheel.now) / pace
         if units._shares:
             m.sides.apart = limit - m.wheel.now
-            m.sides.waited[CHANNELS if units._first_array > 10 else CACHES, 0] += 1000
+            m.sides.waited[CHANNELS if units._arrays[0] > 10 else CACHES, 0] += 1000
         else:
             m.sides.waited[CHANNELS if beyond_waits else CACHES, 0] += 1000
         m.wheel.now = limit
@@ -194,5 +216,36 @@ def test_units_are_shared_where_their_thread_has_the_most_to_do_and_both_are_fas
         units.run(20_000 * (chunk + 1), run)
     assert units._shares == shared
     assert bool(splits) == beyond_waits
-    if shared:
-        assert splits[:4] == [12, 11, 10, 11]  # where the other thread waits, and where it has too much
+    if shared:  # first the other thread waits, then it has too much
+        assert [arrays[0] for arrays in splits[:4]] == [12, 11, 10, 11]
+
+
+def test_an_array_moves_from_the_thread_that_waits_least_to_the_one_that_waits_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    m = FakeSides(9)
+    splits = divided(m, monkeypatch)
+    units = SharedUnits(m, np.zeros(1), threads=3)  # type: ignore[arg-type]
+
+    def run(limit: int) -> int:
+        m.run.instructions += limit - m.wheel.now
+        m.clock += limit - m.wheel.now
+        m.sides.apart = limit - m.wheel.now
+        m.sides.waited[:, 0] = [900, 100, 1000] if splits and splits[-1][CHANNELS] else [1000, 500, 100]
+        m.wheel.now = limit
+        return RUNNING
+
+    for chunk in range(5):
+        units.run(20_000 * (chunk + 1), run)
+    assert splits[:5] == [[4, 1, 4], [4, 0, 5], [5, 0, 4], [6, 0, 3], [7, 0, 2]]
+    units.limit(10)
+    assert units._arrays == [1, 0, *[1] * 8]
+
+
+def test_each_thread_but_that_of_the_channels_has_an_array_at_first() -> None:
+    for arrays in range(1, MAX_ARRAYS + 1):
+        for threads in range(2, arrays + 2):
+            first = first_arrays(arrays, threads) if arrays > 1 else [1]
+            assert sum(first) == arrays and min(first[:1] + first[2:]) > 0
+            assert first[CHANNELS:][:1] != [0] or threads > 2
+    assert first_arrays(16, 2) == [12, 4] and first_arrays(16, 17) == [1, 0, *[1] * 15]
