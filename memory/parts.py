@@ -124,6 +124,12 @@ def note_orders(m: Machine, notes):
 
 
 @jit
+def come_to(m: Machine, now):
+    """Note the cycle to which the record has come in a window."""
+    m.parts.came = now
+
+
+@jit
 def main_of(m: Machine):
     """Return the main record: the given one, or that whose part it is."""
     return machine_at(m.parts.main, 0) if m.parts.main else m

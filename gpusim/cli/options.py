@@ -69,7 +69,7 @@ ThreadsOption = Annotated[
     typer.Option(
         "--threads",
         metavar="N|auto",
-        help="Threads that run a launch, with timing at most two; results are equal for any number. auto: by its size.",
+        help="Threads that run a launch; results are equal for any number. auto: by its size and pace.",
     ),
 ]
 PhaseOption = Annotated[

@@ -252,7 +252,7 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 10_630,
+    "gpusim.model": 10_820,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
     "gpusim.jobs": 14_439,
@@ -260,7 +260,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_299,
     "isa": 21_862,
-    "memory": 9_890,
+    "memory": 9_910,
     "spartan": 3_310,
     "workloads": 22_465,
 }

@@ -29,7 +29,7 @@ from gpusim.model.core.cu.wave import NOT_OPEN, wave_of
 from gpusim.model.core.run_units import run_near_units
 from isa.trace import END, INSTRUCTIONS, SEGMENT_0, SEGMENTS, STATUS
 from memory.cache.access import count_lines
-from memory.parts import main_of, note_orders, record_of, takes_dispatches
+from memory.parts import come_to, main_of, note_orders, record_of, takes_dispatches
 from memory.translation.l2_tlb import is_l2_tlb_due, run_l2_tlb
 from memory.translation.state import TLB_WORDS
 from memory.unit_classes import DISPATCH, TRANSLATION
@@ -224,7 +224,7 @@ def begin_window(m: Machine, now, is_apart):
     for number in range(1 + m.parts.others):
         of = record_of(m, number)
         note_orders(of, is_apart)
-        of.parts.came = now
+        come_to(of, now)
 
 
 @jit

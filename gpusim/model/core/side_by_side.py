@@ -19,7 +19,7 @@ from gpusim.model.core.cu.slices import CACHES, CHANNELS, await_word, make_slice
 from gpusim.model.core.division import begin_window, divided_until, finish_window, run_in_step
 from gpusim.model.core.run_units import run_far_units, run_near_units
 from memory.network.crossbar import let_cross, match_answers, take_all_answered, take_answered, take_sent
-from memory.parts import MAX_PARTS, record_of
+from memory.parts import MAX_PARTS, come_to, record_of
 from memory.wheel import SIZE
 
 MOST_QUIET = SIZE // 2  # cycles without anything to do, after which one thread runs both sides
@@ -82,7 +82,7 @@ def _run_part(m: Machine, thread, number, first, end):
     """Run a thread's part of a window."""
     p = record_of(m, thread)
     take_answered(p, number & 1)
-    p.parts.came = run_near_units(p, first, end)
+    come_to(p, run_near_units(p, first, end))
     store_release(address_in(m.sides.parts, WORDS * thread), number + 1)
 
 
@@ -113,7 +113,7 @@ def _run_divided(m: Machine, now, end):
     _begin(m, now, until)
     if m.parts.others > 1:
         _begin_further(m, now, until)
-    m.parts.came = run_near_units(m, now, until)
+    come_to(m, run_near_units(m, now, until))
     for thread in range(1, 1 + m.parts.others):
         sides.waited[CACHES, 0] += await_word(m, address_in(sides.parts, WORDS * thread), number + 1, CACHES)
     finish_window(m, now, until)

@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
+from gpusim.base.jit import address_of
 from gpusim.model.core import shared_units, simulator
 from gpusim.model.core.cu.slices import CACHES, CHANNELS
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.cu.state import MAX_SLOTS
+from gpusim.model.core.facts import machine_facts
 from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.loop import RUNNING
+from gpusim.model.core.launch_threads import LaunchThreads
+from gpusim.model.core.laws import laws
+from gpusim.model.core.loop import FINISHED, RUNNING
 from gpusim.model.core.machine import machine_dtype, new_machine
 from gpusim.model.core.part import (
     BY_ARRAY,
@@ -33,9 +39,14 @@ from gpusim.model.core.shared_units import SharedUnits, first_arrays
 from gpusim.model.core.simulator import DeadlockError, simulate
 from gpusim.model.core.units import UNITS
 from isa.execution.faults import ExecutionFault
+from memory.cache.access import WIDTH, count_access
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.unit_classes import CU_ISSUE, CU_LOOK_UP, CU_RETURN, FETCH
+from tests.support.machines import altered, tight
+from tests.support.scripted import Script, ScriptedRun
+from tests.unit.core.test_laws import ACTIONS
 from tests.unit.core.test_side_by_side import counts, error_of, named, of_corpus, reached, without_stores
+from tests.unit.core.test_slices import cut_script
 
 MINE = ("translation", "l1", "scalar", "icache", "cu")  # all that compute units and their caches have
 compiled = pytest.mark.compiled_tier
@@ -124,6 +135,41 @@ def test_a_fault_and_a_deadlock_end_shared_compute_units_in_the_same_cycle(
     left = [deadlock_of("transpose", threads) for threads in (1, 2, 3, 5)]
     assert left == left[:1] * len(left) and left[0].startswith("deadlock: cycle ")
     assert sum(apart for _, apart in shared) > 100
+
+
+# eight arrays of two CUs, windows of four cycles, after which the L2 TLB answers
+WIDE = altered(
+    tight(),
+    crossbar={"request_latency_cycles": 9, "response_latency_cycles": 14},
+    translation={"l2_latency_cycles": 12, "port_queue": 3},
+).model_copy(update={"shader_arrays": 8})
+
+
+def ran(groups: list[list[Script]], threads: int) -> tuple[Any, ...]:
+    """What a machine that has run scripts to the end leaves: cycles, counts, accesses, the order of slices."""
+    r = ScriptedRun(WIDE, groups, waves_per_simd=3, workgroups_per_cu=3, ahead=True)
+    accesses = np.zeros((len(r.code), WIDTH), np.int64)
+    count_access(r.m, address_of(accesses))
+    advance = r.go if threads == 1 else LaunchThreads(r.m, True, accesses, threads).advance
+    while advance(int(r.m.wheel.now) + 700) != FINISHED:  # divided, and joined, again and again
+        assert r.m.wheel.now < 1_000_000
+    for law, left, right in laws(r.m, r.instructions):
+        assert left == right, law
+    sections = {name: dict(section) for name, section in machine_facts(r.m).sections.items()}
+    return r.cycles, sections, accesses.tolist(), r.made.tolist()
+
+
+@compiled
+@settings(
+    max_examples=3, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
+)
+@given(st.lists(ACTIONS, min_size=8, max_size=24), st.integers(0, 2), st.integers(1, 3), st.integers(1, 4))
+def test_random_scripts_leave_the_same_counts(
+    shared: list[tuple[int, int]], kernels: list[Any], barriers: int, waves: int, every: int
+) -> None:
+    groups = [[cut_script(actions, barriers, every)] * waves for actions in kernels]
+    left = [ran(groups, threads) for threads in (1, 2, 3, 5)]
+    assert left == left[:1] * len(left)
 
 
 def test_records_reach_one_another_in_a_few_places_alone() -> None:

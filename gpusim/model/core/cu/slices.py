@@ -113,14 +113,15 @@ def make_slice(m: Machine, thread):
         return 0
     if thread != CACHES and not load_acquire(address_in(slices.shared, 0)):
         return 0
-    if compare_swap_u8(address_in(slices.busy, 0), 0, 1):
+    busy = address_in(slices.busy, 0)
+    if load_acquire(busy) or compare_swap_u8(busy, 0, 1):
         return 0
     n = load_acquire(made)
     is_there = 1 if n < load_acquire(asked) else 0
     if is_there:
         _make(m, slices.queue[n & (MAX_SLOTS - 1)])
         store_release(made, n + 1)
-    compare_swap_u8(address_in(slices.busy, 0), 1, 0)
+    compare_swap_u8(busy, 1, 0)
     return is_there
 
 
