@@ -238,7 +238,7 @@ def simulate(
         if several is not None:
             cpu += several.cpu_s
             if several.used > 1:
-                current_reporter().say_once(f"gpusim: up to {several.used} threads run long launches: {TWO_SIDES}")
+                current_reporter().say_once(f"gpusim: several threads run long launches: {TWO_SIDES}")
         if status == FAULT:
             raise context.fault(resident)
         if status in (DEADLOCK, LIVELOCK):
