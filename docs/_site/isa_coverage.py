@@ -128,13 +128,13 @@ def coverage_of(opcode: Opcode, architecture: Architecture = GFX803, samples: in
     return Coverage(opcode, state, tuple(sorted(reasons)))
 
 
-def coverage(architecture: Architecture = GFX803) -> dict[str, list[Coverage]]:
-    """Of every opcode, by encoding; of a later architecture what the one before has not."""
+def coverage(architecture: Architecture = GFX803, samples: int = SAMPLES) -> dict[str, list[Coverage]]:
+    """Of every opcode, by encoding, by so many words of a form; of a later architecture what the one before has not."""
     names = list(ARCHITECTURES)
     at = names.index(architecture.name)
     before = set(ARCHITECTURES[names[at - 1]].opcodes()) if at else set()
     tables = {
-        encoding: [coverage_of(table[n], architecture) for n in sorted(table) if table[n] not in before]
+        encoding: [coverage_of(table[n], architecture, samples) for n in sorted(table) if table[n] not in before]
         for encoding, table in architecture.tables.items()
     }
     return {encoding: rows for encoding, rows in tables.items() if rows}
