@@ -8,7 +8,7 @@ from gpusim.base.jit import JIT_DISABLED, address_of, records
 from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
 from isa.execution.state import PATTERN, WORK, pattern_at, work_at
 
-EXAMPLES = 15 if JIT_DISABLED else 150
+EXAMPLES = 15 if JIT_DISABLED else 60
 FULL = (1 << 64) - 1
 SIZES = st.sampled_from((1, 2, 4, 8, 12, 16))
 

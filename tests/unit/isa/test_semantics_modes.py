@@ -32,9 +32,9 @@ from tests.unit.isa.lane_checks import (
 )
 from tests.unit.isa.mode_references import CASES, DX10, IEEE, NEAREST, rounded_bits
 
-# rounding of FP32 and of FP64, all pairs; denormals one of sixteen each
-MODES = [pair | (pair * 5 + 3 & 15) << 4 | (DX10 if pair & 1 else 0) | (IEEE if pair & 2 else 0) for pair in range(16)]
-MODES += [0xC0, 0xF0, 0x00, 0x30, 0x9D, 0x66]
+# rounding of FP32 and of FP64, all pairs; of each, all pairs with denormals: where one has the other's rounding
+MODES = [pair | (pair >> 2 | (pair & 3) << 2) << 4 for pair in range(16)]
+MODES = [mode | (DX10 if mode & 1 else 0) | (IEEE if mode & 2 else 0) for mode in MODES]
 
 pytestmark = [
     pytest.mark.skipif(
