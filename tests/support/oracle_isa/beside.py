@@ -98,11 +98,11 @@ def difference(scalars: np.ndarray, vectors: np.ndarray, scc: int, w: Wave) -> s
     return ""
 
 
-def random_wave(draw: np.random.Generator, mode: int) -> Wave:
-    """A wavefront whose registers hold numbers of all kinds, those at the edges of formats often."""
+def random_wave(draw: np.random.Generator, values: np.ndarray, mode: int) -> Wave:
+    """A wavefront whose registers hold what follows a random place in `values`, which are more."""
     w = Wave(Memory(), np.zeros(0, np.uint8))
-    w.v[:] = _values(draw, w.v.size).reshape(w.v.shape)
-    w.s[:104] = _values(draw, 104).tolist()
+    vectors, scalars, _ = np.split(values[draw.integers(len(values) - w.v.size - 104) :], (w.v.size, w.v.size + 104))
+    w.v[:], w.s[:104] = vectors.reshape(w.v.shape), scalars.tolist()
     w.s[124] = int(draw.integers(0, 4))
     w.set_scalar(106, int(draw.integers(0, 1 << 64, dtype=np.uint64)), 2)
     w.set_exec(int(draw.integers(0, 1 << 64, dtype=np.uint64)) if draw.random() < 0.7 else (1 << 64) - 1)
@@ -110,7 +110,8 @@ def random_wave(draw: np.random.Generator, mode: int) -> Wave:
     return w
 
 
-def _values(draw: np.random.Generator, count: int) -> np.ndarray:
+def random_values(draw: np.random.Generator, count: int) -> np.ndarray:
+    """Numbers of all kinds as words, those at the edges of formats often."""
     found = draw.integers(0, 1 << 32, count, dtype=np.uint32)
     kind = draw.integers(0, 6, count)
     small = draw.integers(0, 70, count).astype(np.uint32)

@@ -14,7 +14,7 @@ from isa.encoding.decoder import DecodeError, decode
 from tests.support.functional import kernel
 from tests.support.llvm_oracle import ORACLE, read_lines
 from tests.support.oracle_isa import scalar, vector
-from tests.support.oracle_isa.beside import OneWave, bare_kernel, random_wave
+from tests.support.oracle_isa.beside import OneWave, bare_kernel, random_values, random_wave
 from tests.support.oracle_isa.numbers import fma
 from tests.support.oracle_isa.operands import vector_number
 from tests.support.oracle_isa.state import Wave
@@ -80,6 +80,8 @@ def stated() -> tuple[list[tuple[Line, vector.Step]], list[int]]:
 def of_nan(line: Line, one: OneWave, w: Wave) -> str:
     """The difference that is left where any NaN equals any other; its destination is made the same before."""
     kind = line.name.rsplit("_", 1)[-1]
+    if line.name == "v_cvt_f16_f32":
+        kind = "f16"  # NumPy keeps a bit of a payload that FP16 has no place for
     if kind in ("f16", "f32", "f64") and line.operands and vector_number(line.operands[0]) is not None:
         one.forgive_nan(line, kind, w)
     return one.differs(w)
@@ -91,12 +93,13 @@ def test_each_instruction_leaves_the_same_registers() -> None:
     assert len(lines) >= LEAST
     one = OneWave(bare_kernel(kernel("operands", "operands"), words))
     draw = np.random.default_rng(803)
+    values = random_values(draw, 1 << 18)
     wrong = []
     with np.errstate(all="ignore"):
         for number, (line, step) in enumerate(lines):
             if any(applies(line) for applies in UNDECIDED.values()):
                 continue
-            w = random_wave(draw, MODES[number % len(MODES)])
+            w = random_wave(draw, values, MODES[number % len(MODES)])
             one.take(w)
             step(w)
             one.step(line.address)
