@@ -28,7 +28,7 @@ from memory.wheel import SIZE
 from tests.support.machines import LINE, altered, simple, tight
 from tests.support.scripted import Script, ScriptedRun
 
-EXAMPLES = 4 if JIT_DISABLED else 40
+EXAMPLES = 4 if JIT_DISABLED else 24
 
 ACTIONS = st.lists(
     st.one_of(
