@@ -7,6 +7,7 @@ seen here.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -100,41 +101,56 @@ class Accesses:
         self._record = Part((), machine, 0)
         self._functions: dict[tuple[str, str], _Function] = {}
         self._all: list[_Function] = []
+        self._name_it: set[str] = set()  # modules in whose text the record's names are
         self._names: dict[str, dict[str, tuple[str, str]]] = {}  # module → name → (module, function) it stands for
         for module, path in sources(root):
             if not module.startswith(_OTHERS):
-                self._enter(module, parsed(path.read_text(encoding="utf-8")))
+                text = path.read_text(encoding="utf-8")
+                self._enter(module, parsed(text))
+                if re.search(rf"\b({'|'.join(_RECORD_NAMES)})\b", text):
+                    self._name_it.add(module)
         self._changed = True
         while self._changed:
             self._changed = False
-            for function in self._all:
+            for function in self._near():
                 self._follow(function)
         self.found = sorted(
-            {access for function in self._all for access in self._accesses(function)},
+            {access for function in self._near() for access in self._accesses(function)},
             key=lambda a: (a.field, a.module, a.line, a.use),
         )
 
     def _enter(self, module: str, tree: ast.Module) -> None:
-        names = self._names[module] = {}
+        names, of_node = self._names.setdefault(module, {}), dict[ast.FunctionDef, _Function]()
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 names.update({n.asname or n.name: (node.module, n.name) for n in node.names})
             elif isinstance(node, ast.FunctionDef):
-                self._all.append(_Function(module, node, node.name))
+                of_node[node] = _Function(module, node, node.name)
+        self._all += of_node.values()
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
-                self._functions[module, node.name] = next(f for f in self._all if f.node is node)
+                self._functions[module, node.name] = of_node[node]
                 names[node.name] = module, node.name
 
+    def _near(self) -> list[_Function]:
+        """The functions in which anything may stand for a part of the record, as far as is known."""
+        given = {
+            module
+            for module, names in self._names.items()
+            if any((called := self._named(module, name)) and called.returned for name in names)
+        }
+        return [f for f in self._all if f.module in self._name_it | given or any(f.parts.values())]
+
     def _called(self, function: _Function, call: ast.Call) -> _Function | None:
-        if not isinstance(call.func, ast.Name):
-            return None
-        target = self._names[function.module].get(call.func.id)
-        while target and target not in self._functions:  # a package that hands on what a module of it defines
+        return self._named(function.module, call.func.id) if isinstance(call.func, ast.Name) else None
+
+    def _named(self, module: str, name: str) -> _Function | None:
+        """The function that a name in a module stands for."""
+        target, before = self._names[module].get(name), set()
+        while target and target not in self._functions and target not in before:
+            before.add(target)  # a package that hands on what a module of it defines
             target = self._names.get(target[0], {}).get(target[1])
-        if not target or target[0].startswith(_TOOLS):
-            return None
-        return self._functions[target]
+        return self._functions.get(target) if target and not target[0].startswith(_TOOLS) else None
 
     def _parts(self, function: _Function, node: ast.expr) -> set[Part]:
         """The parts of the record that an expression may stand for."""
