@@ -31,6 +31,7 @@ COUNTED = {path_of(table, counter) for table in MACHINE_TABLES for counter in ta
 OF_THE_HOST = {("sides", "waited"), ("sides", "apart")}  # by which two threads share units, and nobody else reads
 
 
+@pytest.mark.compiled_tier  # it reads sources
 def test_what_the_core_only_adds_to_is_in_a_table() -> None:
     uses: dict[FieldPath, set[str]] = defaultdict(set)
     for access in machine_accesses():

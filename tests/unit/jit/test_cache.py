@@ -89,6 +89,7 @@ def _covered(domain: str, path: Path) -> bool:
     return any(place == covered or place.startswith(f"{covered}/") for covered in cache.DOMAINS[domain])
 
 
+@pytest.mark.compiled_tier  # it reads sources
 def test_all_that_goes_into_compiled_code_changes_its_hash() -> None:
     # constants of other modules are part of the code; so are those that a module's own constants are made from
     files = dict(sources())
