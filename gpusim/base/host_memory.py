@@ -130,29 +130,30 @@ def _mapped(pages: np.ndarray, values: np.ndarray, begin: int) -> bool:
     return True
 
 
-def read_again(pages: mmap.mmap, file: int) -> bool:
+def restore(pages: mmap.mmap, original: mmap.mmap) -> bool:
     """Give a private mapping of a whole file the file's contents again.
 
-    Only pages that were written are read: those that the process has to itself, by Linux's /proc/self/pagemap (its
+    Only pages that were written are copied: those that the process has to itself, by Linux's /proc/self/pagemap (its
     Documentation/admin-guide/mm/pagemap.rst).
 
     Args:
         pages: the mapping.
-        file: the file's descriptor.
+        original: another mapping of the file, as large.
 
     Returns:
         False where the system does not say which pages were written.
     """
-    written = _own_pages(np.frombuffer(pages, np.uint8).ctypes.data, len(pages))
+    array = np.frombuffer(pages, np.uint8)
+    written = _own_pages(array.ctypes.data, len(pages))
     if written is None:
         return False
     starts = written[np.diff(written, prepend=-2) != 1] * mmap.PAGESIZE  # of runs of pages
     ends = (written[np.diff(written, append=-2) != 1] + 1) * mmap.PAGESIZE
-    memory = memoryview(pages)
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        run = memory[start:end]
-        if os.preadv(file, (run,), start) != len(run):
-            return False
+    source = np.frombuffer(original, np.uint8)
+    for start, end in zip(
+        starts.tolist(), ends.tolist(), strict=True
+    ):  # a system call each would take ten times as long
+        array[start:end] = source[start:end]
     return True
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
 from gpusim.base.errors import UserError
-from gpusim.base.host_memory import read_again, zeroed
+from gpusim.base.host_memory import restore, zeroed
 
 HOST_LINE_BYTES = 64
 SPREAD_BYTES = 1024
@@ -188,13 +188,14 @@ class RecordTemplate:
             raise UserError(
                 f"{needed}: {error.strerror} (a limit of file size, ulimit -f, holds for it, too)"
             ) from None
-        self.record = _record_in(mmap.mmap(self._file, dtype.itemsize), dtype)
+        self._original = mmap.mmap(self._file, dtype.itemsize)
+        self.record = _record_in(self._original, dtype)
         self._left: list[mmap.mmap] = []  # by a copy that is gone
 
     def copy(self) -> Any:
         """Return a new record with the template's content."""
         pages = self._left.pop() if self._left else None
-        if pages is None or not read_again(pages, self._file):
+        if pages is None or not restore(pages, self._original):
             pages = mmap.mmap(self._file, self._dtype.itemsize, flags=mmap.MAP_PRIVATE)
         borrowed = (ctypes.c_uint8 * len(pages)).from_buffer(pages)  # lives as long as the record or a view of it
         weakref.finalize(borrowed, _leave, self._left, pages).atexit = False
