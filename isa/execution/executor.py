@@ -40,6 +40,7 @@ from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
     CONTEXT,
+    EMPTY,
     HELPERS,
     IMAGE,
     MAX_REGIONS,
@@ -65,9 +66,11 @@ MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless l
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
 
-# buffers of a context by what they hold at a launch's start (the others are written before they are read)
-_COPIED = ("context", "patterns", "free_files")
-_ZEROED = ("wavefronts", "work")
+_ZEROED = (
+    "wavefronts",
+    "work",
+    "patterns",
+)  # at a launch's start; other large buffers are written before they are read
 
 _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes, image_access)
 
@@ -122,6 +125,11 @@ def check_workgroup(launch: "Launch") -> None:
             f"kernel '{kernel.name}' allows work-groups of up to {kernel.max_workgroup_size} work-items, the launch"
             f" has {size[0] * size[1] * size[2]}"
         )
+
+
+def _free_files(slots: int) -> np.ndarray:
+    """Return the register files of a context in which no wavefront is resident; the last is taken first."""
+    return np.arange(slots - 1, -1, -1, dtype=np.int64)
 
 
 class ResidentWavefronts(NamedTuple):
@@ -189,9 +197,7 @@ class FunctionalContext:
         self.state.max_instructions = max_instructions
         self.state.max_without_end = min(WAVEFRONTS_TO_LIMIT * max_instructions, (1 << 63) - 1)
         self.trace_address = int(self.state.traces)
-        held = {name: self._keep[name].view(np.uint8) for name in (*_COPIED, *_ZEROED)}  # as bytes: copied as fast
-        self._at_start = [(held[name], held[name].copy()) for name in _COPIED]
-        self._zeroed = [held[name] for name in _ZEROED]
+        self._at_start = context.copy()
 
     def again(self, launch: "Launch") -> None:
         """Reuse the context for `launch`: of the same kernel on the same memory, with workgroups of equal size and LDS.
@@ -201,10 +207,12 @@ class FunctionalContext:
         check_workgroup(launch)
         self.close()
         self.launch = launch
-        for held, at_start in self._at_start:
-            held[:] = at_start
-        for held in self._zeroed:
-            held[:] = 0
+        held = self._keep
+        held["context"][:] = self._at_start
+        held["free_files"][:] = _free_files(self._slots)
+        for name in _ZEROED:
+            held[name].view(np.uint8)[:] = 0
+        held["patterns"]["phase"] = EMPTY
         self._lay_out_memory()
         self._lay_out_launch()
 
@@ -265,7 +273,7 @@ class FunctionalContext:
     def _lay_out_program(self) -> None:
         program, state = self.program, self.state
         patterns = records(PATTERN, max(1, program.patterns))
-        patterns["phase"] = -1
+        patterns["phase"] = EMPTY
         base = self._buffer("patterns", patterns)
         table = records(PROGRAM_ROW, len(program.table))
         table[:] = program.table
@@ -287,7 +295,7 @@ class FunctionalContext:
 
     def _lay_out_wavefronts(self, slots: int, workgroup_slots: int, huge: bool) -> None:
         state, kernel = self.state, self.program.kernel
-        state.free_files = self._buffer("free_files", np.arange(slots - 1, -1, -1, dtype=np.int64))
+        state.free_files = self._buffer("free_files", _free_files(slots))
         state.free_file_count = slots
         stride = (self.program.vgprs + SCRATCH_ROWS) * ROW_BYTES
         state.vectors = self._buffer("vectors", zeroed(slots * stride, huge))

@@ -271,6 +271,7 @@ IMAGE = State(
 
 PATTERN_WAYS = 16  # patterns remembered of an instruction, by the dword of the line that the first lane starts in
 LDS_PATTERN_WAYS = 4
+EMPTY = -1  # phase of a way without a pattern
 
 PATTERN = State(
     "pattern",

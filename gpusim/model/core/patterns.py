@@ -56,15 +56,16 @@ class PatternCounts:
     def patterns(self) -> list[Pattern]:
         """Return the patterns of what was executed, in the order of the code."""
         executed = np.cumsum(self._lanes[:-1], axis=0)
+        before = np.concatenate((np.zeros((1, 2), np.int64), np.cumsum(executed, axis=0))).tolist()
         counted = []
         for first, end, described in _groups(self._context.launch.kernel):
+            times, lanes = (after - until for after, until in zip(before[end], before[first], strict=True))
             if described.kind == KINDS[VALU]:
-                times, lanes = (int(n) for n in executed[first:end].sum(axis=0))
                 counts = {COLUMNS[ISSUED]: times, "lanes": lanes}
             else:
                 row = self.table[first].tolist()
                 counts = {name: n for name, n in zip(COLUMNS, row, strict=False) if n}
-                counts |= {"lanes": int(executed[first, 1])} if described.kind == KINDS[VMEM] else {}
+                counts |= {"lanes": lanes} if described.kind == KINDS[VMEM] else {}
             if counts.get(COLUMNS[ISSUED]):
                 counted.append(replace(described, counts=counts))
         return counted

@@ -142,7 +142,8 @@ def simulate(
         delay = perturb(m, perturbation)
         if warm is not None:
             warm.restore(m, gpu, taken)
-        code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
+        code = _code_table(launch.kernel, gpu.cu)
+        fetched = _fetch_table(launch.kernel, gpu.cu.instruction_buffer_bytes, context.first_address)
         set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
         run = m.run
         set_code_table(m, code)
@@ -271,10 +272,15 @@ def simulate(
 
 
 @lru_cache(maxsize=64)
-def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tuple[np.ndarray, FetchTable]:
-    """Return the code table and fetch table of a kernel, which are kept for its next launch."""
-    instructions = program_of(kernel).instructions
-    return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
+def _code_table(kernel: Kernel, cu: ComputeUnitSpec) -> np.ndarray:
+    """Return the code table of a kernel, which is kept for its next launch."""
+    return code_table(program_of(kernel).instructions, cu)
+
+
+@lru_cache(maxsize=64)
+def _fetch_table(kernel: Kernel, buffer_bytes: int, first_address: int) -> FetchTable:
+    """Return the fetch table of a kernel where it lies, which is kept for its next launch there."""
+    return fetch_table(program_of(kernel).instructions, buffer_bytes, first_address)
 
 
 @lru_cache(maxsize=64)
