@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from isa.architecture import SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import parse_operands
-from isa.encoding.registers import SCC, registers
+from isa.encoding.registers import SCALARS, SCC, registers
 from isa.opcodes.formats import LITERAL
 
 MAX_STEPS = 1 << 16  # followed in one kernel
@@ -57,12 +57,14 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], analys
     after = counter.address + counter.size
     first = counter.fields["sdst"]
     analysis.passed.add(counter.address)
-    pending: list[tuple[int, RegisterValues]] = [(after, {first: after & _WORD, first + 1: after >> 32})]
+    values: RegisterValues = {first: after & _WORD, first + 1: after >> 32}
+    pending = [(after, values, frozenset(values.items()))]
     seen: set[tuple[int, frozenset[tuple[int, int]]]] = set()
+    written_at: dict[int, frozenset[int]] = {}
     while pending:
-        address, values = pending.pop()
+        address, values, state = pending.pop()
         instruction = at(address)
-        key = address, frozenset(values.items())
+        key = address, state
         if instruction is None or key in seen or not any(register != _SCC for register in values):
             continue
         if analysis.steps == MAX_STEPS:
@@ -74,8 +76,21 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], analys
         following = _following(instruction, values, analysis)
         if instruction.branch_target is not None:
             analysis.ways[address].update(following)
-        values = _after(instruction, values, analysis)
-        pending.extend((way, values) for way in following)
+        written = written_at.get(address)
+        if written is None:
+            written = written_at[address] = _written(instruction)
+        if written:
+            values = _after(instruction, written, values, analysis)
+            state = frozenset(values.items())
+        pending.extend((way, values, state) for way in following)
+
+
+def _written(instruction: Instruction) -> frozenset[int]:
+    """Return the scalar registers that an instruction writes, SCC among them."""
+    mask = registers(instruction)[1]
+    scalars = mask & SCALARS
+    numbers = [register for register in range(scalars.bit_length()) if scalars >> register & 1]
+    return frozenset([*numbers, _SCC] if mask & SCC else numbers)
 
 
 def _following(instruction: Instruction, values: RegisterValues, analysis: JumpAnalysis) -> list[int]:
@@ -109,10 +124,11 @@ def _taken(mnemonic: str, values: RegisterValues) -> bool | None:
     return None
 
 
-def _after(instruction: Instruction, values: RegisterValues, analysis: JumpAnalysis) -> RegisterValues:
+def _after(
+    instruction: Instruction, written: frozenset[int], values: RegisterValues, analysis: JumpAnalysis
+) -> RegisterValues:
     """Return the values that are known after an instruction; addresses that it completes are noted in `analysis`."""
-    written = registers(instruction)[1]
-    known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}
+    known = {register: value for register, value in values.items() if register not in written}
     if instruction.opcode.encoding not in ("sop1", "sop2", "sopc", "sopk"):
         return known
     result, scc = _computed(instruction, values)
