@@ -123,6 +123,9 @@ class ReproductionPlan:
     """Keys of each figure's points; empty for a figure without runs."""
 
 
+_NO_MEMORY = {"sparsity", "layer_sparsity", "engine", "energy", "monitor", "sampling"}  # settings without a buffer
+
+
 def together(points: Iterable[Mapping[Hashable, float]]) -> float:
     """Return the processor time of points by their parts, each part once."""
     once: dict[Hashable, float] = {}
@@ -146,6 +149,7 @@ def plan_points(
         selection: Which of networks' runs are planned.
     """
     points: dict[str, PlannedPoint] = {}
+    fitting: set[tuple[str, int, str]] = set()
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():
         keys = []
@@ -153,7 +157,7 @@ def plan_points(
             if selection.has(point):
                 keys.append(point.key)
                 if point.key not in points:
-                    points[point.key] = _plan_network(reproduction, point, exact)
+                    points[point.key] = _plan_network(reproduction, point, exact, fitting)
         for one in figure.points(reproduction.spec, exact) if isinstance(figure, RunsFigure) else ():
             keys.append(one.key)
             if one.key not in points:
@@ -170,13 +174,19 @@ def _is_another(first: ReproductionPoint | NetworkPoint, point: ReproductionPoin
     return (first.sets, first.given.data) != (point.sets, point.given.data)
 
 
-def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedPoint:
+def _plan_network(
+    reproduction: Reproduction, point: NetworkPoint, exact: bool, fitting: set[tuple[str, int, str]]
+) -> PlannedPoint:
+    """Plan a network's run. fitting: what is known to fit its GPU's memory, by network, batch and settings."""
     runs = reproduction.runs
     network, settings = load_network_once(runs.networks[point.network].network), settings_of(reproduction, point, exact)
     engine: EngineMode = "on" if runs.ways[point.way].engine else "off"
     wanted = NetworkRunRequest(point.batch, runs.phase == "train", data="synthetic", verify=False, engine=engine)
+    need = (runs.networks[point.network].network, point.batch, settings.model_dump_json(exclude=_NO_MEMORY))
     try:
-        planned_iteration(network, settings, wanted.batch, wanted.train)
+        if need not in fitting:
+            planned_iteration(network, settings, wanted.batch, wanted.train)
+            fitting.add(need)
     except UserError as error:
         raise UserError(*(f"{point.key}: {problem}" for problem in error.problems)) from None
 
