@@ -252,14 +252,14 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 10_883,
+    "gpusim.model": 10_935,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
     "gpusim.jobs": 14_439,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
-    "gpusim.lab": 24_312,
-    "isa": 21_862,
+    "gpusim.lab": 24_322,
+    "isa": 21_887,
     "memory": 9_910,
     "spartan": 3_310,
     "workloads": 22_465,

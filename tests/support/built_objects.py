@@ -1,4 +1,4 @@
-"""Which sources the shipped code objects were built from: `python -m tests.support.built_objects` compiles and notes it.
+"""Sources of the shipped code objects: `python -m tests.support.built_objects` compiles them and notes digests.
 
 To compile all of them takes most of a minute, so that the tests compare digests, and the nightly ones compile.
 """
