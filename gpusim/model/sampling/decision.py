@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, exp, inf, log, sqrt
 
 import numpy as np
 
@@ -173,18 +173,29 @@ class IntervalMeasurements:
         to see a drift. Intervals after the first skip are always counted: what differs there is another place. So are
         those without which no other would be like what is skipped.
         """
+        errors = self._errors(last_skip, spec)
+        return min(errors, key=errors.__getitem__)
+
+    def luck(self, spec: SamplingSpec) -> float:
+        """Return the squared error of all choices of what is left out, as a multiple of the smallest one's.
+
+        It is the geometric mean. What the choices foretell hardly differs, so that the narrowest bar is so by chance.
+        """
+        errors = [*self._errors(0, spec).values()]
+        least = min(errors)
+        return exp(plain_sum(log(error / least) for error in errors) / len(errors)) if least > 0 else 1.0
+
+    def _errors(self, last_skip: float, spec: SamplingSpec) -> dict[int, float]:
+        """Return the squared relative error by the number of intervals that are left out at the beginning."""
         count = len(self.intervals)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
         if self.skips:
             most = min(most, self.counts[0] - 1)
-
-        def error(first: int) -> float:
-            found = self.ratios(first, last_skip, spec)
-            return found.squares(found.doubts, _PACE.cycles)
-
         reached = max(self._apart(self.counted(0)), ALIKE)
-        tried = range(0, most + 1, most // _MOST_TRIED + 1)
-        return min((first for first in tried if self._apart(self.counted(first)) <= reached), key=error)
+        steps = range(0, most + 1, most // _MOST_TRIED + 1)
+        tried = [first for first in steps if self._apart(self.counted(first)) <= reached]
+        found = [self.ratios(first, last_skip, spec) for first in tried]
+        return {first: one.squares(one.doubts, _PACE.cycles) for first, one in zip(tried, found, strict=True)}
 
     def foretold(self, first: int, spec: SamplingSpec) -> bool:
         """Tell whether the last interval, at a place of its own, is what the others foretell of it, but for chance.

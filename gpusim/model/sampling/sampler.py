@@ -38,7 +38,7 @@ from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.independence import dependence
 from gpusim.model.sampling.looks import Columns, read_counts
 from gpusim.model.sampling.shortened import shortened
-from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
+from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.stratum import StratumMeasurement
 from gpusim.model.sampling.survey import survey
 from gpusim.model.sampling.within import MOST_WAVES, LoopSteering, StreamingLaunchError, UnskippableLoopError, inside
@@ -430,7 +430,6 @@ class _LaunchSteering:
             "wavefronts_ended": skipped * self._wavefronts,
             "wavefronts": skipped * self._wavefronts,
         }
-        doubts = [Replicates(CALIBRATION**2 * doubt.factor, doubt.deviations) for doubt in doubts]
         complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
             confidence=confidence,
@@ -441,7 +440,7 @@ class _LaunchSteering:
             simulated=simulated,
             complete=self._spec.functional,
             places=sum(measurement.places for measurement in measurements),
-            seen=1 - plain_sum(measurement.stratum.share for measurement in measurements if measurement.places < 2),
+            seen=1.0 - plain_sum(measurement.stratum.share for measurement in measurements if measurement.places < 2),
             doubts=tuple(UncertaintyComponent(self._vector, doubt) for doubt in doubts),
         )
 
@@ -463,6 +462,6 @@ def _reason(measurements: Sequence[StratumMeasurement]) -> str:
     skips = sum(len(one.skips) for one in measurements)
     first = measurements[0]
     waves = FIXED_0(1 + first.interval_waves * first.left_out)
-    said = f"{sum(intervals)} interval{'s' * (sum(intervals) > 1)} after {waves} waves"
+    said = f"{sum(intervals)} interval{'s' * (sum(intervals) > 1)} after {waves} wave{'s' * (waves != '1')}"
     strata = f" in {len(measurements)} strata" if len(measurements) > 1 else ""
     return f"{said}{strata}, {skips} skip{'s' * (skips > 1)}"

@@ -7,9 +7,6 @@ _MEASURED = "measured on whole launches of all kinds (docs/explanation/sampling.
 
 
 WITHIN_FROM = 0.03
-CALIBRATION = 1.25
-"""Factor of half-widths, where whole workgroups are passed over: the 95 % quantile of errors in half-widths over 234
-estimates of generated launches (seed 53790, docs/explanation/sampling.md)."""
 
 
 class SamplingSpec(Spec):

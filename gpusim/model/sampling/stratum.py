@@ -13,7 +13,7 @@ from gpusim.model.sampling.decision import IntervalMeasurements, SamplingDecisio
 from gpusim.model.sampling.estimate import CountEstimate, estimate
 from gpusim.model.sampling.grid import RemainingGrid
 from gpusim.model.sampling.looks import Columns
-from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
+from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.model.sampling.work import WorkgroupStratum
 
 _SURE = 2.0  # standard deviations of a difference that chance may explain
@@ -78,7 +78,7 @@ class StratumMeasurement:
             length: Mean instructions of its workgroups.
             interval_size: Workgroups of an interval.
         """
-        error = spec.error / CALIBRATION * min(max(stratum.share, 1e-9) ** -0.5, _MOST_ERROR)
+        error = spec.error * min(max(stratum.share, 1e-9) ** -0.5, _MOST_ERROR)
         bias = (spec.bias if stratum.alike else spec.change_bias) + stratum.end_doubt(waves)
         wanted = spec.model_copy(update={"error": min(error, 0.99), "bias": bias})
         return cls(stratum, wanted, interval_waves, waves, length=length, interval_size=interval_size)
@@ -186,8 +186,10 @@ class StratumMeasurement:
         """Return float64 [rows, columns]: what of passages may be the cost of other workgroups, and no skip's.
 
         What skips cost is about the same after each. So a passage's excess over the intervals around it is doubted as
-        far as it differs from the mean; half of it where there is one passage. Where the launch ends before an interval
-        can follow, the excess is doubted for all that the skip passed over.
+        far as it differs from the mean; half of it where there is one passage. No skip has a negative cost: if passages
+        are cheaper than intervals, beyond chance, each interval may meet the same phase of a pace that swings. None of
+        that or all of it is doubted for what was passed over. Where the launch ends before an interval can follow, the
+        excess is doubted for that, too.
 
         Args:
             intervals: float64 [intervals, columns].
@@ -195,6 +197,7 @@ class StratumMeasurement:
             slopes: Of the intervals' regression on covariates.
         """
         ends, excesses, alone = np.cumsum(self.counts), list[np.ndarray](), list[np.ndarray]()
+        followed: list[int] = []  # instructions of the passages that intervals follow
         for k, passage in enumerate(self.passages):
             around = slice(ends[k] - self.counts[k], ends[k + 1])
             counted = intervals[around].sum(axis=0)
@@ -207,11 +210,17 @@ class StratumMeasurement:
             excess = (passage - rates * passage[columns.work]) * columns.timed
             if self.counts[k + 1]:
                 excesses.append(excess)
+                followed.append(int(passage[columns.work]))
             else:  # the passage alone says what its place costs
                 alone.append(excess * (self.works[k] / max(passage[columns.work], 1)))
         rows = np.array(excesses)
         if len(rows) > 1:
-            rows = (rows - rows.mean(axis=0)) * (len(rows) / (len(rows) - 1)) ** 0.5
+            mean = rows.mean(axis=0)
+            rows = (rows - mean) * (len(rows) / (len(rows) - 1)) ** 0.5
+            if mean[columns.cycles] < 0:
+                chance = (rows**2).sum(axis=0) / len(rows) ** 2
+                lasting = np.sign(mean) * np.sqrt(np.maximum(mean**2 - _SURE**2 * chance, 0))
+                rows = np.array([*rows, _EITHER * lasting * (len(rows) * self.work / max(sum(followed), 1))])
         elif len(rows):
             rows = rows / 2
         return np.array([*rows, *alone]).reshape(-1, len(columns.timed))
@@ -239,6 +248,32 @@ class StratumMeasurement:
         apart = np.sqrt(np.maximum((rates[1] - rates[0]) ** 2 - _SURE**2 * chance, 0))
         work = self.length * (self.stratum.end - self.skips[0].start)
         return np.asarray([_EITHER * work * np.sign(rates[1] - rates[0]) * apart * columns.timed])
+
+    def _between_deviation(
+        self, measured: IntervalMeasurements, first: int, columns: Columns, slopes: np.ndarray | None
+    ) -> np.ndarray:
+        """Return float64 [rows, columns]: what an instruction costs beside the regression, between kinds of workgroups.
+
+        Mixed intervals lie there, which were left out. As one kind follows the other in them, they may say nothing of
+        workgroups that are between: none of their distance from the regression is doubted, or all of it.
+
+        Args:
+            measured: The intervals.
+            first: Number of initial intervals that are left out.
+            columns: Their columns.
+            slopes: Of the regression on covariates.
+        """
+        counted = measured.counted(first)
+        if slopes is None or measured.mixed is None:
+            return np.zeros((0, len(columns.timed)))
+        mixed = measured.mixed & ~counted & ~measured.unsettled & (np.arange(len(counted)) >= first)
+        if not mixed.any():
+            return np.zeros((0, len(columns.timed)))
+        totals, seen = np.array(self.intervals).sum(axis=1), np.array(self.seen)
+        rates = totals / np.maximum(totals[:, columns.work : columns.work + 1], 1)
+        foretold = rates[counted].mean(axis=0) + (seen[mixed] - seen[counted].mean(axis=0)) @ slopes
+        apart = (rates[mixed] - np.maximum(foretold, 0)).mean(axis=0)
+        return np.asarray([_EITHER * apart * columns.timed])
 
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over, and what followed each skip until an interval began: no whole run has that.
@@ -270,8 +305,11 @@ class StratumMeasurement:
         )
         # what does not grow with time is known of them
         grown = np.where(columns.timed, 1, self.work / max(self.work + replaced, 1)) if self.work else 1.0
-        doubts = [replace(doubt, deviations=doubt.deviations * grown) for doubt in estimated.doubts]
+        luck = measured.luck(self.spec)
+        doubts = [Replicates(doubt.factor * luck, doubt.deviations * grown) for doubt in estimated.doubts]
         z = quantile(self.spec.confidence, MANY_DEGREES)
+        between = self._between_deviation(measured, first, columns, moved.slopes)
+        doubts.append(Replicates(z * z, between * (self.work + replaced)))
         doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
         before = measured.intervals_left(first)[0]
         doubts.append(Replicates(z * z, self._state_deviation(moved.intervals, before, columns, estimated)))

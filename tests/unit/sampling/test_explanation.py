@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from gpusim.model.sampling import decision, pace, sampler, survey
-from gpusim.model.sampling.spec import CALIBRATION, SamplingSpec
+from gpusim.model.sampling import decision, pace, sampler, stratum, survey
+from gpusim.model.sampling.spec import SamplingSpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "sampling.md").read_text(encoding="utf-8")
 MOST_WORDS = 35
@@ -29,7 +29,9 @@ def test_no_sentence_is_long() -> None:
 def test_formulas_have_the_numbers_of_the_code() -> None:
     spec = SamplingSpec()
     assert f"degrees of freedom, at most {spec.prior_degrees}: {spec.windows - 1} of one interval's windows" in PAGE
-    assert f"{CALIBRATION:g} times the root" in PAGE and f"`z {sampler._CHANGE:g} q_k / R` for each" in PAGE
+    assert f"`z {sampler._CHANGE:g} q_k / R` for each" in PAGE
+    assert stratum._EITHER == 3**-0.5 and PAGE.count("`z / sqrt(3) ") == 3
+    assert stratum._SURE**2 == 4 and PAGE.count(" - 4 s") == 2
     assert f"`z {sampler._PARTIAL_END:.2f} / R` where" in PAGE
     assert sampler.GENERATIONS == 2 and "until two generations of workgroups have ended" in PAGE
     assert f"it is {spec.tolerance:.0%} from the others".replace("%", " %") in PAGE

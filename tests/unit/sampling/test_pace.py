@@ -107,6 +107,52 @@ def test_passages_are_doubted_as_far_as_they_differ() -> None:
         "the launch ended before an interval"
     )
 
+    # 12 times as much was passed over as the mean passage has; no skip saves time, so that the pace may swing
+    *apart, phase = deviations([-2000.0, -2000.0, -2000.0])
+    assert np.abs(apart).max() < 1e-6 and phase == pytest.approx(-2000 * 12 / 3**0.5)
+    assert deviations([-4000.0, 3000.0, -1000.0])[-1] == 0, "by chance"
+
+
+def test_the_narrowest_of_bars_is_so_by_chance() -> None:
+    intervals = measured([1.3, 0.8, 1.1, 1.0, 1.0, 1.02, 0.98, 1.0], (5, 1, 1, 1), (100, 100, 100))
+    spec = SamplingSpec()
+    errors = [found.squares(found.doubts, 0) for found in (intervals.ratios(first, 0, spec) for first in range(5))]
+    assert intervals.first(0, spec) == int(np.argmin(errors)) > 0
+    assert intervals.luck(spec) == pytest.approx(np.prod(errors) ** (1 / 5) / min(errors)) and intervals.luck(spec) > 2
+    one = measured([1.0, 1.1, 0.9], (1, 1, 1), (100, 100))
+    assert one.luck(spec) == 1, "there is no choice"
+
+
+def test_the_luck_of_a_choice_widens_an_estimate_s_bar() -> None:
+    columns, work = replace(Columns.of_pace(), ended_work=1, ended=1), np.full(WINDOWS, 1000.0)
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
+    for k, pace in enumerate([1.3, 0.8, 1.1, 1.0, 1.0, 1.02, 0.98, 1.0]):
+        if k > 4:
+            stratum.add_fast_forward(range(100 * k, 100 * k + 100), 80_000)
+            stratum.passages.append(np.array([20_000.0, 20_000.0]))
+        stratum.add(np.stack([pace * work, work], axis=-1))
+    measured_ = stratum._measurements(columns)
+    found = measured_.ratios(measured_.first(0, stratum.spec), 0, stratum.spec)
+    luck = measured_.luck(stratum.spec)
+    for doubt, alone in zip(stratum.estimate(columns, 800).doubts, found.doubts, strict=False):
+        assert doubt.factor == pytest.approx(alone.factor * luck)
+    assert luck > 2
+
+
+def test_mixed_intervals_beside_the_line_are_doubted() -> None:
+    """The cost of workgroups between two kinds is foretold by a straight line; mixed intervals were cheaper."""
+    columns, work = replace(Columns.of_pace(), ended_work=1, ended=1), np.full(WINDOWS, 1000.0)
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
+    pace, seen = [1.0, 1.0, 1.0, 1.5, 3.0, 3.0, 3.0], np.array([[0.0], [0], [0], [5], [10], [10], [10]])
+    for one in pace:
+        stratum.add(np.stack([one * work, work], axis=-1))
+    stratum.seen = [*seen]
+    intervals = replace(measured(pace, (4, 3), (100,)), covariates=seen, target=np.array([5.0]))
+    mixed = replace(intervals, mixed=np.array(pace) == 1.5)
+    slopes = np.array([[0.2, 0.0]])
+    assert stratum._between_deviation(mixed, 0, columns, slopes)[:, 0] == pytest.approx([-0.5 / 3**0.5])
+    assert not len(stratum._between_deviation(intervals, 0, columns, slopes)), "all count"
+
 
 def test_a_pace_that_changes_at_the_first_skip_is_doubted_for_all_that_follows() -> None:
     """Skips may have brought workgroups out of step, so that a whole run has the pace before to its end."""
