@@ -140,8 +140,10 @@ class Bench:
             self.rows[row + i] = [b >> (32 * i) & 0xFFFFFFFF for b in bits]
 
     def get(self, row, kind):
-        words = [self.rows[row + i].tolist() for i in range(2 if kind[1:] == "64" else 1)]
-        return [sum(w << (32 * i) for i, w in enumerate(lane)) for lane in zip(*words, strict=True)]
+        low = self.rows[row].tolist()
+        if kind[1:] != "64":
+            return low
+        return [word | above << 32 for word, above in zip(low, self.rows[row + 1].tolist(), strict=True)]
 
     def call(self, name, d, a=0, b=0, c=0, exec_mask=-1, mask_in=0, mode=KEEP_MODE):
         """Call on row numbers under a MODE."""
