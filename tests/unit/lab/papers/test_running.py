@@ -6,14 +6,40 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.progress import Reporter
-from gpusim.lab.papers.plan import ReproductionPlan, plan_points
+from gpusim.config import files
+from gpusim.config.monitor import MonitorSpec
+from gpusim.config.network_run import load_settings
+from gpusim.jobs.networks.run import planned_iteration
+from gpusim.lab.papers.network_points import load_network_once
+from gpusim.lab.papers.plan import _NO_MEMORY, ReproductionPlan, plan_points
 from gpusim.lab.papers.publication import Reproduction
 from gpusim.lab.papers.running import NOT_AS_EXPECTED, PlanOutcome, PlanRunner
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.store.keeper import StoreWriter
 from gpusim.results.store.outcome import RunOutcome, failed
 from gpusim.study.sweep.tasks import JobTask, TaskResult
+from spartan.engine_spec import EngineSpec
 from tests.support.other_process import other_process
 from tests.support.reproduction import loaded
+
+ELSEWHERE = {
+    "sparsity": 0.5,
+    "layer_sparsity": {"conv2": 0.5},
+    "engine": EngineSpec(sib_kib=16),
+    "energy": EnergySpec(),
+    "monitor": MonitorSpec(),
+    "sampling": SamplingSpec(error=0.2),
+}
+"""Other values of settings that planning takes to need no memory."""
+
+
+@pytest.mark.parametrize("setting", sorted(_NO_MEMORY))
+def test_settings_that_planning_does_not_compare_need_no_memory(setting: str) -> None:
+    settings = load_settings(files.opened("mi6", "gpus"), ["sparsity=0.25", "convolution=im2col_chunked"])
+    other = settings.model_copy(update={setting: ELSEWHERE[setting]})
+    needed = [planned_iteration(load_network_once("alexnet"), each, 2, True)[0].bytes for each in (settings, other)]
+    assert needed[0] == needed[1] > 0
 
 
 class Pretended:
