@@ -66,11 +66,8 @@ MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless l
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
 
-_ZEROED = (
-    "wavefronts",
-    "work",
-    "patterns",
-)  # at a launch's start; other large buffers are written before they are read
+# large buffers that are zero at a launch's start; the others are written before they are read
+_ZEROED = ("wavefronts", "work", "patterns")
 
 _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes, image_access)
 

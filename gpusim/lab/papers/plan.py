@@ -36,6 +36,7 @@ PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measur
 CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}  # of kernels.sparse, each one of these kernels
 USUAL_ZEROS = 0.7  # of maps whose zeros only the data tell
 STARTED_S = 2.0  # of a process that runs a network
+_NO_MEMORY = {"sparsity", "layer_sparsity", "engine", "energy", "monitor", "sampling"}  # settings without a buffer
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,6 @@ class ReproductionPlan:
     """Points by key."""
     by_figure: Mapping[str, tuple[str, ...]]
     """Keys of each figure's points; empty for a figure without runs."""
-
-
-_NO_MEMORY = {"sparsity", "layer_sparsity", "engine", "energy", "monitor", "sampling"}  # settings without a buffer
 
 
 def together(points: Iterable[Mapping[Hashable, float]]) -> float:

@@ -24,6 +24,7 @@ def test_committed_objects_are_those_that_their_sources_gave() -> None:
     noted, found = json.loads(built_objects.NOTED.read_text()), built_objects.digests()
     changed = [name for name in sorted(noted.keys() | found) if noted.get(name) != found.get(name)]
     assert not changed, "build them anew, then python -m tests.support.built_objects"
+    assert "no source" not in noted.values()
 
 
 @needs_compiler
