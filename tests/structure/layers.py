@@ -252,7 +252,7 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 10_935,
+    "gpusim.model": 10_980,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
     "gpusim.jobs": 14_439,

@@ -56,10 +56,11 @@ class PatternCounts:
     def patterns(self) -> list[Pattern]:
         """Return the patterns of what was executed, in the order of the code."""
         executed = np.cumsum(self._lanes[:-1], axis=0)
-        before = np.concatenate((np.zeros((1, 2), np.int64), np.cumsum(executed, axis=0))).tolist()
-        counted = []
-        for first, end, described in _groups(self._context.launch.kernel):
-            times, lanes = (after - until for after, until in zip(before[end], before[first], strict=True))
+        before = np.concatenate((np.zeros((1, 2), np.int64), np.cumsum(executed, axis=0)))
+        groups, counted = _groups(self._context.launch.kernel), []
+        bounds = np.array([(first, end) for first, end, _ in groups], np.int64).reshape(-1, 2)
+        executed_of = (before[bounds[:, 1]] - before[bounds[:, 0]]).tolist()
+        for (first, _, described), (times, lanes) in zip(groups, executed_of, strict=True):
             if described.kind == KINDS[VALU]:
                 counts = {COLUMNS[ISSUED]: times, "lanes": lanes}
             else:

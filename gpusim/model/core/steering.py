@@ -74,16 +74,20 @@ class SteeredLaunch:
         return int(self.m.run.workgroup_waves)
 
     @property
-    def outstanding_lines(self) -> int:
-        """Lines of vector memory that wait for L1, and stored ones that L2 has not acknowledged."""
+    def issued_lines(self) -> int:
+        """Lines that vector memory instructions have asked for: what L1 has looked up, and what waits for it."""
         units = np.asarray(self.m.l1.unit)
         age = (np.arange(MAX_QUEUE) - units["q_head"][:, np.newaxis]) % MAX_QUEUE
         waiting = np.where(age < units["q_count"][:, np.newaxis], units["queue"]["header"] & LINES_MASK, 0)
-        return int(waiting.sum() + units["stores_out"].sum())
+        return self._looked_up_lines + int(waiting.sum() - units["q_position"].sum())
 
     @property
-    def looked_up_lines(self) -> int:
-        """Lines that L1 has looked up."""
+    def finished_lines(self) -> int:
+        """Those of them that L1 has looked up, without stored ones that L2 has not acknowledged."""
+        return self._looked_up_lines - int(np.asarray(self.m.l1.unit)["stores_out"].sum())
+
+    @property
+    def _looked_up_lines(self) -> int:
         return int(self.m.l1.reads + self.m.l1.writes)
 
     def unissued(self, slots: np.ndarray) -> np.ndarray:

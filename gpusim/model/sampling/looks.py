@@ -22,6 +22,10 @@ class Columns:
     """Number of wavefronts that have ended."""
     dirty: int
     """Dirty lines in L2."""
+    issued: int
+    """Lines that vector memory instructions have asked for."""
+    finished: int
+    """Lines of these that are found, or acknowledged by L2."""
     timed: np.ndarray
     """bool [columns]: columns that depend on timing."""
     waits: tuple[int, ...] = ()
@@ -33,7 +37,7 @@ class Columns:
 
     @classmethod
     def of(cls, vector: CountVector) -> "Columns":
-        """Return the columns of a launch's counts, then instructions and number of ended wavefronts, dirty lines."""
+        """Return the columns of a launch's counts, then of what `read_counts` adds to them."""
         at, size = vector.at, len(vector.timed)
         return cls(
             cycles=at("kernel", "cycles"),
@@ -41,7 +45,9 @@ class Columns:
             ended_work=size,
             ended=size + 1,
             dirty=size + 2,
-            timed=np.append(vector.timed, (False, False, False)),
+            issued=size + 3,
+            finished=size + 4,
+            timed=np.append(vector.timed, (False, False, False, False, False)),
             waits=tuple(at(section, name) for section, name in vector.keys if section == "stalls"),
             full=tuple(at(section, "full_stall_cycles") for section in ("l1", "l2")),
             units=at("cu", "cycles"),
@@ -56,6 +62,8 @@ class Columns:
             ended_work=1,
             ended=1,
             dirty=1,
+            issued=1,
+            finished=1,
             timed=np.array((True, False, *[True] * waits)),
             waits=tuple(range(2, 2 + waits)),
         )
@@ -64,5 +72,6 @@ class Columns:
 def read_counts(launch: SteeredLaunch, vector: CountVector) -> np.ndarray:
     """Return what a running launch has counted up to now, by the columns of `Columns.of`."""
     state, counts = launch.context.state, launch.counts()
-    more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
+    ended = (int(state.ended_instructions), int(state.ended))
+    more = (*ended, counts.l2.dirty_lines_at_end, launch.issued_lines, launch.finished_lines)
     return np.append(vector.values(counts.sections), more)

@@ -234,8 +234,8 @@ class _LaunchSteering:
             yield from self._dispatched(stratum.start)
             yield from self._replaced(stratum, 1)
             # stores and atomics outlive the workgroups that issued them
-            served = launch.looked_up_lines + launch.outstanding_lines
-            yield from self._until(lambda _: launch.looked_up_lines >= served or not self._skippable(stratum))
+            issued = launch.issued_lines
+            yield from self._until(lambda _: launch.finished_lines >= issued or not self._skippable(stratum))
         done = launch.done + ceil(self._resident * stratum.longest_waves)
         yield from self._until(lambda _: launch.done >= done or not self._skippable(stratum))
 

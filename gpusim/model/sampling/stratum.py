@@ -275,6 +275,27 @@ class StratumMeasurement:
         apart = (rates[mixed] - np.maximum(foretold, 0)).mean(axis=0)
         return np.asarray([_EITHER * apart * columns.timed])
 
+    def _backlog(self, measured: IntervalMeasurements, first: int, columns: Columns, rates: np.ndarray) -> np.ndarray:
+        """Return float64 [columns]: what an instruction costs more if intervals left a part of their work to later.
+
+        Stores and atomics outlive their wavefronts. Where more are issued than L2 acknowledges, queues fill up for
+        waves before anything waits for them. Served at the pace at which lines were, the work takes longer.
+
+        Args:
+            measured: The intervals.
+            first: Number of initial intervals that are left out.
+            columns: Their columns.
+            rates: float64 [columns], counts an instruction of what was passed over, without that.
+        """
+        intervals = np.array(self.intervals)[measured.counted(first)]
+        grown = intervals[..., columns.issued] - intervals[..., columns.finished]
+        total, windows = grown.sum(axis=1), intervals.shape[1]
+        lasting = np.sign(total) * np.sqrt(np.maximum(total**2 - _SURE**2 * windows * grown.var(axis=1, ddof=1), 0))
+        late = lasting / np.maximum(intervals[..., columns.finished].sum(axis=1), 1)
+        served = intervals * (1 + late[:, np.newaxis, np.newaxis] * columns.timed)
+        moved = measured.regression(served, first, 0, columns.work).intervals
+        return np.asarray((_rates(moved, measured.weights(first, 0), columns) - rates) * columns.timed)
+
     def estimate(self, columns: Columns, wavefronts: int) -> CountEstimate:
         """Estimate what was passed over, and what followed each skip until an interval began: no whole run has that.
 
@@ -309,11 +330,21 @@ class StratumMeasurement:
         doubts = [Replicates(doubt.factor * luck, doubt.deviations * grown) for doubt in estimated.doubts]
         z = quantile(self.spec.confidence, MANY_DEGREES)
         between = self._between_deviation(measured, first, columns, moved.slopes)
-        doubts.append(Replicates(z * z, between * (self.work + replaced)))
+        doubts.append(Replicates(z * z, between * estimated.added[columns.work]))
+        rates = _rates(moved.intervals, measured.weights(first, 0), columns)
+        late = self._backlog(measured, first, columns, rates) * estimated.added[columns.work]
+        doubts.append(Replicates(z * z, _EITHER / 2 * late[np.newaxis]))  # between none of it, and all
         doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
         before = measured.intervals_left(first)[0]
         doubts.append(Replicates(z * z, self._state_deviation(moved.intervals, before, columns, estimated)))
-        return replace(estimated, added=estimated.added * grown - passages * columns.timed, doubts=tuple(doubts))
+        added = estimated.added * grown + late / 2 - passages * columns.timed
+        return replace(estimated, added=added, doubts=tuple(doubts))
+
+
+def _rates(intervals: np.ndarray, weights: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return float64 [columns]: counts an instruction of weighted intervals, float64 [intervals, windows, columns]."""
+    weighted = weights @ intervals.sum(axis=1)
+    return np.asarray(weighted / max(float(weighted[columns.work]), 1))
 
 
 def _pace(intervals: np.ndarray, columns: Columns) -> np.ndarray:

@@ -29,6 +29,30 @@ class SelfReferringSteering:
     def finish(self, facts: RunFacts) -> None: ...
 
 
+class LineCounts(SelfReferringSteering):
+    """A policy that looks every fifty cycles at the lines that were issued, and at those of them that are finished."""
+
+    def __init__(self) -> None:
+        self.limit, self.seen = 0, list[tuple[int, int]]()
+
+    def look(self) -> None:
+        self.seen.append((self.launch.issued_lines, self.launch.finished_lines))
+        self.limit = self.launch.now + 50
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("program", ["transpose", "histogram_global", "softmax"])
+def test_every_line_that_is_issued_is_finished_later(program: str) -> None:
+    steering = LineCounts()
+    facts = simulate(of_corpus(program)[1], FAR, steerer=steering)
+    issued, finished = (list(each) for each in zip(*steering.seen, strict=True))
+    assert issued == sorted(issued) and finished == sorted(finished)
+    under_way = [earlier - later for earlier, later in steering.seen]
+    assert min(under_way) >= 0 and max(under_way) > 10, "stores wait for L2"
+    lines = facts.l1.read_transactions + facts.l1.write_transactions
+    assert 0.9 * lines < issued[-1] <= lines
+
+
 @pytest.mark.compiled_tier
 def test_a_launch_gives_its_memory_back_before_anything_is_collected() -> None:
     device, launch = of_corpus("transpose")

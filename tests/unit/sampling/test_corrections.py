@@ -8,7 +8,7 @@ from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.noise import lag1
 from gpusim.model.sampling.spec import SamplingSpec
 
-COLUMNS = Columns(0, 1, 2, 3, 3, np.array([True, False, False, False]))
+COLUMNS = Columns(0, 1, 2, 3, 3, 1, 1, np.array([True, False, False, False]))
 INTERVALS = 20
 
 

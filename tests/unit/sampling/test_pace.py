@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpusim.model.sampling.decision import IntervalMeasurements
+from gpusim.model.sampling.estimate import CountEstimate
 from gpusim.model.sampling.looks import Columns
 from gpusim.model.sampling.pace import change_points, changed_region, pace_strata, unsettled_intervals
 from gpusim.model.sampling.spec import SamplingSpec
@@ -137,6 +138,35 @@ def test_the_luck_of_a_choice_widens_an_estimate_s_bar() -> None:
     for doubt, alone in zip(stratum.estimate(columns, 800).doubts, found.doubts, strict=False):
         assert doubt.factor == pytest.approx(alone.factor * luck)
     assert luck > 2
+
+
+@pytest.mark.parametrize(
+    ("finished", "late"),
+    [
+        ([1000.0] * WINDOWS, 0.0),
+        ([500.0] * WINDOWS, 1.0),  # L2 takes a half of what comes, so that all of it takes twice as long
+        ([2000.0] * WINDOWS, -0.5),  # what others had left is served
+        ([600.0, 1400.0] * (WINDOWS // 2 - 1) + [600.0, 1300.0], 0.0),  # as a queue's length swings
+    ],
+)
+def test_stores_that_an_interval_leaves_to_later_are_part_of_its_cost(finished: list[float], late: float) -> None:
+    columns = replace(Columns.of_pace(2), ended_work=1, ended=1, issued=2, finished=3)
+    work = np.full(WINDOWS, 1000.0)
+
+    def estimated(finished: np.ndarray) -> CountEstimate:
+        stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
+        for k in range(4):
+            if k > 1:
+                stratum.add_fast_forward(range(100 * k, 100 * k + 100), 80_000)
+                stratum.passages.append(np.array([20_000.0, 20_000.0, 0.0, 0.0]))
+            stratum.add(np.stack([work, work, work, finished], axis=-1))
+        return stratum.estimate(columns, 800)
+
+    found, settled = estimated(np.array(finished)), estimated(work)
+    served = late * (160_000 + 40_000)  # cycles of what was passed over and of the passages, if nothing is left
+    assert found.added[0] - settled.added[0] == pytest.approx(served / 2)
+    assert found.added[1] == settled.added[1]
+    assert found.doubts[-3].deviations[0, 0] == pytest.approx(served / 12**0.5), "between none of it and all"
 
 
 def test_mixed_intervals_beside_the_line_are_doubted() -> None:

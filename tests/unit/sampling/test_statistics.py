@@ -12,7 +12,7 @@ from gpusim.model.sampling.noise import joined, lag1, noise
 from gpusim.model.sampling.spec import SamplingSpec
 
 SPEC = SamplingSpec(bias=0, unsettled=0, unsettled_spread=0)
-COLUMNS = Columns(0, 1, 2, 3, 4, np.array([True] + [False] * 5))
+COLUMNS = Columns(0, 1, 2, 3, 4, 5, 5, np.array([True] + [False] * 5))
 INSTRUCTIONS, WAVEFRONTS, LENGTH = 1000.0, 10.0, 100.0  # of a window, in it, of a wavefront
 WINDOWS = 8
 SKIPPED = 1000 * LENGTH  # instructions of the wavefronts that are skipped
