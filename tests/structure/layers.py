@@ -258,7 +258,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.jobs": 14_439,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
-    "gpusim.lab": 24_322,
+    "gpusim.lab": 24_360,
     "isa": 21_887,
     "memory": 9_910,
     "spartan": 3_310,

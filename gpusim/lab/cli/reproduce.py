@@ -117,7 +117,7 @@ def reproduce(
     metric_paths(reproduction)  # checked before anything runs
     figures = reproduction.chosen(options.only)
     if options.listed:
-        _list(reproduction, figures, options.exact, asked, store_to_read(options.storing))
+        _list(reproduction, figures, options.exact, asked, store_to_read(options.storing), Reporter(options.quiet))
         return 0
     where = options.out or Path(reproduction.name)
     if options.check_claims:
@@ -163,13 +163,18 @@ def _check_claims(reproduction: "Reproduction", results: "ReproductionResults") 
 
 
 def _list(
-    reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "PointSelection", store: Path
+    reproduction: "Reproduction",
+    figures: "Mapping[str, Figure]",
+    exact: bool,
+    asked: "PointSelection",
+    store: Path,
+    reporter: Reporter,
 ) -> None:
     from gpusim.lab.papers.costs import plan_costs
     from gpusim.lab.papers.plan import plan_points
 
     plan = plan_points(reproduction, figures, exact, asked)
-    costs = plan_costs(plan, store)
+    costs = plan_costs(plan, store, reporter)
 
     def row(name: str, keys: Sequence[str], what: str) -> tuple[Any, ...]:
         lacking = costs.of(keys)

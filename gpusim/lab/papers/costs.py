@@ -5,9 +5,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpusim.base.progress import Reporter
 from gpusim.jobs.estimates.run_costs import CostEstimator, RunCost, bounds_notes
 from gpusim.lab.papers.network_points import NetworkPoint
-from gpusim.lab.papers.plan import ReproductionPlan, together
+from gpusim.lab.papers.plan import ReproductionPlan, estimated, together
 from gpusim.lab.papers.running import stored
 from gpusim.results.store.keeper import StoreWriter
 
@@ -37,12 +38,13 @@ class PlanCosts:
         return together(self.parts[key] for key in keys if key in self.missing)
 
 
-def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
+def plan_costs(plan: ReproductionPlan, store: Path, reporter: Reporter) -> PlanCosts:
     """Estimate the points of a plan that a store lacks.
 
     Args:
         plan: The plan.
         store: File of the store.
+        reporter: Says how many have been estimated.
 
     Raises:
         StoreError: The store cannot be read.
@@ -50,14 +52,14 @@ def plan_costs(plan: ReproductionPlan, store: Path) -> PlanCosts:
     missing, parts = dict[str, RunCost](), dict[str, Mapping[Hashable, float]]()
     estimator, notes = CostEstimator(store, "run", "net"), dict[str, list[str]]()
     with StoreWriter(store) if store.exists() else nullcontext() as keeper:
-        for key, planned in plan.points.items():
-            if keeper is not None and stored(keeper, planned) is not None:
-                continue
-            similar = estimator.from_similar(planned.work)
-            missing[key] = similar or planned.cost
-            parts[key] = planned.parts if similar is None else {key: similar.cpu_s}
-            if similar is None:
-                notes[planned.work.kind] = (
-                    bounds_notes() if isinstance(planned.point, NetworkPoint) else list(RATES_NOTES)
-                )
+        lacking = [each for each in plan.points.values() if keeper is None or stored(keeper, each) is None]
+        alone = []
+        for planned in lacking:
+            if similar := estimator.from_similar(planned.work):
+                missing[planned.key], parts[planned.key] = similar, {planned.key: similar.cpu_s}
+            else:
+                alone.append(planned)
+        for planned in estimated(alone, reporter):
+            missing[planned.key], parts[planned.key] = planned.cost, planned.parts
+            notes[planned.work.kind] = bounds_notes() if isinstance(planned.point, NetworkPoint) else [*RATES_NOTES]
     return PlanCosts(missing, parts, [*estimator.notes(), *notes.get("run", ()), *notes.get("net", ())])

@@ -1,20 +1,22 @@
 """The plan: all points of the chosen figures, each once, with what they are estimated to cost."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.progress import PLAIN_INTERVAL_S, Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import OWN_PRODUCTS
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.launch_work import may_be_sampled
-from gpusim.jobs.estimates.run_costs import RunCost, estimate_network_run
+from gpusim.jobs.estimates.run_costs import RunCost, RunEstimate, estimate_network_run
 from gpusim.jobs.networks.job import NetworkJob, describe_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
 from gpusim.jobs.running.operators import gpu_facts
@@ -36,7 +38,9 @@ PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measur
 CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}  # of kernels.sparse, each one of these kernels
 USUAL_ZEROS = 0.7  # of maps whose zeros only the data tell
 STARTED_S = 2.0  # of a process that runs a network
-_NO_MEMORY = {"sparsity", "layer_sparsity", "engine", "energy", "monitor", "sampling"}  # settings without a buffer
+_NO_WORK = {"sparsity", "layer_sparsity", "engine", "energy", "monitor"}  # settings that no dense iteration depends on
+_NO_MEMORY = {*_NO_WORK, "sampling"}  # settings without a buffer
+_NO_ESTIMATE = {*_NO_WORK, "sparse_convolution", "sparse_gradients"}  # an estimate is of the dense iteration
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,16 @@ class PlannedPoint:
 
 
 @dataclass(frozen=True)
+class _Iterations:
+    """What is known of dense iterations of networks, which many points have in common."""
+
+    fitting: set[tuple[str, int, str]] = field(default_factory=set)
+    """Those that their GPU's memory holds, by network, batch and settings."""
+    estimates: dict[tuple[str, int, str], RunEstimate] = field(default_factory=dict)
+    """Estimates, by the same."""
+
+
+@dataclass(frozen=True)
 class ReproductionPlan:
     """The points to run."""
 
@@ -132,6 +146,17 @@ def together(points: Iterable[Mapping[Hashable, float]]) -> float:
     return plain_sum(once.values())
 
 
+def estimated(points: Sequence[PlannedPoint], reporter: Reporter) -> Iterator[PlannedPoint]:
+    """Yield points that have been estimated, each a second or more, and say every few seconds how many have."""
+    said = time.monotonic()
+    for number, planned in enumerate(points, 1):
+        assert planned.cost
+        if time.monotonic() - said >= PLAIN_INTERVAL_S:
+            said = time.monotonic()
+            reporter.say(f"estimating: {number} of {len(points)} points")
+        yield planned
+
+
 def plan_points(
     reproduction: Reproduction,
     figures: Mapping[str, Figure],
@@ -147,7 +172,7 @@ def plan_points(
         selection: Which of networks' runs are planned.
     """
     points: dict[str, PlannedPoint] = {}
-    fitting: set[tuple[str, int, str]] = set()
+    known = _Iterations()
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():
         keys = []
@@ -155,7 +180,7 @@ def plan_points(
             if selection.has(point):
                 keys.append(point.key)
                 if point.key not in points:
-                    points[point.key] = _plan_network(reproduction, point, exact, fitting)
+                    points[point.key] = _plan_network(reproduction, point, exact, known)
         for one in figure.points(reproduction.spec, exact) if isinstance(figure, RunsFigure) else ():
             keys.append(one.key)
             if one.key not in points:
@@ -172,19 +197,17 @@ def _is_another(first: ReproductionPoint | NetworkPoint, point: ReproductionPoin
     return (first.sets, first.given.data) != (point.sets, point.given.data)
 
 
-def _plan_network(
-    reproduction: Reproduction, point: NetworkPoint, exact: bool, fitting: set[tuple[str, int, str]]
-) -> PlannedPoint:
-    """Plan a network's run. fitting: what is known to fit its GPU's memory, by network, batch and settings."""
+def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool, known: _Iterations) -> PlannedPoint:
+    """Plan a network's run. known: of the publication's iterations up to now, to which this one's is added."""
     runs = reproduction.runs
     network, settings = load_network_once(runs.networks[point.network].network), settings_of(reproduction, point, exact)
     engine: EngineMode = "on" if runs.ways[point.way].engine else "off"
     wanted = NetworkRunRequest(point.batch, runs.phase == "train", data="synthetic", verify=False, engine=engine)
     need = (runs.networks[point.network].network, point.batch, settings.model_dump_json(exclude=_NO_MEMORY))
     try:
-        if need not in fitting:
+        if need not in known.fitting:
             planned_iteration(network, settings, wanted.batch, wanted.train)
-            fitting.add(need)
+            known.fitting.add(need)
     except UserError as error:
         raise UserError(*(f"{point.key}: {problem}" for problem in error.problems)) from None
 
@@ -194,7 +217,11 @@ def _plan_network(
         With the engine, whose zeros decide, the time is the dense run's; with a library's products, which only the
         library knows, that of ours. Both have classes of their own.
         """
-        estimated = estimate_network_run(network, settings.model_copy(update={"products": OWN_PRODUCTS}), wanted)
+        own = settings.model_copy(update={"products": OWN_PRODUCTS})
+        iteration = (*need[:2], own.model_dump_json(exclude=_NO_ESTIMATE))
+        if iteration not in known.estimates:
+            known.estimates[iteration] = estimate_network_run(network, own, wanted)
+        estimated = known.estimates[iteration]
         under = (settings.gpu.model_dump_json(), engine, settings.products)
         parts: dict[Hashable, float] = {
             point.key: STARTED_S,

@@ -13,7 +13,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO
 from gpusim.jobs.networks.library import INSTALLING, is_there
 from gpusim.lab.papers.network_points import NetworkPoint
-from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan
+from gpusim.lab.papers.plan import PlannedPoint, ReproductionPlan, estimated, together
 from gpusim.lab.papers.records import ReproductionResults, build_network_record, build_point_record
 from gpusim.results.store.keeper import MatchingRun, PendingWork, RunTiming, StoreWriter, WorkInOtherProcess
 from gpusim.study.sweep.executor import Executor
@@ -111,8 +111,8 @@ class PlanRunner:
     def run(self, plan: ReproductionPlan) -> PlanOutcome:
         """Run all missing points; an interrupt gives up those that are running."""
         ran, self._start = PlanOutcome(), time.monotonic()
-        missing = []
-        for planned in sorted(plan.points.values(), key=lambda planned_: -planned_.seconds):
+        missing = list[PlannedPoint]()
+        for planned in plan.points.values():
             run_found = stored(self._keeper, planned)
             if run_found is None:
                 products = [planned_ for planned_ in planned.products if not is_there(planned_)]
@@ -122,13 +122,15 @@ class PlanRunner:
                     missing.append(planned)
             else:
                 _note(planned, run_found, ran)
-        self._said, self._all_s = self._start, plain_sum(planned_.seconds for planned_ in missing)
+        missing = sorted(estimated(missing, self._reporter), key=lambda planned_: -planned_.seconds)
+        self._said, self._all_s = time.monotonic(), plain_sum(planned_.seconds for planned_ in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
         chooses = any(isinstance(one.point, NetworkPoint) and one.config.convolution == AUTO for one in missing)
         beside = ", beside that of measuring algorithms, which can be more" if chooses else ""
         count = f"{len(missing)} of {len(plan.points)} points to run"
-        self._reporter.say(f"{count}, about {duration(self._all_s)} of processor time{beside}")
+        cost = duration(together(planned_.parts for planned_ in missing))
+        self._reporter.say(f"{count}, about {cost} of processor time{beside}")
         try:
             for number, planned in enumerate(missing):
                 while self._executor.full and not self._interrupt.asked:

@@ -1,5 +1,6 @@
 """Are missing points run, each once, kept at once, and found again?"""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from gpusim.base.progress import Reporter
 from gpusim.config import files
 from gpusim.config.monitor import MonitorSpec
 from gpusim.config.network_run import load_settings
-from gpusim.jobs.networks.run import planned_iteration
+from gpusim.jobs.estimates.run_costs import estimate_network_run
+from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration
+from gpusim.lab.papers import plan
 from gpusim.lab.papers.network_points import load_network_once
-from gpusim.lab.papers.plan import _NO_MEMORY, ReproductionPlan, plan_points
+from gpusim.lab.papers.plan import _NO_ESTIMATE, _NO_MEMORY, ReproductionPlan, plan_points
 from gpusim.lab.papers.publication import Reproduction
 from gpusim.lab.papers.running import NOT_AS_EXPECTED, PlanOutcome, PlanRunner
 from gpusim.model.energy.spec import EnergySpec
@@ -30,8 +33,10 @@ ELSEWHERE = {
     "energy": EnergySpec(enabled=False),
     "monitor": MonitorSpec(initial_period=700),
     "sampling": SamplingSpec(error=0.2),
+    "sparse_convolution": "ellpack_dib_fused",
+    "sparse_gradients": True,
 }
-"""Other values of settings that planning takes to need no memory."""
+"""Other values of settings that planning takes to need no memory, or no other estimate."""
 
 
 @pytest.mark.parametrize("setting", [*sorted(_NO_MEMORY), "convolution"])
@@ -41,6 +46,16 @@ def test_settings_that_planning_does_not_compare_need_no_memory(setting: str) ->
     assert getattr(other, setting) != getattr(settings, setting)
     needed = [planned_iteration(load_network_once("alexnet"), each, 2, True)[0].bytes for each in (settings, other)]
     assert (needed[0] == needed[1]) == (setting in _NO_MEMORY)
+
+
+@pytest.mark.parametrize("setting", [*sorted(_NO_ESTIMATE), "convolution"])
+def test_settings_that_planning_does_not_compare_leave_the_estimate(setting: str) -> None:
+    settings = load_settings(files.opened("mi6", "gpus"), ["sparsity=0.25", "convolution=im2col_chunked"])
+    other = settings.model_copy(update={setting: ELSEWHERE.get(setting, "winograd_2x2")})
+    assert getattr(other, setting) != getattr(settings, setting)
+    wanted = NetworkRunRequest(2, True, data="synthetic", verify=False, engine="on")
+    estimates = [estimate_network_run(load_network_once("lenet"), each, wanted) for each in (settings, other)]
+    assert (estimates[0] == estimates[1]) == (setting in _NO_ESTIMATE)
 
 
 class Pretended:
@@ -84,9 +99,16 @@ def small(reproduction: Reproduction, exact: bool = False) -> ReproductionPlan:
     return plan_points(reproduction, {"cache": reproduction.figures["cache"]}, exact)
 
 
-def run(tmp_path: Path, plan: ReproductionPlan, executor: Pretended, interrupt: Stop | None = None) -> PlanOutcome:
+def run(tmp_path: Path, planned: ReproductionPlan, executor: Pretended, interrupt: Stop | None = None) -> PlanOutcome:
     with StoreWriter(tmp_path / "store.db") as keeper:
-        return PlanRunner(keeper, executor, Reporter(quiet=True), interrupt or Stop()).run(plan)  # type: ignore[arg-type]
+        return PlanRunner(keeper, executor, Reporter(quiet=True), interrupt or Stop()).run(planned)  # type: ignore[arg-type]
+
+
+def test_how_many_points_are_estimated_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "PLAIN_INTERVAL_S", 0.0)
+    points, said = [*small(loaded(tmp_path)).points.values()], io.StringIO()
+    assert [*plan.estimated(points, Reporter(stream=said))] == points
+    assert said.getvalue().splitlines() == [f"estimating: {number} of 4 points" for number in range(1, 5)]
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
