@@ -47,36 +47,38 @@ def rename_old_keys(tree: ConfigTree) -> None:
         UserError: a line for each old key whose value has no counterpart, or that is given beside the new one.
     """
     problems = []
-    for key in RENAMED:
-        old = tuple(key.old.split("."))
-        for path in list(_find_ends(tree.data, old)):
-            source, inside = tree.origin(path)
-            new = (*path[: -len(old)], *key.new.split("."))
-            name, value, is_given = ".".join(new), tree.get(path), _has(tree, new)
-            where = f"{source}: {inside or '.'.join(path)}"
-            if is_given and tree.origin(new)[0] == source:
-                problems.append(f"{where}: is {name} since {key.since}, which is given too: leave one of them out")
-            elif key.values is not None and not (isinstance(value, bool | int) and value in key.values):
-                allowed = f", of {', '.join(map(str, key.values)).lower()} alone" if key.values else ""
-                problems.append(f"{where}: is {name} since {key.since}, which has no counterpart of {value!r}{allowed}")
-            else:
-                tree.replace(new, value if key.values is None else key.values[value], source, tuple(inside.split(".")))
-                current_reporter().say_once(
-                    f"gpusim: {where}: is {name} since {key.since}; version {key.dropped} will not accept the old name"
-                )
-            del tree.get(path[:-1])[path[-1]]
+    old_keys = {tuple(key.old.split(".")): key for key in RENAMED}
+    lasts = {old[-1] for old in old_keys}
+    for path in list(_find_named(tree.data, lasts)):
+        key = next((key for old, key in old_keys.items() if path[-len(old) :] == old), None)
+        if key is None:
+            continue
+        source, inside = tree.origin(path)
+        new = (*path[: -key.old.count(".") - 1], *key.new.split("."))
+        name, value, is_given = ".".join(new), tree.get(path), _has(tree, new)
+        where = f"{source}: {inside or '.'.join(path)}"
+        if is_given and tree.origin(new)[0] == source:
+            problems.append(f"{where}: is {name} since {key.since}, which is given too: leave one of them out")
+        elif key.values is not None and not (isinstance(value, bool | int) and value in key.values):
+            allowed = f", of {', '.join(map(str, key.values)).lower()} alone" if key.values else ""
+            problems.append(f"{where}: is {name} since {key.since}, which has no counterpart of {value!r}{allowed}")
+        else:
+            tree.replace(new, value if key.values is None else key.values[value], source, tuple(inside.split(".")))
+            current_reporter().say_once(
+                f"gpusim: {where}: is {name} since {key.since}; version {key.dropped} will not accept the old name"
+            )
+        del tree.get(path[:-1])[path[-1]]
     if problems:
         raise UserError(*problems)
 
 
-def _find_ends(data: Any, end: Path_, at: Path_ = ()) -> Iterator[Path_]:
-    """Yield the paths of all mappings' values that end so."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            path = (*at, str(key))
-            if path[-len(end) :] == end:
-                yield path
-            yield from _find_ends(value, end, path)
+def _find_named(data: dict[Any, Any], names: set[str], at: Path_ = ()) -> Iterator[Path_]:
+    """Yield the paths of all mappings' values that have one of some names."""
+    for key, value in data.items():
+        if key in names:
+            yield (*at, key)
+        if isinstance(value, dict):
+            yield from _find_named(value, names, (*at, str(key)))
 
 
 def _has(tree: ConfigTree, path: Path_) -> bool:

@@ -27,9 +27,10 @@ def test_the_units_of_compiled_code_are_tested_without_the_compiler() -> None:
 
 def test_what_a_tier_leaves_out_the_other_runs() -> None:
     command = (ROOT / ".ci/test").read_text()
-    assert re.findall(r'suite .*-m "(.*?)"', command) == [
-        "not plain_tier and not nightly",
-        "not compiled_tier and not nightly",
+    assert re.findall(r'suite .*-m "(.*?)" (.*)', command) == [
+        ("not plain_tier and not nightly", "tests/system"),
+        ("not plain_tier and not nightly", "--ignore tests/system"),
+        ("not compiled_tier and not nightly", '"${compiled_units[@]}"'),
     ]
     files = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
     plain = [path for path, text in files.items() if "mark.plain_tier" in text and path.name != "test_tiers.py"]

@@ -31,6 +31,7 @@ def printed(device: str, folder: Path, *before: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.nightly
 def test_tinygrad_trains_as_by_its_own_interpreter(tmp_path: Path) -> None:
     gpusim = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip", "--timing", "off", "--"]
     lines = printed("HIP", tmp_path, *gpusim)

@@ -13,7 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    "gpu", [["mi50"], ["mi100"], ["mi210"], ["mi210", "--set", "architecture=gfx942"]], ids=lambda gpu: gpu[-1]
+    "gpu",
+    [
+        pytest.param(["mi50"], marks=pytest.mark.nightly),
+        ["mi100"],
+        pytest.param(["mi210"], marks=pytest.mark.nightly),
+        ["mi210", "--set", "architecture=gfx942"],
+    ],
+    ids=lambda gpu: gpu[-1],
 )
 def test_kernels_of_triton_compute(gpu: list[str], tmp_path: Path) -> None:
     gpusim = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip", "--timing", "off"]

@@ -2,7 +2,7 @@
 
 import resource
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,13 @@ class Recording(ABC):
             now: Hashes of the present model.
             equivalences: Changes that moved no figure.
         """
-        figures = self.figures()
-        ages = {key: one.age(self.name, now, equivalences) for key, one in figures.items()}
+        figures, known, ages = self.figures(), dict[tuple[Hashable, ...], FigureAge](), dict[str, FigureAge]()
+        for key, one in figures.items():  # many of one version, which takes longer than to look it up
+            version = one.version
+            of = (id(version.model), version.uses, *version.own.items(), one.kind)
+            if of not in known:
+                known[of] = one.age(self.name, now, equivalences)
+            ages[key] = known[of]
         current = [key for key, age in ages.items() if age.is_current]
         for key, own in (self.own_hashes(current) if current else {}).items():
             ages[key] = figures[key].age(self.name, {**now, **own}, equivalences)

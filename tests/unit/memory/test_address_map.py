@@ -55,7 +55,7 @@ def xor_of_bits(masks, address):
     return number
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(*[st.lists(MASK, max_size=5)] * 2, st.lists(MASK, max_size=6), st.integers(0, (1 << 36) - 1))
 def test_a_number_is_the_xor_of_the_bits_that_its_masks_name(l2, dram, bank, line):
     m = machine(l2, dram)
