@@ -48,11 +48,8 @@ def rename_old_keys(tree: ConfigTree) -> None:
     """
     problems = []
     old_keys = {tuple(key.old.split(".")): key for key in RENAMED}
-    lasts = {old[-1] for old in old_keys}
-    for path in list(_find_named(tree.data, lasts)):
-        key = next((key for old, key in old_keys.items() if path[-len(old) :] == old), None)
-        if key is None:
-            continue
+    named = list(_find_named(tree.data, {old[-1] for old in old_keys}))
+    for path, key in ((path, key) for path in named for old, key in old_keys.items() if path[-len(old) :] == old):
         source, inside = tree.origin(path)
         new = (*path[: -key.old.count(".") - 1], *key.new.split("."))
         name, value, is_given = ".".join(new), tree.get(path), _has(tree, new)

@@ -264,22 +264,30 @@ class CovariateStrata:
         """
         reached = np.array([*seen, self._values(self.total - self.covariates.resident, self.total)])
         low, high = reached.min(axis=0) - ALIKE, reached.max(axis=0) + ALIKE
-        parts = [range(first, after) for first, after in pairwise((0, *self.cuts, self.total))]
-        values = [self._values(part.start, part.stop) for part in parts]
-        return [part for part, own in zip(parts, values, strict=True) if ((own < low) | (own > high)).any()]
+        values = [self._values(part.start, part.stop) for part in self._parts]
+        return [part for part, own in zip(self._parts, values, strict=True) if ((own < low) | (own > high)).any()]
+
+    @cached_property
+    def _parts(self) -> list[range]:
+        return [range(first, after) for first, after in pairwise((0, *self.cuts, self.total))]
 
     @cached_property
     def _entries(self) -> list[int]:
-        """Where long parts begin at once; the first is none, nor one into which the grid changes gradually."""
+        """Where long parts begin at once; the first is none, nor one into which the grid changes gradually.
+
+        What follows a part is a part of it where it differs by less than the part from the one before: a part that is
+        divided again is as long as before.
+        """
         wave, entries = self.covariates.resident, list[int]()
-        edges = (0, *self.cuts, self.total)
-        works = [self.covariates.of_workgroups(first, after)[1] for first, after in pairwise(edges)]
-        for work, before, cut, after in zip(works[1:], edges[:-2], self.cuts, edges[2:], strict=True):
-            apart = np.abs(self._values(cut, after) - self._values(before, cut))
-            there = np.abs(self._values(cut, cut + wave) - self._values(cut - wave, cut))
-            at_once = (apart > ALIKE) & (there > _AT_ONCE * apart)
-            if work >= _LONG * plain_sum(works) and at_once.any():
-                entries.append(cut)
+        values, works = zip(*(self.covariates.of_workgroups(one.start, one.stop) for one in self._parts), strict=True)
+        for k, part in enumerate(self._parts[1:], 1):
+            apart = np.abs(values[k] - values[k - 1])
+            there = self._values(part.start, part.start + wave) - self._values(part.start - wave, part.start)
+            at_once = (apart > ALIKE) & (np.abs(there) > _AT_ONCE * apart)
+            changed = [(np.abs(value - values[k]) > _AT_ONCE * apart)[at_once].any() for value in values[k:]]
+            work = plain_sum(works[k : k + [*changed, True].index(True)])
+            if at_once.any() and work >= _LONG * plain_sum(works):
+                entries.append(part.start)
         return entries
 
     def _after_entry(self, position: int, place: int) -> int:
@@ -334,8 +342,7 @@ class CovariateStrata:
         begin = self._after_entry(position, place)
         if begin > position:
             return begin
-        parts = [range(first, after) for first, after in pairwise((0, *self.cuts, self.total))]
-        known = [self._values(part.start, part.stop) for part in parts if len(part) >= place]
+        known = [self._values(part.start, part.stop) for part in self._parts if len(part) >= place]
         for part in self._unreached([*seen, *known, self._values(position - wave, position)]):
             if len(part) < place and part.start < position + wave and part.stop + wave > position:
                 return part.stop + wave

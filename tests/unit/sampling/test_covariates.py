@@ -127,6 +127,15 @@ def test_workgroups_come_into_a_long_part_in_step() -> None:
     assert parts.next_interval(2500, PLACE, both) == 2750
 
 
+@pytest.mark.parametrize(("last", "clipped"), [(16, 2200), (18, 2200), (4, 2900)])
+def test_a_long_part_that_is_divided_again_is_long(last: int, clipped: int) -> None:
+    """Neither of two halves is, and the whole is: skips end two waves before. Where the second is another, none is."""
+    numbers = np.arange(TOTAL)
+    parts = grid(np.select([numbers < 3400, numbers < 3700], [4, 16], last), [3400, 3700])
+    seen = [parts.covariates.of_workgroups(at, at + 200)[0] for at in (0, 3450, 3800)]
+    assert parts.clip(1000, 2900, PLACE, seen) == clipped
+
+
 def test_a_gradual_change_is_skipped_over() -> None:
     """What lies between two intervals is not unknown."""
     parts = grid(np.linspace(4, 64, TOTAL), list(range(400, TOTAL, 400)))
