@@ -150,7 +150,7 @@ def estimated(points: Sequence[PlannedPoint], reporter: Reporter) -> Iterator[Pl
     """Yield points that have been estimated, each a second or more, and say every few seconds how many have."""
     said = time.monotonic()
     for number, planned in enumerate(points, 1):
-        assert planned.cost
+        _ = planned.cost  # it keeps it
         if time.monotonic() - said >= PLAIN_INTERVAL_S:
             said = time.monotonic()
             reporter.say(f"estimating: {number} of {len(points)} points")
@@ -221,13 +221,13 @@ def _plan_network(reproduction: Reproduction, point: NetworkPoint, exact: bool, 
         iteration = (*need[:2], own.model_dump_json(exclude=_NO_ESTIMATE))
         if iteration not in known.estimates:
             known.estimates[iteration] = estimate_network_run(network, own, wanted)
-        estimated = known.estimates[iteration]
+        of_network = known.estimates[iteration]
         under = (settings.gpu.model_dump_json(), engine, settings.products)
         parts: dict[Hashable, float] = {
             point.key: STARTED_S,
-            **{(*under, one): spent for one, spent in estimated.seconds.items()},
+            **{(*under, one): spent for one, spent in of_network.seconds.items()},
         }
-        return replace(estimated.cost, cpu_s=STARTED_S + estimated.cost.cpu_s), {point.key: STARTED_S, **parts}
+        return replace(of_network.cost, cpu_s=STARTED_S + of_network.cost.cpu_s), {point.key: STARTED_S, **parts}
 
     def build_task(work: RunDescription, store: Path) -> JobTask:
         """Build a task that stores what it finds out about a launch at once, so that it can be continued."""
