@@ -1,13 +1,16 @@
 """Is the fastest convolution algorithm of each layer and pass found, taken and said?"""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpusim
-from gpusim.config.network_run import AUTO
+from gpusim.config.network import load_network
+from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.jobs.estimates.network import estimate
 from gpusim.jobs.networks import choice
 from gpusim.jobs.networks.choice import PASSES
 from gpusim.results.report.many import as_markdown
@@ -17,6 +20,7 @@ from tests.support.network_runs import GPU, Ran, piped, run_job
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
+from workloads.operators.conv_im2col import Im2colForward
 
 NETWORK = {
     "input": [8, 8, 8],
@@ -77,6 +81,12 @@ def test_what_a_store_knows_is_not_measured_again(found: Ran, store: Path) -> No
     assert all(s.facts is None or s.facts.sampling is None for s in again.last.steps)
 
 
+def _keep(asked: dict[Any, Any], candidates: Any, _: Any) -> dict[Any, Any]:
+    """Keep the candidates, and choose nothing."""
+    asked.update(candidates)
+    return {}
+
+
 def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, found: Ran) -> None:
     monkeypatch.setattr(choice, "ATTAINED", 1e-6)  # as if multiply-accumulates took all the time
     few = record_of(layers="square").choices
@@ -90,15 +100,35 @@ def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, 
 def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, found: Ran) -> None:
     asked: dict[Any, Any] = {}
 
-    def instead(candidates: Any, _: Any) -> Any:
-        asked.update(candidates)
-        return {}
-
-    monkeypatch.setattr(choice, "choose_all", instead)
+    monkeypatch.setattr(choice, "choose_all", partial(_keep, asked))
     record_of()
     assert asked.keys() == found.choices.keys()
     for place, candidates in asked.items():
         assert all(0 < one.least <= found.choices[place].cycles[one.name] for one in candidates)
+
+
+def test_an_algorithm_of_many_products_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    depthwise = layer("depthwise", "convolution", filters=8, kernel=3, padding=1, groups=8)
+    network = {**NETWORK, "layers": [depthwise, *NETWORK["layers"]]}
+    asked: dict[Any, Any] = {}
+    monkeypatch.setattr(choice, "choose_all", partial(_keep, asked))
+    monkeypatch.setattr(choice, "MOST_PRODUCTS", 15)  # two images of eight groups have 16
+    run_job(network, {"gpu": GPU, "convolution": AUTO}, batch=2, train=True)
+    names = {place: {one.name for one in candidates} for place, candidates in asked.items()}
+    assert "im2col" not in names["depthwise", Pass.FORWARD] and "im2col_chunked" in names["depthwise", Pass.FORWARD]
+    assert "im2col" in names["square", Pass.FORWARD]
+
+    made: list[int] = []
+
+    def launches(self: Im2colForward, *how: Any) -> Any:
+        made.append(self.convolution.groups)
+        return of_all(self, *how)
+
+    of_all = Im2colForward.launches
+    monkeypatch.setattr(Im2colForward, "launches", launches)
+    settings = NetworkSettings(gpu=GPU, convolution=AUTO)
+    estimate(load_network(network), settings, batch=2, train=False)
+    assert set(made) == {1}, "an estimate looks at what a run measures"
 
 
 def test_it_is_said(found: Ran) -> None:

@@ -91,6 +91,10 @@ class _Im2colPass(ConvolutionPass):
         return {} if is_matrix(c) else {"columns": Operand((c.groups, c.depth, c.positions), by_image=False)}
 
     @property
+    def products(self) -> int:
+        return self.convolution.shape[0] * self.convolution.groups
+
+    @property
     def passed_on_bytes(self) -> int:
         """Bytes of im2col of all images."""
         return self.convolution.shape[0] * super().passed_on_bytes

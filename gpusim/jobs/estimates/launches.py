@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
@@ -15,7 +16,6 @@ from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import occupancy, residency
 from isa.execution.emulator import run_functional
 from isa.execution.faults import ExecutionFault
-from isa.launch import Launch
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
@@ -120,12 +120,12 @@ def placed_launches(
         for operator in operators:
             past = settings.bypasses_l1(step.layer, step.what)
             classes = classify_synthetic_launches([operator], l1_bypass=past)
-            for number, work in enumerate(looked.works(operator, classes)):
-                launch = operator.launches[number]
+            works, moved = looked.works(operator, classes), moved_bytes(operator)
+            for number, (work, launch) in enumerate(zip(works, operator.launches, strict=True)):
                 fit = occupancy(launch, settings.gpu.cu).workgroups_per_cu
                 if past:
                     work = replace(work, missed_lines=work.load_lines)
-                asked = LaunchDemand(work, *moved_bytes(operator, number), fit)
+                asked = LaunchDemand(work, *moved[number], fit)
                 launches.append(
                     NetworkLaunch(
                         layer=step.layer,
@@ -139,28 +139,29 @@ def placed_launches(
     return planned, launches
 
 
-def moved_bytes(operator: TensorOperator, number: int) -> tuple[float, float]:
-    """Return the bytes that a launch of an operator reads and writes: the arrays that its pointers point into.
+def moved_bytes(operator: TensorOperator) -> list[tuple[float, float]]:
+    """Return the bytes that each launch of an operator reads and writes: the arrays that its pointers point into.
 
     From a pointer to the next higher one of any launch of the operator, or to the array's end: launches that take an
     array by chunks have one each. What launches leave for later ones is written by the first that has it.
     """
-    primitive, launches = operator.primitive, operator.launches
-    every = sorted({address for launch in launches for address in launch.pointers})
-    read = written = 0.0
-    for address in set(launches[number].pointers):
-        for name, tensor in operator.tensors.items():
-            if not tensor.address <= address < tensor.address + tensor.size_bytes:
-                continue
-            end = next((a for a in every if a > address), tensor.address + tensor.size_bytes)
-            size = min(end, tensor.address + tensor.size_bytes) - address
-            first = name in primitive.workspace and not any(_has(one, address) for one in launches[:number])
-            if name in primitive.gives or first:
-                written += size
-            if name in primitive.takes or (name in primitive.workspace and not first):
-                read += size
-    return read, written
-
-
-def _has(launch: Launch, address: int) -> bool:
-    return address in launch.pointers
+    primitive = operator.primitive
+    pointers = [set(launch.pointers) for launch in operator.launches]
+    arrays = [(name, tensor.address, tensor.address + tensor.size_bytes) for name, tensor in operator.tensors.items()]
+    ends = dict(pairwise(sorted(set().union(*pointers))))
+    seen, moved = set[int](), list[tuple[float, float]]()
+    for addresses in pointers:
+        read = written = 0.0
+        for address in addresses:
+            for name, begin, end in arrays:
+                if not begin <= address < end:
+                    continue
+                size = min(ends.get(address, end), end) - address
+                first = name in primitive.workspace and address not in seen
+                if name in primitive.gives or first:
+                    written += size
+                if name in primitive.takes or (name in primitive.workspace and not first):
+                    read += size
+        seen |= addresses
+        moved.append((read, written))
+    return moved

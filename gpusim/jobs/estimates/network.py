@@ -11,11 +11,12 @@ from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
 from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import Correction, LaunchEstimate
-from gpusim.jobs.networks.choice import PASSES, ChoiceKey, chosen_kinds
+from gpusim.jobs.networks.choice import PASSES, ChoiceKey, chosen_kinds, has_few_products
 from gpusim.jobs.networks.execution import sampling_of_classes
 from gpusim.jobs.networks.kept import LaunchCache
 from gpusim.jobs.networks.launches import LaunchClass
-from gpusim.jobs.networks.run import NetworkRunRequest, is_real, selected_layers
+from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, is_real, selected_layers
+from gpusim.jobs.networks.settings import iteration_settings
 from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
@@ -218,7 +219,7 @@ def _fastest_algorithms(
 
     Raises UserError where none can be estimated.
     """
-    selected = selected_layers(network, layers)
+    selected, schedule = selected_layers(network, layers), build_schedule(network, settings, batch, train)
     best: dict[ChoiceKey, tuple[float, str]] = {}
     refused: UserError | None = None
     for kind, names in chosen_kinds(settings).items():
@@ -229,8 +230,11 @@ def _fastest_algorithms(
         )
         for name in names if asked else ():
             places = {(layer, what): name for layer in asked for what in PASSES}
+            iteration = iteration_settings(settings, chosen=places)
             try:
-                _, placed = placed_launches(network, settings, batch, train, asked, places, looked)
+                steps = [step for step in schedule.steps if (step.layer, step.what) in places]
+                many = {step.layer for step in steps if not has_few_products(schedule, step, iteration)}
+                _, placed = placed_launches(network, settings, batch, train, asked - many, places, looked)
             except UserError as error:
                 refused = error
                 continue

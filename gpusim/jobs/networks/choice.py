@@ -31,9 +31,10 @@ from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import KernelChoice
 from workloads.networks.binding import bind_primitives
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
+from workloads.networks.kind import IterationSettings, Pass
 from workloads.networks.kinds import KINDS
 from workloads.networks.schedule import Schedule, Step
+from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.gemm_estimates import SIMD_LANES
 from workloads.operators.primitive import TensorOperator
 from workloads.operators.tiles import SIMDS
@@ -44,6 +45,8 @@ ERROR = 0.03  # relative, of all that is measured at a time: less than the diffe
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/results/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
 MOST_EFFORT = 9e8
+# Launched one by one, of a pass: more take longer to begin than other algorithms to compute it, as of depthwise layers
+MOST_PRODUCTS = 1024
 SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
 ChoiceKey = tuple[str, Pass]
 
@@ -175,6 +178,8 @@ def _candidates(
                 continue
             storage = Storage.allocate_addresses(planned)
             for step in of_kind:
+                if not has_few_products(schedule, step, iteration):
+                    continue
                 operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
                 if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):
                     least = plain_sum(_least(operator, settings.gpu) for operator in operators)
@@ -184,6 +189,18 @@ def _candidates(
         most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
         candidates[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
     return {place: ways for place, ways in candidates.items() if ways}
+
+
+def has_few_products(schedule: Schedule, step: Step, iteration: IterationSettings) -> bool:
+    """Tell whether a step's algorithm may be the fastest, by the number of products that it launches one by one.
+
+    Args:
+        schedule: Steps of the iteration.
+        step: One of its steps.
+        iteration: Ways of the iteration, with the algorithm.
+    """
+    primitives = [part.primitive for part in bind_primitives(schedule, step, iteration)]
+    return all(one.products <= MOST_PRODUCTS for one in primitives if isinstance(one, ConvolutionPass))
 
 
 def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:

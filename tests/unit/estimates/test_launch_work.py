@@ -74,7 +74,7 @@ def test_counts_are_those_of_the_whole_launch_and_bounds_below_its_cycles(primit
         assert found.load_lines + found.store_lines == pytest.approx(lines, rel=0.5, abs=64)  # of one workgroup's first
         assert found.missed_lines <= found.load_lines
         assert found.lds_cycles == pytest.approx(whole.lds_cycles, rel=0.25)
-        asked = LaunchDemand(found, *moved_bytes(one, number), occupancy(launch, GPU.cu).workgroups_per_cu)
+        asked = LaunchDemand(found, *moved_bytes(one)[number], occupancy(launch, GPU.cu).workgroups_per_cu)
         limits, facts = bounds(asked, GPU), simulate(launch, GPU)
         # groups that are not looked at may do less: the first and the last one stand for themselves alone
         assert limits.most <= 1.03 * facts.cycles
@@ -127,7 +127,7 @@ def test_a_kernel_that_cannot_be_executed_is_counted_once_and_said_to_be(monkeyp
 
 def test_arrays_by_chunks_count_once() -> None:
     one = operator(ImplicitForward(CONVOLUTION))
-    read, written = (sum(sizes) for sizes in zip(*(moved_bytes(one, n) for n in range(len(one.launches))), strict=True))
+    read, written = (sum(sizes) for sizes in zip(*moved_bytes(one), strict=True))
     work = one.primitive.work
     assert written >= work.written_bytes and read >= work.read_bytes
     assert written <= work.stored_bytes + work.read_bytes and read <= 2 * (work.read_bytes + work.stored_bytes)
