@@ -22,7 +22,7 @@ from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.operators.conv_im2col import Im2colForward
 
-NETWORK = {
+NETWORK: dict[str, Any] = {
     "input": [8, 8, 8],
     "layers": [
         layer("square", "convolution", filters=16, kernel=3, padding=1),
