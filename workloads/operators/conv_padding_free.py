@@ -36,7 +36,6 @@ from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import (
     DEPTH,
-    FEW_ROWS,
     LEAST_PART,
     MOST_PARTS,
     REFERENCE,
@@ -59,10 +58,12 @@ MOST_LDS_BYTES = 1 << 14  # of a workgroup that puts taps last
 ORDER_BYTES_PER_CYCLE = 85  # of the kernel that puts results into their order: simulated, layers A and C
 # cycles to those for which the fullest SIMD multiplies: simulated, layers A and C; smaller tiles read more from L2
 TIMES = {"2x2x8": 1.3, "2x1x4": 1.5, "1x1x4": 2.0}
+# the same of a wavefront that has a SIMD to itself, by the rows of a work-item: simulated, layer C
+ALONE = {8: 1.5, 4: 1.85}
 WAVEFRONTS = {8: 2, 4: 3}  # of a SIMD at a time, by the rows of a work-item
 MOST_ASSIGNED = 4096  # workgroups that are assigned one by one to estimate a launch's time; more are even enough
 MOST_TAPS = 512
-TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))  # with others the registers do not do
+TILES = (Tile(1, 1, 4), Tile(2, 1, 4), Tile(2, 2, 8))  # with others the registers do not do
 WEIGHT_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
 
 
@@ -141,9 +142,8 @@ def _part_cycles(parts: Sequence[tuple[int, int]], tile: Tile, rows: int, gpu: G
         for steps in order[full:]:
             heapreplace(loads, loads[0] + steps)
         most = max(loads)
-    held = -(-count * tile.wavefronts // (units * SIMDS)) * tile.rows
-    alone = next((time for few, time in FEW_ROWS.items() if held <= few), 1.0)
-    return most * tile.wavefronts / SIMDS * tile.rows * ROW_CYCLES * alone * TIMES[tile.text]
+    together, alone = most * tile.wavefronts / SIMDS * TIMES[tile.text], max(along) * ALONE[tile.rows]
+    return max(together, alone) * tile.rows * ROW_CYCLES
 
 
 @dataclass(frozen=True)
