@@ -251,8 +251,7 @@ class CovariateStrata:
 
         since: First workgroup from which on changes are of interest.
         """
-        edges = (0, *self.cuts, self.total)
-        values = [self._values(first, after) for first, after in pairwise(edges)]
+        values = [self._values(part.start, part.stop) for part in self._parts]
         changed = zip(self.cuts, pairwise(values), strict=True)
         apart = [later - earlier for cut, (earlier, later) in changed if cut >= since]
         return np.array(apart).reshape(len(apart), self.covariates.count)

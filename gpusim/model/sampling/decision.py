@@ -54,6 +54,8 @@ class IntervalMeasurements:
     """bool [intervals] that say little, as one kind of workgroups followed another in them; None: as `covariates`."""
     target: np.ndarray | None = None
     """float64 [covariates] of what was skipped and of what still may be."""
+    in_step: bool = False
+    """Workgroups that wait for memory end together: as they get out of step, the pace may change for tens of waves."""
 
     @property
     def pace(self) -> np.ndarray:
@@ -256,7 +258,7 @@ def following(measured: IntervalMeasurements, spec: SamplingSpec, left: Remainin
     wanted = (spec.error / share) ** 2
     waves = left.total / left.interval
     settles = not measured.skips and len(measured.intervals) < max(_LEAST_PATIENCE, min(_MOST_PATIENCE, waves / 6))
-    if settles and len(measured.intervals) > 1 and estimated.moving > MOST_MOVING:
+    if settles and len(measured.intervals) > 1 and (measured.in_step or estimated.moving > MOST_MOVING):
         return SamplingDecision(0, False)
     if len(measured.intervals) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_INTERVALS * left.interval:
         return SamplingDecision(0, False)

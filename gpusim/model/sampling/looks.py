@@ -30,6 +30,8 @@ class Columns:
     """bool [columns]: columns that depend on timing."""
     waits: tuple[int, ...] = ()
     """Wavefront-cycles, one column for each stall reason."""
+    memory: tuple[int, ...] = ()
+    """Those of them that wait for memory or LDS."""
     full: tuple[int, ...] = ()
     """Cycles in which an L1 or an L2 channel cannot accept requests."""
     units: int = 0
@@ -49,6 +51,7 @@ class Columns:
             finished=size + 4,
             timed=np.append(vector.timed, (False, False, False, False, False)),
             waits=tuple(at(section, name) for section, name in vector.keys if section == "stalls"),
+            memory=tuple(at("stalls", name) for name in ("memory_dependency", "memory_throttle")),
             full=tuple(at(section, "full_stall_cycles") for section in ("l1", "l2")),
             units=at("cu", "cycles"),
         )

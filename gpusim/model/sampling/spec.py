@@ -50,6 +50,14 @@ class SamplingSpec(Spec):
     )
     unsettled: float = param(0.003, "the same: what it is at least, relative", _MEASURED, ge=0, le=1)
     settling_rounds: float = param(3, "waves in which both fall to a half", _MEASURED, gt=0, le=1e6)
+    step_bias: float = param(
+        0.015,
+        "standard uncertainty of what follows the first skip, relative, where workgroups that wait for memory go in"
+        " step: another draw of the whole run takes 0.6 to 7 % more or less then",
+        _MEASURED,
+        ge=0,
+        le=1,
+    )
     slow_change: float = param(
         0.0015,
         "standard uncertainty of a skipped part's time, relative, for each time that the waves before it are twice as"

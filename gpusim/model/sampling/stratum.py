@@ -19,6 +19,11 @@ from gpusim.model.sampling.work import WorkgroupStratum
 _SURE = 2.0  # standard deviations of a difference that chance may explain
 _EITHER = 3**-0.5  # standard uncertainty of what is between none of a difference and all of it
 _CHANGED = 0.5  # of the pace: a change that counts in full
+_TOGETHER = 2  # windows of an interval
+_ENDING_TOGETHER, _WAITING = (
+    0.4,
+    0.8,
+)  # share of workgroups that end in these, and of waits for memory: in step from here
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stratum has a twenty-fifth of the work, or less
 
 
@@ -142,11 +147,20 @@ class StratumMeasurement:
             interval_size=self.interval_size,
             tolerance=self.spec.tolerance,
             covariates=None if self.parts is None else np.array(self.seen),
+            in_step=self._in_step(columns),
         )
         if self.parts is None:
             return measured
         mixed = mixed_intervals(np.array(self.seen), np.array(self.spreads))
         return replace(measured, mixed=mixed, target=self._target(columns, measured.unsettled, rest))
+
+    def _in_step(self, columns: Columns) -> bool:
+        """Tell whether workgroups that wait for memory end at the same time, wave after wave."""
+        intervals = np.array(self.intervals)
+        ended, waits = intervals[..., columns.ended], float(intervals[..., list(columns.waits)].sum())
+        together = float(np.sort(ended, axis=1)[:, -_TOGETHER:].sum())
+        waiting = float(intervals[..., list(columns.memory)].sum())
+        return together >= _ENDING_TOGETHER * float(ended.sum()) > 0 and waiting >= _WAITING * waits > 0
 
     def add_fast_forward(self, over: range, work: int) -> None:
         """Note that workgroups were passed over. work: their instructions, 0 if they are not known."""
@@ -337,6 +351,9 @@ class StratumMeasurement:
         doubts.append(Replicates(z * z, self._passage_deviations(intervals.sum(axis=1), columns, moved.slopes)))
         before = measured.intervals_left(first)[0]
         doubts.append(Replicates(z * z, self._state_deviation(moved.intervals, before, columns, estimated)))
+        if measured.in_step:
+            since = estimated.added + intervals[self.counts[0] :].sum(axis=(0, 1))
+            doubts.append(Replicates(z * z, (self.spec.step_bias * since * columns.timed)[np.newaxis]))
         added = estimated.added * grown + late / 2 - passages * columns.timed
         return replace(estimated, added=added, doubts=tuple(doubts))
 

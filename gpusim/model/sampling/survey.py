@@ -26,7 +26,8 @@ _PAGE_LINES = 15  # bits of a line's number within a page of 2 MiB
 _CHANNEL_LINES, _CHANNELS = 2, 16  # bits within a channel's part, parts that are told apart
 # places, and the share of their lines in one part from which they meet there: fewer may do so by chance
 _CAMPED = ((32, 0.3), (8, 0.5))
-_CAMPING = 0.5  # share of a workgroup's lines in one part from which on it camps
+_CAMPING, _CAMPING_IN_TWO = 0.5, 0.75  # share of a workgroup's lines in one part, or two, from which on it camps
+_FEWEST_CAMPING = 4  # workgroups that meet in the same part, which is no chance if few others camp
 _LEAST_LINES = 8  # of a workgroup: fewer meet by chance
 _AGREEING = 0.3  # share of camping workgroups that meet in the same part
 
@@ -61,11 +62,11 @@ class AddressSurvey:
 
         A few of them decide what the launch takes. 0: there are none.
         """
-        alone = np.flatnonzero(self.channels.max(axis=1) >= _CAMPING) if len(self.channels) else np.zeros(0, int)
-        parts = self.channels[alone].argmax(axis=1) if len(alone) else alone
-        most = int(np.bincount(parts, minlength=1).argmax())
-        meeting = alone[parts == most]
-        enough = len(meeting) >= max(_CAMPED[-1][0], _AGREEING * len(alone))
+        two = np.sort(self.channels, axis=1)[:, -2:]
+        alone = np.flatnonzero((two.max(axis=1, initial=0) >= _CAMPING) | (two.sum(axis=1) >= _CAMPING_IN_TWO))
+        meets = self.channels[alone] >= _CAMPING / 2
+        meeting = alone[meets[:, meets.sum(axis=0).argmax()]]
+        enough = len(meeting) >= max(_FEWEST_CAMPING, _AGREEING * len(alone))
         return int(self.workgroups[meeting[-1]]) + 1 if enough else 0
 
     def cuts(self) -> list[int]:

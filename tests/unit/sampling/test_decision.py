@@ -15,7 +15,7 @@ RESIDENT, WINDOWS = 100, 8
 Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by waves that have passed
 
 
-def sampled(waves: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, float]:
+def sampled(waves: int, pace: Pace, spec: SamplingSpec, in_step: bool = False) -> tuple[float, float, float]:
     """A launch whose machine runs at that pace: estimated rate of what is skipped, its half-width, part simulated."""
     intervals: list[np.ndarray] = []
     counts, skips, ended = [0], [], False
@@ -29,7 +29,7 @@ def sampled(waves: int, pace: Pace, spec: SamplingSpec) -> tuple[float, float, f
         work = np.full(WINDOWS, 1000.0)
         intervals.append(np.stack([pace(at) * work, work], axis=1))
         counts[-1] += 1
-        measured = IntervalMeasurements(np.array(intervals), tuple(counts), tuple(skips), 1.0)
+        measured = IntervalMeasurements(np.array(intervals), tuple(counts), tuple(skips), 1.0, in_step=in_step)
         if ended:
             break
         then = following(measured, spec, RemainingGrid(total, left, RESIDENT, RESIDENT))
@@ -60,6 +60,11 @@ def test_a_steady_launch_takes_a_interval_here_and_one_elsewhere() -> None:
     rate, width, part = sampled(200, steady, SamplingSpec())
     assert rate == pytest.approx(1) and width <= 0.01
     assert part < 0.07
+
+
+def test_workgroups_in_step_are_looked_at_for_longer_before_the_first_skip() -> None:
+    assert 20 / 120 < sampled(120, steady, SamplingSpec(), in_step=True)[2] < 30 / 120
+    assert 32 / 400 < sampled(400, steady, SamplingSpec(), in_step=True)[2] < 42 / 400, "not for ever"
 
 
 def test_a_wanted_error_costs_what_it_is_worth() -> None:

@@ -169,6 +169,31 @@ def test_stores_that_an_interval_leaves_to_later_are_part_of_its_cost(finished: 
     assert found.doubts[-3].deviations[0, 0] == pytest.approx(served / 12**0.5), "between none of it and all"
 
 
+@pytest.mark.parametrize(
+    ("ended", "memory", "in_step"),
+    [
+        ([0.0] * 5 + [100.0, 600.0, 300.0], 0.9, True),
+        ([125.0] * 8, 0.9, False),
+        ([0.0] * 5 + [100.0, 600.0, 300.0], 0.7, False),  # other waits do not depend on the step
+    ],
+)
+def test_workgroups_in_step_are_doubted_by_what_draws_of_whole_runs_differ(
+    ended: list[float], memory: float, in_step: bool
+) -> None:
+    columns = replace(Columns.of_pace(2), ended=4, memory=(2,), timed=np.array([True, False, True, True, False]))
+    work = np.full(WINDOWS, 1000.0)
+    stratum = StratumMeasurement.of(WorkgroupStratum(0, 1000), SamplingSpec(), 1.0, 100.0, 800.0)
+    for k in range(4):
+        if k > 1:
+            stratum.add_fast_forward(range(100 * k, 100 * k + 100), 80_000)
+        stratum.add(np.stack([work, work, memory * work, (1 - memory) * work, np.array(ended)], axis=-1))
+    assert stratum._measurements(columns).in_step is in_step
+    *others, last = stratum.estimate(columns, 800).doubts
+    assert len(others) == 9 + in_step
+    if in_step:  # what two skips passed over, and two intervals
+        assert last.deviations[0].tolist() == pytest.approx([0.015 * 176_000, 0, 0.015 * 158_400, 0.015 * 17_600, 0])
+
+
 def test_mixed_intervals_beside_the_line_are_doubted() -> None:
     """The cost of workgroups between two kinds is foretold by a straight line; mixed intervals were cheaper."""
     columns, work = replace(Columns.of_pace(), ended_work=1, ended=1), np.full(WINDOWS, 1000.0)
