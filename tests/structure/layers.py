@@ -252,10 +252,10 @@ WRITERS: dict[tuple[str, str], str] = {
 # package: lines of Python that it may have. Raise a number in the commit that needs it, and say there why.
 LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
-    "gpusim.model": 10_987,
+    "gpusim.model": 11_017,
     "gpusim.config": 2_737,
     "gpusim.results": 13_870,
-    "gpusim.jobs": 14_439,
+    "gpusim.jobs": 14_461,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,
     "gpusim.lab": 24_361,
