@@ -69,6 +69,10 @@ class _Im2colChunkedPass(ConvolutionPass):
         return {"columns": columns, "wide": Operand((c.filters, pitch), by_image=False)}
 
     @property
+    def products(self) -> int:
+        return 1 if self.by is None else len(self._chunks) * self.convolution.groups
+
+    @property
     def _moved_bytes(self) -> int:
         """Bytes of im2col of all images, and of y or dy by filters."""
         c = self.convolution

@@ -63,8 +63,9 @@ ALONE = {8: 1.5, 4: 1.85}
 WAVEFRONTS = {8: 2, 4: 3}  # of a SIMD at a time, by the rows of a work-item
 MOST_ASSIGNED = 4096  # workgroups that are assigned one by one to estimate a launch's time; more are even enough
 MOST_TAPS = 512
-TILES = (Tile(1, 1, 4), Tile(2, 1, 4), Tile(2, 2, 8))  # with others the registers do not do
-WEIGHT_TILES = (Tile(2, 2, 8), Tile(2, 1, 4), Tile(1, 1, 4))
+# With others the registers do not do. Of equal times the first is taken: of a part, tiles that have less to read
+TILES = (Tile(1, 1, 4), Tile(2, 1, 4), Tile(2, 2, 8))
+WEIGHT_TILES = TILES[::-1]  # of weights, with few results and long sums, larger ones
 
 
 def refuses(c: Convolution) -> str:

@@ -41,7 +41,7 @@ class ConvolutionPass(Primitive):
 
     @property
     def products(self) -> int:
-        """How many matrix products are launches of their own."""
+        """How many matrix products are launched one by one, for images and groups; launches of chunks count as one."""
         return 1
 
     @property

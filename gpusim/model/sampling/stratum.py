@@ -20,10 +20,8 @@ _SURE = 2.0  # standard deviations of a difference that chance may explain
 _EITHER = 3**-0.5  # standard uncertainty of what is between none of a difference and all of it
 _CHANGED = 0.5  # of the pace: a change that counts in full
 _TOGETHER = 2  # windows of an interval
-_ENDING_TOGETHER, _WAITING = (
-    0.4,
-    0.8,
-)  # share of workgroups that end in these, and of waits for memory: in step from here
+# Share of workgroups that end in these, and of waits that are for memory: in step from here
+_ENDING_TOGETHER, _WAITING = 0.4, 0.8
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stratum has a twenty-fifth of the work, or less
 
 

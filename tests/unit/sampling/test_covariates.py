@@ -159,10 +159,10 @@ def test_scattered_workgroups_that_meet_in_one_channel_are_found() -> None:
     seen = AddressSurvey(np.arange(400) * 10, np.ones((400, 1)), channels)
     assert not seen.camps(0, 4000)
     assert seen.end_of_camps() == camping[-1] * 10 + 1
-    for few, camps in ((3, False), (4, True)):  # half of their lines in each of two channels
+    for few, camps in ((3, False), (4, True)):  # most of their lines in two channels, in neither of them half
         pairs = np.full((400, 16), 1 / 16)
-        pairs[camping[:few]] = 0
-        pairs[camping[:few], [[5], [13]]] = 0.5
+        pairs[camping[:few]] = 0.1 / 14
+        pairs[camping[:few], [[5], [13]]] = 0.45
         found = AddressSurvey(np.arange(400) * 10, np.ones((400, 1)), pairs).end_of_camps()
         assert found == (camping[few - 1] * 10 + 1) * camps
     apart = channels.copy()

@@ -24,7 +24,7 @@ from workloads.operators.conv_implicit import (
     ImplicitForward,
     backward_axes,
 )
-from workloads.operators.conv_passes import ConvolutionPass
+from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
 from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.few_rows import OUTPUTS, product_of_few_rows
@@ -427,6 +427,32 @@ def test_products_keep_the_vector_alu_busy(primitive: ImplicitForward, least: fl
 def test_it_is_faster_than_the_implicit_product(name: str, convolution: Convolution, ratio: float) -> None:
     implicit = measure(ImplicitForward(convolution)).cycles
     assert implicit > ratio * measure(algorithm(name, convolution).forward(convolution)).cycles
+
+
+class CountedProducts:
+    """A library that launches nothing, and counts how often it is asked for a product."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def launches(self, *_: object) -> tuple[()]:
+        self.asked += 1
+        return ()
+
+
+@pytest.mark.parametrize(("images", "products"), [(0, 12), (1, 12), (3, 4)])
+def test_products_are_those_that_a_library_is_asked_for_one_by_one(images: int, products: int) -> None:
+    """images: of a chunk; 0: an image at a time, without chunks."""
+    c, library = Convolution((3, 8, 6, 6), 8, **PADDED, groups=4), CountedProducts()
+    forward: ConvolutionForward = Im2colForward(c, by=library)
+    if images:
+        buffer = images * 4 * (c.groups * c.depth + c.filters) * c.positions
+        forward = Im2colChunkedForward(c, buffer_bytes=buffer, by=library)
+        assert Im2colChunkedForward(c, buffer_bytes=buffer).products == 1, "ours are of all groups at once"
+    for primitive in (forward, *forward.gradients()):
+        library.asked = 0
+        build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
+        assert primitive.products == library.asked == products
 
 
 # What cannot be
