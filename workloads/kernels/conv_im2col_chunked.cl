@@ -25,6 +25,12 @@ KERNEL void col2im_images(global const float *restrict columns, global const flo
   dx[at] = masked ? passed_on(mask[at], sum) : sum;
 }
 
+/* The larger of 0 and the sum, if `relu`, of a value and the bias of its plane, if `biases`. */
+INLINE float ended(float value, global const float *restrict bias, uint plane, uint biases, uint relu) {
+  const float result = biases ? value + bias[plane] : value;
+  return relu ? rectified(result) : result;
+}
+
 /* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`, and zero in place of less, if `relu`;
    and back. A work-item: an element of
    a plane of the image group_id_y. */
@@ -34,8 +40,20 @@ KERNEL void from_wide(global const float *restrict wide, global const float *res
   const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
   if (plane >= planes) return;
   const float value = wide[(ulong)plane * pitch + (group_id_y() * by_plane.divisor + element)];
-  const float result = biases ? value + bias[plane] : value;
-  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = relu ? rectified(result) : result;
+  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = ended(value, bias, plane, biases, relu);
+}
+
+/* As from_wide, where the sums are in parts: wide[part][plane][image, element]. */
+KERNEL void from_wide_parts(global const float *restrict wide, global const float *restrict bias,
+                            global float *restrict y, uint planes, uint pitch, uint biases, uint relu, Divisor by_plane,
+                            uint parts) {
+  const uint number = group_id_x() * GROUP + local_id_x();
+  const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
+  if (plane >= planes) return;
+  global const float *from = wide + ((ulong)plane * pitch + (group_id_y() * by_plane.divisor + element));
+  float value = 0.0f;
+  for (uint part = 0; part < parts; part++) value += from[(ulong)part * planes * pitch];
+  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = ended(value, bias, plane, biases, relu);
 }
 
 KERNEL void to_wide(global const float *restrict dy, global float *restrict wide, uint planes, uint pitch,

@@ -1,7 +1,8 @@
 """Convolution by im2col of as many images as a buffer holds, and one wide product for them.
 
 So did cxxnet and MXNet without cuDNN: a wide product fills the GPU where an image's does not. Its result lies by
-filters first and images second, so that another kernel puts it into y's order (and dy into its own).
+filters first and images second, so that another kernel puts it into y's order (and dy into its own). Where results are
+few, sums are in parts, which that kernel adds up.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,16 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import Batch, DepthSplit, Multiplier, products, products_by, split_sum, sum_parts
+from workloads.operators.tiles import (
+    Batch,
+    DepthSplit,
+    Multiplier,
+    products,
+    products_by,
+    split_product,
+    split_sum,
+    sum_parts,
+)
 
 
 def _largest_bytes(c: Convolution) -> int:
@@ -122,22 +132,41 @@ class _Im2colChunkedPass(ConvolutionPass):
 class Im2colChunkedForward(_Im2colChunkedPass, ConvolutionForward):
     """y = the filters times im2col; bias and ReLU come as y is put into its order."""
 
+    @property
+    def split(self) -> DepthSplit:
+        """The split of the products' sums: by the results of all images, so that no result depends on the buffer."""
+        c = self.convolution
+        if self.by is not None:
+            return DepthSplit(c.depth, c.depth)
+        return split_product(self._positions(c.shape[0]), c.group_filters, c.depth, c.groups).by_channels
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        wide = (self.split.parts, self.convolution.filters, self._pitch(self._chunk))
+        return {**super().workspace, "wide": Operand(wide, by_image=False)}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        return self._moved_bytes + (self.split.parts - 1) * self.convolution.y.size_bytes
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> tuple[Launch, ...]:
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
-        bias, y = tensors.get("bias"), tensors["y"]
+        bias, y, split = tensors.get("bias"), tensors["y"], self.split
         made = []
         for chunk in self._chunks:
             pitch = self._pitch(chunk[1])
-            batch = Batch(
-                1, c.groups, (0, c.depth * pitch), (0, c.group_filters * c.depth), (0, c.group_filters * pitch)
-            )
+            steps = (0, c.depth * pitch), (0, c.group_filters * c.depth), (0, c.group_filters * pitch)
+            batch = Batch(1, c.groups, *steps, c.filters * pitch)
             operands = (columns.pointer, tensors["weight"].pointer, wide.pointer)
             sizes, leading = (self._positions(chunk[1]), c.group_filters, c.depth), (pitch, c.depth, pitch)
             made.append(self._im2col(tensors["x"], chunk, columns))
-            made += self._multiply("nn", operands, y.memory, sizes, leading, batch, gpu)
+            made += self._multiply("nn", operands, y.memory, sizes, leading, batch, gpu, split)
             values = {"wide": wide, "bias": bias or wide, "y": at(y, chunk[0]), "biases": int(bias is not None)}
             values["relu"] = int(self.relu)
-            made.append(self._wide("from_wide", chunk, y, values))
+            if split.parts > 1:
+                made.append(self._wide("from_wide_parts", chunk, y, {**values, "parts": split.parts}))
+            else:
+                made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:

@@ -130,6 +130,15 @@ class DepthSplit:
         return DepthSplit(self.depth, round_up(self.part_depth, LINE))
 
     @property
+    def by_channels(self) -> "DepthSplit":
+        """The split whose parts begin in all channels, where elements lie along the sum.
+
+        Parts an even number of channels apart begin in a half of them, or in one.
+        """
+        even = self.parts > 1 and self.part_depth % (2 * CHANNEL) == 0
+        return DepthSplit(self.depth, self.part_depth + CHANNEL * even)
+
+    @property
     def longest(self) -> int:
         """Additions that an element's value goes through at most."""
         return min(self.part_depth, self.depth) + self.parts
@@ -142,23 +151,24 @@ def split_sum(columns: int, rows: int, count: int, depth: int) -> DepthSplit:
     return DepthSplit(depth, round_up(-(-depth // parts), DEPTH))
 
 
-def estimated_cycles(columns: int, rows: int, split: DepthSplit, gpu: GpuFacts) -> float:
-    """Estimate the cycles of a single product, the sum of its parts included."""
-    tile = choose_tile(columns, rows, split.parts, gpu)
-    held = _fullest(tile, columns, rows, split.parts, gpu)
+def estimated_cycles(columns: int, rows: int, split: DepthSplit, gpu: GpuFacts, count: int = 1) -> float:
+    """Estimate the cycles of `count` products, the sum of their parts included."""
+    tile = choose_tile(columns, rows, count * split.parts, gpu)
+    held = _fullest(tile, columns, rows, count * split.parts, gpu)
     alone = next((time for few, time in FEW_ROWS.items() if held * tile.rows <= few), 1.0)
     steps = held * tile.rows * RELATIVE_TIME[tile.text] * split.part_depth
-    sums = (split.parts + 1) * columns * rows * 4 / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
+    stored = 4 * count * columns * rows
+    sums = (split.parts + 1) * stored / SUM_BYTES_PER_CYCLE + SUM_CYCLES if split.parts > 1 else 0.0
     return steps * ROW_CYCLES * alone / BUSY + sums
 
 
-def split_product(columns: int, rows: int, depth: int) -> DepthSplit:
-    """Return the split of a single product with the least estimated time on a GPU of REFERENCE's size."""
+def split_product(columns: int, rows: int, depth: int, count: int = 1) -> DepthSplit:
+    """Return the split of `count` products with the least estimated time on a GPU of REFERENCE's size."""
 
     def cost(split: DepthSplit) -> float:
-        return estimated_cycles(columns, rows, split, REFERENCE)
+        return estimated_cycles(columns, rows, split, REFERENCE, count)
 
-    least = SMALL_PART if columns * rows <= SMALL_RESULT else LEAST_PART
+    least = SMALL_PART if count * columns * rows <= SMALL_RESULT else LEAST_PART
     most = max(1, min(MOST_PARTS, depth // least))
     return min((DepthSplit(depth, round_up(-(-depth // parts), DEPTH)) for parts in range(1, most + 1)), key=cost)
 

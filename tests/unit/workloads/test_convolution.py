@@ -1,6 +1,7 @@
 """Is every algorithm of convolution right for windows of any kind, and every matrix kernel for edges of any kind?"""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -271,11 +272,13 @@ def test_splits_cover_the_sum(columns: int, rows: int, count: int, depth: int) -
 def test_results_are_the_same_on_every_gpu() -> None:
     c, gpus = Convolution((4, 8, 12, 12), 128, (3, 3), padding=(1, 1, 1, 1)), (1, 5, 64)
     assert len({choose_tile(576, 128, 1, GpuFacts(units, 1 << 16)).text for units in gpus}) > 1
-    filtered = (WinogradForward(c, size=4), WinogradBackwardWeights(c), Im2colChunkedBackwardWeights(c))
+    filtered = (WinogradForward(c, size=4), WinogradBackwardWeights(c))
+    chunked = (Im2colChunkedForward(replace(c, shape=(1, 64, 12, 12))), Im2colChunkedBackwardWeights(c))
+    assert chunked[0].split.parts > 1
     for primitive in (
         *(ImplicitForward(c), ImplicitBackwardWeights(c), FullyConnectedForward((9, 2000), 70)),
         FullyConnectedForward((4, 2000), 70),
-        *filtered,
+        *(*filtered, *chunked),
     ):
         found = []
         for units in gpus:
@@ -305,7 +308,8 @@ def test_chunks_fill_the_buffer_and_are_alike(images: int, image_bytes: int, buf
 @pytest.mark.parametrize("name", sorted(name for name, row in ALGORITHMS.items() if row.resized))
 def test_results_do_not_depend_on_the_buffer(name: str) -> None:
     """But for sums over images."""
-    c = Convolution((5, 6, 9, 7), 10, **PADDED)
+    c = Convolution((5, 20, 9, 7), 10, **PADDED)
+    assert Im2colChunkedForward(c).split.parts > 1, "forward, im2col's sums are in parts"
     for number in (0, 1):
         found, launched = [], []
         for buffer_bytes in (1, 1 << 30):
