@@ -35,6 +35,7 @@ from docs._site import (
     results_page,
     rooflines,
     sampled_reproduction,
+    sampling_savings,
     silicon_pages,
     sizes_page,
     sparse_kernels,
@@ -67,7 +68,11 @@ BUILT: Mapping[str, Sections] = {
     "explanation/block-circulant": {"costs": circulant_page.costs},
     "explanation/energy": _chosen(energy_pages.SECTIONS, energy_pages.COUNTED),
     "explanation/engine": engine_page.SECTIONS,
-    "explanation/sampling": {**sampled_reproduction.SECTIONS, "network": network_sampling.bounds_table},
+    "explanation/sampling": {
+        **sampled_reproduction.SECTIONS,
+        **sampling_savings.SECTIONS,
+        "network": network_sampling.bounds_table,
+    },
     "how-to/gallery": gallery.SECTIONS,
     "how-to/monitor": _chosen(monitor_pages.SECTIONS, monitor_pages.COUNTED),
     "how-to/report": {

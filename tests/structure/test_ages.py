@@ -17,6 +17,8 @@ from gpusim.lab.versions.age import FigureAge
 NO_FIGURES = {
     "bcm/launch-costs.json": "processor seconds of a host",
     "sampling/earlier/addresses.json": "an earlier version of sampling, which nothing renews",
+    "sampling/earlier/suite.csv": "an earlier version of sampling, which nothing renews",
+    "sampling/savings.csv": "processor seconds of a host, and what two models simulated for them, which it names",
     "llm.json": "programs of others, which llm.md names with their versions",
     "vendor-tests.json": "which of AMD's tests pass",
     "python-tests.json": "which tests of Python projects pass",
