@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from docs._site.rooflines import ForwardByTiles, measure
@@ -34,7 +34,18 @@ from workloads.operators.launching import kernel_of
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import build
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import DEPTH, LINE_TILES, TILES, DepthSplit, choose_tile, product, split_sum, sum_parts
+from workloads.operators.tiles import (
+    CHANNEL,
+    DEPTH,
+    LINE_TILES,
+    TILES,
+    DepthSplit,
+    choose_tile,
+    product,
+    split_product,
+    split_sum,
+    sum_parts,
+)
 from workloads.operators.verify import verify
 from workloads.operators.winograd import SIZES, Filtering
 
@@ -263,10 +274,14 @@ def test_four_wavefronts_of_kernels_without_tiles_fit_a_simd(source: str, kernel
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 9), st.integers(1, 100_000))
+@example(32, 512, 1, 4608)  # of 256 steps, four channels
 def test_splits_cover_the_sum(columns: int, rows: int, count: int, depth: int) -> None:
     split = split_sum(columns, rows, count, depth)
     assert split.part_depth % DEPTH == 0
     assert (split.parts - 1) * split.part_depth < depth <= split.parts * split.part_depth
+    apart = split.by_channels
+    assert apart.parts == 1 or apart.part_depth % (2 * CHANNEL), "parts begin in all channels"
+    assert (apart.parts - 1) * apart.part_depth < depth <= apart.parts * apart.part_depth
 
 
 def test_results_are_the_same_on_every_gpu() -> None:
@@ -308,15 +323,16 @@ def test_chunks_fill_the_buffer_and_are_alike(images: int, image_bytes: int, buf
 @pytest.mark.parametrize("name", sorted(name for name, row in ALGORITHMS.items() if row.resized))
 def test_results_do_not_depend_on_the_buffer(name: str) -> None:
     """But for sums over images."""
-    c = Convolution((5, 20, 9, 7), 10, **PADDED)
-    assert Im2colChunkedForward(c).split.parts > 1, "forward, im2col's sums are in parts"
+    c = Convolution((5, 64, 9, 7), 256, **PADDED)
+    split = split_product(c.positions, c.filters, c.depth).by_channels
+    assert 1 < Im2colChunkedForward(c).split.parts < split.parts, "an image by itself has others"
     for number in (0, 1):
         found, launched = [], []
         for buffer_bytes in (1, 1 << 30):
             primitive = passes(ALGORITHMS[name].within(buffer_bytes), c, bias=True)[number]
             operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU)
-            for launch in operator.launches:
-                execute(launch)
+            stored = sum(execute(launch).store_bytes for launch in operator.launches)
+            assert stored == operator.work.stored_bytes
             launched.append(len(operator.launches))
             found.append(next(iter(operator.outputs.values())).copy())
         np.testing.assert_array_equal(*found)
