@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,11 @@ def test_what_is_old_is_listed(folder: Path, capsys: pytest.CaptureFixture[str])
     ledger = read_json(folder / LEDGER)
     ledger["files"]["networks/alexnet.md"]["version"] = {}
     (folder / LEDGER).write_text(json.dumps(ledger), encoding="utf-8")
-    cases = len(read_json(folder / "sampling" / "few.json")["cases"])
+    suite = read_json(folder / "sampling" / "few.json")
+    for case in suite["cases"]:
+        case["version"] = {}
+    (folder / "sampling" / "few.json").write_text(json.dumps(suite), encoding="utf-8")
+    cases = len(suite["cases"])
     assert invoke(["reproduce", "--stale", "--results", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"{cases + 1} of {cases + 1} recorded figures are old" in lines
@@ -82,7 +87,9 @@ def test_all_kinds_of_recordings_are_one_long_table(folder: Path, capsys: pytest
     case = next(case for case in read_outcomes(folder / "sampling" / "few.json") if case.is_sampled)
     assert values["sampling/few", f"case={case.name}", "error"] == case.error
     assert float(widths["sampling/few", f"case={case.name}", "error"]) == case.half_width
-    assert values["microbenchmarks/mi6.md", "unit=cycles", "scalar load that hits L2"] == 188
+    page = (RESULTS / "microbenchmarks" / "mi6.md").read_text(encoding="utf-8")
+    cycles = values["microbenchmarks/mi6.md", "unit=cycles", "scalar load that hits L2"]
+    assert re.search(rf"\| scalar load that hits L2 +\| +{cycles:.0f} +\|", page)
     assert {r["version"] for r in rows if r["publication"] == "microbenchmarks/mi6.md"} == {name_model(present_model())}
     times = {
         m: values["correlation/mi200-dgemm", "row=NN 20096x16x16", m] for m in ("modelled_us", "measured_us", "ratio")
