@@ -11,8 +11,10 @@ import gpusim
 from gpusim.config.network import load_network
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.jobs.estimates.network import estimate
+from gpusim.jobs.host.command_processor import LaunchCommand
 from gpusim.jobs.networks import choice
 from gpusim.jobs.networks.choice import PASSES
+from gpusim.jobs.running.dense_choice import measure_cycles
 from gpusim.results.report.many import as_markdown
 from gpusim.results.report.result import choice_text, read
 from gpusim.results.report.rows import views_of
@@ -21,6 +23,7 @@ from tests.support.small_networks import layer
 from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.operators.conv_im2col import Im2colForward
+from workloads.shapes import GemmShape
 
 NETWORK: dict[str, Any] = {
     "input": [8, 8, 8],
@@ -107,6 +110,20 @@ def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, foun
         assert all(0 < one.least <= found.choices[place].cycles[one.name] for one in candidates)
 
 
+def test_tiles_that_few_results_fill_count_as_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient of three channels by tiles of 64: 20 times the instructions that its multiply-accumulates need."""
+    first = layer("first", "convolution", filters=64, kernel=3, padding=1)
+    network = {**NETWORK, "input": [3, 16, 16], "layers": [first, *NETWORK["layers"][-2:]]}
+    asked: dict[Any, Any] = {}
+    monkeypatch.setattr(choice, "choose_all", partial(_keep, asked))
+    monkeypatch.setattr(choice, "MOST_EFFORT", 2e6)
+    run_job(network, {"gpu": GPU, "convolution": AUTO}, batch=16, train=True)
+    by_name = {one.name: one for one in asked["first", Pass.BACKWARD_WEIGHTS]}
+    assert [name for name, one in by_name.items() if not one.measurable] == ["padding_free"]
+    assert by_name["padding_free"].least > 4 * by_name["implicit"].least
+    assert all(one.measurable for one in asked["first", Pass.FORWARD])
+
+
 def test_an_algorithm_of_many_products_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     depthwise = layer("depthwise", "convolution", filters=8, kernel=3, padding=1, groups=8)
     network = {**NETWORK, "layers": [depthwise, *NETWORK["layers"]]}
@@ -129,6 +146,13 @@ def test_an_algorithm_of_many_products_is_not_asked(monkeypatch: pytest.MonkeyPa
     settings = NetworkSettings(gpu=GPU, convolution=AUTO)
     estimate(load_network(network), settings, batch=2, train=False)
     assert set(made) == {1}, "an estimate looks at what a run measures"
+
+
+def test_operators_have_no_limit_of_a_user_s_kernels(monkeypatch: pytest.MonkeyPatch, found: Ran) -> None:
+    """All wavefronts of a gradient's product may take minutes to the first one's end: that is no endless loop."""
+    monkeypatch.setattr(LaunchCommand.__new__, "__defaults__", (None, 1, None, None, None))
+    assert record_of().choices == found.choices
+    assert measure_cycles("sgemm_4x4", GemmShape(8, 8, 8), GPU)
 
 
 def test_it_is_said(found: Ran) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from gpusim.base.sums import plain_sum
-from gpusim.jobs.estimates.launch_work import beyond_l1_cycles
+from gpusim.jobs.demand.launch_work import beyond_l1_cycles
 from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.model.core.cu.spec import SIMDS
 from gpusim.model.core.gpu_spec import GpuSpec

@@ -1,27 +1,22 @@
 """The launches of a network's iteration, each with what it asks of the GPU; nothing is simulated."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
+from gpusim.jobs.demand.launch_work import CODE_BYTES, LaunchWork
 from gpusim.jobs.networks.execution import estimate_launch_instructions
+from gpusim.jobs.networks.launch_works import LaunchWorkCache
 from gpusim.jobs.networks.launches import LaunchClass, classify_synthetic_launches
 from gpusim.jobs.networks.run import planned_iteration, selected_layers
 from gpusim.jobs.networks.storage import Storage
 from gpusim.jobs.running.operators import gpu_facts
-from gpusim.model.core.gpu_spec import GpuSpec
-from gpusim.model.core.occupancy import occupancy, residency
-from isa.execution.emulator import run_functional
-from isa.execution.faults import ExecutionFault
+from gpusim.model.core.occupancy import occupancy
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.memory import MemoryPlan
 from workloads.operators.primitive import TensorOperator
-
-CODE_BYTES = 64 << 20  # of all kernels that are looked at, in one device memory
 
 
 @dataclass(frozen=True)
@@ -59,29 +54,6 @@ class NetworkLaunch:
     def kernel(self) -> str:
         """The name of the kernel."""
         return self.one.kernel
-
-
-@dataclass
-class LaunchWorkCache:
-    """Launches that were looked at before, by class: launches of one class ask for the same."""
-
-    gpu: GpuSpec
-    """GPU of the launches."""
-    found: dict[LaunchClass, LaunchWork] = field(default_factory=dict)
-    """Work by class."""
-
-    def works(self, operator: TensorOperator, classes: Sequence[LaunchClass]) -> Iterator[LaunchWork]:
-        """Yield what each launch of an operator asks for; tables that later ones read are made before."""
-        new = [number for number, launch_class in enumerate(classes) if launch_class not in self.found]
-        for number in operator.decisive:
-            if number < max(new, default=0):
-                launch = operator.launches[number]
-                with suppress(ExecutionFault):  # whoever reads the table is looked at with what there is
-                    run_functional(launch, residency=residency(launch, self.gpu))
-        for number, launch_class in enumerate(classes):
-            if launch_class not in self.found:
-                self.found[launch_class] = launch_work(operator.launches[number], self.gpu)
-            yield self.found[launch_class]
 
 
 def placed_launches(

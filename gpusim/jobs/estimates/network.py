@@ -9,11 +9,12 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
-from gpusim.jobs.estimates.launches import LaunchDemand, LaunchWorkCache, NetworkLaunch, placed_launches
+from gpusim.jobs.estimates.launches import LaunchDemand, NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import Correction, LaunchEstimate
 from gpusim.jobs.networks.choice import PASSES, ChoiceKey, chosen_kinds, has_few_products
 from gpusim.jobs.networks.execution import sampling_of_classes
 from gpusim.jobs.networks.kept import LaunchCache
+from gpusim.jobs.networks.launch_works import LaunchWorkCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, is_real, selected_layers
 from gpusim.jobs.networks.settings import iteration_settings

@@ -21,10 +21,10 @@ from gpusim.base.axis_roles import role_of
 from gpusim.base.formats import FIXED_0, FIXED_2
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
+from gpusim.jobs.demand.launch_work import launch_work
 from gpusim.jobs.estimates.checked import load_checked
 from gpusim.jobs.estimates.cost import Rates
 from gpusim.jobs.estimates.fitted import EstimateFit, load_fitted
-from gpusim.jobs.estimates.launch_work import launch_work
 from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.jobs.estimates.network import estimate_cost, sampled_share
 from gpusim.jobs.host.command_processor import CopyCommand, execute

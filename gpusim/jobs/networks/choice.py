@@ -10,14 +10,16 @@ another one, nor at all where the GPU's memory does not hold the network with it
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from itertools import repeat
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.jobs.demand.launch_work import CODE_BYTES, LaunchWork
 from gpusim.jobs.host.command_processor import RunOptions
-from gpusim.jobs.networks.launches import LaunchClass, launch_class
+from gpusim.jobs.networks.launch_works import LaunchWorkCache
+from gpusim.jobs.networks.launches import LaunchClass, classify_synthetic_launches
 from gpusim.jobs.networks.run import NetworkRunRequest, build_schedule, run_iteration, selected_layers
 from gpusim.jobs.networks.settings import iteration_settings
 from gpusim.jobs.networks.storage import Storage, fits, network_plan
@@ -29,6 +31,7 @@ from gpusim.model.core.occupancy import occupancy
 from gpusim.model.core.sampled import WHOLE
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import KernelChoice
+from isa.launch import Launch
 from workloads.networks.binding import bind_primitives
 from workloads.networks.graph import Network
 from workloads.networks.kind import IterationSettings, Pass
@@ -43,11 +46,12 @@ PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
 ALGORITHMS = {name: kind.ALGORITHMS for name, kind in KINDS.items() if kind.ALGORITHMS}
 ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/results/kernels.md)
-# What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
-MOST_EFFORT = 9e8
+LOOKED_AT_SHARE = 0.95  # of what the workgroups that are looked at say of all: those at an edge take less
+# Wavefront instructions. What takes more to measure is left unmeasured where something else computes the pass: minutes
+MOST_EFFORT = 2e9
 # Launched one by one, of a pass: more take longer to begin than other algorithms to compute it, as of depthwise layers
 MOST_PRODUCTS = 1024
-SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
+SAMPLED_ROUNDS = 6  # rounds of workgroups that are simulated of a launch
 ChoiceKey = tuple[str, Pass]
 
 
@@ -167,6 +171,7 @@ def _candidates(
     """
     candidates: dict[ChoiceKey, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
     effort: dict[tuple[ChoiceKey, str], float] = {}
+    looked = LaunchWorkCache(settings.gpu)
     for kind, names in ALGORITHMS.items():
         of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
         for name in names if of_kind else ():
@@ -176,15 +181,16 @@ def _candidates(
             if not fits(planned, settings.gpu):
                 reporter.say(f"{kind} by {name}: its workspace does not fit the GPU's memory")
                 continue
-            storage = Storage.allocate_addresses(planned)
+            storage = Storage.allocate(planned, settings.gpu, CODE_BYTES)
             for step in of_kind:
                 if not has_few_products(schedule, step, iteration):
                     continue
                 operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
                 if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):
-                    least = plain_sum(_least(operator, settings.gpu) for operator in operators)
+                    asked = [_look_at(operator, looked) for operator in operators]
+                    least = plain_sum(map(_least, operators, asked, repeat(settings.gpu)))
                     candidates[step.layer, step.what].append(Candidate(name, least))
-                    effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
+                    effort[(step.layer, step.what), name] = plain_sum(map(_effort, asked, repeat(settings.gpu)))
     for place, ways in candidates.items():
         most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
         candidates[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
@@ -203,32 +209,35 @@ def has_few_products(schedule: Schedule, step: Step, iteration: IterationSetting
     return all(one.products <= MOST_PRODUCTS for one in primitives if isinstance(one, ConvolutionPass))
 
 
-def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
-    """Estimate the wavefront instructions that are simulated to measure an operator: those of its matrix products, with
-    equal ones counted once.
-
-    Products are the launches with the most registers; the others have many workgroups with little work each.
+def _look_at(operator: TensorOperator, looked: LaunchWorkCache) -> list[tuple[LaunchClass, Launch, LaunchWork]]:
+    """Return an operator's launches with their classes, and what each asks for: a tile that few results fill takes as
+    many instructions as a full one.
     """
-    most = max(launch.kernel.vgprs for launch in operator.launches)
-    products = [launch for launch in operator.launches if launch.kernel.vgprs == most]
-    of_launch, effort = operator.primitive.needed_macs / MACS_OF_INSTRUCTION / len(products), 0.0
-    for one in {launch_class(operator, launch, "", transferable=True): launch for launch in products}.values():
-        at_a_time = gpu.cus * occupancy(one, gpu.cu).workgroups_per_cu
-        effort += of_launch * min(1.0, SAMPLED_ROUNDS * at_a_time / prod(one.workgroups))
-    return effort
+    classes = classify_synthetic_launches([operator])
+    return list(zip(classes, operator.launches, looked.works(operator, classes), strict=True))
 
 
-def _least(operator: TensorOperator, gpu: GpuSpec) -> float:
-    """Return a lower bound of the operator's cycles: from its multiply-accumulates or its DRAM bytes, whichever is
-    more.
+def _effort(asked: Sequence[tuple[LaunchClass, Launch, LaunchWork]], gpu: GpuSpec) -> float:
+    """Estimate the wavefront instructions that measuring an operator simulates: of equal launches, those of one."""
+    effort = dict[LaunchClass, float]()
+    for one, launch, work in asked:
+        at_a_time = gpu.cus * occupancy(launch, gpu.cu).workgroups_per_cu
+        effort[one] = work.instructions * min(1.0, SAMPLED_ROUNDS * at_a_time / work.workgroups)
+    return plain_sum(effort.values())
+
+
+def _least(operator: TensorOperator, asked: Sequence[tuple[LaunchClass, Launch, LaunchWork]], gpu: GpuSpec) -> float:
+    """Return a lower bound of the operator's cycles: from its multiply-accumulates, its instructions' cycles on the
+    SIMDs, or its DRAM bytes, whichever is the most.
 
     Caches are empty when a launch begins; of what it stores, as much as L2 holds may stay there.
     """
-    primitive, work = operator.primitive, operator.primitive.work
+    primitive, bytes_ = operator.primitive, operator.primitive.work
     stays = len(operator.launches) * gpu.l2.size_kib << 10
-    moved = work.read_bytes + primitive.passed_on_bytes + max(0, work.stored_bytes - stays)
+    moved = bytes_.read_bytes + primitive.passed_on_bytes + max(0, bytes_.stored_bytes - stays)
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s
     return max(
-        work.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
+        bytes_.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
+        LOOKED_AT_SHARE * plain_sum(work.valu_cycles for _, _, work in asked if work.counted) / (gpu.cus * SIMDS),
         moved / gpu.dram.bytes_per_s * gpu.clock_ghz * 1e9 if limited else 0.0,
     )

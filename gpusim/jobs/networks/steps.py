@@ -12,11 +12,12 @@ from gpusim.base.errors import SimulationError
 from gpusim.base.formats import COUNT
 from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
-from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, Observer, RunOptions, execute
+from gpusim.jobs.host.command_processor import CommandProcessor, Observer, RunOptions, execute
 from gpusim.jobs.networks.contents import fill_arrays, list_discardable, make_up_values
 from gpusim.jobs.networks.launches import PrecedingLaunch
 from gpusim.jobs.networks.locality import locality
 from gpusim.jobs.networks.placement import PAGE_BYTES, LaunchPlacement, place_arrays
+from gpusim.jobs.running.operators import operator_command
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import residency
@@ -278,7 +279,7 @@ def simulate_launch(
     """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
     # values that decide its time are the operator's: a launch that makes them is executed in whole before
-    command = LaunchCommand(launch, decisive=False, l1_bypass=timing.l1_bypass)
+    command = operator_command(launch, decisive=False, l1_bypass=timing.l1_bypass)
     processor.run([command], record, replace(timing.launches, sampling=sampling), observer)
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
         raise CycleLimitError(f"'{launch.kernel.short_name}' reached {COUNT(timing.launches.max_cycles)} cycles")

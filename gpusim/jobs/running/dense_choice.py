@@ -7,9 +7,9 @@ something, over zeros, which cost what other values do.
 from collections.abc import Callable, Mapping
 
 from gpusim.base.progress import Progress, Reporter
-from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+from gpusim.jobs.host.command_processor import CommandProcessor, RunOptions
 from gpusim.jobs.running.choice import Candidate, Measured, MeasurementRequest, choose, find_contenders, likeliest
-from gpusim.jobs.running.operators import gpu_facts
+from gpusim.jobs.running.operators import gpu_facts, launch_commands
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.sampling.spec import SamplingSpec
 from gpusim.results.records.record import KernelChoice, RunRecord
@@ -113,8 +113,7 @@ def measure_cycles(
         return not stopped() and progress.cycles + sum(facts.cycles for facts in record.launches) <= most
 
     processor = CommandProcessor(gpu, Reporter(quiet=True))
-    commands, options = [LaunchCommand(launch) for launch in operator.launches], RunOptions(sampling=sampling)
-    processor.run(commands, record, options, observe, stopped)
+    processor.run(launch_commands(operator), record, RunOptions(sampling=sampling), observe, stopped)
     if stopped():
         raise KeyboardInterrupt
     return None if record.partial else sum(facts.cycles for facts in record.launches)

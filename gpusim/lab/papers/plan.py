@@ -14,8 +14,8 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import OWN_PRODUCTS
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode
+from gpusim.jobs.demand.launch_work import may_be_sampled
 from gpusim.jobs.estimates.checked import load_checked
-from gpusim.jobs.estimates.launch_work import may_be_sampled
 from gpusim.jobs.estimates.run_costs import RunCost, RunEstimate, estimate_network_run
 from gpusim.jobs.networks.job import NetworkJob, describe_network_run
 from gpusim.jobs.networks.run import NetworkRunRequest, planned_iteration

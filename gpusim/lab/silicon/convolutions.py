@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isa.object.code_object import Kernel
 
 LAYER = "layer"
+MACS_OF_INSTRUCTION = 60  # of a wavefront, in products of whole tiles
 # kernels that move images: im2col and back, of one image and of all
 _MOVES = ("im2col", "col2im", "im2col_images", "col2im_images", "to_wide", "from_wide")
 _BY_IMAGE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]] = {
@@ -213,6 +214,6 @@ def _network(c: Convolution) -> dict[str, object]:
 
 def own_effort(point: ConvolutionPoint, gpu: GpuSpec) -> float:
     """Estimate the wavefront instructions of measuring our algorithms in turn, of which bounds leave about two."""
-    from gpusim.jobs.networks.choice import MACS_OF_INSTRUCTION, MOST_EFFORT
+    from gpusim.jobs.networks.choice import MOST_EFFORT
 
     return min(2 * point.convolution.macs / MACS_OF_INSTRUCTION, MOST_EFFORT)

@@ -6,10 +6,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from gpusim.jobs.estimates import launch_work as module
+from gpusim.jobs.demand import launch_work as module
+from gpusim.jobs.demand.launch_work import LaunchWork, launch_work
 from gpusim.jobs.estimates.bounds import bounds
 from gpusim.jobs.estimates.fitted import load_fitted
-from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
 from gpusim.jobs.estimates.launches import LaunchDemand, moved_bytes
 from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.model.core.occupancy import occupancy

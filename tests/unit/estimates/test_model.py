@@ -6,8 +6,8 @@ from math import exp
 import numpy as np
 import pytest
 
+from gpusim.jobs.demand.launch_work import LaunchWork
 from gpusim.jobs.estimates.cost import LaunchCost, Rates, fit_rates
-from gpusim.jobs.estimates.launch_work import LaunchWork
 from gpusim.jobs.estimates.launches import LaunchDemand
 from gpusim.jobs.estimates.model import FEATURES, NONE, FitExample, extend, fit, left_out
 

@@ -9,8 +9,8 @@ from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.config.files import opened
 from gpusim.config.run import load_run
+from gpusim.jobs.demand.launch_work import launch_work
 from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, fit_memory, load_checked
-from gpusim.jobs.estimates.launch_work import launch_work
 from gpusim.jobs.estimates.run_costs import estimate_job
 from gpusim.jobs.estimates.views import checked_table
 from gpusim.jobs.host.command_processor import LaunchCommand, execute

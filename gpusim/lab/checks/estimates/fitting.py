@@ -12,10 +12,11 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.jobs.estimates.cost import LaunchCost, executed_per_s, fit_rates
 from gpusim.jobs.estimates.errors import ErrorBreakdown, ErrorSummary, grouped_errors
 from gpusim.jobs.estimates.fitted import EstimateFit, FitOrigin
-from gpusim.jobs.estimates.launches import LaunchWorkCache, NetworkLaunch, placed_launches
+from gpusim.jobs.estimates.launches import NetworkLaunch, placed_launches
 from gpusim.jobs.estimates.model import FitExample, fit, left_out
 from gpusim.jobs.networks.execution import rung_below
 from gpusim.jobs.networks.kept import LaunchCache
+from gpusim.jobs.networks.launch_works import LaunchWorkCache
 from gpusim.jobs.networks.launches import LaunchClass
 from gpusim.model.core.facts import RunFacts
 from gpusim.model.core.sampled import WINDOWS

@@ -55,6 +55,7 @@ from workloads.operators.launching import kernel_of
 from workloads.operators.operator import GpuFacts
 from workloads.shapes import GemmShape
 
+CODE_BYTES = 64 << 20  # of address space, for all kernels that are looked at in one device memory
 LOOKED_AT = 5  # workgroups, spread over the grid
 PROBED_INSTRUCTIONS = 20_000  # some iterations of a long loop
 EVEN_LINES = 4.0  # lines, or bank cycles, of an access by 64 lanes to four bytes each, one after another
@@ -102,6 +103,10 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
     """Return what a launch asks for; what it stores while it is looked at stays in its memory.
 
     Raises what a launch raises before it begins (isa.execution.executor.FunctionalContext).
+
+    Args:
+        launch: The launch.
+        gpu: GPU on which it would run.
     """
     x, y, z = launch.workgroups
     groups, waves = x * y * z, launch.wavefronts_per_workgroup
