@@ -255,7 +255,7 @@ LINE_BUDGETS: dict[str, int] = {
     "gpusim.base": 5_540,
     "gpusim.model": 11_017,
     "gpusim.config": 2_737,
-    "gpusim.results": 13_870,
+    "gpusim.results": 13_887,
     "gpusim.jobs": 14_505,
     "gpusim.study": 3_570,
     "gpusim.cli": 4_000,

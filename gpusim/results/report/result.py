@@ -19,6 +19,7 @@ from gpusim.base.formats import (
     PERCENT_GENERAL,
     RATIO,
     SHARE_1,
+    duration,
 )
 from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
@@ -88,10 +89,14 @@ class RunMetrics:
         return f"{self.kernel}, {engine}{partial}"
 
     @property
+    def _sampled(self) -> str:
+        return sampling_text(self.tree.get("sampling"), (self.tree.get("simulator") or {}).get("cpu_s"))
+
+    @property
     def remarks(self) -> list[str]:
         """What a reader must know about how the run was made, before reading its figures."""
         blocks, choice = self.get("data.column_blocks"), self.tree.get("choice")
-        said = [] if self.tree.get("rows") else [sampling_text(self.tree.get("sampling"))]  # tables of rows end with it
+        said = [] if self.tree.get("rows") else [self._sampled]  # tables of rows end with it
         if blocks:
             said.append(f"A, B and C exceed the GPU's memory: {blocks} blocks of columns, with copies between them")
         if choice:
@@ -210,12 +215,21 @@ def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
     return "; ".join([f"{chosen} by {'measurement' if measured else 'estimate'}", *filter(None, [", ".join(others)])])
 
 
-def sampling_text(sampling: Mapping[str, Any] | None) -> str:
-    """Describe in a sentence how and how much was sampled; empty where everything was simulated."""
+def sampling_text(sampling: Mapping[str, Any] | None, cpu_s: float | None = None) -> str:
+    """Describe in a sentence how and how much was sampled; empty where no sampling was asked for.
+
+    Args:
+        sampling: Facts of sampling.
+        cpu_s: Processor time of the run, in seconds, said where everything was simulated in spite of sampling.
+    """
     if not sampling:
         return ""
-    from gpusim.model.core.sampled import DRAWS
+    from gpusim.model.core.sampled import DRAWS, WHOLE
 
+    if sampling["method"] == WHOLE:
+        cost = "" if cpu_s is None else f" in {duration(cpu_s)} of processor time"
+        waves = DIGITS_4(sampling["rounds"])
+        return f"simulated whole{cost}, no value is an estimate: {sampling['reason']}; {waves} waves"
     if sampling["method"] == DRAWS:
         return f"{sampling['reason']}; half-widths (±) at {PERCENT_GENERAL(sampling['confidence'])}"
     seen = (

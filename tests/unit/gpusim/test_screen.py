@@ -124,6 +124,12 @@ def test_sampled_values_have_their_half_width() -> None:
     whole = printed(result_of({**tree, "sampling": sampling}), ALL)
     (line,) = (line for line in whole if line.startswith("  kernel.cycles "))
     assert line.split() == ["kernel.cycles", "100,000", "±", "1,500", "cycles"]
+    of_all = {**sampling, "method": "whole", "fraction": 1.0, "reason": "too few workgroups"}
+    lines = printed(result_of({**tree, "sampling": of_all, "simulator": {"cpu_s": 90.0}}))
+    said = " ".join(" ".join(lines[1:4]).split())
+    assert said.startswith(
+        "simulated whole in 1 min 30 s of processor time, no value is an estimate: too few workgroups"
+    )
     assert not any("half_width" in line for line in whole)
 
 
