@@ -1,7 +1,8 @@
-"""What all tests share: the compiled core, `sum` without floats, no deadline for Hypothesis's examples."""
+"""What all tests share: the compiled core, `sum` without floats, no deadline for Hypothesis, no ignored signals."""
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.support import float_sums
 
 # threads of PyTorch and of NumPy's products spin while they wait, on cores that the suite's other processes need
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # OpenBLAS takes it too
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup, and so by the commands that the tests interrupt
 float_sums.install()
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
