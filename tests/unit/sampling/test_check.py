@@ -9,7 +9,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.lab.checks.sampling.cases import CASES, FEW, GPUS, find_main_launch, product, select_cases
 from gpusim.lab.checks.sampling.measure import SamplingCaseResult, one_line, policy, read_outcomes, renewed
-from gpusim.lab.checks.sampling.views import MANY_ROUNDS, document, lines, markdown, picture, summary
+from gpusim.lab.checks.sampling.views import MANY_WAVES, document, lines, markdown, picture, summary
 from gpusim.lab.cli.check_sampling import check_sampling
 from gpusim.lab.versions.model import present_version
 from gpusim.model.sampling.spec import SamplingSpec
@@ -42,8 +42,8 @@ def test_the_figures_are_of_what_was_sampled() -> None:
 
 
 def test_the_saving_is_the_median_of_launches_of_many_rounds() -> None:
-    many = [outcome(str(k), 0, 0.1, 1 / k, rounds) for k, rounds in ((2, MANY_ROUNDS), (4, 31), (8, 400), (16, 30.5))]
-    few = outcome("few", 0, 0.1, 1 / 64, MANY_ROUNDS - 1)
+    many = [outcome(str(k), 0, 0.1, 1 / k, rounds) for k, rounds in ((2, MANY_WAVES), (4, 31), (8, 400), (16, 30.5))]
+    few = outcome("few", 0, 0.1, 1 / 64, MANY_WAVES - 1)
     assert summary([*many, few]).speed_up == 6, "with as many above as below: between the two in the middle"
     assert summary([*many[:3], few]).speed_up == 4 and summary([*many, few]).largest_speed_up == 64
     assert summary([few]).speed_up == 1

@@ -29,7 +29,7 @@ _DISTRIBUTION = View([
     column("half_width", "half-width", PERCENT_2), column("simulated", write=PERCENT),
 ])  # fmt: skip
 _FURTHEST = View([
-    column("name", "launch"), column("what", "kind"), column("rounds", write=FIXED_1),
+    column("name", "launch"), column("what", "kind"), column("rounds", "waves", FIXED_1),
     column("error", write=PERCENT_CHANGE_2), column("half_width", "half-width", PERCENT_2),
     column("distance", "half-widths", FIXED_2), column("fraction", "simulated", PERCENT), column("reason", "how"),
 ])  # fmt: skip
@@ -126,7 +126,7 @@ def _paragraphs(rows: Rows) -> Iterator[str]:
         yield distribution(own).markdown()
         yield "The mean share of the instructions that was simulated, launches that were simulated whole included:\n"
         yield simulated_by_error(own).markdown()
-        yield "What was saved, by the launches' rounds:\n"
+        yield "What was saved, by the launches' waves:\n"
         yield savings(own).markdown()
         far = sorted((row for row in own if row.distance > _SHOWN_FROM), key=lambda row: -row.distance)
         if far:

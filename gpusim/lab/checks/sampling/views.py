@@ -19,11 +19,11 @@ from gpusim.lab.versions.recorded import encode_models
 from gpusim.model.sampling.sampler import GENERATIONS
 from gpusim.model.sampling.spec import SamplingSpec
 
-MANY_ROUNDS = 30
-LEAST_ROUNDS = 3 + GENERATIONS + SamplingSpec().tail_rounds  # the first, a lap on either side of a jump, the tail
+MANY_WAVES = 30
+LEAST_WAVES = 3 + GENERATIONS + SamplingSpec().tail_rounds  # the first, an interval on either side of a skip, the tail
 _PARTS = (  # title, kind; '': all others
     ("Workgroups that are alike", ""),
-    ("Few rounds of long workgroups", FEW),
+    ("Few waves of long workgroups", FEW),
     ("Work that differs along the grid", UNEVEN),
     ("Addresses that change along the grid", ADDRESSES),
 )
@@ -34,16 +34,16 @@ def _part(times_fewer: float) -> str:
 
 
 LAUNCHES = View([
-    column("name", "launch"), column(lambda one: f"{one.kind}: {one.what}", "kind"), column("rounds", write=FIXED_1),
+    column("name", "launch"), column(lambda one: f"{one.kind}: {one.what}", "kind"), column("rounds", "waves", FIXED_1),
     column("error", write=PERCENT_CHANGE_2), column("half_width", "half-width", PERCENT_2),
     column(lambda one: TableCell(one.covered, "yes" if one.covered else "**no**"), "within"),
     column("fraction", "simulated", PERCENT), column("reason", "how"),
 ])  # fmt: skip
 SAVINGS = View([
-    column("rounds"), column("launches"), column("instructions", write=_part), column("with_one_lap", write=_part),
+    column("waves"), column("launches"), column("instructions", write=_part), column("with_one_interval", write=_part),
     column("processor_time", write=_part),
 ])  # fmt: skip
-_BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
+_BANDS = (0, 5, 15, 30, 60, 150, 400)  # waves, from which rows of the table of savings begin
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SuiteSummary:
     metrics_coverage: float
     """Share of all their metrics whose true value lies within the half-width."""
     speed_up: float
-    """Whole over simulated instructions: median of the cases with at least `MANY_ROUNDS` waves."""
+    """Whole over simulated instructions: median of the cases with at least `MANY_WAVES` waves."""
     largest_speed_up: float
     """Largest ratio of whole to simulated instructions among these cases."""
 
@@ -74,7 +74,7 @@ def summary(outcomes: Sequence[SamplingCaseResult]) -> SuiteSummary:
     """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [outcome for outcome in outcomes if outcome.fraction < 1]
     count = max(len(some), 1)
-    speeds = [1 / outcome.fraction for outcome in outcomes if outcome.rounds >= MANY_ROUNDS]
+    speeds = [1 / outcome.fraction for outcome in outcomes if outcome.rounds >= MANY_WAVES]
     return SuiteSummary(
         cases=len(outcomes),
         sampled=len(some),
@@ -99,7 +99,7 @@ def lines(figures: SuiteSummary) -> list[str]:
         f" largest {PERCENT_2(figures.largest_error)}",
         f"truth within the bar: cycles in {PERCENT_0(figures.coverage)} of the sampled launches,"
         f" all metrics in {PERCENT_0(figures.metrics_coverage)}",
-        f"instructions: {DIGITS_3(figures.speed_up)} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
+        f"instructions: {DIGITS_3(figures.speed_up)} times fewer (median of launches of {MANY_WAVES} waves or more),"
         f" at most {DIGITS_3(figures.largest_speed_up)} times",
     ]
 
@@ -113,7 +113,7 @@ def document(outcomes: Sequence[SamplingCaseResult], spec: SamplingSpec) -> dict
 
 
 def markdown(outcomes: Sequence[SamplingCaseResult]) -> str:
-    """Write figures and tables: of launches whose workgroups are alike, of few rounds, and of those whose work differs.
+    """Write figures and tables: of launches whose workgroups are alike, of few waves, and of those whose work differs.
 
     If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
     """
@@ -147,16 +147,16 @@ def _version(policy: str) -> str:
 
 
 def savings(outcomes: Sequence[SamplingCaseResult]) -> Table:
-    """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
+    """Tell what was saved, by the waves that launches have, beside the most that could be by one interval: medians."""
     rows = []
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
         these = [outcome for outcome in outcomes if low <= outcome.rounds < high]
         if these:
             rows.append({
-                "rounds": f"{low} to {high}" if high < float("inf") else f"{low} and more",
+                "waves": f"{low} to {high}" if high < float("inf") else f"{low} and more",
                 "launches": len(these),
                 "instructions": median(1 / outcome.fraction for outcome in these),
-                "with_one_lap": median(max(1.0, outcome.rounds / LEAST_ROUNDS) for outcome in these),
+                "with_one_interval": median(max(1.0, outcome.rounds / LEAST_WAVES) for outcome in these),
                 "processor_time": median(outcome.whole_s / outcome.sampled_s for outcome in these),
             })  # fmt: skip
     return SAVINGS.table(rows)
